@@ -177,4 +177,4 @@ class ResumingMonitor(Monitor[S], Protocol[S]):
     """The interface of monitors of languages with strings that have expressions in them."""
 
     def resume(self, state: S) -> tuple[int, bytes] | None:
-        """Give the kind and text of a lexeme that goes on at a state, as `f"` after the `}` of `f"{a} b"`; None: none does."""
+        """Give the kind and text of a lexeme that goes on, as `f"` after the `}` of `f"{a} b"`; None: none does."""

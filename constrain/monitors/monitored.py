@@ -31,17 +31,17 @@ class Monitored(Constraint):
 
     @property
     def token_sets(self) -> Any:
-        """See `Constraint`."""
+        """The token sets of the inner constraint."""
         return self.inner.token_sets
 
     @property
     def guarded(self) -> bool:
-        """Whether there is a guard."""
+        """True: there is a guard."""
         return True
 
     @property
     def residual(self) -> bool:
-        """Whether a finished text counts only if it passes `check`: the inner constraint's checks remain."""
+        """True if a finished text counts only if it passes `check`: the inner constraint's checks remain."""
         return self.inner.residual
 
     def guard(self, vocabulary: Vocabulary) -> Guard:
@@ -71,7 +71,7 @@ class Monitored(Constraint):
 
     @property
     def stands_alone(self) -> str:
-        """See `Constraint`."""
+        """The reason why it cannot be a part of another constraint."""
         return "its monitor reads a text from the beginning to the end"
 
     def __repr__(self) -> str:
@@ -84,7 +84,7 @@ def monitored(constraint: Constraint, monitor: Monitor[Any], *, empty: Empty = "
     Args:
         constraint: The constraint, such as `constrain.collection.load("sql")`.
         monitor: The monitor, such as `constrain.monitors.sql(...)`.
-        empty: What it means that the monitor knows no name where one must stand: "open": any name may stand there,
+        empty: The policy where a name must stand and the monitor knows none: "open": any name may stand there,
             "end": none may, "error": an error when a text gets there.
 
     Returns:
@@ -125,15 +125,15 @@ def monitored(constraint: Constraint, monitor: Monitor[Any], *, empty: Empty = "
 
 
 def accepted_beginning(monitor: Monitor[Any], text: str, *, empty: Empty = "end") -> str:
-    """The longest beginning of a text that a monitor accepts; whether the text may end there is another question.
+    """The longest prefix of a text that a monitor accepts; it need not be a text that may end.
 
     Args:
         monitor: The monitor.
         text: A text of its language.
-        empty: See `monitored`.
+        empty: As of `monitored`.
 
     Returns:
-        The text, or its beginning before the first refused character.
+        The text, or its prefix before the first refused character.
 
     Example:
         >>> import constrain
@@ -156,8 +156,8 @@ def names_at(monitor: Monitor[Any], text: str, *, empty: Empty = "end") -> list[
 
     Args:
         monitor: The monitor.
-        text: The beginning of a text.
-        empty: See `monitored`.
+        text: A prefix of a text.
+        empty: As of `monitored`.
 
     Returns:
         Names and keywords, sorted; None: any.

@@ -1,11 +1,11 @@
 """The reading of a text under a monitor: bytes become lexemes, and names are judged from their first byte on.
 
-The idea: a place has the begun lexeme and the monitor's state. A byte either goes on with the lexeme, or completes it
-and begins another one. The beginning of a name is refused as soon as no name of the monitor's language begins with it.
-Places are interned and remember their steps, so a step that is known is one look-up.
+The idea: a state has the begun lexeme and the monitor's state before it. A byte either goes on with the lexeme, or
+completes it and begins another one. A prefix of a name is refused as soon as no name of the monitor's language has it.
+States are interned and remember their steps, so a step that is known is one look-up.
 
-Cost: some microseconds for a step that is new. Limit: `MAX_STATES` are remembered; of the older half
-those are forgotten that were not met since.
+Cost: some microseconds for a step that is new. Limit: `MAX_STATES` are remembered; of the older half those that were
+not met since are forgotten.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _ASK: Any = object()  # not known yet
 
 
 class Inner:
-    """A state of the monitor, with what is known of it.
+    """A state of the monitor, and the names that may begin at it.
 
     Attributes:
         value: The state.
         hash: Its hash.
-        named: What a name that begins state may be: `Names`, None for any, or False: none may begin.
+        named: The names that may begin: `Names`, None for any, or False: none may.
     """
 
     __slots__ = ("hash", "named", "value")
@@ -37,19 +37,19 @@ class Inner:
 
 
 class State:
-    """A place in a text. Equal places are equal.
+    """The state of a reading at a position of a text: the begun lexeme, and the monitor's state before it.
 
     Attributes:
         kind: The kind of the begun lexeme.
         text: Its bytes, as far as they matter.
-        inner: The monitor's state; before the begun lexeme counts.
-        names: What the begun lexeme may be, if it is a name; None: anything.
-        free: The classes of bytes after which the place is as good as this one.
-        steps: byte -> the place after it, or None.
-        decided: The tokens of which is known whether they are refused state (guard.py).
+        inner: The monitor's state before that lexeme.
+        names: The names that the begun lexeme may be; None: any, or it is no name.
+        free: The classes of bytes after which the state is as good as this one.
+        steps: byte -> the state after it, or None.
+        decided: The tokens that were judged at this state (guard.py).
         refused: The refused ones of these tokens.
         rows: Masks by (epoch, configuration).
-        met: Whether one was asked for since somebody looked for what to forget.
+        met: Whether a mask was asked for since the guard last looked for one to forget.
     """
 
     __slots__ = ("decided", "free", "inner", "kind", "met", "names", "refused", "rows", "steps", "text")
@@ -62,8 +62,8 @@ class State:
         self.rows: dict[tuple[int, int], Any] = {}
         self.met = False
 
-    def apart(self) -> State:
-        """An equal place that remembers nothing yet."""
+    def blank_copy(self) -> State:
+        """An equal state that remembers nothing yet."""
         return State(self.kind, self.text, self.inner, self.names, self.free)
 
     def __hash__(self) -> int:
@@ -83,11 +83,11 @@ class State:
 
 
 class MonitorReading:
-    """Steps between places.
+    """A reader of texts, byte by byte.
 
     Args:
         monitor: The monitor.
-        empty: What a language without a name means: "open": any name, "end": none, "error": an error.
+        empty: The policy where the monitor knows no name: "open": any may stand there, "end": none, "error": an error.
     """
 
     def __init__(self, monitor: Monitor[Any], empty: Empty = "end") -> None:
@@ -101,13 +101,13 @@ class MonitorReading:
         self._older_inners: dict[Hashable, Inner] = {}
 
     def start(self) -> State:
-        """The place before the first byte."""
+        """The state before the first byte."""
         start = self._intern_state(SPACE, b"", self._intern_inner(self.monitor.start()), None)
         assert start is not None
         return start
 
     def step(self, state: State, text: bytes) -> State | None:
-        """The place after more bytes; None: the monitor refuses them."""
+        """The state after more bytes; None: the monitor refuses them."""
         at: State | None = state
         for byte in text:
             try:
@@ -122,7 +122,7 @@ class MonitorReading:
         return at
 
     def may_end(self, state: State) -> bool:
-        """Whether the text may end here."""
+        """True if the text may end at a state."""
         if self.lexicon.is_open(state.kind, state.text):
             return False
         inner = self._complete(state)
@@ -132,14 +132,14 @@ class MonitorReading:
         return ended is not None and self.monitor.may_end(ended)
 
     def language(self, state: State) -> Names | Literal[False] | None:
-        """The names that the begun lexeme may be, or that may begin here; None: any; False: none may begin."""
+        """The names that the begun lexeme may be, or that may begin; None: any; False: none may begin."""
         if state.kind == NAME or (state.kind == QUOTED and self.lexicon.is_open(QUOTED, state.text)):
             return state.names
         inner = self._complete(state)
-        return False if inner is None else self.named(inner)
+        return False if inner is None else self.names_from(inner)
 
-    def named(self, inner: Inner) -> Names | Literal[False] | None:
-        """`language` of a name that begins in a state."""
+    def names_from(self, inner: Inner) -> Names | Literal[False] | None:
+        """The names that may begin at a state of the monitor; None: any; False: none may."""
         if inner.named is _ASK:
             begun = self.monitor.begin(inner.value, NAME, b"a")
             inner.named = False if begun is None else self._apply_policy(self.monitor.language(begun))
@@ -154,13 +154,13 @@ class MonitorReading:
         return None if inner is None else self._begin(inner, byte)
 
     def _grow(self, state: State, kind: int, text: bytes) -> State | None:
-        """The place in a lexeme that got longer."""
+        """The state in a lexeme that got longer."""
         if kind == state.kind and self.lexicon.is_decided(kind, state.text):
             return self._intern_state(kind, text, state.inner, state.names)
         return self._decide(state.inner, kind, text)
 
     def _begin(self, inner: Inner, byte: int) -> State | None:
-        """The place in a lexeme that begins with a byte."""
+        """The state in a lexeme that begins with a byte."""
         resumed = None if self._resume is None else self._resume(inner.value)
         if resumed is not None:
             kind = self.lexicon.scan(*resumed, byte)
@@ -169,11 +169,11 @@ class MonitorReading:
         return self._decide(inner, self.lexicon.begin(byte), bytes((byte,)))
 
     def _decide(self, inner: Inner, kind: int, text: bytes) -> State | None:
-        """The place in a lexeme whose kind may be certain now."""
+        """The state in a lexeme whose kind may be certain now."""
         if kind in (SPACE, COMMENT) or not self.lexicon.is_decided(kind, text):
             return self._intern_state(kind, text, inner, None)
         if kind == NAME:
-            names = self.named(inner)
+            names = self.names_from(inner)
             return None if names is False else self._intern_state(kind, text, inner, names)
         begun = self.monitor.begin(inner.value, kind, text if kind == SIGN else text[:1])
         if begun is None:
@@ -187,7 +187,7 @@ class MonitorReading:
             return names
         if self.empty == "open":
             return None
-        message = "no name may stand state: the monitor knows none"
+        message = "no name may stand here: the monitor knows none"
         raise UnsatisfiableError(message, fix='pass empty="open" to allow any, or tell the monitor of some')
 
     def _complete(self, state: State) -> Inner | None:
@@ -208,7 +208,7 @@ class MonitorReading:
         return inner
 
     def _intern_state(self, kind: int, text: bytes, inner: Inner, names: Names | None) -> State | None:
-        """The interned place; None: no name begins with the text."""
+        """The interned state; None: no name begins with the text."""
         lexicon = self.lexicon
         if names is not None and not self._begins(names, kind, text):
             return None
@@ -229,7 +229,7 @@ class MonitorReading:
         return state
 
     def _begins(self, names: Names, kind: int, text: bytes) -> bool:
-        """Whether a name begins with a text; after its closing quote it is a name, or its quote is doubled."""
+        """True if a name begins with a text; after its closing quote it is a name, or its quote is doubled."""
         lexicon, quoted = self.lexicon, kind == QUOTED
         folded = lexicon.folded(kind, text)
         if not quoted or lexicon.is_open(kind, text) or names.has(folded, quoted=True):

@@ -1,4 +1,4 @@
-"""Values that the states of monitors are made of: names that are bound, stacks as nested pairs, steps between states."""
+"""The values that states of monitors are made of: names that are bound, stacks as nested pairs, steps."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Bound:
         return after
 
     def keep_lasting(self) -> Bound:
-        """Give these names without values that another assignment may change, as none of definitions or imports does."""
+        """Give these names without values that another assignment may change: those of definitions and imports stay."""
         after = self
         for name, value in self.table.items():
             if value is not None and not value.lasts:
@@ -99,6 +99,11 @@ class StackState(Generic[F]):
         """The kind of the innermost part, or ""."""
         return "" if self.frames is None else self.frames[0].kind
 
+    def swap(self: S, frame: Any) -> S:
+        """The state with another innermost part."""
+        state: S = self._replace(frames=(frame, self.frames[1]))
+        return state
+
     @property
     def scope(self) -> Any:
         """The innermost scope."""
@@ -126,14 +131,23 @@ class StackState(Generic[F]):
 
     def change(self: S, **changes: Any) -> S:
         """The state with something changed in the innermost part."""
-        frame, frames = self.frames
-        state: S = self._replace(frames=(frame._replace(**changes), frames))
-        return state
+        return self.swap(self.frames[0]._replace(**changes))
 
     def change_scope(self: S, **changes: Any) -> S:
         """The state with something changed in the innermost scope."""
         scope, scopes = self.scopes
         state: S = self._replace(scopes=(scope._replace(**changes), scopes))
+        return state
+
+    @property
+    def outermost_scope(self) -> Any:
+        """The outermost scope: a file or a module."""
+        return [*elements(self.scopes)][-1]
+
+    def change_outermost_scope(self: S, **changes: Any) -> S:
+        """The state with something changed in the outermost scope."""
+        *_, (index, scope) = enumerate(elements(self.scopes))
+        state: S = self._replace(scopes=replace_element(self.scopes, index, scope._replace(**changes)))
         return state
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from constrain.monitors.c.expressions import CExpressions
 from constrain.monitors.c.state import OPEN, CFrame, CState
-from constrain.monitors.c.types import ARRAY, POINTER, SCALAR, UNKNOWN, VOID, Arity, CName, CScope, CType
+from constrain.monitors.c.types import ARRAY, POINTER, SCALAR, UNKNOWN, VOID, Arity, CName, CType
 from constrain.monitors.c.words import BUILT_IN, SPECIFIERS, STORAGE, TAGGED, TYPEOF, UNSEEN, WITH_PARENTHESES
 from constrain.monitors.stacks import elements, replace_element
 
@@ -15,7 +15,7 @@ ASM = frozenset({"asm", "__asm", "__asm__"})
 
 
 class CDeclarations(CExpressions):
-    """How the lexemes of declarations change a state. The frame of a declaration has what was read of it."""
+    """The steps of a state over the lexemes of declarations. A declaration's frame has what was read of it."""
 
     def _begin_declaration(self, state: CState, role: str, kind: int, sign: str, word: str) -> CState | None:
         """The state after the first lexeme of a declaration."""
@@ -48,7 +48,7 @@ class CDeclarations(CExpressions):
         return state.go("old parameter") if top.role == "parameter" else None
 
     def _at_parenthesis(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
-        """After a word that has something in parentheses, which is not read."""
+        """Read what follows a word with parentheses, whose content is not read."""
         top = state.frame
         after = "declared" if top.name or top.derived else "specifiers"
         if state.held in TYPEOF:
@@ -62,7 +62,7 @@ class CDeclarations(CExpressions):
         return self._read_again(state.go(after), kind, sign, word)
 
     def _at_old_parameter(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
-        """After a name that is no type where a parameter stands: it is one of a definition in the style of 1978."""
+        """Read what follows a parameter without a type, as in a definition in the style of 1978."""
         return OPEN if sign in (",", ")") else None
 
     def _at_tag(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
@@ -87,7 +87,7 @@ class CDeclarations(CExpressions):
         return self._read_again(state.go("specifiers"), kind, sign, word)
 
     def _at_tagged(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
-        """After the tag of a structure."""
+        """Read what follows the tag of a structure."""
         top = state.frame
         defines = sign == "{" or (sign == ";" and top.role in ("file", "block"))
         state, number = self.tag(state.change(name=""), top.name, defines=defines)
@@ -127,7 +127,7 @@ class CDeclarations(CExpressions):
     # -- declarators ---------------------------------------------------------------------------------------------------
 
     def _at_declarator(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
-        """Before the name of a declarator."""
+        """Read what stands before the name of a declarator."""
         top = state.frame
         if word:
             if word in WITH_PARENTHESES:
@@ -145,7 +145,7 @@ class CDeclarations(CExpressions):
         return state.push(CFrame("skip", role="declarator"), "skip") if sign == "(" else OPEN
 
     def _at_inner(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
-        """After `(` before the name of a declarator: a declarator in parentheses, or parameters."""
+        """Read what follows `(` before the name of a declarator: an inner declarator, or parameters."""
         role = self._declaration(state).role
         is_list = sign == ")" or word in SPECIFIERS - {"__attribute__", "__attribute"} or sign == "..."
         if role in ("parameter", "type") and (is_list or (word and self.is_type(state, word))):
@@ -153,7 +153,7 @@ class CDeclarations(CExpressions):
         return self._read_again(state.push(CFrame("level"), "declarator"), kind, sign, word)
 
     def _at_declared(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
-        """After the name of a declarator, or where one was left out."""
+        """Read what follows the name of a declarator, which may be left out."""
         top = state.frame
         if word:
             return state.go("parenthesis", held=word) if word in WITH_PARENTHESES | ASM else OPEN
@@ -172,7 +172,7 @@ class CDeclarations(CExpressions):
 
     def _begin_parameters(self, state: CState) -> CState:
         """The state after the parenthesis before parameters."""
-        state = state._replace(scopes=(CScope(), state.scopes))
+        state = state.enter_scope()
         return state.push(CFrame("parameters"), "parameter")
 
     def _at_parameter(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
@@ -184,13 +184,12 @@ class CDeclarations(CExpressions):
 
     def _parameters_end(self, state: CState) -> CState:
         """The state after the parenthesis that closes parameters."""
-        top = state.top
-        assert top is not None and state.scopes is not None
-        names = state.scopes[0].names
+        top = state.frame
+        names = state.scope.names
         arity = Arity(top.seen if top.seen or top.role == "void" else None, top.more or not top.seen)
         if top.role == "void":
             arity = Arity(0, False)
-        state = state._replace(scopes=state.scopes[1]).pop("declared")
+        state = state.leave_scope().pop("declared")
         declaration = self._declaration(state)
         if not declaration.derived:
             state = self._set(state, parameters=names)
@@ -199,21 +198,21 @@ class CDeclarations(CExpressions):
     def _declarator_ends(self, state: CState, top: CFrame, sign: str) -> CState | None:
         """The state after the sign behind a declarator."""
         assert top.base is not None or top.role
-        given = top.base or UNKNOWN
-        made = CType((*top.derived, *(POINTER,) * top.pointers, *given.derived), given.base)
+        base = top.base or UNKNOWN
+        declared = CType((*top.derived, *(POINTER,) * top.pointers, *base.derived), base.base)
         match top.role, sign:
             case "type", ")":
-                return self._cast(state.pop("grouped"), made)
+                return self._cast(state.pop("grouped"), declared)
             case "parameter", ("," | ")"):
-                return self._parameter_ends(state, top, made, sign)
+                return self._parameter_ends(state, top, declared, sign)
             case (("file" | "block"), "{"):
-                return self._function_begins(state, top, made)
-        state = self._bind(state, top, made)
+                return self._function_begins(state, top, declared)
+        state = self._bind(state, top, declared)
         if sign == ",":
             return self._next_declarator(state)
         if sign == ";":
             return self._semicolon(state)
-        return state.fresh("operand")._replace(value=made) if sign in ("=", ":") else OPEN
+        return state.fresh("operand")._replace(value=declared) if sign in ("=", ":") else OPEN
 
     def _bind(self, state: CState, top: CFrame, made: CType) -> CState:
         """The state after a declarator: its name is declared."""
@@ -254,7 +253,7 @@ class CDeclarations(CExpressions):
         state = self._bind(state, top, made).pop("statement")
         if state.frames is not None:  # GNU's function in a function: it may jump out
             state = state._replace(labels=None)
-        state = state._replace(scopes=(CScope(top.parameters), state.scopes))
+        state = state.enter_scope(top.parameters)
         return state.push(CFrame("block"), "statement")
 
     def _next_declarator(self, state: CState) -> CState | None:
@@ -272,9 +271,9 @@ class CDeclarations(CExpressions):
     @staticmethod
     def _set(state: CState, **changes: Any) -> CState:
         """The state with something changed in the declaration."""
-        for place, frame in enumerate(elements(state.frames)):
+        for index, frame in enumerate(elements(state.frames)):
             if frame.kind == "declaration":
-                return state._replace(frames=replace_element(state.frames, place, frame._replace(**changes)))
+                return state._replace(frames=replace_element(state.frames, index, frame._replace(**changes)))
         return state
 
     def _read_again(self, state: CState, kind: int, sign: str, word: str) -> CState | None:

@@ -12,7 +12,6 @@ from constrain.monitors.c.libc import header
 from constrain.monitors.c.state import OPEN, CState
 from constrain.monitors.c.types import UNKNOWN, CName
 from constrain.monitors.c.words import KEYWORDS
-from constrain.monitors.stacks import elements, replace_element
 
 _DIRECTIVE = re.compile(r"#\s*([a-z_]*|\d+)\s*(.*)", re.DOTALL)
 _INCLUDE = re.compile(r"<([^>\n]+)>\s*")
@@ -41,13 +40,11 @@ def _include(state: CState, rest: str) -> CState:
     known = None if match is None else header(match[1])
     if known is None:
         return OPEN
-    place = sum(1 for _ in elements(state.scopes)) - 1
-    scope = [*elements(state.scopes)][-1]
-    names = scope.names
+    names = state.outermost_scope.names
     for name, entry in known.items():
         if name not in names.table:
             names = names.add(name, entry)
-    return state._replace(scopes=replace_element(state.scopes, place, scope._replace(names=names)))
+    return state.change_outermost_scope(names=names)
 
 
 def _define(state: CState, rest: str) -> CState:
@@ -58,18 +55,15 @@ def _define(state: CState, rest: str) -> CState:
     is_operand = _is_between_parentheses(body) and "{" not in body  # else there may be labels in it
     if not (_LITERAL.fullmatch(body) if arguments is None else False) and not is_operand:
         return state._replace(opens=state.opens | {name})
-    place = sum(1 for _ in elements(state.scopes)) - 1
-    scope = [*elements(state.scopes)][-1]
     entry = CName("value" if arguments is None else "macro", UNKNOWN)
-    scope = scope._replace(names=scope.names.add(name, entry))
-    return state._replace(scopes=replace_element(state.scopes, place, scope))
+    return state.change_outermost_scope(names=state.outermost_scope.names.add(name, entry))
 
 
 def _is_between_parentheses(body: str) -> bool:
-    """Whether a text begins with the parenthesis that its end closes."""
+    """True if a text begins with the parenthesis that its end closes."""
     depth, body = 0, _QUOTED.sub("0", body)
-    for place, character in enumerate(body):
+    for index, character in enumerate(body):
         depth += (character == "(") - (character == ")")
         if depth <= 0:
-            return place == len(body) - 1 and character == ")"
+            return index == len(body) - 1 and character == ")"
     return False

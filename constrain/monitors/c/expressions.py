@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from constrain.monitors.c.naming import CNames
 from constrain.monitors.c.state import OPEN, CFrame, CState
 from constrain.monitors.c.types import SCALAR, UNKNOWN, CType
@@ -13,7 +15,15 @@ ASSIGNS = frozenset("= += -= *= /= %= &= ^= |= <<= >>=".split())
 
 
 class CExpressions(CNames):
-    """How the lexemes of expressions change a state."""
+    """The steps of a state over the lexemes of expressions."""
+
+    # Steps of `CDeclarations` and `CStatements`
+    _begin_declaration: Callable[[CState, str, int, str, str], CState | None]
+    _open_block: Callable[[CState, str], CState | None]
+    _next_declarator: Callable[[CState], CState | None]
+    _semicolon: Callable[[CState], CState | None]
+    _enum_ends: Callable[[CState], CState | None]
+    _condition_ends: Callable[[CState], CState | None]
 
     # -- operands ------------------------------------------------------------------------------------------------------
 
@@ -56,13 +66,13 @@ class CExpressions(CNames):
         return state.go("operator", value=entry.type)
 
     def _at_macro(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
-        """After a name whose arguments are not read: they may be types or members."""
+        """Read what follows a name whose arguments are not read: they may be types or members."""
         if sign == "(":
             return state.go("operator", value=UNKNOWN).push(CFrame("skip", role="operator"), "skip")
         return self._at_operator(state.go("operator", value=UNKNOWN), kind, sign, word)
 
     def _at_grouped(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
-        """After `(` where an operand may stand: a type, a block, or an expression."""
+        """Read what follows `(` before an operand: a type, a block, or an expression."""
         if (word in SPECIFIERS and word != "__extension__") or (word and self.is_type(state, word)):
             return self._begin_declaration(state, "type", kind, sign, word)
         if sign == "{":
@@ -70,11 +80,11 @@ class CExpressions(CNames):
         return self._at_operand(state.go("operand"), kind, sign, word)
 
     def _at_designator(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
-        """After `.` in an initializer: a member of what is initialized."""
+        """Read the member after `.` in an initializer."""
         return state.go("designated") if word else OPEN
 
     def _at_designated(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
-        """After a designator: another one, or the value."""
+        """Read what follows a designator: another one, or the value."""
         if sign == ".":
             return state.go("label value")
         if sign == "[":
@@ -82,7 +92,7 @@ class CExpressions(CNames):
         return state.fresh("operand") if sign == "=" else OPEN
 
     def _at_label_value(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
-        """After `&&`, or after the second `.` of a designator: any name."""
+        """Read any name after `&&`, or after the second `.` of a designator."""
         return state.go("operator" if state.kind != "initializer" else "designated", value=UNKNOWN)
 
     def _brace(self, state: CState) -> CState | None:
@@ -123,8 +133,8 @@ class CExpressions(CNames):
             return None
         if members is None or isinstance(members, bool):
             return state.go("operator", value=UNKNOWN)
-        found: CType | None = members.table.get(word)
-        return None if found is None and word not in state.opens else state.go("operator", value=found or UNKNOWN)
+        member: CType | None = members.table.get(word)
+        return None if member is None and word not in state.opens else state.go("operator", value=member or UNKNOWN)
 
     def _comma(self, state: CState) -> CState | None:
         top = state.top
@@ -179,14 +189,14 @@ class CExpressions(CNames):
     def _end_call(self, state: CState, top: CFrame) -> CState | None:
         """The state after the parenthesis that ends the arguments of a call."""
         arity = top.value.arity
-        given = top.seen + (0 if state.at == "operand" and not state.prefix else 1)
+        count = top.seen + (0 if state.at == "operand" and not state.prefix else 1)
         if arity is not None and arity.number is not None:
-            if given < arity.number or (given > arity.number and not arity.more):
+            if count < arity.number or (count > arity.number and not arity.more):
                 return None
         return state.pop("operator")._replace(value=top.value.result)
 
     def _at_skip(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
-        """In brackets that are not read."""
+        """Pass over a lexeme in brackets that are not read."""
         if sign in BRACKETS:
             return state.push(CFrame("skip", role="skip"), "skip")
         if sign in (")", "]", "}"):
@@ -194,37 +204,17 @@ class CExpressions(CNames):
             return state.pop(state.frames[0].role)
         return state
 
-    def _cast(self, state: CState, given: CType) -> CState:
+    def _cast(self, state: CState, type_: CType) -> CState:
         """The state after a type in parentheses, at the parenthesis that closes them."""
         state = state.pop("operand")
         if state.prefix[-1:] == ("sizeof",):
             return state.go("operator", value=SCALAR, prefix=state.prefix[:-1])
-        return state._replace(at="cast", prefix=(*state.prefix, given))
+        return state._replace(at="cast", prefix=(*state.prefix, type_))
 
     def _at_cast(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
-        """After a type in parentheses: an operand, or the brace of a literal of this type."""
+        """Read what follows a type in parentheses: an operand, or the brace of a literal of this type."""
         if sign == "{":
-            given = state.prefix[-1]
-            assert isinstance(given, CType)
-            return state._replace(prefix=state.prefix[:-1], value=given).push(CFrame("initializer"), "operand")
+            type_ = state.prefix[-1]
+            assert isinstance(type_, CType)
+            return state._replace(prefix=state.prefix[:-1], value=type_).push(CFrame("initializer"), "operand")
         return self._at_operand(state.go("operand"), kind, sign, word)
-
-    # -- parts of other tables -----------------------------------------------------------------------------------------
-
-    def _begin_declaration(self, state: CState, role: str, kind: int, sign: str, word: str) -> CState | None:
-        raise NotImplementedError
-
-    def _open_block(self, state: CState, role: str) -> CState | None:
-        raise NotImplementedError
-
-    def _next_declarator(self, state: CState) -> CState | None:
-        raise NotImplementedError
-
-    def _semicolon(self, state: CState) -> CState | None:
-        raise NotImplementedError
-
-    def _enum_ends(self, state: CState) -> CState | None:
-        raise NotImplementedError
-
-    def _condition_ends(self, state: CState) -> CState | None:
-        raise NotImplementedError

@@ -1,4 +1,4 @@
-"""The headers of the C library that are known, and what their names mean."""
+"""The headers of the C library that are known, with the meanings of their names."""
 
 from __future__ import annotations
 

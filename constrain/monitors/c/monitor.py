@@ -45,11 +45,11 @@ class CMonitor(CStatements):
         return "c()"
 
     def start(self) -> CState:
-        """See `Monitor`."""
+        """The state before the first lexeme."""
         return CState((CScope(), None))
 
     def begin(self, state: CState, kind: int, first: bytes) -> CState | None:
-        """See `Monitor`."""
+        """The state when a lexeme begins; None: none of its kind may."""
         if kind in (END, OTHER):
             return state
         if kind == SIGN and self._read_again(state, kind, first.decode("latin-1"), "") is None:
@@ -57,14 +57,14 @@ class CMonitor(CStatements):
         return None if kind == NAME and not self._takes_name(state) else state
 
     def _takes_name(self, state: CState) -> bool:
-        """Whether a name or keyword may stand where an operand may have ended."""
+        """True if a name or keyword may stand where an operand may have ended."""
         if state.at == "first":
             after = self._operand_word(state.fresh("operand"), state.held)
             return after is not None and after.at == "macro"
         return state.at not in ("operator", "old parameter") or bool(state.opens)
 
     def language(self, state: CState) -> Names | None:
-        """See `Monitor`."""
+        """The names that the lexeme which has begun may be; None: any."""
         if state.at in ("operand", "grouped", "cast", "for first"):
             return self.visible_names(state)
         if state.at == "outside":
@@ -81,7 +81,7 @@ class CMonitor(CStatements):
         return top is not None and top.base is None and top.role != "parameter"
 
     def advance(self, state: CState, kind: int, text: bytes) -> CState | None:
-        """See `Monitor`."""
+        """The state after a lexeme; None: it may not stand there."""
         if state.at == "open":
             return state
         if kind == OTHER:
@@ -93,7 +93,7 @@ class CMonitor(CStatements):
         return self._read_again(state, kind, sign, word)
 
     def may_end(self, state: CState) -> bool:
-        """See `Monitor`. The grammar says whether a text is whole."""
+        """True: the grammar says if a text is whole."""
         return True
 
 

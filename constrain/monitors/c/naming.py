@@ -1,4 +1,4 @@
-"""What a name means at a place of a C text, and the members of a value."""
+"""The scopes of C: the names that are declared at a position of a text, and the members of a value."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from functools import lru_cache
 
 from constrain.monitors.c.lexicon import PREFIXES
 from constrain.monitors.c.state import CState
-from constrain.monitors.c.types import POINTER, UNKNOWN, CName, CScope, CType
+from constrain.monitors.c.types import POINTER, UNKNOWN, CName, CType
 from constrain.monitors.c.words import ALWAYS, KEYWORDS, RESERVED
 from constrain.monitors.monitor import Names
-from constrain.monitors.stacks import Bound, elements, replace_element
+from constrain.monitors.stacks import Bound, elements
 
 _NONE = CName("value")
 WORDS = KEYWORDS | {prefix.decode() for prefix in PREFIXES}  # L may begin a string
@@ -19,7 +19,7 @@ class CNames:
     """Names that are declared, and members."""
 
     def find(self, state: CState, name: str) -> CName | None:
-        """What a name means; None: it is not declared."""
+        """The meaning of a name; None: it is not declared."""
         for scope in elements(state.scopes):
             if name in scope.names.table:
                 entry: CName = scope.names.table[name]
@@ -27,7 +27,7 @@ class CNames:
         return _NONE if name.startswith(RESERVED) or name in ALWAYS else None
 
     def is_type(self, state: CState, name: str) -> bool:
-        """Whether a name is that of a type."""
+        """True if a name is that of a type."""
         entry = self.find(state, name)
         return entry is not None and entry.kind == "type"
 
@@ -38,31 +38,28 @@ class CNames:
 
     def declare(self, state: CState, name: str, entry: CName) -> CState:
         """The state after a name is declared in the innermost scope."""
-        assert state.scopes is not None
-        scope: CScope = state.scopes[0]
-        old = scope.names.table.get(name)
+        names = state.scope.names
+        old = names.table.get(name)
         if old is not None and old.type.arity is not None and entry.type.arity is not None:
             if entry.type.arity.number is None:  # `int f();` after `int f(int);`
                 entry = old
-        return state._replace(scopes=(scope._replace(names=scope.names.add(name, entry)), state.scopes[1]))
+        return state.change_scope(names=names.add(name, entry))
 
     def tag(self, state: CState, name: str, *, defines: bool) -> tuple[CState, int]:
         """The state after the tag of a structure, and its number. defines: whether its members or `;` follow."""
-        places = [*elements(state.scopes)]
-        for place, scope in enumerate(places):
+        for index, scope in enumerate(elements(state.scopes)):
             number = scope.tags.table.get(name) if name else None
-            if number is not None and not (defines and (place or number in state.structs.table)):
+            if number is not None and not (defines and (index or number in state.structs.table)):
                 return state, number
             if defines:
                 break
         number = state.made + 1
         if name:
-            scope = places[0]._replace(tags=places[0].tags.add(name, number))
-            state = state._replace(scopes=replace_element(state.scopes, 0, scope))
+            state = state.change_scope(tags=state.scope.tags.add(name, number))
         return state._replace(made=number), number
 
     def members(self, state: CState, value: CType, sign: str) -> Bound | bool | None:
-        """What may stand after `.` or `->`: members; None: they are not known; False: none, the sign may not stand."""
+        """The members that may stand after `.` or `->`; None: they are not known; False: the sign may not stand."""
         if value.base is None:
             return None
         if sign == "->":
@@ -91,8 +88,8 @@ class CNames:
 
 @lru_cache(maxsize=1024)
 def _visible(tables: tuple[Bound, ...], types: bool) -> Names:
-    found: dict[str, CName] = {}
+    entries: dict[str, CName] = {}
     for bound in reversed(tables):
-        found.update(bound.table)
-    names = [name for name, entry in found.items() if not types or entry.kind == "type"]
+        entries.update(bound.table)
+    names = [name for name, entry in entries.items() if not types or entry.kind == "type"]
     return Names([*names, *(() if types else ALWAYS)], words=KEYWORDS if types else WORDS, prefixes=RESERVED)

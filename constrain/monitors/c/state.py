@@ -1,4 +1,4 @@
-"""The state of the monitor of C: where a text stands."""
+"""The state of the monitor of C, and what is open in it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOTHING: frozenset[str] = frozenset()
 
 
 class CFrame(NamedTuple):
-    """What is open.
+    """An open part of a text: a bracket, a statement or a declaration.
 
     Attributes:
         kind: Of expressions: "group", "call", "index", "initializer", "?", "case", "condition", "for(". Of statements:
@@ -87,6 +87,15 @@ class CState(_CFields, StackState[CFrame]):
     __slots__ = ()
     saved = ("value", "prefix", "plain")
     begun: ClassVar[dict[str, Any]] = {"value": UNKNOWN, "prefix": (), "plain": True}
+
+    def enter_scope(self, names: Bound = EMPTY) -> CState:
+        """The state inside a new scope."""
+        return self._replace(scopes=(CScope(names), self.scopes))
+
+    def leave_scope(self) -> CState:
+        """The state outside the innermost scope."""
+        assert self.scopes is not None
+        return self._replace(scopes=self.scopes[1])
 
 
 OPEN = CState(None, at="open")  # what follows is not read

@@ -5,12 +5,11 @@ from __future__ import annotations
 from constrain.monitors.c.declarations import CDeclarations
 from constrain.monitors.c.expressions import BRACKETS
 from constrain.monitors.c.state import NOTHING, OPEN, CFrame, CState
-from constrain.monitors.c.types import CScope
 from constrain.monitors.c.words import IGNORED, SPECIFIERS
 
 
 class CStatements(CDeclarations):
-    """How the lexemes that make statements change a state."""
+    """The steps of a state over the lexemes of statements."""
 
     def _at_outside(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
         if word in IGNORED:
@@ -23,7 +22,7 @@ class CStatements(CDeclarations):
         return state
 
     def _at_ignored(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
-        """A statement or declaration that is not read, up to its semicolon."""
+        """Pass over a statement or declaration that is not read, up to its semicolon."""
         if sign in BRACKETS:
             return state.push(CFrame("skip", role="ignored"), "skip")
         if sign == ";":
@@ -52,7 +51,7 @@ class CStatements(CDeclarations):
             case "if" | "while" | "switch":
                 return state.push(CFrame("if" if word == "if" else "loop"), "head")
             case "for":
-                state = state._replace(scopes=(CScope(), state.scopes))
+                state = state.enter_scope()
                 return state.push(CFrame("loop", role="for"), "for")
             case "do":
                 return state.push(CFrame("do"), "statement")
@@ -72,7 +71,7 @@ class CStatements(CDeclarations):
         return state.go("first", held=word)
 
     def _at_first(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
-        """After the name that a statement begins with: a label, or an operand."""
+        """Read what follows the name that a statement begins with: it is a label, or an operand."""
         if sign == ":":
             return self._label(state)
         after = self._operand_word(state.fresh("operand"), state.held)
@@ -96,7 +95,7 @@ class CStatements(CDeclarations):
         return state.go("ignored", sought=state.sought | ({word} - (state.labels or set())))
 
     def _at_head(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
-        """After `if`, `while` and `switch`."""
+        """Read the parenthesis after `if`, `while` and `switch`."""
         return state.push(CFrame("condition"), "operand") if sign == "(" else OPEN
 
     def _condition_ends(self, state: CState) -> CState | None:
@@ -115,7 +114,7 @@ class CStatements(CDeclarations):
         return state.go("head") if word == "while" else OPEN
 
     def _open_block(self, state: CState, role: str) -> CState | None:
-        state = state._replace(scopes=(CScope(), state.scopes))
+        state = state.enter_scope()
         return state.push(CFrame("block", role=role), "statement")
 
     def _block_ends(self, state: CState) -> CState | None:
@@ -123,8 +122,7 @@ class CStatements(CDeclarations):
         top = state.top
         if top is None or top.kind != "block":
             return OPEN
-        assert state.scopes is not None
-        state = state._replace(scopes=state.scopes[1]).pop("operator")
+        state = state.leave_scope().pop("operator")
         if state.frames is None:  # the function ends
             if state.sought and state.labels is not None:
                 return None
@@ -155,6 +153,5 @@ class CStatements(CDeclarations):
             if top.kind not in ("else", "loop"):
                 return state.fresh("statement")
             if top.role == "for":
-                assert state.scopes is not None
-                state = state._replace(scopes=state.scopes[1])
+                state = state.leave_scope()
             state = state.pop("statement")

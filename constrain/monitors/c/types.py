@@ -38,20 +38,20 @@ class CType(NamedTuple):
 
     @property
     def target(self) -> CType:
-        """What a value points to, or has as elements."""
+        """The type of the value that this one points to, or has as elements."""
         if self.derived and self.derived[0] in (POINTER, ARRAY):
             return CType(self.derived[1:], self.base)
         return self if self.derived and self.base is not None else UNKNOWN
 
     @property
     def arity(self) -> Arity | None:
-        """How a value is called; None: it is not known."""
+        """The arity of a call of the value; None: it is not known."""
         inner = self.derived[1:] if self.derived[:1] == (POINTER,) else self.derived
         return inner[0] if inner and isinstance(inner[0], Arity) else None
 
     @property
     def result(self) -> CType:
-        """What a call gives."""
+        """The type of the result of a call."""
         inner = self.derived[1:] if self.derived[:1] == (POINTER,) else self.derived
         return CType(inner[1:], self.base) if inner and isinstance(inner[0], Arity) else UNKNOWN
 
@@ -60,7 +60,7 @@ UNKNOWN, SCALAR, VOID = CType((), None), CType((), "scalar"), CType((), "void")
 
 
 class CName(NamedTuple):
-    """What a name means.
+    """The meaning of a name.
 
     Attributes:
         kind: "type", "value", or "macro": with arguments that are not read.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from constrain.monitors.jinja.scopes import JinjaScopes
 from constrain.monitors.jinja.state import JinjaBracket, JinjaState
 from constrain.monitors.jinja.values import attribute, call_result, item, typed_value
@@ -13,10 +15,14 @@ CALLS = ("call", "filter call")
 
 
 class JinjaExpressions(JinjaScopes):
-    """How the lexemes of expressions change a state. filters, tests: their names."""
+    """The steps of a state over the lexemes of expressions. filters, tests: their names."""
 
     filters: frozenset[str]
     tests: frozenset[str]
+    # Steps of `JinjaStatements`
+    _separate_outside: Callable[[JinjaState, str], JinjaState | None]
+    _statement_word: Callable[[JinjaState, str], JinjaState | None]
+    _tag_sign: Callable[[JinjaState, str], JinjaState | None]
 
     def _at_operand(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
         if word == "not":
@@ -28,7 +34,7 @@ class JinjaExpressions(JinjaScopes):
         return self._at_term(state, kind, sign, word)
 
     def _at_term(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
-        """After a sign that no `not` follows."""
+        """Read an operand after a sign that no `not` follows."""
         if word:
             return self.use(state, word)
         if kind == STRING:
@@ -42,11 +48,11 @@ class JinjaExpressions(JinjaScopes):
         return self._at_operator(state, kind, sign, word)
 
     def _is_argument(self, state: JinjaState) -> bool:
-        """Whether an argument of a call begins, which may have a name."""
+        """True if an argument of a call begins, which may have a name."""
         return state.at == "operand" and state.kind in CALLS and state.held == "argument"
 
     def _at_keyword(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
-        """After a name that is not bound so far: it is that of an argument, or one that is put off."""
+        """Read what follows a name that is not bound so far: it is that of an argument, or one that is put off."""
         after = state.go("operand") if sign == "=" else self.use(state, state.held)
         return after if sign == "=" or after is None else self._at_operator(after, kind, sign, word)
 
@@ -71,7 +77,7 @@ class JinjaExpressions(JinjaScopes):
         return self._tag_sign(state, sign) if sign in ("}", "%}") else state.go("term", value=None, plain=False)
 
     def _separate(self, state: JinjaState, sign: str) -> JinjaState | None:
-        """After a comma, a colon, or the `=` of an argument."""
+        """The state after a comma, a colon, or the `=` of an argument."""
         if state.frames is None:
             return self._separate_outside(state, sign)
         bracket, brackets = state.frames
@@ -104,7 +110,7 @@ class JinjaExpressions(JinjaScopes):
         return state._replace(at="filtered", held=state.held + word)
 
     def _at_filtered(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
-        """After the name of a filter, or its part before a dot."""
+        """Read what follows the name of a filter, or its part before a dot."""
         if sign == ".":
             return state._replace(at="filter", held=state.held + ".")
         if state.held not in self.filters:
@@ -120,7 +126,7 @@ class JinjaExpressions(JinjaScopes):
         return state._replace(at="tested", held=state.held.removeprefix("not ") + word)
 
     def _at_tested(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
-        """After the name of a test, or its part before a dot: an argument without parentheses may follow."""
+        """Read what follows the name of a test, or its part before a dot: an argument may have no parentheses."""
         if sign == ".":
             return state._replace(at="test", held=state.held + ".")
         if state.held not in self.tests:
@@ -131,14 +137,3 @@ class JinjaExpressions(JinjaScopes):
         if kind in (STRING, NUMBER) or sign in ("[", "{"):
             return self._at_term(after, kind, sign, word)
         return self._at_operator(after, kind, sign, word)
-
-    # Of statements (statements.py)
-
-    def _separate_outside(self, state: JinjaState, sign: str) -> JinjaState | None:
-        raise NotImplementedError
-
-    def _statement_word(self, state: JinjaState, word: str) -> JinjaState | None:
-        raise NotImplementedError
-
-    def _tag_sign(self, state: JinjaState, sign: str) -> JinjaState | None:
-        raise NotImplementedError

@@ -49,15 +49,15 @@ class JinjaMonitor(JinjaStatements):
         return f"jinja({', '.join(name for name, _ in self.variables):.40}, ahead={self.ahead!r})"
 
     def start(self) -> JinjaState:
-        """See `Monitor`."""
+        """The state before the first lexeme."""
         return start(Bound(dict(self.variables)))
 
     def resume(self, state: JinjaState) -> tuple[int, bytes] | None:
-        """See `ResumingMonitor`: text goes on after a tag."""
+        """The text that goes on after a tag."""
         return {"text": (STRING, TEXT), "raw": (STRING, RAW)}.get(state.at)
 
     def begin(self, state: JinjaState, kind: int, first: bytes) -> JinjaState | None:
-        """See `Monitor`."""
+        """The state when a lexeme begins; None: none of its kind may."""
         if state.at in ("text", "raw") or kind == END:
             return state
         if kind == SIGN:
@@ -68,12 +68,12 @@ class JinjaMonitor(JinjaStatements):
         return state if known is None or state.held in known else None
 
     def language(self, state: JinjaState) -> Names | None:
-        """See `Monitor`."""
+        """The names that the lexeme which has begun may be; None: any."""
         if state.at in ("operand", "term", "tested", "called"):
             return None if self._is_argument(state) else self.visible_names(state)
         if state.at == "member":
-            found = None if state.value is None else attributes(state.value)
-            return None if found is None else names_of(found)
+            names = None if state.value is None else attributes(state.value)
+            return None if names is None else names_of(names)
         if state.at == "filter":
             return _parts(self.filters, state.held)
         if state.at == "test":
@@ -83,7 +83,7 @@ class JinjaMonitor(JinjaStatements):
         return None
 
     def advance(self, state: JinjaState, kind: int, text: bytes) -> JinjaState | None:
-        """See `Monitor`."""
+        """The state after a lexeme; None: it may not stand there."""
         if state.at in ("text", "raw"):
             if text.startswith(b"T{{"):
                 return state.fresh("operand")
@@ -101,15 +101,15 @@ class JinjaMonitor(JinjaStatements):
         return read(state, kind, sign, word)
 
     def may_end(self, state: JinjaState) -> bool:
-        """See `Monitor`."""
+        """True if the template may end: it binds all names that were put off."""
         return state.at == "text" and not state.later
 
 
 @lru_cache(maxsize=1024)
 def _parts(names: frozenset[str], before: str, may_be_negated: bool = False) -> Names:
-    """What may follow a part of a name before a dot: `a` and `b` of `a.b`."""
-    found = {name[len(before) :].partition(".")[0] for name in names if name.startswith(before)}
-    return Names(found, words=["not"] if may_be_negated else ())
+    """The parts of names that may follow a part before a dot: `a` and `b` of `a.b`."""
+    parts = {name[len(before) :].partition(".")[0] for name in names if name.startswith(before)}
+    return Names(parts, words=["not"] if may_be_negated else ())
 
 
 def jinja(
@@ -171,12 +171,12 @@ def jinja(
 
 def _read_names(option: str, names: Any) -> list[str]:
     """The names of an option."""
-    found = [] if isinstance(names, str) or not isinstance(names, Iterable) else [*names]
-    if isinstance(names, str) or not all(isinstance(n, str) and n.replace(".", "_").isidentifier() for n in found):
+    read = [] if isinstance(names, str) or not isinstance(names, Iterable) else [*names]
+    if isinstance(names, str) or not all(isinstance(n, str) and n.replace(".", "_").isidentifier() for n in read):
         raise ConstrainError(f"{option}= are names, not {names!r:.60}", fix=f'{option}=["money"]')
-    return found
+    return read
 
 
 def _is_type(value: Any) -> bool:
-    """Whether a value stands for all that have this type."""
+    """True if a value stands for all that have this type."""
     return isinstance(value, type) or typing.get_origin(value) is not None

@@ -1,4 +1,4 @@
-"""Which names are visible: scopes of statements, branches, and what is put off until the template binds it."""
+"""The scopes of templates: visible names, branches, and names that are put off until the template binds them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class JinjaScopes:
 
     @staticmethod
     def is_known(state: JinjaState, name: str) -> bool:
-        """Whether there is a variable of this name so far."""
+        """True if there is a variable of this name so far."""
         return name in state.names.table or name in CONSTANTS
 
     def use(self, state: JinjaState, name: str) -> JinjaState | None:
@@ -93,7 +93,7 @@ class JinjaScopes:
         return self._set_names(state._replace(blocks=blocks), names)
 
     def _merge(self, one: Bound | None, other: Bound) -> Bound:
-        """What is visible after one of two branches. Under "any" what only one of them binds counts."""
+        """The names that are visible after one of two branches; under "any" also those that only one of them binds."""
         if one is None or one == other:
             return other
         both = one.table.keys() & other.table.keys()

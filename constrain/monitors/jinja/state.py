@@ -1,4 +1,4 @@
-"""The state of the monitor of Jinja: where a template stands."""
+"""The state of the monitor of Jinja, and what is open in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements of templates: what a tag binds, and where its scope ends. A method `_at_x` reads what follows `at="x"`."""
+"""Statements of templates: names that a tag binds, and the end of its scope. `_at_x` reads what follows `at="x"`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ PLACES = {"for": "target", "set": "target", "with": "target", "filter": "filter"
 
 
 class JinjaStatements(JinjaExpressions):
-    """How the lexemes of statements change a state."""
+    """The steps of a state over the lexemes of statements."""
 
     def _at_tag(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
-        """After `{%`, perhaps with a sign."""
+        """Read the word after `{%`."""
         state = state.fresh("operand", tag=word)
         if word == "if":
             return self.open_block(state, "if")
@@ -34,7 +34,7 @@ class JinjaStatements(JinjaExpressions):
         return state.text() if sign == "%}" else None
 
     def _at_end_block(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
-        """After `endblock`: the name of the block may stand there."""
+        """Read the name of the block, which may follow `endblock`."""
         if word:
             return state
         after = self.close_block(state)
@@ -44,7 +44,7 @@ class JinjaStatements(JinjaExpressions):
         return state.go("raw", tag="")
 
     def _at_closing(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
-        """After the first brace of `}}`."""
+        """Read the second brace of `}}`."""
         return state.text() if sign == "}" else None
 
     # -- targets -------------------------------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ class JinjaStatements(JinjaExpressions):
         )
 
     def _at_targeted(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
-        """After a target."""
+        """Read what follows a target."""
         if sign == ".":
             after = self.use(state, state.held)
             return None if after is None else after.go("target member")
@@ -77,7 +77,7 @@ class JinjaStatements(JinjaExpressions):
     # -- names that are bound ------------------------------------------------------------------------------------------
 
     def _at_name(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
-        """The name of a macro, a block or a module."""
+        """Read the name of a macro, a block or a module."""
         if state.tag == "macro":
             state = self.open_block(self.bind(state, (word,)), "macro", later=True)
             return self.bind(state, tuple(IN_MACROS)).go("parameters")
@@ -88,13 +88,13 @@ class JinjaStatements(JinjaExpressions):
         return state._replace(at="named", held=word)
 
     def _at_block_named(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
-        """After the name of a block, `scoped` or `required`."""
+        """Read what follows the name of a block: `scoped` or `required`."""
         if word == "scoped" and state.block is not None:
             return self.bind(state._replace(names=state.block.names), ("super",))
         return state if word else state.text()
 
     def _at_named(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
-        """After the name of what is imported, or `with context`."""
+        """Read what follows the name of an import: `as`, a comma, or `with context`."""
         if word == "as":
             return state.go("name")
         state = state._replace(targets=(*state.targets, state.held) if state.held else state.targets, held="")
@@ -106,11 +106,11 @@ class JinjaStatements(JinjaExpressions):
         return state.push(JinjaBracket("parameters"), "parameter")
 
     def _at_called(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
-        """After `call`: parameters of its text, or what is called."""
+        """Read what follows `call`: the parameters of its text, or the name that is called."""
         return self.use(state, word) if word else state.push(JinjaBracket("parameters"), "parameter")
 
     def _at_parameter(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
-        """What begins a parameter, or what follows its name."""
+        """Read a parameter, or what follows its name."""
         if word and state.tag == "call":
             return state._replace(targets=(*state.targets, word))
         if word:
@@ -123,13 +123,13 @@ class JinjaStatements(JinjaExpressions):
     # -- parts of statements -------------------------------------------------------------------------------------------
 
     def _separate_outside(self, state: JinjaState, sign: str) -> JinjaState | None:
-        """After a comma outside of brackets."""
+        """The state after a comma outside of brackets."""
         if state.tag == "with":
             return state.go("target", is_given=False)
         return state.fresh("operand", plain=False)
 
     def _statement_word(self, state: JinjaState, word: str) -> JinjaState | None:
-        """A word of a statement after an expression."""
+        """The state after a word of a statement behind an expression."""
         if word in ("as", "import"):
             return state.go("name")
         if word == "if":
@@ -142,7 +142,7 @@ class JinjaStatements(JinjaExpressions):
         return self.bind(self.open_block(state, "for"), state.targets, value)
 
     def _tag_sign(self, state: JinjaState, sign: str) -> JinjaState | None:
-        """What ends a tag."""
+        """The state after a sign that may end a tag."""
         if state.tag:
             return self._tag_ends(state) if sign == "%}" else None
         return state.go("closing") if sign == "}" else None

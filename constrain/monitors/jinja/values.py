@@ -1,4 +1,4 @@
-"""What is known of a variable: an example of its value, or a type that its value has.
+"""The values of variables, as far as they are known: an example of the value, or its type.
 
 Jinja's `a.b` is the attribute b of a, or else its item "b". So a mapping has its keys beside its methods, and of an
 object whose class has items nothing is known. Names that begin with an underline are left out, as Jinja's sandbox does.
@@ -22,7 +22,7 @@ WITHOUT_NAMES = (*TEXTUAL, list, tuple, range, memoryview)  # their items have n
 
 
 class JinjaValue(NamedTuple):
-    """What is known of a value.
+    """The knowledge of a value.
 
     Attributes:
         key: The identity of `what.obj`.
@@ -36,7 +36,7 @@ class JinjaValue(NamedTuple):
 
     @property
     def lasts(self) -> bool:
-        """See `Bound`."""
+        """True: a name keeps its value (`Bound`)."""
         return True
 
 
@@ -75,34 +75,34 @@ def _python_value(value: JinjaValue) -> of_python.PythonValue:
     """The same value, as the monitor of Python looks at it."""
     obj = value.what.obj
     if value.role == "type":
-        return of_python.instance_of(typing.get_origin(obj) or obj, given=True)
-    return of_python.value_of(obj, given=True)
+        return of_python.instance_of(typing.get_origin(obj) or obj, by_user=True)
+    return of_python.value_of(obj, by_user=True)
 
 
 @lru_cache(maxsize=4096)
 def attributes(value: JinjaValue) -> frozenset[str] | None:
-    """What may stand after `value.`; None: anything."""
+    """The names that may stand after `value.`; None: any."""
     if value.role == "loop":
         return LOOP
     obj = value.what.obj
     cls = (typing.get_origin(obj) or obj) if value.role == "type" else type(obj)
     if value.role == "type" and typing.is_typeddict(cls):
-        found: Iterable[str] = {*_hints(cast(Hashable, cls)), *dir(dict)}
+        names: Iterable[str] = {*_hints(cast(Hashable, cls)), *dir(dict)}
     elif value.role == "example" and isinstance(obj, Mapping) and not hasattr(cls, "__missing__"):
-        found = {*(key for key in obj if isinstance(key, str)), *dir(cls)}
+        names = {*(key for key in obj if isinstance(key, str)), *dir(cls)}
     elif hasattr(cls, "__getitem__") and not issubclass(cls, WITHOUT_NAMES):
         return None
     else:
-        known = of_python.attributes(_python_value(value))
-        if known is None:
+        python_names = of_python.attributes(_python_value(value))
+        if python_names is None:
             return None
-        found = known
-    return frozenset(name for name in found if not name.startswith("_"))
+        names = python_names
+    return frozenset(name for name in names if not name.startswith("_"))
 
 
 @lru_cache(maxsize=4096)
 def attribute(value: JinjaValue, name: str) -> JinjaValue | None:
-    """What is known of `value.name`."""
+    """The value of `value.name`; None: nothing is known of it."""
     obj = value.what.obj
     if value.role == "loop":
         return None
@@ -112,10 +112,10 @@ def attribute(value: JinjaValue, name: str) -> JinjaValue | None:
         return typed_value(hints[name])
     if value.role == "type" and _is_mapping(obj) and not hasattr(dict, name):
         return item(value)
-    found = of_python.attribute(_python_value(value), name)
-    if found is None or found.role == "method":
-        return None if found is None else JinjaValue(found.key, found.what, "example")
-    return typed_value(found.what.obj) if found.role == "instance" else example(found.what.obj)
+    member = of_python.attribute(_python_value(value), name)
+    if member is None or member.role == "method":
+        return None if member is None else JinjaValue(member.key, member.what, "example")
+    return typed_value(member.what.obj) if member.role == "instance" else example(member.what.obj)
 
 
 def _is_mapping(hint: Any) -> bool:
@@ -134,7 +134,7 @@ def _hints(cls: Hashable) -> dict[str, Any]:
 
 @lru_cache(maxsize=4096)
 def element(value: JinjaValue) -> JinjaValue | None:
-    """What is known of the elements of a value, in `for x in value`."""
+    """The value of each element, in `for x in value`; None: nothing is known of it."""
     obj = value.what.obj
     if value.role == "example":
         return None if isinstance(obj, TEXTUAL) or not isinstance(obj, Collection) else _common_example(obj)
@@ -143,7 +143,7 @@ def element(value: JinjaValue) -> JinjaValue | None:
 
 @lru_cache(maxsize=4096)
 def item(value: JinjaValue) -> JinjaValue | None:
-    """What is known of `value[…]`, whatever stands there."""
+    """The value of `value[…]`, whatever stands there; None: nothing is known of it."""
     obj = value.what.obj
     if value.role == "example":
         return _common_example(obj.values()) if isinstance(obj, Mapping) else element(value)
@@ -163,7 +163,7 @@ def _argument(hint: Any, place: int) -> JinjaValue | None:
 
 
 def _common_example(objects: Iterable[Any]) -> JinjaValue | None:
-    """What is known of each of some objects: the first one, if the others are like it."""
+    """The value that all of some objects are like: the first one, if the others have its shape; else None."""
     known = [*objects]
     if not known or any(_shape(one) != _shape(known[0]) for one in known):
         return None
@@ -171,7 +171,7 @@ def _common_example(objects: Iterable[Any]) -> JinjaValue | None:
 
 
 def _shape(obj: Any) -> Any:
-    """What examples have in common that are alike."""
+    """The shape of an example: equal for those that are alike."""
     if isinstance(obj, Mapping):
         return type(obj), tuple(sorted((str(key), _shape(value)) for key, value in obj.items()))
     if isinstance(obj, Sequence) and not isinstance(obj, TEXTUAL):
@@ -180,7 +180,7 @@ def _shape(obj: Any) -> Any:
 
 
 def call_result(value: JinjaValue) -> JinjaValue | None:
-    """What is known of the result of a call, by the annotation of a function."""
+    """The value of the result of a call, by the annotation of a function; None: nothing is known of it."""
     if value.role != "example" or not callable(value.what.obj):
         return None
     try:

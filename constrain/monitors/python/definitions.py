@@ -1,4 +1,4 @@
-"""What a text itself defines: functions with their signatures, classes with their members, instances, `self`.
+"""The values that a text itself defines: functions with signatures, classes with members, instances, `self`.
 
 The idea: these are values, equal when their texts say the same. A class is known once it ends, by the names that its
 body binds and by its bases. `Self` stands for an object whose class is still being read: it names the scope of the
@@ -41,7 +41,7 @@ class Class(NamedTuple):
         bases: `Class` or `PythonValue`; None: they, or what decorators and a metaclass add, are not known.
         fields: Attributes that its methods store in `self`.
         is_decorated: Whether a decorator may have changed how it is called.
-        lasts: See `PythonFunction`.
+        lasts: As of `PythonFunction`.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Self(NamedTuple):
     Attributes:
         depth: The number of scopes around that of the class.
         is_class: Whether it is the class, and not an instance.
-        lasts: See `PythonFunction`.
+        lasts: As of `PythonFunction`.
     """
 
     depth: int
@@ -107,7 +107,7 @@ def signature_of(parameters: Iterable[str]) -> Signature:
     for parameter in parameters:
         name = parameter.rstrip("=")
         if name == "/":
-            required = {placed.index(each) for each in required if isinstance(each, str)}
+            required = {placed.index(need) for need in required if isinstance(need, str)}
             keywords -= set(placed)
             placed = [""] * len(placed)
         elif name.startswith("**"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from constrain.monitors.monitor import END, NAME, NEWLINE, NUMBER, OTHER, STRING
@@ -11,11 +12,7 @@ from constrain.monitors.python.members import PythonMembers
 from constrain.monitors.python.naming import TARGETS
 from constrain.monitors.python.scopes import NOTHING, PythonFrame
 from constrain.monitors.python.state import PythonState
-from constrain.monitors.python.values import (
-    PythonCall,
-    PythonValue,
-    instance_of,
-)
+from constrain.monitors.python.values import PythonCall, PythonValue, instance_of
 from constrain.monitors.python.words import CONSTANTS, CONSUMERS, DOUBT, DYNAMIC, KEYWORDS, STORES
 
 OPEN = {"(": "(", "[": "[", "{": "{"}
@@ -27,7 +24,9 @@ WHOLE, REAL = instance_of(int), instance_of(float)
 
 
 class PythonExpressions(PythonMembers):
-    """How the lexemes of expressions change a state."""
+    """The steps of a state over the lexemes of expressions."""
+
+    _head_ends: Callable[[PythonState], PythonState | None]  # of `PythonStatements`
 
     # -- operands ------------------------------------------------------------------------------------------------------
 
@@ -47,7 +46,7 @@ class PythonExpressions(PythonMembers):
         return state.go("operand", plain=False, targets=state.targets and sign == "*")
 
     def _at_argument(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
-        call = state.frames[0].call if state.frames is not None else None
+        call = state.call
         assert call is not None
         if sign in ("*", "**"):
             return state.change(call=call._replace(unpacked=True)).go("operand")
@@ -116,8 +115,8 @@ class PythonExpressions(PythonMembers):
         if is_first and sign == ":" and state.targets:
             return state.go("operator", binds=frozenset({name}), target=name)
         if self.is_target(state) and (sign in (",", ")", "]", "=", ";") or kind in (NEWLINE, END)):
-            found, value = self.find(state, name)
-            if state.frames is not None and not found:
+            is_bound, value = self.find(state, name)
+            if state.frames is not None and not is_bound:
                 return self.use(state, name)
             target = name if is_first and state.plain else ""
             return state.go("operator", uses=state.uses | {name}, target=target)._replace(value=value)
@@ -131,8 +130,7 @@ class PythonExpressions(PythonMembers):
 
     def _settle_argument(self, state: PythonState, name: str, sign: str) -> PythonState | None:
         """The state after the first name of an argument: its keyword, or a name that is used."""
-        assert state.frames is not None
-        call = state.frames[0].call
+        call = state.call
         assert call is not None
         if sign == "=":
             names = call.names()
@@ -168,18 +166,18 @@ class PythonExpressions(PythonMembers):
         name, value = state.held, state.value
         names = None if value is None or self.doubts(state) else self.attributes_at(state, value)
         is_missing = names is not None and name not in names
-        given = Attribute(name, value.depth if isinstance(value, Self) else None, is_missing)
+        attribute = Attribute(name, value.depth if isinstance(value, Self) else None, is_missing)
         after = state._replace(at="operator", value=self.attribute_at(state, value, name))
         if state.binding and (kind == NAME or sign in (",", ")", "]", ":")):
-            return self.store(after, given)
+            return self.store(after, attribute)
         if not state.binding and sign == ":" and state.frames is None and state.head == "":
-            return after._replace(binds=state.binds | {given})
+            return after._replace(binds=state.binds | {attribute})
         if not state.binding and sign in ("=", ",", ")", "]"):
-            return self.postpone(after, (given,))
+            return self.postpone(after, (attribute,))
         return None if is_missing else after
 
     def _separator(self, state: PythonState, sign: str) -> PythonState | None:
-        """What ends an operand, or stands where one may be left out."""
+        """The state after a sign that ends an operand, or stands where one may be left out."""
         match sign:
             case ",":
                 return self._comma(state)
@@ -283,15 +281,14 @@ class PythonExpressions(PythonMembers):
             return None if after is None else after.go("argument", plain=state.head == "class" or state.plain)
         return None if after is None else after.go("operand")
 
-    def _end_argument(self, state: PythonState) -> PythonState | None:
+    def _end_argument(self, state: PythonState) -> PythonState:
         """The state after an argument."""
-        top = state.top
-        assert top is not None and top.call is not None
-        call = top.call
+        call = state.call
+        assert call is not None
         if state.at == "argument":
             return state
         if call.name is None:
-            call = call._replace(given=call.given + 1)
+            call = call._replace(by_position=call.by_position + 1)
             if state.head == "class" and state.frames is not None and state.frames[1] is None:
                 call = call._replace(values=(*call.values, state.value if state.plain else None))
         return state.change(call=call._replace(name=None, plain=call.plain and _is_plain(state.value)))
@@ -328,9 +325,6 @@ class PythonExpressions(PythonMembers):
             plain=True, lazy=False, head="", targets=not self.strict,
         )  # fmt: skip
 
-    def _head_ends(self, state: PythonState) -> PythonState | None:
-        raise NotImplementedError
-
     def _close(self, state: PythonState, sign: str) -> PythonState | None:
         """The state after a closing bracket."""
         state = self._leave_lambdas(state)
@@ -346,15 +340,9 @@ class PythonExpressions(PythonMembers):
         if top.kind == "field":
             return self._close_field(state)
         if top.call is not None:
-            argued = self._end_argument(state)
-            assert argued is not None
-            state, top = argued, argued.top
-            assert top is not None and top.call is not None
-            if not top.call.is_complete and not self.doubts(state):
-                return None
-        if top.call is not None and top.call.is_full and top.call.signature is not None:
-            most = top.call.signature.most
-            if most is not None and top.call.given > most and not self.doubts(state):
+            state = self._end_argument(state)
+            top = state.frame
+            if top.call is not None and not top.call.is_valid and not self.doubts(state):
                 return None
         uses = top.uses - top.names
         value = self._bracket_value(state, top)
@@ -384,7 +372,7 @@ class PythonExpressions(PythonMembers):
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a value is a class whose metaclass gives no names to the bodies of its classes."""
+    """True if a value is a class whose metaclass gives no names to the bodies of its classes."""
     if isinstance(value, Class):
         return value.bases is not None
     if not isinstance(value, PythonValue) or value.role != "object" or not isinstance(value.what.obj, type):

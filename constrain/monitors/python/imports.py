@@ -1,4 +1,4 @@
-"""Imports of Python: which modules there are, and what they have."""
+"""Imports of Python: the modules that there are, and their names."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def standard_module(name: str) -> types.ModuleType | None:
 def installed_modules() -> Names:
     """The modules that can be imported by their first name."""
     return Names(
-        {*sys.stdlib_module_names, *sys.builtin_module_names, *(found.name for found in pkgutil.iter_modules())}
+        {*sys.stdlib_module_names, *sys.builtin_module_names, *(module.name for module in pkgutil.iter_modules())}
     )
 
 
 class PythonImports(PythonNames):
-    """How the lexemes of imports change a state.
+    """The steps of a state over the lexemes of imports.
 
     Attributes:
         imports: The modules that may be imported; None: any.
@@ -154,14 +154,14 @@ class PythonImports(PythonNames):
         return self.assign(state, top, None if module is None else value_of(module))
 
     def _member(self, state: PythonState) -> PythonValue | None:
-        """What is known of the name that is imported from a module."""
+        """The value of the name that is imported from a module; None: it is not known."""
         if state.params.startswith("."):
             return None
         module = self.module(state.params)
         if module is None or state.held not in vars(module):
             return None
-        found = vars(module)[state.held]
-        return value_of(found) if isinstance(found, types.ModuleType | type | types.FunctionType) else None
+        value = vars(module)[state.held]
+        return value_of(value) if isinstance(value, types.ModuleType | type | types.FunctionType) else None
 
     def _import_star(self, state: PythonState) -> PythonState:
         """The state after all names of a module are imported."""
@@ -181,4 +181,4 @@ def _submodules(module: types.ModuleType) -> Names | None:
         names = {name for name, value in vars(module).items() if isinstance(value, types.ModuleType)}
         return Names(names) if names else None
     loaded = {name.rpartition(".")[2] for name in sys.modules if name.startswith(module.__name__ + ".")}
-    return Names(loaded | {found.name for found in pkgutil.iter_modules(path)})
+    return Names(loaded | {submodule.name for submodule in pkgutil.iter_modules(path)})

@@ -1,4 +1,4 @@
-"""Attributes of values, and how they are called: those of objects that are looked at, and of what the text defines.
+"""Attributes and signatures of values: of objects that are looked at, and of what the text defines.
 
 The idea: an attribute may be stored from anywhere: by another function, from outside the class, under a name that is
 computed. So an object of a class of the text has what its class and its bases bind, what methods store in `self`, and
@@ -25,7 +25,7 @@ from constrain.monitors.python.definitions import (
     bound_signature,
     signature_of,
 )
-from constrain.monitors.python.naming import PythonNames, module_scope
+from constrain.monitors.python.naming import PythonNames
 from constrain.monitors.python.scopes import PythonScope
 from constrain.monitors.python.state import PythonState
 from constrain.monitors.python.values import (
@@ -60,38 +60,38 @@ OF_DATACLASSES = frozenset({"__dataclass_fields__", "__dataclass_params__", "__m
 
 
 class PythonMembers(PythonNames):
-    """What values have."""
+    """The attributes and calls of values."""
 
     def attributes_at(self, state: PythonState, value: Any) -> frozenset[str] | None:
         """The attributes of a value; None: they are not known."""
         if isinstance(value, PythonValue):
             return attributes(value, self.strict)
         cls = self._class_at(state, value)
-        stored = module_scope(state).stored
+        stored = state.outermost_scope.stored
         if cls is None or stored & CHANGES or (not self.strict and self.may_bind_later(state)):
             return None
         return _attributes(cls, isinstance(value, Class) or (isinstance(value, Self) and value.is_class), stored)
 
     def attribute_at(self, state: PythonState, value: Any, name: str) -> Any:
-        """What is known of an attribute of a value."""
+        """The value of an attribute of a value; None: it is not known."""
         if value is None:
             return None
         if isinstance(value, PythonValue):
             return attribute(value, name)
-        cls, stored = self._class_at(state, value), module_scope(state).stored
+        cls, stored = self._class_at(state, value), state.outermost_scope.stored
         if cls is None or name in stored or stored & CHANGES or (not self.strict and self.may_bind_later(state)):
             return None
-        found = _class_attribute(cls, name, isinstance(value, Class))
-        if isinstance(found, PythonFunction) and not isinstance(value, Class):
-            bound = None if isinstance(value, Self) and value.is_class else bound_signature(found.signature)
+        member = _class_attribute(cls, name, isinstance(value, Class))
+        if isinstance(member, PythonFunction) and not isinstance(value, Class):
+            bound = None if isinstance(value, Self) and value.is_class else bound_signature(member.signature)
             return None if bound is None else Method(bound)
-        return found
+        return member
 
     def call_at(self, state: PythonState, value: Any) -> PythonCall:
         """A call of a value."""
         if isinstance(value, PythonValue):
             return PythonCall(signature(value), call_result(value))
-        if module_scope(state).stored & CALLED_OTHERWISE:
+        if state.outermost_scope.stored & CALLED_OTHERWISE:
             return PythonCall()
         if isinstance(value, PythonFunction | Method):
             return PythonCall(value.signature)
@@ -99,36 +99,30 @@ class PythonMembers(PythonNames):
             return PythonCall()
         return PythonCall(_constructor(value), Instance(value) if _is_made_plainly(value) else None)
 
-    def store(self, state: PythonState, given: Attribute) -> PythonState:
+    def store(self, state: PythonState, stored: Attribute) -> PythonState:
         """The state after an attribute is stored."""
         scopes = [*elements(state.scopes)]
-        place = len(scopes) - 1 - (0 if given.depth is None else given.depth)
-        scope = scopes[place]
-        if given.depth is None:
-            names = {given.name}
-            if _is_private(given.name):  # as others see it
-                names |= {_mangle(one.name, given.name) for one in scopes if one.kind == "class"}
+        index = len(scopes) - 1 - (0 if stored.depth is None else stored.depth)
+        scope = scopes[index]
+        if stored.depth is None:
+            names = {stored.name}
+            if _is_private(stored.name):  # as others see it
+                names |= {_mangle(outer.name, stored.name) for outer in scopes if outer.kind == "class"}
             if names <= scope.stored:
                 return state
             scope = scope._replace(stored=scope.stored | names)
         else:
-            scope = scope._replace(fields=scope.fields | {given.name})
-        return state._replace(scopes=replace_element(state.scopes, place, scope))
+            scope = scope._replace(fields=scope.fields | {stored.name})
+        return state._replace(scopes=replace_element(state.scopes, index, scope))
 
     def first_argument(self, state: PythonState) -> Self | None:
-        """What is known of the first argument of the function that is defined here."""
-        assert state.scopes is not None
-        if (
-            not self.strict
-            or state.scopes[0].kind != "class"
-            or not state.params
-            or state.params[0] not in ("self", "cls")
-        ):
+        """The first argument of the function that is being defined; None: nothing is known of it."""
+        is_method = state.scope.kind == "class" and state.params and state.params[0] in ("self", "cls")
+        if not self.strict or not is_method:
             return None
         depth = sum(1 for _ in elements(state.scopes)) - 1
         if state.params[0] == "cls":
-            is_method = state.decorators == (value_of(classmethod),)
-            return Self(depth, True) if is_method else None
+            return Self(depth, True) if state.decorators == (value_of(classmethod),) else None
         return Self(depth, False) if _are_known(state.decorators, KEEPS_SELF) else None
 
     def class_scope(self, state: PythonState, name: str, call: PythonCall | None, is_open: bool) -> PythonScope:
@@ -167,12 +161,12 @@ def _mangle(cls: str, name: str) -> str:
 
 
 def _are_known(decorators: tuple[Any, ...], known: tuple[Any, ...]) -> bool:
-    """Whether decorators are among known ones."""
+    """True if decorators are among known ones."""
     return all(isinstance(one, PythonValue) and one.role == "object" and one.what.obj in known for one in decorators)
 
 
 def _is_base(value: Any) -> bool:
-    """Whether the members of a base class are known."""
+    """True if the members of a base class are known."""
     if isinstance(value, Class):
         return value.bases is not None
     if not isinstance(value, PythonValue) or value.role != "object" or not isinstance(value.what.obj, type):
@@ -191,7 +185,7 @@ def _attributes(cls: Class, is_class: bool, stored: frozenset[str]) -> frozenset
         theirs = (
             _attributes(base, is_class, frozenset())
             if isinstance(base, Class)
-            else attributes(instance_of(base.what.obj, given=True))
+            else attributes(instance_of(base.what.obj, by_user=True))
         )
         if theirs is None:
             return None
@@ -200,12 +194,12 @@ def _attributes(cls: Class, is_class: bool, stored: frozenset[str]) -> frozenset
 
 
 def _class_attribute(cls: Class, name: str, is_class: bool) -> Any:
-    """What is known of the value of an attribute of a class, or of its instances."""
+    """The value of an attribute of a class, or of its instances; None: it is not known."""
     if cls.bases is None or name in cls.fields or not COMPUTES.isdisjoint(cls.bound.table):
         return None
     if name in cls.bound.table:
-        found = cls.bound.table[name]
-        return found if isinstance(found, PythonFunction | Class) else None
+        value = cls.bound.table[name]
+        return value if isinstance(value, PythonFunction | Class) else None
     if len(cls.bases) != 1:
         return None
     (base,) = cls.bases
@@ -215,7 +209,7 @@ def _class_attribute(cls: Class, name: str, is_class: bool) -> Any:
 
 
 def _constructor(cls: Class) -> Signature | None:
-    """How a class of the text is called; None: it is not known."""
+    """The signature of a class of the text; None: it is not known."""
     if cls.is_decorated or not _is_made_plainly(cls):
         return None
     assert cls.bases is not None
@@ -229,7 +223,7 @@ def _constructor(cls: Class) -> Signature | None:
 
 
 def _is_made_plainly(cls: Class) -> bool:
-    """Whether calling a class makes an instance of it: none of its bases has a `__new__` that Python shows."""
+    """True if calling a class makes an instance of it: none of its bases has a `__new__` that Python shows."""
     if cls.bases is None or "__new__" in cls.bound.table:
         return False
     return all(

@@ -59,7 +59,7 @@ class PythonMonitor(PythonStatements):
             for i in range(len(parts)):
                 self.known[".".join(parts[: i + 1])] = import_module(".".join(parts[: i + 1]))
         self.imports = None if imports is None else installed_modules() if imports == "installed" else Names(imports)
-        table = {name: value_of(given, given=True) for name, given in objects}
+        table = {name: value_of(obj, by_user=True) for name, obj in objects}
         self._start = PythonState((PythonScope("module", Bound(dict(table))), None))
 
     def _identity(self) -> tuple[Any, ...]:
@@ -82,17 +82,17 @@ class PythonMonitor(PythonStatements):
         return f"objects({named})" if named else f"python(ahead={self.ahead!r})"
 
     def start(self) -> PythonState:
-        """See `Monitor`."""
+        """The state before the first lexeme."""
         return self._start
 
     def resume(self, state: PythonState) -> tuple[int, bytes] | None:
-        """See `ResumingMonitor`."""
+        """The rest of an f-string, or of a format, after an expression in it."""
         if state.at == "fstring":
             return STRING, state.frame.opening
         return (OTHER, b":") if state.at == "spec" else None
 
     def begin(self, state: PythonState, kind: int, first: bytes) -> PythonState | None:
-        """See `Monitor`."""
+        """The state when a lexeme begins; None: none of its kind may."""
         sign = first.decode("latin-1") if kind == SIGN else ""
         if state.column is not None and kind not in (NEWLINE, END):
             state = self._line_begins(state)
@@ -124,8 +124,8 @@ class PythonMonitor(PythonStatements):
         return state
 
     def _takes_argument(self, state: PythonState, kind: int) -> bool:
-        """Whether an argument may begin."""
-        call = state.frames[0].call if state.frames is not None else None
+        """True if an argument may begin."""
+        call = state.call
         if call is None or not call.is_full or self.doubts(state):
             return True
         names = call.names()
@@ -139,11 +139,11 @@ class PythonMonitor(PythonStatements):
         return after if after is not None and self.is_resolved(after) else None
 
     def may_end(self, state: PythonState) -> bool:
-        """See `Monitor`. `begin` has decided."""
+        """True: `begin` has decided."""
         return True
 
     def language(self, state: PythonState) -> Names | None:
-        """See `Monitor`."""
+        """The names that the lexeme which has begun may be; None: any."""
         if state.at == "operand":
             return None if state.binding or self.admits_any_name(state) else self.visible_names(state)
         if state.at == "argument":
@@ -162,7 +162,7 @@ class PythonMonitor(PythonStatements):
 
     def _argument_names(self, state: PythonState) -> Names | None:
         """The names that an argument may begin with."""
-        call = state.frames[0].call if state.frames is not None else None
+        call = state.call
         named = None if call is None else call.names()
         if named is None or self.doubts(state):
             return None
@@ -174,7 +174,7 @@ class PythonMonitor(PythonStatements):
         return self.visible_names(state).with_names(named)
 
     def advance(self, state: PythonState, kind: int, text: bytes) -> PythonState | None:
-        """See `Monitor`."""
+        """The state after a lexeme; None: it may not stand there."""
         if kind == NEWLINE:
             return self._line_ends(state, text)
         sign = text.decode("latin-1") if kind == SIGN else ""
@@ -184,7 +184,7 @@ class PythonMonitor(PythonStatements):
         return self._read(state, kind, sign, word, text)
 
     def _may_stand(self, state: PythonState, word: str) -> bool:
-        """Whether a word is a name that may stand here, and not only the beginning of a string."""
+        """True if a word is a name that may stand here, and not only the beginning of a string."""
         return (
             word in KEYWORDS
             or state.binding
@@ -232,8 +232,8 @@ def python(
     """
     if ahead not in ("any", "known"):
         raise ConstrainError(f"ahead= is 'any' or 'known', not {ahead!r:.40}", fix='leave it out: "any"')
-    given = {} if objects is None else objects
-    if not isinstance(given, Mapping) or not all(isinstance(name, str) and name.isidentifier() for name in given):
+    known = {} if objects is None else objects
+    if not isinstance(known, Mapping) or not all(isinstance(name, str) and name.isidentifier() for name in known):
         raise ConstrainError(f"objects= are objects by name, not {objects!r:.60}", fix='{"client": client}')
     if imports is not None and imports != "installed":
         if isinstance(imports, str) or not isinstance(imports, Iterable):
@@ -241,7 +241,7 @@ def python(
         imports = tuple(sorted(imports))
     modules = (modules,) if isinstance(modules, str) else tuple(modules)
     try:
-        return PythonMonitor(tuple(sorted(given.items(), key=lambda pair: pair[0])), modules, imports, ahead)
+        return PythonMonitor(tuple(sorted(known.items(), key=lambda pair: pair[0])), modules, imports, ahead)
     except ImportError as error:
         raise ConstrainError(f"a module cannot be imported: {error}", fix="install it, or leave it out") from None
 

@@ -1,4 +1,4 @@
-"""What a name means at a place, and what becomes of one that is used or bound there."""
+"""The scopes of Python: names that are used, bound, and put off until they are bound."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from constrain.monitors.monitor import Names
 from constrain.monitors.python.definitions import Attribute
 from constrain.monitors.python.lexicon import PREFIXES
-from constrain.monitors.python.scopes import NOTHING, PythonScope
+from constrain.monitors.python.scopes import NOTHING
 from constrain.monitors.python.state import PythonState
 from constrain.monitors.python.values import value_of
 from constrain.monitors.python.words import CONSTANTS, DYNAMIC, IMPLICIT, IN_CLASSES, LOOPS, OPERAND
@@ -31,7 +31,7 @@ class PythonNames:
     strict: bool
 
     def find(self, state: PythonState, name: str) -> tuple[bool, Any]:
-        """Whether a name may be bound, and what is known of its value."""
+        """The verdict if a name may be bound, and what is known of its value."""
         later = False  # whether the code runs when names may have other values
         for frame in elements(state.frames):
             if name in frame.names and (frame.comprehends or frame.kind == "lambda"):
@@ -39,12 +39,12 @@ class PythonNames:
             later |= frame.kind == "lambda"
         if later and name in state.binds:
             return True, None
-        for place, scope in enumerate(elements(state.scopes)):
-            if name in scope.elsewhere or (scope.kind == "class" and place):
+        for index, scope in enumerate(elements(state.scopes)):
+            if name in scope.elsewhere or (scope.kind == "class" and index):
                 continue
             if name in scope.bound.table:
                 value = None if name in scope.shared else scope.bound.table[name]
-                return True, value if value is None or value.lasts or not (later or place) else None
+                return True, value if value is None or value.lasts or not (later or index) else None
             later |= scope.kind == "function"
         value = BUILTINS.get(name)
         if value is not None:
@@ -57,15 +57,15 @@ class PythonNames:
         for frame in elements(state.frames):
             if frame.comprehends or frame.kind == "lambda":
                 extra |= frame.names.union(name for name in state.binds if isinstance(name, str))
-        for place, scope in enumerate(elements(state.scopes)):
-            if scope.kind != "class" or not place:
+        for index, scope in enumerate(elements(state.scopes)):
+            if scope.kind != "class" or not index:
                 tables.append(scope.bound)
         return _names(tuple(tables), extra)
 
     def may_bind_later(self, state: PythonState) -> bool:
-        """Whether a name that is not bound may still be bound when the code at a place runs."""
+        """True if a name that is not bound may still be bound when the code at a state runs."""
         if self.strict:
-            return module_scope(state).open
+            return state.outermost_scope.open
         if state.lazy or self.doubts(state) or any(frame.kind == "lambda" for frame in elements(state.frames)):
             return True
         if any(scope.open or scope.kind == "function" for scope in elements(state.scopes)):
@@ -73,19 +73,19 @@ class PythonNames:
         return any(block.head in LOOPS for block in elements(state.blocks))
 
     def doubts(self, state: PythonState) -> bool:
-        """Whether the code at a place may never run, or is expected to fail."""
+        """True if the code at a state may never run, or is expected to fail."""
         if self.strict:
             return False
-        return state.doubt or (state.blocks is not None and state.blocks[0].doubt) or module_scope(state).open
+        return state.doubt or (state.block is not None and state.block.doubt) or state.outermost_scope.open
 
     def admits_any_name(self, state: PythonState) -> bool:
-        """Whether a name that is not bound may stand at a place: what follows shows whether it is."""
+        """True if a name that is not bound may stand at a state: what follows shows if it gets bound."""
         return (
             self.is_target(state) or any(frame.able for frame in elements(state.frames)) or self.may_bind_later(state)
         )
 
     def is_target(self, state: PythonState) -> bool:
-        """Whether a name at a place may be what `=` binds."""
+        """True if a name at a state may be what `=` binds."""
         return state.targets and all(
             frame.kind in TARGETS and not frame.comprehends for frame in elements(state.frames)
         )
@@ -94,8 +94,8 @@ class PythonNames:
         """The state after a name that is used; None: it is not bound."""
         if name in DYNAMIC:
             state = self.open_module(state)
-        found, value = self.find(state, name)
-        after = state if found else self.postpone(state, (name,))
+        is_bound, value = self.find(state, name)
+        after = state if is_bound else self.postpone(state, (name,))
         return None if after is None else after._replace(at="operator", held="", value=value)
 
     def postpone(
@@ -114,10 +114,10 @@ class PythonNames:
         return after
 
     def _postpone_name(self, state: PythonState, name: str | Attribute, put_off: bool) -> PythonState | None:
-        for place, frame in enumerate(elements(state.frames)):
+        for index, frame in enumerate(elements(state.frames)):
             if frame.able:
                 frame = frame._replace(uses=frame.uses | {name})
-                return state._replace(frames=replace_element(state.frames, place, frame))
+                return state._replace(frames=replace_element(state.frames, index, frame))
         if self.is_target(state):
             return state._replace(uses=state.uses | {name})
         if self.doubts(state):
@@ -126,53 +126,51 @@ class PythonNames:
             return None if name.is_missing else state
         if not (put_off and not self.strict) and not self.may_bind_later(state):
             return None
-        scope = _innermost_scope(state)
+        scope = state.scope
         if scope.open or (state.lazy and scope.kind == "function" and state.head != "def"):
             return state  # annotations of local variables are not evaluated
-        return _set_scope(state, scope._replace(pending=scope.pending | {name}))
+        return state.change_scope(pending=scope.pending | {name})
 
     def resolve(
         self, state: PythonState, names: Iterable[str | Attribute], put_off: bool = False
     ) -> PythonState | None:
-        """`missing` for names of which some may be bound by now."""
+        """Do as `postpone` for names of which some may be bound by now."""
         left = (name for name in names if isinstance(name, Attribute) or not self.find(state, name)[0])
         return self.postpone(state, left, put_off)
 
     def bind(self, state: PythonState, name: str, value: Any = None) -> PythonState:
         """The state after a name is bound: in a comprehension, or in the innermost scope."""
-        for place, frame in enumerate(elements(state.frames)):
+        for index, frame in enumerate(elements(state.frames)):
             if frame.comprehends:
                 frame = frame._replace(names=frame.names | {name})
-                return state._replace(frames=replace_element(state.frames, place, frame))
+                return state._replace(frames=replace_element(state.frames, index, frame))
         return self.assign(state, name, value)
 
     def assign(self, state: PythonState, name: str, value: Any = None) -> PythonState:
         """The state after a name is bound in the innermost scope, or where it was declared to be."""
-        scope = _innermost_scope(state)
+        scope = state.scope
         if name in scope.elsewhere:
             return state
         value = None if name in scope.shared else value
-        return _set_scope(state, scope._replace(bound=scope.bound.add(name, value)))
+        return state.change_scope(bound=scope.bound.add(name, value))
 
     def declare(self, state: PythonState, name: str) -> PythonState:
         """The state after `global` or `nonlocal`: the name counts as bound outside."""
-        scope = _innermost_scope(state)
+        scope = state.scope
         if scope.kind != "module":
-            state = _set_scope(state, scope._replace(elsewhere=scope.elsewhere | {name}))
+            state = state.change_scope(elsewhere=scope.elsewhere | {name})
         outer = [*elements(state.scopes)]
-        for place, scope in enumerate(outer):
-            is_owner = place == len(outer) - 1 or (place and scope.kind == "function" and name in scope.bound.table)
-            if is_owner:
+        for index, scope in enumerate(outer):
+            if index == len(outer) - 1 or (index and scope.kind == "function" and name in scope.bound.table):
                 scope = scope._replace(bound=scope.bound.add(name, None), shared=scope.shared | {name})
-                state = state._replace(scopes=replace_element(state.scopes, place, scope))
+                state = state._replace(scopes=replace_element(state.scopes, index, scope))
         return state
 
     def open_module(self, state: PythonState) -> PythonState:
         """The state after which the module may have any name; under "known": objects may have any attribute."""
-        place = sum(1 for _ in elements(state.scopes)) - 1
-        module = module_scope(state)
-        module = module._replace(stored=module.stored | {"*"}) if self.strict else module._replace(open=True)
-        return state._replace(scopes=replace_element(state.scopes, place, module))
+        if self.strict:
+            return state.change_outermost_scope(stored=state.outermost_scope.stored | {"*"})
+        return state.change_outermost_scope(open=True)
 
     def leave_scope(self, state: PythonState) -> PythonState:
         """The state after the innermost scope ends. Names that it lacks must be bound further out."""
@@ -182,35 +180,16 @@ class PythonNames:
         state = state._replace(scopes=outer)
         if not missing:
             return state
-        for place, around in enumerate(elements(outer)):
-            if around.kind != "class":
-                around = around._replace(pending=around.pending | missing)
-                return state._replace(scopes=replace_element(outer, place, around))
+        for index, scope in enumerate(elements(outer)):
+            if scope.kind != "class":
+                scope = scope._replace(pending=scope.pending | missing)
+                return state._replace(scopes=replace_element(outer, index, scope))
         return state
 
     def is_resolved(self, state: PythonState) -> bool:
-        """Whether the module binds all names that were put off."""
-        module = module_scope(state)
+        """True if the module binds all names that were put off."""
+        module = state.outermost_scope
         return module.open or all(self.find(state, name)[0] for name in module.pending - module.bound.table.keys())
-
-
-def _innermost_scope(state: PythonState) -> PythonScope:
-    assert state.scopes is not None
-    return state.scopes[0]
-
-
-def module_scope(state: PythonState) -> PythonScope:
-    module = None
-    for scope in elements(state.scopes):
-        module = scope
-    assert module is not None
-    return module
-
-
-def _set_scope(state: PythonState, scope: PythonScope) -> PythonState:
-    """The state with another innermost scope."""
-    assert state.scopes is not None
-    return state._replace(scopes=(scope, state.scopes[1]))
 
 
 @lru_cache(maxsize=1024)

@@ -66,7 +66,7 @@ class PythonBlock(NamedTuple):
 
 
 class PythonFrame(NamedTuple):
-    """What is open in a statement.
+    """An open part of a statement: a bracket, a lambda, an f-string or a field of one.
 
     Attributes:
         kind: "(", "[", "{", "call", "index", "params", "lambda params", "lambda", "typeparams", "names", "fstring",

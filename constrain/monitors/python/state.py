@@ -1,10 +1,11 @@
-"""The state of the monitor of Python: where a text stands."""
+"""The state of the monitor of Python."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
-from constrain.monitors.python.scopes import NOTHING, Blocks, Frames, PythonFrame, Scopes
+from constrain.monitors.python.scopes import NOTHING, Blocks, Frames, PythonBlock, PythonFrame, Scopes
+from constrain.monitors.python.values import PythonCall
 from constrain.monitors.stacks import StackState
 
 
@@ -27,8 +28,8 @@ class _PythonFields(NamedTuple):
         lazy: Whether an annotation is read.
         doubt: Whether the statement asks where it runs, or expects a fault.
         after: Whether the block that has just ended was in doubt.
-        params: The parameters of the function that is defined (`PythonFrame.listed`), the call of the bases of a class; of an
-            import: the module.
+        params: The parameters of the function that is defined (`PythonFrame.listed`); the call of the bases of a class;
+            the module of an import.
         defined: The name of the function or class that is defined.
         decorators: What is known of the decorators before a definition.
     """
@@ -61,3 +62,18 @@ class PythonState(_PythonFields, StackState[PythonFrame]):
     __slots__ = ()
     saved = ("binding", "targets")
     reset: ClassVar[dict[str, Any]] = {"held": "", "value": None}
+
+    @property
+    def call(self) -> PythonCall | None:
+        """The call of the innermost part; None: it is none."""
+        return None if self.frames is None else self.frames[0].call
+
+    @property
+    def block(self) -> PythonBlock | None:
+        """The innermost block; None: the text is outside of blocks."""
+        return None if self.blocks is None else self.blocks[0]
+
+    def change_block(self, **changes: Any) -> PythonState:
+        """The state with something changed in the innermost block."""
+        assert self.blocks is not None
+        return self._replace(blocks=(self.blocks[0]._replace(**changes), self.blocks[1]))

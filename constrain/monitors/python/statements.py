@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from constrain.monitors.monitor import NAME, NUMBER, STRING
 from constrain.monitors.python.definitions import Attribute
 from constrain.monitors.python.expressions import PythonExpressions
@@ -18,7 +20,7 @@ NEXT = {"def": "def", "class": "class", "import": "import", "from": "from", "glo
 
 
 class PythonStatements(PythonImports, PythonExpressions):
-    """How the lexemes that make statements change a state."""
+    """The steps of a state over the lexemes of statements."""
 
     # -- lines and blocks ----------------------------------------------------------------------------------------------
 
@@ -30,11 +32,10 @@ class PythonStatements(PythonImports, PythonExpressions):
         at = column(text)
         if state.at == "start" and state.column is not None:  # an empty line
             return state._replace(column=at)
-        if state.at == "start" and state.blocks is not None and state.blocks[0].column == INLINE:
-            block = state.blocks[0]._replace(column=UNKNOWN)
-            return state._replace(blocks=(block, state.blocks[1]), column=at)
+        if state.at == "start" and state.block is not None and state.block.column == INLINE:
+            return state.change_block(column=UNKNOWN)._replace(column=at)
         after = self._statement_ends(state)
-        while after is not None and after.blocks is not None and after.blocks[0].column == INLINE:
+        while after is not None and after.block is not None and after.block.column == INLINE:
             after = self._block_ends(after)
         return None if after is None else after._replace(column=at)
 
@@ -43,9 +44,9 @@ class PythonStatements(PythonImports, PythonExpressions):
         at = state.column
         assert at is not None
         state = state._replace(column=None, after=False)
-        if state.blocks is not None and state.blocks[0].column == UNKNOWN:
-            return state._replace(blocks=(state.blocks[0]._replace(column=at), state.blocks[1]))
-        while state.blocks is not None and state.blocks[0].column > at:
+        if state.block is not None and state.block.column == UNKNOWN:
+            return state.change_block(column=at)
+        while state.block is not None and state.block.column > at:
             state = self._block_ends(state)
         return state
 
@@ -55,15 +56,12 @@ class PythonStatements(PythonImports, PythonExpressions):
         block, blocks = state.blocks
         state = state._replace(blocks=blocks, after=block.doubt and not (blocks is not None and blocks[0].doubt))
         if block.before is None:
-            assert state.scopes is not None
-            ended = state.scopes[0]
+            ended = state.scope
             state = self.leave_scope(state)
             return self.assign(state, ended.name, self.make_class(ended)) if ended.kind == "class" else state
-        assert state.scopes is not None
-        scope, outer = state.scopes
-        if block.doubt and scope.kind == "function" and blocks is not None:  # it may have returned
-            state = state._replace(blocks=(blocks[0]._replace(doubt=True), blocks[1]))
-        return state._replace(scopes=(scope._replace(bound=scope.bound.forget_changes(block.before)), outer))
+        if block.doubt and state.scope.kind == "function" and blocks is not None:  # it may have returned
+            state = state.change_block(doubt=True)
+        return state.change_scope(bound=state.scope.bound.forget_changes(block.before))
 
     def _statement_ends(self, state: PythonState) -> PythonState | None:
         """The state after a simple statement: its names are bound."""
@@ -81,24 +79,23 @@ class PythonStatements(PythonImports, PythonExpressions):
             else:
                 after = self.assign(after, name, value if name == state.target else None)
         is_decorator = state.head == "@"
-        assert after.scopes is not None
-        if state.doubt and not is_decorator and after.blocks is not None and after.scopes[0].kind == "function":
-            after = after._replace(
-                blocks=(after.blocks[0]._replace(doubt=True), after.blocks[1])
-            )  # it may have skipped
+        if state.doubt and not is_decorator and after.block is not None and after.scope.kind == "function":
+            after = after.change_block(doubt=True)  # it may have skipped
         decorators = (*state.decorators, value) if is_decorator else ()
-        return PythonState(after.scopes, after.blocks, column=None, doubt=state.doubt and is_decorator, after=state.after,
-                  decorators=decorators)  # fmt: skip
+        doubt = state.doubt and is_decorator
+        return PythonState(
+            after.scopes, after.blocks, column=None, doubt=doubt, after=state.after, decorators=decorators
+        )
 
     def _head_ends(self, state: PythonState) -> PythonState | None:
         """The state after the colon of a statement, or of an annotation."""
         head = state.head
         if head not in HEADS:
             return state.go("operand", lazy=True, targets=False)
-        assert state.scopes is not None
         doubt = state.doubt or head in ("try", "except") or (head in FOLLOWING and state.after)
-        outer = state.blocks is not None and state.blocks[0].doubt
-        scopes, bound = state.scopes, state.scopes[0].bound
+        outer = state.block is not None and state.block.doubt
+        scopes: Any = state.scopes
+        before = None
         if head == "def":
             named = self.assign(state, state.defined, self.make_function(state))
             scopes = (function_scope(state.params, self.first_argument(state)), named.scopes)
@@ -106,9 +103,10 @@ class PythonStatements(PythonImports, PythonExpressions):
             call = state.params if isinstance(state.params, PythonCall) else None
             is_open = call is not None and (bool(call.named) or call.unpacked or not call.plain)
             scopes = (self.class_scope(state, state.defined, call, is_open and not self.strict), state.scopes)
-        elif head in LOOPS:
-            scopes = (state.scopes[0]._replace(bound=bound.keep_lasting()), state.scopes[1])
-        before = None if head in ("def", "class") else scopes[0].bound if scopes is not None else None
+        else:
+            if head in LOOPS:
+                scopes = state.change_scope(bound=state.scope.bound.keep_lasting()).scopes
+            before = scopes[0].bound
         block = PythonBlock(head, INLINE, before, doubt or outer)
         return PythonState(scopes, (block, state.blocks), column=None)
 
@@ -120,14 +118,12 @@ class PythonStatements(PythonImports, PythonExpressions):
             return state
         if not word:
             return self._at_operand(begun, kind, sign, word, text)
-        if word == "case" and state.blocks is not None and state.blocks[0].head == "match":
+        if word == "case" and state.block is not None and state.block.head == "match":
             return state.go("pattern", head="case")
         if word in SOFT:
             return begun._replace(at="soft", held=word)
         if word == "while":
-            assert state.scopes is not None
-            scope = state.scopes[0]
-            state = state._replace(scopes=(scope._replace(bound=scope.bound.keep_lasting()), state.scopes[1]))
+            state = state.change_scope(bound=state.scope.bound.keep_lasting())
         if word == "for":
             return state.go("operand", head="for", binding=True)
         if word == "async":
@@ -162,7 +158,7 @@ class PythonStatements(PythonImports, PythonExpressions):
     _at_class = _at_def
 
     def _at_typed(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
-        """After the name of a definition, or after its parameters of types."""
+        """Read what follows the name of a definition, or its parameters of types."""
         if sign == "[":
             return state.push(PythonFrame("typeparams"), "typeparam")
         if sign == "(" and state.head == "class":
@@ -180,17 +176,15 @@ class PythonStatements(PythonImports, PythonExpressions):
 
     def _at_param(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
         if word:
-            assert state.top is not None
-            listed = state.top.listed[:-1] if state.held else state.top.listed
-            return state.change(names=state.top.names | {word}, listed=(*listed, state.held + word)).go("operator")
+            listed = state.frame.listed[:-1] if state.held else state.frame.listed
+            return state.change(names=state.frame.names | {word}, listed=(*listed, state.held + word)).go("operator")
         if sign == ")":
             return self._close(state, sign)
         if sign == ":":
             return self._colon(state)
         if sign not in ("*", "**", "/"):
             return state._replace(held="")
-        assert state.top is not None
-        return state.change(listed=(*state.top.listed, sign))._replace(held="" if sign == "/" else sign)
+        return state.change(listed=(*state.frame.listed, sign))._replace(held="" if sign == "/" else sign)
 
     def _at_header(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
         return self._colon(state) if sign == ":" else state._replace(at="operand", lazy=True)

@@ -1,4 +1,4 @@
-"""What a database has: tables with their columns, and functions with the numbers of arguments that they take.
+"""The catalogue of a database: tables with columns, and functions with the numbers of arguments that they take.
 
 A catalogue is read from CREATE statements, a connection of sqlite3, an engine or connection of SQLAlchemy, or a dict.
 """
@@ -30,7 +30,7 @@ def fold(name: str) -> str:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """What a database has. Names are in lower case.
+    """The tables and functions of a database. Names are in lower case.
 
     Attributes:
         tables: (table, its columns in their order, whether it has a rowid).
@@ -99,9 +99,10 @@ def _read_connection(connection: sqlite3.Connection, functions: Any) -> Catalogu
     known = _list_functions(connection) if functions is None else _read_functions(functions)
     modules = {fold(row[0]) for row in connection.execute("PRAGMA module_list")}
     modules |= {f"pragma_{fold(row[0])}" for row in connection.execute("PRAGMA pragma_list")}
-    found = tuple((name, _columns(connection, "main", name)) for name in sorted(modules) if _is_table(connection, name))
+    giving = [name for name in sorted(modules) if _is_table(connection, name)]
+    table_modules = tuple((name, _columns(connection, "main", name)) for name in giving)
     schemas = [*dict.fromkeys(fold(name) for name in [*schemas, "main", "temp"])]
-    return Catalogue(tuple(dict.fromkeys(tables)), known, tuple(schemas), found, tuple(sorted(placed.items())))
+    return Catalogue(tuple(dict.fromkeys(tables)), known, tuple(schemas), table_modules, tuple(sorted(placed.items())))
 
 
 def _columns(connection: sqlite3.Connection, schema: str, table: str) -> tuple[str, ...]:
@@ -111,7 +112,7 @@ def _columns(connection: sqlite3.Connection, schema: str, table: str) -> tuple[s
 
 
 def _is_table(connection: sqlite3.Connection, module: str) -> bool:
-    """Whether FROM takes the name of a module (`json_each`), which others only do in CREATE VIRTUAL TABLE (`fts5`)."""
+    """True if FROM takes the name of a module (`json_each`); others only name one in CREATE VIRTUAL TABLE (`fts5`)."""
     try:
         connection.execute(f'EXPLAIN SELECT 1 FROM "{module}"')
     except sqlite3.Error:
@@ -157,10 +158,10 @@ def _read_functions(functions: Any) -> tuple[tuple[str, frozenset[int]], ...]:
 
 
 def _list_functions(connection: sqlite3.Connection) -> tuple[tuple[str, frozenset[int]], ...]:
-    found: dict[str, set[int]] = {}
+    counts: dict[str, set[int]] = {}
     for row in connection.execute("PRAGMA function_list"):
-        found.setdefault(fold(row[0]), set()).add(row[4])
-    return tuple((name, frozenset(_argument_counts(connection, name, found[name]))) for name in sorted(found))
+        counts.setdefault(fold(row[0]), set()).add(row[4])
+    return tuple((name, frozenset(_argument_counts(connection, name, counts[name]))) for name in sorted(counts))
 
 
 def _argument_counts(connection: sqlite3.Connection, function: str, numbers: set[int]) -> set[int]:

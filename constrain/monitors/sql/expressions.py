@@ -4,31 +4,16 @@ from __future__ import annotations
 
 from constrain.monitors.monitor import NUMBER, OTHER, STRING
 from constrain.monitors.sql.catalogue import Columns
-from constrain.monitors.sql.scopes import (
-    STAR,
-    Paren,
-    Query,
-    Source,
-    has_column,
-    result_columns,
-    visible_queries,
-)
+from constrain.monitors.sql.scopes import STAR, Paren, Query, Source, has_column, result_columns, visible_queries
 from constrain.monitors.sql.state import NO_WORDS, OPEN, SqlState
 from constrain.monitors.sql.statements import SqlStatements
-from constrain.monitors.sql.words import (
-    FRAME,
-    INFIX,
-    QUERY,
-    RESERVED,
-    SORT,
-    VALUES,
-)
+from constrain.monitors.sql.words import FRAME, INFIX, QUERY, RESERVED, SORT, VALUES
 
 LITERALS = (STRING, NUMBER, OTHER)
 
 
 class SqlExpressions(SqlStatements):
-    """How the lexemes of expressions change a state."""
+    """The steps of a state over the lexemes of expressions."""
 
     def _at_operand(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if kind in LITERALS or (word in VALUES and not self._is_column(state, word)):
@@ -45,7 +30,7 @@ class SqlExpressions(SqlStatements):
         return state._replace(at="held", held=(name,)) if name else OPEN
 
     def _may_be_name(self, state: SqlState, name: str) -> bool:
-        """Whether a name is one of the language, and not only the beginning of a BLOB."""
+        """True if a name is one of the language, and not only the beginning of a BLOB."""
         names = self._operand_names(state)
         return names is None or names.has(name.encode(), quoted=True)
 
@@ -71,8 +56,7 @@ class SqlExpressions(SqlStatements):
     def _read_extra(self, state: SqlState, word: str) -> SqlState | None:
         """The state after a word that may begin an operand only here."""
         if word in QUERY:
-            assert state.frames is not None
-            return self._begin_statement(state.go("query", frames=(Query("sub"), state.frames[1])), word)
+            return self._begin_statement(state.swap(Query("sub")).go("query"), word)
         if word == "not":
             return state.go("operand", "distinct", item="is")
         if word == "distinct" and state.item == "is":
@@ -183,9 +167,8 @@ class SqlExpressions(SqlStatements):
                 return state.go("table")
             if top.kind == "call" and not self._takes(top.name, top.commas + 2, at_least=True):
                 return None
-            assert state.frames is not None
             counted = top._replace(commas=top.commas + 1) if top.kind == "call" else top
-            return state.go("operand", frames=(counted, state.frames[1]), item="")
+            return state.swap(counted).go("operand", item="")
         query = state.query
         if query.clause in ("select", "returning"):
             return state.change(items=self._results(state, query)).go("operand", item=None)
@@ -198,7 +181,7 @@ class SqlExpressions(SqlStatements):
         return state.go("operand", item="")
 
     def _takes(self, function: str, count: int, at_least: bool = False) -> bool:
-        """Whether a function takes so many arguments, or at least so many."""
+        """True if a function takes so many arguments, or at least so many."""
         numbers = None if self.functions is None else self.functions.get(function)
         if numbers is None:
             return True
@@ -228,8 +211,8 @@ class SqlExpressions(SqlStatements):
     def _define_cte(state: SqlState, columns: Columns) -> SqlState:
         """The state after the body of a table of WITH."""
         query = state.query
-        name, given = query.cte
-        known = given if given is not None else columns
+        name, listed = query.cte
+        known = listed if listed is not None else columns
         return state.change(ctes=(*query.ctes, (name, known)), cte=("", None))
 
     def _close_paren(self, state: SqlState, top: Paren) -> SqlState | None:
@@ -258,7 +241,7 @@ class SqlExpressions(SqlStatements):
         return state.go("in name")
 
     def _at_in_name(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
-        """After the table of IN: its name may go on."""
+        """Read what follows the table of IN: its name may go on."""
         if sign == b".":
             return state.go("in")
         if sign == b"(":

@@ -29,9 +29,7 @@ from constrain.monitors.monitor import END, NAME, QUOTED, SIGN, Names
 from constrain.monitors.sql.catalogue import ROWID, Catalogue, Columns, fold, read_catalogue
 from constrain.monitors.sql.expressions import SqlExpressions
 from constrain.monitors.sql.lexicon import LEXICON
-from constrain.monitors.sql.scopes import (
-    Paren,
-)
+from constrain.monitors.sql.scopes import Paren
 from constrain.monitors.sql.state import NO_WORDS, SqlState
 
 NAMED = frozenset({"table", "theld", "tdot", "joined", "table alias", "column"})  # see `resume`
@@ -77,15 +75,15 @@ class SqlMonitor(SqlExpressions):
         return f"sql({self.catalogue!r})"
 
     def start(self) -> SqlState:
-        """See `Monitor`."""
+        """The state before the first lexeme."""
         return SqlState()
 
     def resume(self, state: SqlState) -> tuple[int, bytes] | None:
-        """See `ResumingMonitor`: where the name of a table or column must stand, what is in single quotes is one."""
+        """The empty name that goes on with a single quote, where a name of a table or column must stand."""
         return (QUOTED, b"") if state.at in NAMED else None
 
     def begin(self, state: SqlState, kind: int, first: bytes) -> SqlState | None:
-        """See `Monitor`."""
+        """The state when a lexeme begins; None: none of its kind may."""
         sign = first if kind == SIGN else b""
         if state.at in ("held", "theld"):
             settle = self._settle_name if state.at == "held" else self._settle_table
@@ -100,11 +98,11 @@ class SqlMonitor(SqlExpressions):
         return state
 
     def may_end(self, state: SqlState) -> bool:
-        """See `Monitor`. `begin` has decided."""
+        """True: `begin` has decided."""
         return True
 
     def language(self, state: SqlState) -> Names | None:
-        """See `Monitor`."""
+        """The names that the lexeme which has begun may be; None: any."""
         if state.at == "operand":
             return None if state.quoted else self._operand_names(state)
         if state.at == "dot":
@@ -118,7 +116,7 @@ class SqlMonitor(SqlExpressions):
         return None
 
     def advance(self, state: SqlState, kind: int, text: bytes) -> SqlState | None:
-        """See `Monitor`."""
+        """The state after a lexeme; None: it may not stand there."""
         if state.at == "open":
             return state
         sign = text if kind == SIGN else b""

@@ -1,4 +1,4 @@
-"""What names mean at a place in SQL: columns, sources, functions; what is put off until FROM is complete."""
+"""The names of SQL that are visible: columns, sources, functions; those that are put off until FROM is complete."""
 
 from __future__ import annotations
 
@@ -18,14 +18,11 @@ from constrain.monitors.sql.scopes import (
     visible_queries,
 )
 from constrain.monitors.sql.state import NO_WORDS, SqlState
-from constrain.monitors.sql.words import (
-    OPERAND,
-    RESERVED,
-)
+from constrain.monitors.sql.words import OPERAND, RESERVED
 
 
 class SqlNames:
-    """What a catalogue and the scopes of a state say of names."""
+    """The names that a catalogue and the scopes of a state have."""
 
     catalogue: Catalogue
     ahead: str
@@ -70,22 +67,22 @@ class SqlNames:
     def _columns_after_dot(self, state: SqlState) -> Columns:
         """The columns that may stand after a source and a dot; None: any."""
         qualifier = state.held[-1]
-        found: Columns = None
+        columns: Columns = None
         is_known = False
         for query in visible_queries(state.frames):
             for source in sources_in(query):
                 if source.name == qualifier:
                     if source.columns is None:
                         return None
-                    found, is_known = (found or frozenset()) | source.columns, True
+                    columns, is_known = (columns or frozenset()) | source.columns, True
             if is_known:
                 break
             if not query.settled:
                 return None if self.ahead == "any" else self._known_columns(state, qualifier)
         if len(state.held) == 1 and qualifier in self.catalogue.schemas:
-            found = (found or frozenset()).union(self.tables)  # the name of a database, then a table
+            columns = (columns or frozenset()).union(self.tables)  # the name of a database, then a table
             is_known = True
-        return found if is_known else frozenset()
+        return columns if is_known else frozenset()
 
     def _known_columns(self, state: SqlState, qualifier: str) -> Columns:
         known = {**self.tables, **visible_ctes(state.frames)}
@@ -149,12 +146,12 @@ class SqlNames:
 
     @staticmethod
     def _resolve_unnamed(query: Query, qualifier: str, column: str, after: SqlState) -> SqlState | None:
-        """A result without a name of its own has the text of its expression for a name."""
+        """The state after a result that has the text of its expression for a name; None: there is none."""
         odd = any(source.name == qualifier and "" in (source.columns or ()) for source in sources_in(query))
         return after if odd and not column.isidentifier() else None
 
     def _is_known(self, state: SqlState, qualifier: str, column: str) -> bool:
-        """Whether a column may be used before FROM under `ahead="known"`."""
+        """True if a column may be used before FROM under `ahead="known"`."""
         known = {**self.tables, **visible_ctes(state.frames)}
         if qualifier in known:
             columns = known[qualifier]

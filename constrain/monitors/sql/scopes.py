@@ -1,4 +1,4 @@
-"""Scopes of SQL: queries with their sources, and which names they make visible.
+"""Scopes of SQL: queries with their sources, and the names that they make visible.
 
 The idea: the frames of a state are a list, the innermost first: queries, and parentheses between them. A name is sought
 in the innermost query and then outwards. A query in FROM, or of WITH, does not see the other sources of the query that
@@ -18,7 +18,7 @@ STAR = "*"
 
 
 class Source(NamedTuple):
-    """What stands in FROM: the name that its columns go by ("": none), and its columns."""
+    """An entry of FROM: the name that its columns go by ("": none), and its columns."""
 
     name: str
     columns: Columns
@@ -110,14 +110,14 @@ def visible_queries(frames: Frames) -> Iterator[Query]:
 
 def visible_ctes(frames: Frames) -> dict[str, Columns]:
     """The tables of WITH that can be seen."""
-    found: dict[str, Columns] = {}
+    tables: dict[str, Columns] = {}
     while frames is not None:
         frame = frames[0]
         if isinstance(frame, Query):
             for name, columns in (*reversed(frame.ctes), *([frame.cte] if frame.cte[0] else [])):
-                found.setdefault(name, columns)
+                tables.setdefault(name, columns)
         frames = frames[1]
-    return found
+    return tables
 
 
 def sources_in(query: Query) -> tuple[Source, ...]:
@@ -126,7 +126,7 @@ def sources_in(query: Query) -> tuple[Source, ...]:
 
 
 def has_column(query: Query, qualifier: str, column: str) -> bool:
-    """Whether a query's sources have a column."""
+    """True if a query's sources have a column."""
     if not qualifier and column in query.aliases and query.clause != "select":
         return True
     for source in sources_in(query):
@@ -141,14 +141,14 @@ def result_columns(query: Query) -> Columns:
     """The columns of a query's result list; None: not known."""
     if query.has_result:
         return query.result
-    found: set[str] = set()
+    columns: set[str] = set()
     for item in query.items:
         if item.name != STAR:
-            found.add(item.name)
+            columns.add(item.name)
             continue
         for source in query.sources:
             if item.qualifier in ("", source.name):
                 if source.columns is None:
                     return None
-                found |= source.columns
-    return frozenset(found)
+                columns |= source.columns
+    return frozenset(columns)

@@ -1,4 +1,4 @@
-"""The state of the monitor of SQL: where a text stands."""
+"""The state of the monitor of SQL."""
 
 from __future__ import annotations
 

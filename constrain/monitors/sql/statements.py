@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from constrain.monitors.monitor import STRING
 from constrain.monitors.sql.names import SqlNames
 from constrain.monitors.sql.scopes import (
@@ -15,18 +17,13 @@ from constrain.monitors.sql.scopes import (
     visible_ctes,
 )
 from constrain.monitors.sql.state import OPEN, SqlState
-from constrain.monitors.sql.words import (
-    CLAUSES,
-    COMPOUND,
-    FRAME,
-    JOINS,
-    QUERY,
-    RESERVED,
-)
+from constrain.monitors.sql.words import CLAUSES, COMPOUND, FRAME, JOINS, QUERY, RESERVED
 
 
 class SqlStatements(SqlNames):
-    """How the lexemes of statements change a state, except of expressions."""
+    """The steps of a state over the lexemes of statements, but for expressions."""
+
+    _close: Callable[[SqlState], SqlState | None]  # of `SqlExpressions`
 
     @staticmethod
     def _results(state: SqlState, query: Query) -> tuple[SqlResult, ...]:
@@ -35,10 +32,6 @@ class SqlStatements(SqlNames):
         if item.startswith(STAR):
             return (*query.items, SqlResult(STAR, item[1:]))
         return (*query.items, SqlResult(item))
-
-    def _close(self, state: SqlState) -> SqlState | None:
-        """The state after a closing parenthesis."""
-        raise NotImplementedError
 
     def _finish(self, state: SqlState) -> SqlState | None:
         """The state at the end of a statement; None: a name is not resolved."""
@@ -103,8 +96,7 @@ class SqlStatements(SqlNames):
         if word == "or" and "or" in state.extra:
             return state.go("or")
         if word in QUERY and word in state.extra:
-            assert state.frames is not None
-            return self._begin_statement(state.go("query", frames=(Query("from"), state.frames[1])), word)
+            return self._begin_statement(state.swap(Query("from")).go("query"), word)
         if sign == b"(":
             return state.push(Paren("from"), "table", *QUERY)
         if name:
@@ -122,11 +114,11 @@ class SqlStatements(SqlNames):
             return state if len(state.held) == 1 and name in self.catalogue.schemas else None
         if sign == b"(" and query.clause == "from":
             return state if name in self.modules else None
-        found = visible_ctes(state.frames) if len(state.held) == 1 else {}
+        tables = visible_ctes(state.frames) if len(state.held) == 1 else {}
         if len(state.held) > 1 and name in self.tables and name not in self._tables_in(state.held[-2]):
             return None
-        if name in found or name in self.tables:
-            return self._add_source(state, Source(name, found[name] if name in found else self.tables[name]))
+        if name in tables or name in self.tables:
+            return self._add_source(state, Source(name, tables[name] if name in tables else self.tables[name]))
         return self._add_source(state, Source(name, self.modules[name])) if name in self.modules else None
 
     def _at_theld(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
@@ -271,7 +263,7 @@ class SqlStatements(SqlNames):
         return state.go("row end")
 
     def _at_conflict(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
-        """ON CONFLICT of INSERT: its columns, and the row that was not inserted, are in scope."""
+        """Read ON CONFLICT of INSERT: its columns, and the row that was not inserted, are in scope."""
         query = innermost_query(state.frames)
         if query is None or query.target is None:
             return OPEN
@@ -301,7 +293,7 @@ class SqlStatements(SqlNames):
         return state.go("frame") if word in FRAME else state
 
     def _at_frame(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
-        """The frame of a window, whose expressions are constants."""
+        """Read the frame of a window, whose expressions are constants."""
         if sign == b"(":
             return state.push(Paren("frame"), "frame")
         if sign == b")" and isinstance(state.top, Paren):
@@ -312,7 +304,7 @@ class SqlStatements(SqlNames):
         return state.push(Paren("row"), "operand") if sign == b"(" else OPEN
 
     def _at_row_end(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
-        """After a row of VALUES, or DEFAULT VALUES."""
+        """Read what follows a row of VALUES, or DEFAULT VALUES."""
         if sign == b",":
             return state.go("row")
         if sign == b")":
