@@ -4,8 +4,8 @@ The idea: a state has the begun lexeme and the monitor's state before it. A byte
 completes it and begins another one. A prefix of a name is refused as soon as no name of the monitor's language has it.
 States are interned and remember their steps, so a step that is known is one look-up.
 
-Cost: some microseconds for a step that is new. Limit: `MAX_STATES` are remembered; of the older half those that were
-not met since are forgotten.
+Cost: some microseconds for a step that is new. Limit: `MAX_STATES` are remembered; states of the
+older half that were not met since are forgotten.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The lexicon of C (ISO/IEC 9899:2018, section 6.4). A line that begins with `#` is one lexeme: OTHER.
 
-Keywords are names. Of strings and comments only this is kept: how they began, and what the last byte may be the
-beginning of.
+Keywords are names. Of a string or comment its opening is kept, and the last byte where that may begin its end.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The monitor of C.
 
-The idea: lexemes are read with stacks of scopes and of what is open (state.py), as a compiler reads them: since all
-names are known, it is known which of them are types, and so what is a declaration. What is not known is open: after a
-header that is not in the table, `#if`, or a macro that may be anything, the rest of the text is not read.
+The idea: lexemes are read with stacks of scopes and of open parts (state.py), as a compiler reads them: all names are
+known, so it is known which are types and begin a declaration. After a header that is not in the table, `#if`, or a
+macro that may be anything, the rest of the text is not read: nothing is refused.
 
     at                     what comes next
     outside, statement     what begins a declaration or a statement; first: what shows whether a name is a label
@@ -105,7 +105,7 @@ def _members(members: Bound, opens: frozenset[str]) -> Names:
 def c() -> CMonitor:
     """A monitor of C: names that are declared, members of structures and unions, numbers of arguments.
 
-    Known are the names of the text, and those of the headers of the C library and of POSIX that `#include` lines name.
+    Known are the names of the text, and of the headers of the C library and POSIX that `#include` lines name.
 
     Returns:
         The monitor, for `monitored`.

@@ -27,12 +27,12 @@ class CNames:
         return _NONE if name.startswith(RESERVED) or name in ALWAYS else None
 
     def is_type(self, state: CState, name: str) -> bool:
-        """True if a name is that of a type."""
+        """True if a name is a type."""
         entry = self.find(state, name)
         return entry is not None and entry.kind == "type"
 
     def visible_names(self, state: CState, types: bool = False) -> Names:
-        """The names that are declared, and the keywords. types: only those of types."""
+        """The names that are declared, and the keywords. types: types alone."""
         names = _visible(tuple(scope.names for scope in elements(state.scopes)), types)
         return names.with_names(state.opens) if state.opens else names
 

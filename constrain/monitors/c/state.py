@@ -22,7 +22,7 @@ class CFrame(NamedTuple):
         role: Of a declaration: "file", "block", "member", "parameter" or "type"; of a block: "expression" if it is one;
             of a loop: "for" if it has a scope; of a bracket that is skipped, and of an index: what comes after it; of
             parameters: "void" if that is all.
-        value, prefix, plain: What these were outside (`C`): of a call, its callee; of an initializer, its type.
+        value, prefix, plain: These fields of the state around it: of a call, its callee; of an initializer, its type.
         seen: Arguments or parameters so far; of "if": 1 once its first statement has ended.
         typedef: Whether a declaration declares types.
         base: The type of its specifiers; None: none was read.
@@ -55,7 +55,7 @@ class _CFields(NamedTuple):
 
     Attributes:
         scopes, frames: The stacks, the innermost first.
-        at: What may come next (monitor.py).
+        at: The name of what may come next (monitor.py).
         structs: Number of a structure -> its members, once it is complete.
         made: Structures so far.
         held: The name or word whose meaning the next lexeme shows.

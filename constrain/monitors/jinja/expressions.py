@@ -52,7 +52,7 @@ class JinjaExpressions(JinjaScopes):
         return state.at == "operand" and state.kind in CALLS and state.held == "argument"
 
     def _at_keyword(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
-        """Read what follows a name that is not bound so far: it is that of an argument, or one that is put off."""
+        """Read what follows a name that is not bound so far: it names an argument, or is put off."""
         after = state.go("operand") if sign == "=" else self.use(state, state.held)
         return after if sign == "=" or after is None else self._at_operator(after, kind, sign, word)
 

@@ -1,8 +1,8 @@
 """The lexicon of templates, as in the module `lexer` of jinja2.
 
-What stands outside of tags is one lexeme up to the next tag, with what opens it: comments and raw blocks belong to
-it. It is a STRING whose kept text is T, or R in a raw block, and the bytes that may become something else: `T{`. The
-monitor says where it begins (`resume`). Of other strings and of numbers only what the table needs is kept.
+The text outside of tags is one lexeme, a STRING, up to the next tag and with the sign that opens it; comments and raw
+blocks belong to it. T is kept of it, or R in a raw block, and the bytes that may become something else: `T{`. The
+monitor tells where it begins (`resume`).
 """
 
 from __future__ import annotations

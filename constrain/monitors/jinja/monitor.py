@@ -1,8 +1,8 @@
 """The monitor of Jinja's templates.
 
 The idea: what stands outside of tags is one lexeme (lexicon.py), after which an expression or a statement begins.
-Scopes are those of Jinja: loops, `with`, macros, blocks and the like have one, `if` has none. What a macro or block
-uses may be bound after it: it is put off until the template ends.
+Scopes are as in Jinja: loops, `with`, macros, blocks and the like have one, `if` has none. Names that a macro or block
+uses may be bound after it: they are put off until the template ends.
 
     at                          what comes next
     text, raw                   text; text of a raw block; raw tag, closing: what ends their tags
@@ -123,13 +123,14 @@ def jinja(
     """A monitor of Jinja's templates: variables, their attributes, filters and tests.
 
     Args:
-        variables: What the template is rendered with, by name: an example of the value (a dict has its keys), or the
+        variables: The variables of the template, by name: an example of the value (a dict has its keys), or the
             type that it has (`User`, `list[User]`, a TypedDict); None: nothing is known of it.
-        filters: Names of filters beside those of Jinja.
-        tests: Names of tests beside those of Jinja.
+        filters: Names of filters beside Jinja's own.
+        tests: Names of tests beside Jinja's own.
         environment: A `jinja2.Environment`, whose filters, tests and globals count beside these.
-        ahead: Which names may be used before they are bound. "any": in macros and blocks names that the template binds
-            before it ends, and what one branch of an `if` has bound; "known": only what is bound in each case.
+        ahead: The names that may be used before they are bound. "any": in macros and blocks names that the template
+            binds before it ends, and names that one branch of an `if` has bound; "known": none unless it is bound
+            in each case.
 
     Returns:
         The monitor, for `monitored`.

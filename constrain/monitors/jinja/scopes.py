@@ -12,7 +12,7 @@ from constrain.monitors.stacks import Bound, elements
 
 
 class JinjaScopes:
-    """Names and where they are visible. ahead: see `constrain.monitors.jinja`."""
+    """The names that are visible at a state. ahead: as of `constrain.monitors.jinja`."""
 
     ahead: str
 
@@ -39,7 +39,7 @@ class JinjaScopes:
         return None
 
     def bind(self, state: JinjaState, targets: tuple[str, ...], value: JinjaValue | None = None) -> JinjaState:
-        """The state after names are bound in the innermost scope. value: that of a single one."""
+        """The state after names are bound in the innermost scope. value: the value of a single one."""
         names = state.names
         for name in targets:
             names = names.add(name, value if len(targets) == 1 else None)
@@ -93,7 +93,7 @@ class JinjaScopes:
         return self._set_names(state._replace(blocks=blocks), names)
 
     def _merge(self, one: Bound | None, other: Bound) -> Bound:
-        """The names that are visible after one of two branches; under "any" also those that only one of them binds."""
+        """The names that are visible after one of two branches; under "any" also names that only one of them binds."""
         if one is None or one == other:
             return other
         both = one.table.keys() & other.table.keys()

@@ -17,12 +17,12 @@ class JinjaBlock(NamedTuple):
 
     Attributes:
         kind: The word that began it.
-        names: What was visible before it.
-        ended: Of "if": what is visible after the branches that were read; None: none was.
+        names: The names that were visible before it.
+        ended: Of "if": the names that are visible after the branches that were read; None: none was.
         whole: Of "if": whether it has an else.
         targets: Of "set": the names that its end binds.
         name: Of "block": its name.
-        uses, later, runs_later: What these were before it (`JinjaState`).
+        uses, later, runs_later: These fields of the state before it.
     """
 
     kind: str
@@ -41,8 +41,8 @@ class JinjaBracket(NamedTuple):
 
     Attributes:
         kind: "(", "[" or "{" of an operand; "call", "item", "filter call" after one; "targets"; "parameters".
-        value: What is known of the value of the whole, but for that of an operand in parentheses.
-        plain, conditional: What these were outside (`JinjaState`).
+        value: The value of the whole, as far as it is known; None in parentheses.
+        plain, conditional: These fields of the state around it.
     """
 
     kind: str
@@ -58,10 +58,10 @@ class _JinjaFields(NamedTuple):
         names: The names that are visible, with what is known of their values.
         top_names: Those at the top level: what blocks see.
         blocks, frames: The stacks of statements and brackets, the innermost first.
-        at: What may come next (monitor.py).
+        at: The name of what may come next (monitor.py).
         tag: The word of the statement that is read; "": a variable's tag.
         held: The name or word whose meaning the next lexeme shows.
-        value: What is known of the operand that was read last.
+        value: The value of the operand that was read last; None: nothing is known of it.
         plain: Whether the expression is one operand so far.
         conditional: Whether an `else` may follow: there was an `if`.
         targets: The names that the statement binds at its end.

@@ -22,7 +22,7 @@ WITHOUT_NAMES = (*TEXTUAL, list, tuple, range, memoryview)  # their items have n
 
 
 class JinjaValue(NamedTuple):
-    """The knowledge of a value.
+    """A value of a template, as far as it is known.
 
     Attributes:
         key: The identity of `what.obj`.
@@ -150,7 +150,7 @@ def item(value: JinjaValue) -> JinjaValue | None:
     return _argument(obj, -1) if value.role == "type" else None
 
 
-def _argument(hint: Any, place: int) -> JinjaValue | None:
+def _argument(hint: Any, index: int) -> JinjaValue | None:
     """The first or last argument of a generic type, if all elements have it."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if not arguments or not isinstance(origin, type) or not issubclass(origin, Iterable):
@@ -159,7 +159,7 @@ def _argument(hint: Any, place: int) -> JinjaValue | None:
         arguments = arguments[:1] if arguments[1:] in ((), (...,)) else ()
     elif issubclass(origin, Mapping) != (len(arguments) == 2):
         return None
-    return typed_value(arguments[place]) if arguments else None
+    return typed_value(arguments[index]) if arguments else None
 
 
 def _common_example(objects: Iterable[Any]) -> JinjaValue | None:
@@ -171,7 +171,7 @@ def _common_example(objects: Iterable[Any]) -> JinjaValue | None:
 
 
 def _shape(obj: Any) -> Any:
-    """The shape of an example: equal for those that are alike."""
+    """The shape of an example: equal shapes make examples alike."""
     if isinstance(obj, Mapping):
         return type(obj), tuple(sorted((str(key), _shape(value)) for key, value in obj.items()))
     if isinstance(obj, Sequence) and not isinstance(obj, TEXTUAL):

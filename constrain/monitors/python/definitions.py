@@ -17,7 +17,7 @@ class PythonFunction(NamedTuple):
     """A function of the text.
 
     Attributes:
-        signature: How it is called.
+        signature: Its signature.
         lasts: Whether a name that has this value is taken to keep it.
     """
 
@@ -26,7 +26,7 @@ class PythonFunction(NamedTuple):
 
 
 class Method(NamedTuple):
-    """A function of a class, with its first argument. Attributes: as of `PythonFunction`, without that argument."""
+    """A function of a class with its first argument bound. Attributes: as of `PythonFunction`."""
 
     signature: Signature
     lasts: bool = False
@@ -40,7 +40,7 @@ class Class(NamedTuple):
         bound: The names that its body binds (`scopes.Bound`).
         bases: `Class` or `PythonValue`; None: they, or what decorators and a metaclass add, are not known.
         fields: Attributes that its methods store in `self`.
-        is_decorated: Whether a decorator may have changed how it is called.
+        is_decorated: Whether a decorator may have changed its signature.
         lasts: As of `PythonFunction`.
     """
 
@@ -63,7 +63,7 @@ class Self(NamedTuple):
     """The first argument of a method, while its class is read.
 
     Attributes:
-        depth: The number of scopes around that of the class.
+        depth: The number of scopes around the scope of the class.
         is_class: Whether it is the class, and not an instance.
         lasts: As of `PythonFunction`.
     """
@@ -74,7 +74,7 @@ class Self(NamedTuple):
 
 
 class Attribute(NamedTuple):
-    """An attribute at a place where it may be stored: it stands among names that `=` may bind.
+    """An attribute that may be stored: it stands among names that `=` may bind.
 
     Attributes:
         name: Its name.
@@ -123,7 +123,7 @@ def signature_of(parameters: Iterable[str]) -> Signature:
 
 
 def bound_signature(signature: Signature) -> Signature | None:
-    """The signature without the first argument; None: there is no place for one."""
+    """The signature without the first argument; None: it takes none."""
     positional, most, required, keywords = signature
     if not positional:
         return signature if most is None else None

@@ -318,7 +318,7 @@ class PythonExpressions(PythonMembers):
         return state.go("operand", lazy=False)
 
     def _begin_assignment(self, state: PythonState) -> PythonState | None:
-        """The state after = in a statement. What it binds is bound when the statement ends."""
+        """The state after = in a statement: its targets are bound when the statement ends."""
         is_single = state.target and (state.uses == {state.target} or state.lazy) and state.binds <= {state.target}
         return state.go(
             "operand", binds=state.binds | state.uses, uses=NOTHING, target=state.target if is_single else "",

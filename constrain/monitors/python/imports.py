@@ -60,7 +60,7 @@ class PythonImports(PythonNames):
 
     Attributes:
         imports: The modules that may be imported; None: any.
-        known: Modules that are looked at, by name, beside those of the standard library.
+        known: Modules that are looked at beside the standard library, by name.
     """
 
     imports: Names | None

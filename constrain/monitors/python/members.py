@@ -49,7 +49,7 @@ class _Plain:
 OF_INSTANCES = frozenset(dir(_Plain()))
 OF_CLASSES = OF_INSTANCES | frozenset(dir(type))
 COMPUTES = frozenset({"__getattr__", "__getattribute__", "__slots__", "__mro_entries__"})  # in the body of a class
-# Stored attributes that change what objects have or how they are called. "*": one under a computed name.
+# Stored attributes that change the attributes or signatures of objects. "*": one under a computed name.
 CHANGES = frozenset({"*", "__class__", "__bases__", "__defaults__", "__kwdefaults__", "__code__", "__dict__",
                      "__getattr__", "__getattribute__"})  # fmt: skip
 CALLED_OTHERWISE = CHANGES | {"__init__", "__new__"}

@@ -1,7 +1,7 @@
 """The monitor of Python.
 
 The idea: lexemes are read with stacks of scopes, blocks and brackets (scopes.py). `at` says what may come next. A name
-is held until the next lexeme shows whether it is used or bound. What is not known is open: it refuses nothing.
+is held until the next lexeme shows whether it is used or bound. Where something is not known, nothing is refused.
 
     at                    what comes next
     start                 a statement
@@ -40,9 +40,9 @@ class PythonMonitor(PythonStatements):
     """A `Monitor` of Python. Made by `python` and `objects`.
 
     Args:
-        objects: What texts may use without importing it, by name.
-        modules: Names of modules that are looked at beside those of the standard library.
-        imports: Which modules may be imported: None: any; "installed"; or their names.
+        objects: The objects that texts may use without importing them, by name.
+        modules: Names of modules that are looked at beside the standard library.
+        imports: The modules that may be imported: None: any; "installed"; or their names.
         ahead: "any" or "known".
     """
 
@@ -208,12 +208,12 @@ def python(
     """A monitor of Python: names that are bound, attributes of known values, arguments, what modules have.
 
     Args:
-        objects: What texts may use without importing it, by name: functions, classes, modules, other objects.
-        modules: Names of modules that are imported now, and looked at beside those of the standard library.
-        imports: Which modules texts may import: None: any; "installed": what is here; or names.
-        ahead: Which names may be used before they are bound. "any": names that may be bound by the time that the code
-            runs, and they must be bound before the text ends; where code may never run, or is expected to fail, nothing
-            is refused. "known": none, and nowhere.
+        objects: The objects that texts may use without importing them, by name: functions, classes, modules, others.
+        modules: Names of modules that are imported now, and looked at beside the standard library.
+        imports: The modules that texts may import: None: any; "installed": all that can be; or names.
+        ahead: The names that may be used before they are bound. "any": names that may be bound when the code runs, and
+            they must be bound before the text ends; where code may never run, or is expected to fail, nothing is
+            refused. "known": none, and nowhere.
 
     Returns:
         The monitor, for `monitored`.
@@ -247,11 +247,11 @@ def python(
 
 
 def objects(given: Mapping[str, Any], *, imports: Any = ()) -> PythonMonitor:
-    """A monitor of Python that may use what some objects have, and nothing that is not bound.
+    """A monitor of Python that may use some objects and their attributes, and nothing that is not bound.
 
     Args:
         given: The objects by name.
-        imports: Which modules may be imported (see `python`); by default none.
+        imports: The modules that may be imported, as in `python`; by default none.
 
     Returns:
         The monitor, for `monitored`.

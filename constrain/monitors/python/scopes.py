@@ -19,7 +19,7 @@ Blocks = Union[tuple["PythonBlock", "Blocks"], None]  # noqa: UP007
 Scopes = Union[tuple["PythonScope", "Scopes"], None]  # noqa: UP007
 NOTHING: frozenset[str] = frozenset()
 INLINE = -1  # the column of a block that stands in the line of its head
-UNKNOWN = -2  # that of a block whose first line has not begun
+UNKNOWN = -2  # the column of a block whose first line has not begun
 
 
 class PythonScope(NamedTuple):
@@ -32,7 +32,7 @@ class PythonScope(NamedTuple):
         elsewhere: Names that are declared `global` or `nonlocal` state.
         shared: Its names that a function declares so: their values are never known.
         open: Whether names may be bound that no statement shows.
-        name, bases, fields, decorated: Of a class: see `definitions.Class`.
+        name, bases, fields, decorated: Of a class: as of `definitions.Class`.
         stored: Of the module: attributes that were stored in objects whose class is not known; "*": any.
     """
 
@@ -54,7 +54,7 @@ class PythonBlock(NamedTuple):
 
     Attributes:
         head: The word of its statement.
-        column: Where its lines begin, or `INLINE`, or `UNKNOWN`.
+        column: The column of its lines, or `INLINE`, or `UNKNOWN`.
         before: The names of its scope where it began; None: it has a scope of its own.
         doubt: Whether it may not run, or is expected to fail.
     """
@@ -76,9 +76,9 @@ class PythonFrame(NamedTuple):
         names: Names of a comprehension, or parameters.
         listed: Parameters as `signature_of` takes them.
         comprehends: Whether `for` was read.
-        binding, targets: What these were outside (state.py).
+        binding, targets: These fields of the state around it (state.py).
         call: The call that is open.
-        opening: Of an f-string: how it goes on after an expression.
+        opening: Of an f-string: the piece that goes on after an expression.
         pairs: Whether a colon was read.
         commas: Whether a comma was read.
     """
@@ -100,7 +100,7 @@ class PythonFrame(NamedTuple):
 def function_scope(parameters: Iterable[str], first: Any = None) -> PythonScope:
     """The scope of a function.
 
-    parameters: As `signature_of` takes them. first: What is known of the first one.
+    parameters: As `signature_of` takes them. first: The value of the first one.
     """
     table = dict.fromkeys(name.strip("*=/") for name in parameters)
     table.pop("", None)

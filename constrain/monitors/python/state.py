@@ -14,11 +14,11 @@ class _PythonFields(NamedTuple):
 
     Attributes:
         scopes, blocks, frames: The stacks (scopes.py).
-        at: What may come next (monitor.py).
+        at: The name of what may come next (monitor.py).
         column: The column of the line that begins; None: inside a line.
         head: The word that the statement began with; "": it is an expression or an assignment.
         held: The name whose meaning the next lexeme shows; of an import, with its dots.
-        value: What is known of the operand that was read last.
+        value: The value of the operand that was read last; None: it is not known.
         binding: Whether names are bound state, not used: after `for` and `as`.
         targets: Whether what was read of the statement may be what `=` binds.
         uses: Names and attributes at such places.
@@ -31,7 +31,7 @@ class _PythonFields(NamedTuple):
         params: The parameters of the function that is defined (`PythonFrame.listed`); the call of the bases of a class;
             the module of an import.
         defined: The name of the function or class that is defined.
-        decorators: What is known of the decorators before a definition.
+        decorators: The values of the decorators before a definition.
     """
 
     scopes: Scopes

@@ -1,8 +1,8 @@
 """The values of Python, as far as they are known: the object itself, or its class; attributes and signatures.
 
-The idea: what a text imports or is given is looked at with `inspect`, and no code runs for it: attributes are read
-without descriptors (`inspect.getattr_static`). What may differ elsewhere is not known: an object with `__getattr__`,
-an instance that has a `__dict__`, a function whose signature a decorator hides.
+The idea: objects that a text imports or is given are looked at with `inspect`, and no code runs for it: attributes are
+read without descriptors (`inspect.getattr_static`). What may differ when the text runs is not known: attributes of an
+object with `__getattr__` or of an instance with a `__dict__`, a signature that a decorator hides.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 NONE = type(None)
 LASTING = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType)
 CHANGING = frozenset({"builtins", "__main__", "curses", "_curses"})  # modules that get new names while a program runs
-# What modules have on other platforms, or at other times.
+# Names of modules on other platforms, or in other versions.
 ELSEWHERE = {
     "asyncio": frozenset(
         "IocpProactor ProactorEventLoop WindowsProactorEventLoopPolicy WindowsSelectorEventLoopPolicy".split()
@@ -49,7 +49,7 @@ EXACT = (str, bytes, int, float, complex, bool, list, tuple, dict, set, frozense
 
 
 class PythonValue(NamedTuple):
-    """The knowledge of a value.
+    """A value of Python, as far as it is known.
 
     Attributes:
         key: The identity of `what.obj`.
@@ -90,8 +90,8 @@ class Signature(NamedTuple):
 
     Attributes:
         positional: Parameters by position; "" if a caller cannot name it.
-        most: How many may be given by position; None: any number.
-        required: Names, or places of nameless ones, that must be given.
+        most: The number that may be given by position; None: any.
+        required: Names, or positions of nameless ones, that must be given.
         keywords: The names that may be given; None: any.
     """
 
@@ -106,13 +106,13 @@ class PythonCall(NamedTuple):
 
     Attributes:
         signature: None: it is not known.
-        result: What is known of its value.
+        result: The value of its result; None: it is not known.
         by_position: The number of arguments that were given by position.
         named: The names of arguments that were given by name.
         unpacked: Whether there was a star.
         name: The name of the argument that is being read; None: it has none.
         plain: Whether all bases of a class are classes that add no names.
-        values: What is known of the bases of a class.
+        values: The values of the bases of a class.
     """
 
     signature: Signature | None = None
@@ -202,7 +202,7 @@ def _is_dynamic(cls: type) -> bool:
 
 @lru_cache(maxsize=1024)
 def _fields(cls: type) -> frozenset[str] | None:
-    """The attributes that a class gives its instances, as its source shows; None: it does not show them."""
+    """The attributes that a class gives its instances, by its source; None: the source does not show them."""
     declared = getattr(cls, "__dataclass_fields__", None) or getattr(cls, "model_fields", None)
     fields = set(declared) if isinstance(declared, dict) else set()
     for base in cls.__mro__:

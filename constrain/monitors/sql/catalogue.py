@@ -35,7 +35,7 @@ class Catalogue:
     Attributes:
         tables: (table, its columns in their order, whether it has a rowid).
         functions: (function, the numbers of arguments that it takes; -1 - n: n or more); None: they are not known.
-        schemas: The names of databases that may stand before those of tables.
+        schemas: The names of databases, which may stand before a table.
         modules: (function that gives a table, its columns), as `json_each`.
         placed: (database, its tables). Where a database is not named, any table may be there.
     """
@@ -51,7 +51,7 @@ class Catalogue:
 
 
 def read_catalogue(source: Any, functions: Iterable[str] | Mapping[str, Any] | None = None) -> Catalogue:
-    """A catalogue from what a user has (`constrain.monitors.sql`).
+    """Read a catalogue from any source that `constrain.monitors.sql` takes.
 
     Raises:
         ConstrainError: The source has another type, or its text is not SQL that SQLite reads.
@@ -149,7 +149,7 @@ def _read_sqlalchemy(source: Any, functions: Any) -> Catalogue:
 
 
 def _read_functions(functions: Any) -> tuple[tuple[str, frozenset[int]], ...]:
-    """Functions as a user names them: names, or names with their numbers of arguments."""
+    """Read functions as a user names them: names, or names with their numbers of arguments."""
     if isinstance(functions, Mapping):
         pairs = {fold(name): frozenset([n] if isinstance(n, int) else n) for name, n in functions.items()}
     else:

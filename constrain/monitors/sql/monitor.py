@@ -2,8 +2,7 @@
 
 The idea: a statement is read with a stack of queries and parentheses (scopes.py). `at` says what may come next. A name
 in an expression is held until the next lexeme shows what it is: a column, a function before `(`, a source before `.`.
-What the monitor does not follow (definitions, PRAGMA, a function that gives a table) it leaves open: it refuses
-nothing there.
+In definitions, in PRAGMA, and for the columns of a function that gives a table nothing is refused: they stay open.
 
     at           what comes next
     start        a statement
@@ -39,8 +38,8 @@ class SqlMonitor(SqlExpressions):
     """A `Monitor` of SQL. Made by `sql`.
 
     Args:
-        catalogue: What the database has.
-        ahead: Which columns may be used before FROM says where they come from.
+        catalogue: The tables and functions of the database.
+        ahead: The columns that may be used before FROM tells their tables: "any" or "known".
         aliases: Names that tables may have under `ahead="known"` before FROM gives them.
         texts: Whether a name in double quotes that is no column is a text, as in SQLite.
     """

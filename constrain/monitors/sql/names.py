@@ -1,4 +1,4 @@
-"""The names of SQL that are visible: columns, sources, functions; those that are put off until FROM is complete."""
+"""The names of SQL that are visible: columns, sources, functions; some are put off until FROM is complete."""
 
 from __future__ import annotations
 

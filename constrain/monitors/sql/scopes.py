@@ -36,9 +36,9 @@ class Query(NamedTuple):
 
     Attributes:
         role: "top", "sub" (in an expression), "from" or "cte".
-        clause: Where it stands: "with", "select", "from", "where", "set", ...
+        clause: The clause that is being read: "with", "select", "from", "where", "set", ...
         settled: Whether FROM is complete.
-        sources: What stands in FROM.
+        sources: The entries of FROM.
         earlier: Sources of the other parts of a compound, which ORDER BY may use.
         pending: (qualifier or "", column) that were used before FROM was complete.
         items: The result list so far.

@@ -15,10 +15,10 @@ class _SqlFields(NamedTuple):
 
     Attributes:
         frames: Queries and parentheses, the innermost first.
-        at: What may come next.
-        held: The parts of a name whose meaning is not known yet.
+        at: The name of what may come next (monitor.py).
+        held: The parts of a name whose meaning the next lexeme shows.
         extra: Words that may begin an operand, or a table, state.
-        item: The result that is being read: None: nothing of it; a name: one column; "": more.
+        item: The result that is being read: None: nothing so far; a name: one column; "": an expression.
         quoted: A name in double quotes has begun, which is a text if there is no such column.
     """
 

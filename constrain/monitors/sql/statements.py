@@ -107,7 +107,7 @@ class SqlStatements(SqlNames):
         return state.go("table")
 
     def _settle_table(self, state: SqlState, sign: bytes) -> SqlState | None:
-        """The state when the next lexeme shows whether a name is that of a table."""
+        """The state when the next lexeme shows whether a name is a table; None: it is none."""
         name = state.held[-1]
         query = state.query
         if sign == b".":
