@@ -17,6 +17,7 @@ backslash.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
+from functools import lru_cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -129,7 +130,8 @@ def _lexicon(module: str) -> TableLexicon:
     return lexicon
 
 
-def every_but(characters: bytes) -> int:
+@lru_cache(maxsize=64)
+def classes_but(characters: bytes) -> int:
     """Give the classes of all bytes but these."""
     return EVERY & ~sum({CLASSES[byte] for byte in characters})
 
@@ -156,7 +158,7 @@ def short_string(text: bytes) -> bytes:
 
 def free_in_string(text: bytes) -> int:
     """Give the classes of bytes that leave a string as it is."""
-    return 0 if is_whole(text) or text.endswith(b"\\") else every_but(b"\\" + text[:1])
+    return 0 if is_whole(text) or text.endswith(b"\\") else classes_but(b"\\" + text[:1])
 
 
 STRINGS = Row(

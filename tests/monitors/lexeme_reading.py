@@ -1,4 +1,4 @@
-"""A text under a monitor, read lexeme by lexeme: `MonitorReading` does it byte by byte, and remembers places."""
+"""A text under a monitor, read lexeme by lexeme: `MonitorReading` does it byte by byte, and remembers states."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from constrain.monitors.monitor import COMMENT, END, NAME, QUOTED, SIGN, SPACE
 from constrain.monitors.reading import MonitorReading
 
 
-def refused(monitor: Any, text: bytes, to_end: bool = True, grows: bool = False) -> int | None:
-    """Where the lexeme begins that a monitor refuses; the length of the text: its end; None: it is accepted.
+def first_refusal(monitor: Any, text: bytes, to_end: bool = True, grows: bool = False) -> int | None:
+    """The index of the first lexeme that a monitor refuses; the length of the text: its end; None: it is accepted.
 
     to_end: whether the text must be allowed to end. grows: whether its last lexeme may go on.
     """
@@ -69,12 +69,12 @@ def end_of(monitor: Any, text: bytes) -> Any:
 
 
 def is_beginning(monitor: Any, text: bytes) -> bool:
-    """Whether a monitor accepts a text as far as it was written: its last lexeme may still grow."""
-    return refused(monitor, text, to_end=False, grows=True) is None
+    """True if a monitor accepts a text as far as it was written: its last lexeme may still grow."""
+    return first_refusal(monitor, text, to_end=False, grows=True) is None
 
 
 def _may_grow(monitor: Any, state: Any, kind: int, lexeme: bytes) -> bool:
-    """Whether a lexeme may stand at the end of a text that goes on."""
+    """True if a lexeme may stand at the end of a text that goes on."""
     lexicon = monitor.lexicon
     if kind in (SPACE, COMMENT) or not lexicon.is_decided(kind, lexeme):
         return True

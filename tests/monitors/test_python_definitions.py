@@ -8,7 +8,7 @@ import io
 from typing import Any
 
 import pytest
-from lexeme_reading import refused
+from lexeme_reading import first_refusal
 
 from constrain.monitors import accepted_beginning, names_at, python
 from constrain.monitors.reading import MonitorReading
@@ -282,7 +282,7 @@ def test_what_a_definition_lacks_is_refused_where_it_stands(monitor: Any, before
     assert not accepts(monitor, before + rest)
     accepted = accepted_beginning(monitor, before + rest)
     assert accepted.startswith(before.rstrip("\n"))
-    assert refused(monitor, (before + rest).encode()) is not None
+    assert first_refusal(monitor, (before + rest).encode()) is not None
 
 
 @pytest.mark.parametrize("text", RUNS)

@@ -159,7 +159,7 @@ def vocabulary() -> tuple[constrain.Vocabulary, list[bytes], list[int]]:
 
 
 def walked(reading: MonitorReading, at: State, texts: list[bytes]) -> NDArray[np.bool_]:
-    """Which of some sorted texts the monitor accepts at a place. After a refused byte all that begin so are refused."""
+    """bool[texts]: the sorted texts that the monitor accepts at a state. After a refused byte none that begins so."""
     accepted = np.zeros(len(texts), np.bool_)
     path, last, i = [at], b"", 0  # the places after each beginning of `last`
     while i < len(texts):
@@ -217,7 +217,7 @@ def test_masks_are_what_the_monitor_accepts_of_each_token(case: str, many: int) 
         assert loose.advance_bytes(begin)
         matcher.fill_mask(row)
         loose.fill_mask(wide)
-        allowed, asked = (np.unpackbits(each.view(np.uint8), bitorder="little")[ids] != 0 for each in (row, wide))
+        allowed, asked = (np.unpackbits(mask.view(np.uint8), bitorder="little")[ids] != 0 for mask in (row, wide))
         reading = MonitorReading(monitor)
         at = reading.step(reading.start(), begin)
         assert at is not None

@@ -12,7 +12,7 @@ from constrain.monitors.lexicon import (
     STRINGS,
     Row,
     TableLexicon,
-    every_but,
+    classes_but,
     short_string,
     spaces,
 )
@@ -64,9 +64,9 @@ LEXICON = TableLexicon(
             begins=b"\\",
             grows=_comment_grows,
             short=_short_comment,
-            free=lambda text: {b"//": every_but(b"\n\\"), b"/*.": every_but(b"*")}.get(text, 0),
+            free=lambda text: {b"//": classes_but(b"\n\\"), b"/*.": classes_but(b"*")}.get(text, 0),
         ),
-        OTHER: Row(begins=b"#", grows=_directive_grows, free=every_but(b"\n\\")),
+        OTHER: Row(begins=b"#", grows=_directive_grows, free=classes_but(b"\n\\")),
     },
     signs={**dict.fromkeys(SIGNS, SIGN), **DECIMALS, b"//": COMMENT, b"/*": COMMENT},
     undecided=(b"-", b".", b"/", b".."),  # they may become what is judged in another way

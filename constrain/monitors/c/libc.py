@@ -14,11 +14,11 @@ def header(name: str) -> dict[str, CName] | None:
     if name not in HEADERS:
         return None
     types, values, macros, functions = HEADERS[name]
-    found = {one: CName("type", UNKNOWN) for one in types.split()}
-    found |= {one: CName("value", UNKNOWN) for one in values.split()}
-    found |= {one: CName("macro", UNKNOWN) for one in macros.split()}
-    for function in functions.split():
-        one, _, count = function.partition("/")
+    names = {type_: CName("type", UNKNOWN) for type_ in types.split()}
+    names |= {value: CName("value", UNKNOWN) for value in values.split()}
+    names |= {macro: CName("macro", UNKNOWN) for macro in macros.split()}
+    for entry in functions.split():
+        function, _, count = entry.partition("/")
         arity = Arity(None, True) if count == "?" else Arity(int(count.rstrip("+")), count.endswith("+"))
-        found[one] = CName("value", CType((arity,), None))
-    return found
+        names[function] = CName("value", CType((arity,), None))
+    return names

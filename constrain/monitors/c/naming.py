@@ -33,7 +33,7 @@ class CNames:
 
     def visible_names(self, state: CState, types: bool = False) -> Names:
         """The names that are declared, and the keywords. types: types alone."""
-        names = _visible(tuple(scope.names for scope in elements(state.scopes)), types)
+        names = _visible_names(tuple(scope.names for scope in elements(state.scopes)), types)
         return names.with_names(state.opens) if state.opens else names
 
     def declare(self, state: CState, name: str, entry: CName) -> CState:
@@ -87,7 +87,7 @@ class CNames:
 
 
 @lru_cache(maxsize=1024)
-def _visible(tables: tuple[Bound, ...], types: bool) -> Names:
+def _visible_names(tables: tuple[Bound, ...], types: bool) -> Names:
     entries: dict[str, CName] = {}
     for bound in reversed(tables):
         entries.update(bound.table)

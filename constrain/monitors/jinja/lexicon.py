@@ -15,7 +15,7 @@ from constrain.monitors.lexicon import (
     QUOTES,
     Row,
     TableLexicon,
-    every_but,
+    classes_but,
     free_in_string,
     is_whole,
     short_string,
@@ -64,9 +64,9 @@ def _is_open(text: bytes) -> bool:
 def _free_in_string(text: bytes) -> int:
     """Give the classes of bytes that leave a string, or the text outside of tags, as it is."""
     if text in (TEXT, RAW):
-        return every_but(b"{}")
+        return classes_but(b"{}")
     if text[:1] in (TEXT, RAW):
-        return every_but(b"#") if text == b"T{#" else 0
+        return classes_but(b"#") if text == b"T{#" else 0
     return free_in_string(text)
 
 

@@ -21,9 +21,9 @@ class JinjaScopes:
         if state.runs_later and self.ahead == "any":
             return None
         if state.at != "tested":
-            return _visible(state.names, frozenset() if state.at == "term" else frozenset({"not"}), frozenset())
+            return _visible_names(state.names, frozenset() if state.at == "term" else frozenset({"not"}), frozenset())
         words = frozenset({"and", "or", "else"} if state.conditional else {"and", "or"})
-        return _visible(state.names, words, NO_ARGUMENT)
+        return _visible_names(state.names, words, NO_ARGUMENT)
 
     @staticmethod
     def is_known(state: JinjaState, name: str) -> bool:
@@ -108,5 +108,5 @@ def _common_value(one: JinjaValue | None, other: JinjaValue | None) -> JinjaValu
 
 
 @lru_cache(maxsize=1024)
-def _visible(names: Bound, words: frozenset[str], without: frozenset[str]) -> Names:
+def _visible_names(names: Bound, words: frozenset[str], without: frozenset[str]) -> Names:
     return Names(({*names.table} | CONSTANTS) - without, words=words)

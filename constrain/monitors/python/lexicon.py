@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from itertools import product
 
-from constrain.monitors.lexicon import DECIMALS, DIGITS, LETTERS, QUOTES, Row, TableLexicon, every_but, spaces
+from constrain.monitors.lexicon import DECIMALS, DIGITS, LETTERS, QUOTES, Row, TableLexicon, classes_but, spaces
 from constrain.monitors.monitor import BLANK, COMMENT, LINE, NAME, NEWLINE, NUMBER, OTHER, SIGN, SPACE, STRING, WORD
 
 PREFIXES = frozenset(b"r u b f t br rb fr rf tr rt".split())
@@ -94,7 +94,7 @@ def _free_in_string(text: bytes) -> int:
     prefix, quotes, rest = opening(text)
     if rest not in (b"", b"."):
         return 0
-    return every_but(b"\\" + quotes[:1] + (b"{" if {*prefix} & {*b"ft"} else b""))
+    return classes_but(b"\\" + quotes[:1] + (b"{" if {*prefix} & {*b"ft"} else b""))
 
 
 def _number_grows(text: bytes, byte: int) -> bool:
@@ -138,12 +138,12 @@ LEXICON = TableLexicon(
             begins=b"#\\",
             grows=_comment_grows,
             short=lambda text: text[:1] if text[:1] == b"#" else text,
-            free=lambda text: every_but(b"\n") if text == b"#" else 0,
+            free=lambda text: classes_but(b"\n") if text == b"#" else 0,
         ),
         OTHER: Row(  # the format of a field
             grows=lambda text, byte: not text.endswith(FIELD) and byte != ord("}"),
             short=lambda text: b":{" if text.endswith(FIELD) else b":.",
-            free=lambda text: 0 if text.endswith(FIELD) else every_but(b"{}"),
+            free=lambda text: 0 if text.endswith(FIELD) else classes_but(b"{}"),
         ),
     },
     signs={**dict.fromkeys(SIGNS, SIGN), **DECIMALS},

@@ -6,7 +6,7 @@ in single quotes is one too: it goes on with an empty QUOTED (`SqlMonitor.resume
 
 from __future__ import annotations
 
-from constrain.monitors.lexicon import DECIMALS, DIGITS, LETTERS, Row, TableLexicon, every_but, spaces
+from constrain.monitors.lexicon import DECIMALS, DIGITS, LETTERS, Row, TableLexicon, classes_but, spaces
 from constrain.monitors.monitor import COMMENT, NAME, NUMBER, OTHER, QUOTED, SPACE, STRING, WORD
 
 _IN_NAMES = LETTERS | DIGITS | {ord("$")}
@@ -36,7 +36,7 @@ def _is_whole(text: bytes) -> bool:
     return len(text) >= 4 and text.endswith(b"*/")
 
 
-def _unquoted(text: bytes) -> bytes:
+def _unquote(text: bytes) -> bytes:
     """Give the name that a quoted text spells so far."""
     inside = text[1:] if _is_within(text) else text[1:-1]
     if text[:1] != b"[":
@@ -63,21 +63,21 @@ LEXICON = TableLexicon(
             begins=b"'",
             grows=_in_quotes,
             short=lambda text: b"'" if _is_within(text) else b"''",
-            free=lambda text: every_but(b"'") if _is_within(text) else 0,
+            free=lambda text: classes_but(b"'") if _is_within(text) else 0,
             is_open=_is_within,
         ),
         QUOTED: Row(
             begins=b'"`[',
             grows=lambda text, byte: _in_quotes(text, byte) if text else byte == ord("'"),
-            free=lambda text: every_but(b"]" if text[:1] == b"[" else text[:1]) if _is_within(text) else 0,
+            free=lambda text: classes_but(b"]" if text[:1] == b"[" else text[:1]) if _is_within(text) else 0,
             is_open=_is_within,
-            folded=_unquoted,
+            folded=_unquote,
         ),
         OTHER: Row(begins=b"?:@$#", inside=_IN_NAMES | {ord(":")}, short=lambda text: b"", free=WORD),
         COMMENT: Row(
             grows=lambda text, byte: not _is_whole(text),
             short=_short_comment,
-            free=lambda text: 0 if _is_whole(text) else every_but(b"\n" if text[:1] == b"-" else b"*"),
+            free=lambda text: 0 if _is_whole(text) else classes_but(b"\n" if text[:1] == b"-" else b"*"),
         ),
     },
     signs={**DECIMALS, b"--": COMMENT, b"/*": COMMENT},

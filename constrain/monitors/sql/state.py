@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 from constrain.monitors.sql.scopes import Frames, Paren, Query, innermost_query, replace_query
-from constrain.monitors.stacks import StackState
+from constrain.monitors.stacks import StackState, replace_fields
 
 NO_WORDS: frozenset[str] = frozenset()
 
@@ -45,7 +45,7 @@ class SqlState(_SqlFields, StackState[Query | Paren]):
 
     def go(self, at: str, *extra: str, **changes: Any) -> SqlState:
         """The state with something else to come."""
-        return super().go(at, **{"extra": frozenset(extra), **changes})
+        return replace_fields(self, {**self.reset, "extra": frozenset(extra), "at": at, **changes})
 
     def push(self, frame: Any, at: str, *extra: str, **changes: Any) -> SqlState:
         """The state inside a new part."""
