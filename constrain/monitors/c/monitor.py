@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from constrain.monitors.bound import Bound
 from constrain.monitors.c.directives import read_directive
 from constrain.monitors.c.lexicon import LEXICON
 from constrain.monitors.c.state import OPEN as OPENED
@@ -27,7 +28,6 @@ from constrain.monitors.c.state import CState
 from constrain.monitors.c.statements import CStatements
 from constrain.monitors.c.types import CScope
 from constrain.monitors.monitor import END, NAME, OTHER, SIGN, Names
-from constrain.monitors.stacks import Bound
 
 
 class CMonitor(CStatements):

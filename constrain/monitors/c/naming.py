@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from constrain.monitors.bound import Bound
 from constrain.monitors.c.lexicon import PREFIXES
 from constrain.monitors.c.state import CState
 from constrain.monitors.c.types import POINTER, UNKNOWN, CName, CType
 from constrain.monitors.c.words import ALWAYS, KEYWORDS, RESERVED
 from constrain.monitors.monitor import Names
-from constrain.monitors.stacks import Bound, elements
+from constrain.monitors.stacks import elements
 
 _NONE = CName("value")
 WORDS = KEYWORDS | {prefix.decode() for prefix in PREFIXES}  # L may begin a string

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple, Union
 
+from constrain.monitors.bound import EMPTY, Bound
 from constrain.monitors.c.types import UNKNOWN, CScope, CType
-from constrain.monitors.stacks import EMPTY, Bound, StackState
+from constrain.monitors.stacks import StackState
 
 Frames = Union[tuple["CFrame", "Frames"], None]  # noqa: UP007
 Scopes = Union[tuple[CScope, "Scopes"], None]  # noqa: UP007

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from constrain.monitors.stacks import EMPTY, Bound
+from constrain.monitors.bound import EMPTY, Bound
 
 POINTER, ARRAY = "*", "["
 

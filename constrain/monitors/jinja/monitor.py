@@ -24,13 +24,13 @@ from functools import lru_cache
 from typing import Any
 
 from constrain.errors import ConstrainError
+from constrain.monitors.bound import Bound
 from constrain.monitors.jinja import words
 from constrain.monitors.jinja.lexicon import LEXICON, RAW, TEXT
 from constrain.monitors.jinja.state import JinjaState, start
 from constrain.monitors.jinja.statements import JinjaStatements
 from constrain.monitors.jinja.values import JinjaValue, attributes, example, typed_value
 from constrain.monitors.monitor import END, NAME, NUMBER, SIGN, STRING, Names, names_of
-from constrain.monitors.stacks import Bound
 
 STRIPPED = frozenset({"target", "targeted", "end", "end block", "raw tag", "block named", "named"})  # before `-%}`
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from constrain.monitors.bound import Bound
 from constrain.monitors.jinja.state import NOTHING, JinjaBlock, JinjaState
 from constrain.monitors.jinja.values import JinjaValue
 from constrain.monitors.jinja.words import CONSTANTS, NO_ARGUMENT, SCOPES
 from constrain.monitors.monitor import Names
-from constrain.monitors.stacks import Bound, elements
+from constrain.monitors.stacks import elements
 
 
 class JinjaScopes:

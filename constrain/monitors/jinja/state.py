@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple, Union
 
+from constrain.monitors.bound import Bound
 from constrain.monitors.jinja.values import JinjaValue
-from constrain.monitors.stacks import Bound, StackState
+from constrain.monitors.stacks import StackState
 
 Blocks = Union[tuple["JinjaBlock", "Blocks"], None]  # noqa: UP007
 Brackets = Union[tuple["JinjaBracket", "Brackets"], None]  # noqa: UP007

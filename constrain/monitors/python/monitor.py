@@ -25,6 +25,7 @@ from importlib import import_module
 from typing import Any
 
 from constrain.errors import ConstrainError
+from constrain.monitors.bound import Bound
 from constrain.monitors.monitor import END, NAME, NEWLINE, OTHER, SIGN, STRING, Names, names_of
 from constrain.monitors.python.imports import installed_modules
 from constrain.monitors.python.lexicon import LEXICON
@@ -33,7 +34,6 @@ from constrain.monitors.python.state import PythonState
 from constrain.monitors.python.statements import PythonStatements
 from constrain.monitors.python.values import PythonValue, value_of
 from constrain.monitors.python.words import DYNAMIC, KEYWORDS
-from constrain.monitors.stacks import Bound
 
 
 class PythonMonitor(PythonStatements):

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
+from constrain.monitors.bound import Bound
 from constrain.monitors.monitor import Names
 from constrain.monitors.python.definitions import Attribute
 from constrain.monitors.python.lexicon import PREFIXES
@@ -14,7 +15,7 @@ from constrain.monitors.python.scopes import NOTHING
 from constrain.monitors.python.state import PythonState
 from constrain.monitors.python.values import value_of
 from constrain.monitors.python.words import CONSTANTS, DYNAMIC, IMPLICIT, IN_CLASSES, LOOPS, OPERAND
-from constrain.monitors.stacks import Bound, elements, replace_element
+from constrain.monitors.stacks import elements, replace_element
 
 BUILTINS = {name: value_of(obj) for name, obj in vars(builtins).items() if name not in CONSTANTS | {"_"}}
 WORDS = OPERAND | {prefix.decode() for prefix in PREFIXES}

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Union
 
+from constrain.monitors.bound import EMPTY, Bound
 from constrain.monitors.python.values import PythonCall
-from constrain.monitors.stacks import EMPTY, Bound
 
 Frames = Union[tuple["PythonFrame", "Frames"], None]  # noqa: UP007
 Blocks = Union[tuple["PythonBlock", "Blocks"], None]  # noqa: UP007
