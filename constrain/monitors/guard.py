@@ -158,7 +158,7 @@ class MonitorGuard:
         return refused
 
     def _judge(self, state: State, group: Group) -> Row | None:
-        """Refused tokens, among others all of a group that are refused; None: read them one by one."""
+        """The refused tokens, complete for those of a group; None: its tokens have to be read one by one."""
         at = self._judging.step(state, group.before)
         if at is None:
             return group.mask
@@ -206,7 +206,7 @@ class Group(NamedTuple):
     verdicts: dict[tuple[Names, bytes], Row]
 
     def refused(self, lexicon: Lexicon, names: Names, begun: bytes) -> Row:
-        """The tokens of the group whose word begins no rest of a name of which some text was read."""
+        """The tokens of the group whose word goes on with no name that begins with a text."""
         verdict = self.verdicts.get((names, begun))
         if verdict is None:
             if lexicon not in self.folded:

@@ -277,6 +277,6 @@ class CDeclarations(CExpressions):
         return state
 
     def _read_again(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
-        """The state after a lexeme that something else was expected of."""
+        """The state after a lexeme, read as what comes at a state."""
         after: CState | None = getattr(self, "_at_" + state.at.replace(" ", "_"))(state, kind, sign, word)
         return after

@@ -229,11 +229,9 @@ class PythonExpressions(PythonMembers):
         return state.go("operand")
 
     def _at_yield(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
-        return (
-            state.go("operand")
-            if word == "from"
-            else self._at_operand(state._replace(at="operand"), kind, sign, word, text)
-        )
+        if word == "from":
+            return state.go("operand")
+        return self._at_operand(state._replace(at="operand"), kind, sign, word, text)
 
     def _begin_comprehension(self, state: PythonState) -> PythonState:
         """The state after the `for` of a comprehension."""

@@ -32,7 +32,7 @@ class PythonNames:
     strict: bool
 
     def find(self, state: PythonState, name: str) -> tuple[bool, Any]:
-        """The verdict if a name may be bound, and what is known of its value."""
+        """(True if a name may be bound, its value as far as it is known)."""
         later = False  # whether the code runs when names may have other values
         for frame in elements(state.frames):
             if name in frame.names and (frame.comprehends or frame.kind == "lambda"):

@@ -161,7 +161,7 @@ class SqlNames:
         )  # fmt: skip
 
     def _settle_from(self, state: SqlState) -> SqlState | None:
-        """The state when FROM is complete: names that were put off must be there now. None: one is not."""
+        """The state when FROM is complete, with the names that were put off; None: one of them is missing."""
         query = innermost_query(state.frames)
         if query is None or query.settled:
             return state
