@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 
 import constrain
 from constrain.monitors.monitor import SIGN
-from constrain.monitors.reading import Reading
+from constrain.monitors.reading import MonitorReading
 from masks.records import machine, open_folder
 
 PROMPTS = [
@@ -225,7 +225,7 @@ def places(packages: list[str], many: int, seed: int) -> tuple[list[Attribute], 
     for path in files:
         text = path.read_text(encoding="utf-8")
         dots = list(re.finditer(r"(?<=[A-Za-z_)\]]\.)[A-Za-z_]\w*", text))
-        reading, at = Reading(monitor), 0
+        reading, at = MonitorReading(monitor), 0
         here: Any = reading.start()
         known = []
         for match in dots:

@@ -2,14 +2,14 @@
 
 The idea: most tokens are a word, or a few other bytes and then a word (` name`). All words after the same bytes are
 judged at once: where any name may stand none is refused, and where some may stand the words that begin one are
-looked up. The other tokens are read along their trie: bytes that they share once, and none where all that may follow is
-allowed. Steps are remembered.
+looked up. The other tokens are read along their trie: shared bytes once, and none where all that may follow is allowed.
+Steps are remembered.
 
-Each place remembers which tokens were judged there, and the masks that came of it. Equal places are one, so what a text
-has visited is known when another one gets there.
+Each state remembers the tokens that were judged at it, and the masks that came of it. Equal states are one, so a state
+that one text has visited is known when another one gets there.
 
-Cost: of a new place the bytes that are read one by one, some microseconds each: a thousand where a string may begin.
-Of a place and a configuration that were seen before: a copy of the mask, of at most `MAX_KEPT`.
+Cost: at a new state the bytes that are read one by one, some microseconds each: a thousand where a string may begin.
+At a state and a configuration that were seen before: a copy of the mask, of at most `MAX_KEPT`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable
 from operator import itemgetter
-from typing import NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -28,9 +28,9 @@ from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.trie import Trie
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.monitors.monitor import CLASSES, NAME, WORD, Lexicon, Monitor, Names
-from constrain.monitors.reading import Empty, Reading, State
+from constrain.monitors.reading import Empty, MonitorReading, State
 
-MAX_ROWS = 1024  # places whose judged tokens are remembered
+MAX_ROWS = 1024  # states whose judged tokens are remembered
 MAX_KEPT = 4096  # masks that are remembered
 MAX_GUARDS = 16  # monitors that are remembered for each vocabulary
 GROUP = 64  # words after the same bytes that are judged at once
@@ -39,23 +39,23 @@ T = TypeVar("T")
 _DIGITS = frozenset(b"0123456789")
 
 
-class Monitoring:
+class MonitorGuard:
     """A `Guard` that has a say in where a text may end.
 
     Args:
         monitor: The monitor.
-        empty: See `Reading`.
+        empty: As of `MonitorReading`.
         vocabulary: The vocabulary.
 
     Attributes:
-        always: See `Guard`.
+        always: As of `Guard`.
     """
 
     always = True
 
-    def __init__(self, monitor: Monitor, empty: Empty, vocabulary: Vocabulary) -> None:
-        self.reading = Reading(monitor, empty)
-        self._judging = Reading(monitor, empty)  # its places are many, and are soon forgotten
+    def __init__(self, monitor: Monitor[Any], empty: Empty, vocabulary: Vocabulary) -> None:
+        self.reading = MonitorReading(monitor, empty)
+        self._judging = MonitorReading(monitor, empty)  # its states are many, and are soon forgotten
         self.words = Words.of(vocabulary)
         self._remembered: deque[State] = deque()
         self._kept: deque[tuple[State, tuple[int, int]]] = deque()
@@ -67,85 +67,85 @@ class Monitoring:
         return self.reading.start()
 
     def step(self, state: Hashable, text: bytes) -> State | None:
-        """See `Guard`."""
+        """The state after more bytes; None: the monitor refuses them."""
         return self.reading.step(cast(State, state), text)
 
     def reader(self, state: Hashable) -> None:
-        """See `Guard`: the text is no JSON."""
+        """None: the text is no JSON."""
 
     def may_end(self, state: Hashable) -> bool:
-        """Whether the text may end."""
+        """True if the text may end at a state."""
         return self.reading.may_end(cast(State, state))
 
     def veto(self, state: Hashable, row: Row) -> None:
-        """See `Guard`."""
-        here = cast(State, state)
+        """Clear the bits of the tokens that `step` refuses."""
+        at = cast(State, state)
         row = row[: self.words.size]
-        if here.decided is None:
+        if at.decided is None:
             if len(self._remembered) >= MAX_ROWS:
                 old = _second_chance(self._remembered, lambda state: state)
                 old.decided = old.refused = None
-            here.decided, here.refused = np.zeros((2, self.words.size), np.uint32)
-            self._remembered.append(here)
-        new = row & ~here.decided
+            at.decided, at.refused = np.zeros((2, self.words.size), np.uint32)
+            self._remembered.append(at)
+        new = row & ~at.decided
         if new.any():
-            here.refused |= self._refused(here, new.copy())
-            here.decided |= new
-        row &= ~here.refused
+            at.refused |= self._refused_tokens(at, new.copy())
+            at.decided |= new
+        row &= ~at.refused
 
     def known_row(self, state: Hashable, key: tuple[int, int]) -> Row | None:
-        """See `RememberingGuard`."""
+        """The mask that was kept at a state; None: none was."""
         row: Row | None = state.rows.get(key)  # type: ignore[attr-defined]  # PERF: a cast would be a call
-        if row is not None:  # a place that is met once is the first to go
+        if row is not None:  # a state that is met once is the first to go
             state.met = True  # type: ignore[attr-defined]
         return row
 
     def keep_row(self, state: Hashable, key: tuple[int, int], row: Row) -> None:
-        """See `RememberingGuard`."""
-        here = cast(State, state)
-        if key not in here.rows:
+        """Keep a mask, and forget one where they are many."""
+        at = cast(State, state)
+        if key not in at.rows:
             text = row.tobytes()
             same = self._rows.get(text)
             if same is None:
                 same = self._rows[text] = np.frombuffer(text, np.uint32)
-            here.rows[key] = same
+            at.rows[key] = same
             if len(self._kept) >= MAX_KEPT:
                 old, old_key = _second_chance(self._kept, itemgetter(0))
                 del old.rows[old_key]
-            self._kept.append((here, key))
+            self._kept.append((at, key))
 
-    def _refused(self, here: State, asked: Row) -> Row:
-        """uint32[ceil(V / 32)]: the refused ones of some tokens at a place. asked is overwritten."""
-        here = here.apart()
+    def _refused_tokens(self, state: State, asked: Row) -> Row:
+        """uint32[ceil(V / 32)]: the refused ones of some tokens at a state. asked is overwritten."""
+        state = state.blank_copy()
         refused = np.zeros_like(asked)
-        asked &= ~self.words.within(here.free)
+        asked &= ~self.words.tokens_within(state.free)
         for group in self.words.groups:
             mine = asked & group.mask
             if mine.any():
-                verdict = self._judge(here, group)
+                verdict = self._judge(state, group)
                 if verdict is not None:
                     refused |= mine & verdict
                     asked &= ~mine
         words = self.words
         left = np.flatnonzero(words.bits(asked) & (words.node >= 0))
         nodes = words.node[left]
-        bad = self._walk(here, nodes)[nodes]
+        bad = self._walk(state, nodes)[nodes]
         return refused | words.row(left[bad])
 
-    def _walk(self, here: State, asked: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Which nodes of the vocabulary's trie are refused, among those of some tokens and what leads to them.
+    def _walk(self, state: State, asked: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """bool[nodes]: the refused nodes of the vocabulary's trie, among those of some tokens and those before them.
 
         A byte is read once for all tokens that begin alike; where one is refused, so are all that go on from there.
         """
         trie, below = self.words.trie, self.words.below
         step, byte, end = self._judging.step, trie.byte, trie.end
-        there = np.zeros(len(trie) + 1, np.int32)
-        there[asked + 1] = 1
-        before = np.cumsum(there)  # asked nodes before each
+        flags = np.zeros(len(trie) + 1, np.int32)
+        flags[asked + 1] = 1
+        before = np.cumsum(flags)  # asked nodes before each
         refused = np.zeros(len(trie), np.bool_)
-        places = [(here, 0, len(trie))]
-        while places:
-            at, node, last = places.pop()
+        stack = [(state, 0, len(trie))]
+        while stack:
+            at, node, last = stack.pop()
             while node < last:
                 behind = int(end[node])
                 if before[behind] != before[node]:
@@ -153,19 +153,19 @@ class Monitoring:
                     if after is None:
                         refused[node:behind] = True
                     elif behind > node + 1 and int(below[node]) & ~after.free:
-                        places.append((after, node + 1, behind))
+                        stack.append((after, node + 1, behind))
                 node = behind
         return refused
 
-    def _judge(self, here: State, group: Group) -> Row | None:
-        """Refused tokens, among others all of a group that are refused; None: read them one by one."""
-        at = self._judging.step(here, group.before)
+    def _judge(self, state: State, group: Group) -> Row | None:
+        """The refused tokens, complete for those of a group; None: its tokens have to be read one by one."""
+        at = self._judging.step(state, group.before)
         if at is None:
             return group.mask
         if at.free & WORD:
             return self.words.none
         if at.kind == NAME:
-            return None if at.names is None else group.but(self._judging.lexicon, at.names, at.text)
+            return None if at.names is None else group.refused(self._judging.lexicon, at.names, at.text)
         if self._judging.lexicon.scan(at.kind, at.text, ord("0" if group.is_digits else "a")) >= 0:
             return None
         if group.is_digits:
@@ -174,12 +174,12 @@ class Monitoring:
         names = self._judging.language(at)
         if names is False:
             return group.mask
-        return self.words.none if names is None else group.but(self._judging.lexicon, names, b"")
+        return self.words.none if names is None else group.refused(self._judging.lexicon, names, b"")
 
 
 def _second_chance(queue: deque[T], state_of: Callable[[T], State]) -> T:
-    """Take the entry out of a queue whose place was not met for longest, about: the one that was met goes to the end
-    once (the clock algorithm)."""
+    """Take the entry out of a queue whose state was not met for about the longest (the clock algorithm): one that was
+    met goes to the end once."""
     while state_of(queue[0]).met:
         state_of(queue[0]).met = False
         queue.rotate(-1)
@@ -190,12 +190,12 @@ class Group(NamedTuple):
     """Tokens that are the same bytes and then a word.
 
     Attributes:
-        before: These bytes; the last one is none of a word.
+        before: These bytes; the last one belongs to no word.
         is_digits: The words begin with a digit.
         words: (word, token id).
         mask: uint32[ceil(V / 32)]: the tokens.
-        folded: By lexicon: word as it is folded -> token ids.
-        verdicts: By (lexicon, names, begun text): the tokens that begin no rest of a name.
+        folded: Lexicon -> folded word -> token ids.
+        verdicts: (names, begun text) -> the tokens that begin no rest of a name.
     """
 
     before: bytes
@@ -205,8 +205,8 @@ class Group(NamedTuple):
     folded: dict[Lexicon, dict[bytes, list[int]]]
     verdicts: dict[tuple[Names, bytes], Row]
 
-    def but(self, lexicon: Lexicon, names: Names, begun: bytes) -> Row:
-        """The tokens of the group whose word begins no rest of a name of which some text was read."""
+    def refused(self, lexicon: Lexicon, names: Names, begun: bytes) -> Row:
+        """The tokens of the group whose word goes on with no name that begins with a text."""
         verdict = self.verdicts.get((names, begun))
         if verdict is None:
             if lexicon not in self.folded:
@@ -245,10 +245,10 @@ class Words(PerVocabulary):
     Attributes:
         size: The number of words of a row.
         none: A row without tokens.
-        trie: Of the tokens.
+        trie: The trie of the tokens.
         node: int32[32 size]: the node where a token ends; -1: it has no bytes.
         below: uint8[nodes]: the classes of the bytes beneath a node.
-        groups: Tokens that end with a word, by what stands before it, if these are many.
+        groups: Tokens that end with a word, by the bytes before it, where these are many.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -260,7 +260,7 @@ class Words(PerVocabulary):
         self._classes = np.zeros(32 * self.size, np.uint8)  # of all bytes of each token
         self._within: dict[int, Row] = {}
         table = bytes(CLASSES)
-        found: dict[tuple[bytes, bool], list[tuple[bytes, int]]] = {}
+        by_start: dict[tuple[bytes, bool], list[tuple[bytes, int]]] = {}
         for token, text in enumerate(vocabulary.tokens):
             if not text:
                 self._classes[token] = 0xFF
@@ -271,9 +271,9 @@ class Words(PerVocabulary):
             before = len(text) - word
             if word and WORD not in classes[:before]:
                 is_digit = text[before] in _DIGITS
-                found.setdefault((text[:before], is_digit), []).append((text[before:], token))
+                by_start.setdefault((text[:before], is_digit), []).append((text[before:], token))
         self.groups = []
-        for (before_word, is_digit), words in found.items():
+        for (before_word, is_digit), words in by_start.items():
             if len(words) >= GROUP:
                 mask = self.row(np.array([token for _, token in words]))
                 self.groups.append(Group(before_word, is_digit, words, mask, {}, {}))
@@ -288,7 +288,7 @@ class Words(PerVocabulary):
         flags[tokens] = True
         return np.packbits(flags, bitorder="little").view(np.uint32)
 
-    def within(self, classes: int) -> Row:
+    def tokens_within(self, classes: int) -> Row:
         """The tokens all of whose bytes are of some classes."""
         row = self._within.get(classes)
         if row is None:
@@ -313,25 +313,25 @@ def _classes_below(trie: Trie, classes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """uint8[nodes]: the classes of all bytes beneath each node. classes: of each byte."""
     beneath = np.zeros(len(trie), np.uint8)
     for depth in range(trie.max_depth, 1, -1):
-        nodes, above = (np.flatnonzero(trie.depth == each) for each in (depth, depth - 1))
+        nodes, above = (np.flatnonzero(trie.depth == n) for n in (depth, depth - 1))
         parent = above[np.searchsorted(above, nodes) - 1]
         np.bitwise_or.at(beneath, parent, classes[trie.byte[nodes]] | beneath[nodes])
     return beneath
 
 
 class Guards(PerVocabulary):
-    """The guards of monitors of a vocabulary: equal constraints share what they have seen."""
+    """The guards of monitors of a vocabulary: equal constraints share their states and masks."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self.known: dict[tuple[Monitor, Empty], Monitoring] = {}
+        self.known: dict[tuple[Monitor[Any], Empty], MonitorGuard] = {}
 
     @classmethod
-    def guard(cls, monitor: Monitor, empty: Empty, vocabulary: Vocabulary) -> Monitoring:
+    def guard(cls, monitor: Monitor[Any], empty: Empty, vocabulary: Vocabulary) -> MonitorGuard:
         """The guard of a monitor."""
         known = cls.of(vocabulary).known
         guard = known.get((monitor, empty))
         if guard is None:
             if len(known) >= MAX_GUARDS:
                 known.clear()
-            guard = known[monitor, empty] = Monitoring(monitor, empty, vocabulary)
+            guard = known[monitor, empty] = MonitorGuard(monitor, empty, vocabulary)
         return guard

@@ -1,4 +1,4 @@
-"""What a monitor is: it reads lexemes, and says which names may stand next.
+"""The interface of a monitor: it reads lexemes, and says which names may stand next.
 
     class Declared:                                       # a monitor of a language with declarations
         lexicon = WORDS
@@ -8,7 +8,7 @@
         def language(self, state): return Names(state) if state else None
         def may_end(self, state): return True
 
-The idea: states are values, and all methods are pure functions. So a text may be read twice, in pieces, from any place:
+The idea: states are values, and all methods are pure functions. So a text may be read twice, in pieces, from any state:
 forks, rollbacks and beams cost nothing. A reading (reading.py) cuts bytes into lexemes and calls the methods.
 """
 
@@ -16,8 +16,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable
-from typing import Protocol
+from functools import lru_cache
+from typing import Protocol, TypeVar
 
+S = TypeVar("S", bound=Hashable)  # the states of a monitor
 SPACE, NAME, QUOTED, STRING, NUMBER, SIGN, COMMENT, OTHER, NEWLINE = range(9)  # kinds of lexemes
 END = -1  # the kind that `begin` is called with at the end of a text
 
@@ -27,7 +29,7 @@ EVERY = 255
 
 
 def class_of(byte: int) -> int:
-    """The class of a byte."""
+    """Give the class of a byte."""
     if byte >= 0x80 or chr(byte).isalnum() or byte == ord("_"):
         return WORD
     classes = {" ": BLANK, "\t": BLANK, "\n": LINE, "\r": LINE, "'": APOSTROPHE, '"': QUOTE, "\\": BACKSLASH}
@@ -38,13 +40,13 @@ CLASSES = tuple(map(class_of, range(256)))
 
 
 class Names:
-    """A finite set of names that may stand at a place, and the words that may stand there too.
+    """A finite set of names that may stand at a position of a text, and the words that may stand there too.
 
     Args:
         names: The names, as the lexicon folds them (`Lexicon.folded`).
-        words: Keywords that the grammar admits at this place. They need no quotes, and cannot be quoted.
+        words: Keywords that the grammar admits there. They need no quotes, and cannot be quoted.
         reserved: Words that are no names unless they are quoted.
-        prefixes: What begins a name whatever follows: all such names may stand too.
+        prefixes: Prefixes of names: all names with one of them may stand too.
 
     Attributes:
         is_empty: Whether there are no names.
@@ -67,23 +69,23 @@ class Names:
         self._all = sorted(name.encode() for name in (quoted - reserved if reserved else quoted) | set(words))
 
     def begins(self, text: bytes, *, quoted: bool = False) -> bool:
-        """Whether a name begins with a text."""
+        """True if a name begins with a text."""
         table = self._quoted if quoted else self._all
         i = bisect_left(table, text)
         return (i < len(table) and table[i].startswith(text)) or (bool(self.prefixes) and self.may_begin(text))
 
     def may_begin(self, text: bytes) -> bool:
-        """Whether a text begins with one of the prefixes, or may become one."""
+        """True if a text begins with one of the prefixes, or may become one."""
         return any(text.startswith(prefix) or prefix.startswith(text) for prefix in self.prefixes)
 
     def has(self, text: bytes, *, quoted: bool = False) -> bool:
-        """Whether a text is a name."""
+        """True if a text is a name."""
         table = self._quoted if quoted else self._all
         i = bisect_left(table, text)
         return (i < len(table) and table[i] == text) or (bool(self.prefixes) and text.startswith(self.prefixes))
 
     def with_names(self, names: frozenset[str]) -> Names:
-        """These names and others. Remembered."""
+        """Give these names and others. Remembered."""
         known = self._with.get(names)
         if known is None:
             known = self._with[names] = Names(())
@@ -93,80 +95,86 @@ class Names:
         return known
 
     def rests(self, text: bytes) -> list[bytes]:
-        """What is left of the names without quotes that begin with a text."""
+        """Give the rests of the names without quotes that begin with a text."""
         i = first = bisect_left(self._all, text)
         while i < len(self._all) and self._all[i].startswith(text):
             i += 1
         return [name[len(text) :] for name in self._all[first:i]]
 
     def listed(self) -> list[str]:
-        """The names and words, sorted."""
+        """Give the names and words, sorted."""
         return sorted(name.decode() for name in {*self._quoted, *self._all})
 
 
+@lru_cache(maxsize=4096)
+def names_of(names: frozenset[str]) -> Names:
+    """Give some names. Remembered, as what is found out of `Names` is kept by their identity."""
+    return Names(names)
+
+
 class Lexicon(Protocol):
-    """How bytes make lexemes. A language has one."""
+    """The interface of lexers: bytes become lexemes. A language has one, made of a table (lexicon.py)."""
 
     def begin(self, byte: int) -> int:
-        """The kind of a lexeme that begins with a byte."""
+        """Give the kind of a lexeme that begins with a byte."""
 
     def scan(self, kind: int, text: bytes, byte: int) -> int:
-        """The kind of the lexeme `text` with one more byte; -1: the byte begins another lexeme."""
+        """Give the kind of the lexeme `text` with one more byte; -1: the byte begins another lexeme."""
 
     def keeps(self, kind: int) -> bool:
-        """Whether the text of a lexeme matters; else it is cut to what `scan` needs (`short`)."""
+        """True if the text of a lexeme matters; else it is cut to what `scan` needs (`short`)."""
 
     def short(self, kind: int, text: bytes) -> bytes:
-        """What `scan` needs of the text of a lexeme."""
+        """Cut the text of a lexeme to what `scan` needs."""
 
     def free(self, kind: int, text: bytes) -> int:
-        """The classes of bytes that leave a lexeme what it is: flags."""
+        """Give the classes of bytes that leave a lexeme what it is: flags."""
 
     def folded(self, kind: int, text: bytes) -> bytes:
-        """The name that a NAME or QUOTED lexeme, which may be incomplete, spells so far.
+        """Give the name that a NAME or QUOTED lexeme, which may be incomplete, spells so far.
 
         Of a NAME it is the same text in one case: folding keeps the number of bytes, and each byte by itself.
         """
 
     def is_open(self, kind: int, text: bytes) -> bool:
-        """Whether a lexeme must go on: a text may not end in it."""
+        """True if a lexeme must go on: a text may not end in it."""
 
     def is_decided(self, kind: int, text: bytes) -> bool:
-        """Whether the kind of a lexeme is certain: `/` may still begin a comment."""
+        """True if the kind of a lexeme is certain: `/` may still begin a comment."""
 
 
-class Monitor(Protocol):
+class Monitor(Protocol[S]):
     """The interface of monitors; the module shows one.
 
     Attributes:
-        lexicon: How the language makes lexemes.
+        lexicon: The lexicon of the language.
     """
 
     lexicon: Lexicon
 
-    def start(self) -> Hashable:
-        """The state before the first lexeme."""
+    def start(self) -> S:
+        """Give the state before the first lexeme."""
 
-    def begin(self, state: Hashable, kind: int, first: bytes) -> Hashable | None:
-        """The state when a lexeme begins, of which only the kind and the first byte are known; None: it may not.
+    def begin(self, state: S, kind: int, first: bytes) -> S | None:
+        """Give the state when a lexeme begins, of which only the kind and the first byte are known; None: it may not.
 
         kind: `END` at the end of the text. Space and comments are not reported. All names begin alike, whatever their
             first byte.
         first: Its first byte; of a sign all bytes that are known.
         """
 
-    def advance(self, state: Hashable, kind: int, text: bytes) -> Hashable | None:
-        """The state after a lexeme; None: it may not stand there."""
+    def advance(self, state: S, kind: int, text: bytes) -> S | None:
+        """Give the state after a lexeme; None: it may not stand there."""
 
-    def language(self, state: Hashable) -> Names | None:
-        """The names that the lexeme which has begun may be (`begin` comes first); None: any."""
+    def language(self, state: S) -> Names | None:
+        """Give the names that the lexeme which has begun may be (`begin` comes first); None: any."""
 
-    def may_end(self, state: Hashable) -> bool:
-        """Whether the text may end, after `begin` with `END`."""
+    def may_end(self, state: S) -> bool:
+        """True if the text may end, after `begin` with `END`."""
 
 
-class ResumingMonitor(Monitor, Protocol):
-    """A monitor of a language with strings that have expressions in them."""
+class ResumingMonitor(Monitor[S], Protocol[S]):
+    """The interface of monitors of languages with strings that have expressions in them."""
 
-    def resumed(self, state: Hashable) -> tuple[int, bytes] | None:
-        """The kind and text of a lexeme that goes on here, as `f"` after the `}` of `f"{a} b"`; None: there is none."""
+    def resume(self, state: S) -> tuple[int, bytes] | None:
+        """Give the kind and text of a lexeme that goes on, as `f"` after the `}` of `f"{a} b"`; None: none does."""

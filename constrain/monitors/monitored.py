@@ -13,7 +13,7 @@ from constrain.languages.guards import Guard
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.monitors.guard import Guards
 from constrain.monitors.monitor import Monitor
-from constrain.monitors.reading import Empty, Reading
+from constrain.monitors.reading import Empty, MonitorReading
 
 REFUSED = "the monitor refuses the text"
 
@@ -23,7 +23,7 @@ class Monitored(Constraint):
     """The texts of a constraint that a monitor accepts. Made by `monitored`."""
 
     inner: Constraint
-    monitor: Monitor
+    monitor: Monitor[Any]
     empty: Empty = "end"
 
     def _build(self) -> Grammar:
@@ -31,17 +31,17 @@ class Monitored(Constraint):
 
     @property
     def token_sets(self) -> Any:
-        """See `Constraint`."""
+        """The token sets of the inner constraint."""
         return self.inner.token_sets
 
     @property
     def guarded(self) -> bool:
-        """Whether there is a guard."""
+        """True: there is a guard."""
         return True
 
     @property
     def residual(self) -> bool:
-        """Whether a finished text counts only if it passes `check`: the inner constraint's checks remain."""
+        """True if a finished text counts only if it passes `check`: the inner constraint's checks remain."""
         return self.inner.residual
 
     def guard(self, vocabulary: Vocabulary) -> Guard:
@@ -53,7 +53,7 @@ class Monitored(Constraint):
         fault = self.inner.check(text) if self.inner.residual else None
         if fault is not None:
             return fault
-        reading = Reading(self.monitor, self.empty)
+        reading = MonitorReading(self.monitor, self.empty)
         end = reading.step(reading.start(), text.encode())
         return None if end is not None and reading.may_end(end) else self._refusal(text)
 
@@ -71,20 +71,20 @@ class Monitored(Constraint):
 
     @property
     def stands_alone(self) -> str:
-        """See `Constraint`."""
+        """The reason why it cannot be a part of another constraint."""
         return "its monitor reads a text from the beginning to the end"
 
     def __repr__(self) -> str:
         return f"monitored({self.inner!r}, {self.monitor!r})"
 
 
-def monitored(constraint: Constraint, monitor: Monitor, *, empty: Empty = "end") -> Constraint:
+def monitored(constraint: Constraint, monitor: Monitor[Any], *, empty: Empty = "end") -> Constraint:
     """The texts of a constraint in which only names stand that a monitor knows.
 
     Args:
         constraint: The constraint, such as `constrain.collection.load("sql")`.
         monitor: The monitor, such as `constrain.monitors.sql(...)`.
-        empty: What it means that the monitor knows no name where one must stand: "open": any name may stand there,
+        empty: The policy where a name must stand and the monitor knows none: "open": any name may stand there,
             "end": none may, "error": an error when a text gets there.
 
     Returns:
@@ -124,16 +124,16 @@ def monitored(constraint: Constraint, monitor: Monitor, *, empty: Empty = "end")
     return whole
 
 
-def accepted_beginning(monitor: Monitor, text: str, *, empty: Empty = "end") -> str:
-    """The longest beginning of a text that a monitor accepts; whether the text may end there is another question.
+def accepted_beginning(monitor: Monitor[Any], text: str, *, empty: Empty = "end") -> str:
+    """The longest prefix of a text that a monitor accepts; it need not be a text that may end.
 
     Args:
         monitor: The monitor.
         text: A text of its language.
-        empty: See `monitored`.
+        empty: As of `monitored`.
 
     Returns:
-        The text, or its beginning before the first refused character.
+        The text, or its prefix before the first refused character.
 
     Example:
         >>> import constrain
@@ -141,7 +141,7 @@ def accepted_beginning(monitor: Monitor, text: str, *, empty: Empty = "end") -> 
         >>> constrain.monitors.accepted_beginning(catalogue, "select id from users where age > 3")
         'select id from users where a'
     """
-    reading = Reading(monitor, empty)
+    reading = MonitorReading(monitor, empty)
     at = reading.start()
     for i, character in enumerate(text):
         after = reading.step(at, character.encode())
@@ -151,13 +151,13 @@ def accepted_beginning(monitor: Monitor, text: str, *, empty: Empty = "end") -> 
     return text
 
 
-def names_at(monitor: Monitor, text: str, *, empty: Empty = "end") -> list[str] | None:
+def names_at(monitor: Monitor[Any], text: str, *, empty: Empty = "end") -> list[str] | None:
     """The names that may stand after a text, or that the name at its end may become.
 
     Args:
         monitor: The monitor.
-        text: The beginning of a text.
-        empty: See `monitored`.
+        text: A prefix of a text.
+        empty: As of `monitored`.
 
     Returns:
         Names and keywords, sorted; None: any.
@@ -171,7 +171,7 @@ def names_at(monitor: Monitor, text: str, *, empty: Empty = "end") -> list[str] 
         >>> constrain.monitors.names_at(catalogue, "select * from users u where u.")
         ['_rowid_', 'id', 'name', 'oid', 'rowid']
     """
-    reading = Reading(monitor, empty)
+    reading = MonitorReading(monitor, empty)
     at = reading.step(reading.start(), text.encode())
     if at is None:
         accepted = accepted_beginning(monitor, text, empty=empty)

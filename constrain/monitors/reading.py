@@ -1,11 +1,11 @@
 """The reading of a text under a monitor: bytes become lexemes, and names are judged from their first byte on.
 
-The idea: a place has the begun lexeme and the monitor's state. A byte either goes on with the lexeme, or completes it
-and begins another one. The beginning of a name is refused as soon as no name of the monitor's language begins with it.
-Places are interned and remember their steps, so a step that is known is one look-up.
+The idea: a state has the begun lexeme and the monitor's state before it. A byte either goes on with the lexeme, or
+completes it and begins another one. A prefix of a name is refused as soon as no name of the monitor's language has it.
+States are interned and remember their steps, so a step that is known is one look-up.
 
-Cost: some microseconds for a step that is new. Limit: `MAX_STATES` are remembered; of the older half
-those are forgotten that were not met since.
+Cost: some microseconds for a step that is new. Limit: `MAX_STATES` are remembered; states of the
+older half that were not met since are forgotten.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _ASK: Any = object()  # not known yet
 
 
 class Inner:
-    """A state of the monitor, with what is known of it.
+    """A state of the monitor, and the names that may begin at it.
 
     Attributes:
         value: The state.
         hash: Its hash.
-        named: What a name that begins here may be: `Names`, None for any, or False: none may begin.
+        named: The names that may begin: `Names`, None for any, or False: none may.
     """
 
     __slots__ = ("hash", "named", "value")
@@ -37,19 +37,19 @@ class Inner:
 
 
 class State:
-    """A place in a text. Equal places are equal.
+    """The state of a reading at a position of a text: the begun lexeme, and the monitor's state before it.
 
     Attributes:
         kind: The kind of the begun lexeme.
         text: Its bytes, as far as they matter.
-        inner: The monitor's state; before the begun lexeme counts.
-        names: What the begun lexeme may be, if it is a name; None: anything.
-        free: The classes of bytes after which the place is as good as this one.
-        steps: byte -> the place after it, or None.
-        decided: The tokens of which is known whether they are refused here (guard.py).
+        inner: The monitor's state before that lexeme.
+        names: The names that the begun lexeme may be; None: any, or it is no name.
+        free: The classes of bytes after which the state is as good as this one.
+        steps: byte -> the state after it, or None.
+        decided: The tokens that were judged at this state (guard.py).
         refused: The refused ones of these tokens.
         rows: Masks by (epoch, configuration).
-        met: Whether one was asked for since somebody looked for what to forget.
+        met: Whether a mask was asked for since the guard last looked for one to forget.
     """
 
     __slots__ = ("decided", "free", "inner", "kind", "met", "names", "refused", "rows", "steps", "text")
@@ -62,8 +62,8 @@ class State:
         self.rows: dict[tuple[int, int], Any] = {}
         self.met = False
 
-    def apart(self) -> State:
-        """An equal place that remembers nothing yet."""
+    def blank_copy(self) -> State:
+        """An equal state that remembers nothing yet."""
         return State(self.kind, self.text, self.inner, self.names, self.free)
 
     def __hash__(self) -> int:
@@ -82,33 +82,33 @@ class State:
         return f"State({self.kind}, {self.text!r}, {self.inner.value!r:.60})"
 
 
-class Reading:
-    """Steps between places.
+class MonitorReading:
+    """A reader of texts, byte by byte.
 
     Args:
         monitor: The monitor.
-        empty: What a language without a name means: "open": any name, "end": none, "error": an error.
+        empty: The policy where the monitor knows no name: "open": any may stand there, "end": none, "error": an error.
     """
 
-    def __init__(self, monitor: Monitor, empty: Empty = "end") -> None:
+    def __init__(self, monitor: Monitor[Any], empty: Empty = "end") -> None:
         self.monitor = monitor
         self.lexicon = monitor.lexicon
         self.empty = empty
-        self._resumed: Callable[[Hashable], tuple[int, bytes] | None] | None = getattr(monitor, "resumed", None)
+        self._resume: Callable[[Hashable], tuple[int, bytes] | None] | None = getattr(monitor, "resume", None)
         self._known: dict[tuple[int, bytes, Inner], State] = {}
         self._inners: dict[Hashable, Inner] = {}
         self._older: dict[tuple[int, bytes, Inner], State] = {}
         self._older_inners: dict[Hashable, Inner] = {}
 
     def start(self) -> State:
-        """The place before the first byte."""
-        start = self._state(SPACE, b"", self._inner(self.monitor.start()), None)
+        """The state before the first byte."""
+        start = self._intern_state(SPACE, b"", self._intern_inner(self.monitor.start()), None)
         assert start is not None
         return start
 
-    def step(self, here: State, text: bytes) -> State | None:
-        """The place after more bytes; None: the monitor refuses them."""
-        at: State | None = here
+    def step(self, state: State, text: bytes) -> State | None:
+        """The state after more bytes; None: the monitor refuses them."""
+        at: State | None = state
         for byte in text:
             try:
                 at = at.steps[byte]  # type: ignore[union-attr]
@@ -121,66 +121,68 @@ class Reading:
                 return None
         return at
 
-    def may_end(self, here: State) -> bool:
-        """Whether the text may end here."""
-        if self.lexicon.is_open(here.kind, here.text):
+    def may_end(self, state: State) -> bool:
+        """True if the text may end at a state."""
+        if self.lexicon.is_open(state.kind, state.text):
             return False
-        inner = self._completed(here)
+        inner = self._complete(state)
         if inner is None:
             return False
         ended = self.monitor.begin(inner.value, END, b"")
         return ended is not None and self.monitor.may_end(ended)
 
-    def language(self, here: State) -> Names | Literal[False] | None:
-        """The names that the begun lexeme may be, or that may begin here; None: any; False: none may begin."""
-        if here.kind == NAME or (here.kind == QUOTED and self.lexicon.is_open(QUOTED, here.text)):
-            return here.names
-        inner = self._completed(here)
-        return False if inner is None else self.named(inner)
+    def language(self, state: State) -> Names | Literal[False] | None:
+        """The names that the begun lexeme may be, or that may begin; None: any; False: none may begin."""
+        if state.kind == NAME or (state.kind == QUOTED and self.lexicon.is_open(QUOTED, state.text)):
+            return state.names
+        inner = self._complete(state)
+        return False if inner is None else self.names_from(inner)
 
-    def named(self, inner: Inner) -> Names | Literal[False] | None:
-        """`language` of a name that begins in a state."""
+    def names_from(self, inner: Inner) -> Names | Literal[False] | None:
+        """The names that may begin at a state of the monitor; None: any; False: none may."""
         if inner.named is _ASK:
             begun = self.monitor.begin(inner.value, NAME, b"a")
-            inner.named = False if begun is None else self._by_policy(self.monitor.language(begun))
+            inner.named = False if begun is None else self._apply_policy(self.monitor.language(begun))
         return inner.named
 
-    def _step(self, here: State, byte: int) -> State | None:
+    def _step(self, state: State, byte: int) -> State | None:
         lexicon = self.lexicon
-        kind = lexicon.scan(here.kind, here.text, byte)
+        kind = lexicon.scan(state.kind, state.text, byte)
         if kind >= 0:
-            return self._grown(here, kind, here.text + bytes((byte,)))
-        inner = self._completed(here)
-        return None if inner is None else self._begun(inner, byte)
+            return self._grow(state, kind, state.text + bytes((byte,)))
+        inner = self._complete(state)
+        return None if inner is None else self._begin(inner, byte)
 
-    def _grown(self, here: State, kind: int, text: bytes) -> State | None:
-        """The place in a lexeme that got longer."""
-        if kind == here.kind and self.lexicon.is_decided(kind, here.text):
-            return self._state(kind, text, here.inner, here.names)
-        return self._decided(here.inner, kind, text)
+    def _grow(self, state: State, kind: int, text: bytes) -> State | None:
+        """The state in a lexeme that got longer."""
+        if kind == state.kind and self.lexicon.is_decided(kind, state.text):
+            return self._intern_state(kind, text, state.inner, state.names)
+        return self._decide(state.inner, kind, text)
 
-    def _begun(self, inner: Inner, byte: int) -> State | None:
-        """The place in a lexeme that begins with a byte."""
-        resumed = None if self._resumed is None else self._resumed(inner.value)
+    def _begin(self, inner: Inner, byte: int) -> State | None:
+        """The state in a lexeme that begins with a byte."""
+        resumed = None if self._resume is None else self._resume(inner.value)
         if resumed is not None:
             kind = self.lexicon.scan(*resumed, byte)
             if kind >= 0:
-                return self._decided(inner, kind, resumed[1] + bytes((byte,)))
-        return self._decided(inner, self.lexicon.begin(byte), bytes((byte,)))
+                return self._decide(inner, kind, resumed[1] + bytes((byte,)))
+        return self._decide(inner, self.lexicon.begin(byte), bytes((byte,)))
 
-    def _decided(self, inner: Inner, kind: int, text: bytes) -> State | None:
-        """The place in a lexeme whose kind may be certain now."""
+    def _decide(self, inner: Inner, kind: int, text: bytes) -> State | None:
+        """The state in a lexeme whose kind may be certain now."""
         if kind in (SPACE, COMMENT) or not self.lexicon.is_decided(kind, text):
-            return self._state(kind, text, inner, None)
+            return self._intern_state(kind, text, inner, None)
         if kind == NAME:
-            names = self.named(inner)
-            return None if names is False else self._state(kind, text, inner, names)
+            names = self.names_from(inner)
+            return None if names is False else self._intern_state(kind, text, inner, names)
         begun = self.monitor.begin(inner.value, kind, text if kind == SIGN else text[:1])
         if begun is None:
             return None
-        return self._state(kind, text, inner, self._by_policy(self.monitor.language(begun)) if kind == QUOTED else None)
+        return self._intern_state(
+            kind, text, inner, self._apply_policy(self.monitor.language(begun)) if kind == QUOTED else None
+        )
 
-    def _by_policy(self, names: Names | None) -> Names | None:
+    def _apply_policy(self, names: Names | None) -> Names | None:
         if names is None or not names.is_empty or self.empty == "end":
             return names
         if self.empty == "open":
@@ -188,25 +190,25 @@ class Reading:
         message = "no name may stand here: the monitor knows none"
         raise UnsatisfiableError(message, fix='pass empty="open" to allow any, or tell the monitor of some')
 
-    def _completed(self, here: State) -> Inner | None:
+    def _complete(self, state: State) -> Inner | None:
         """The monitor's state after the begun lexeme."""
-        kind, text = here.kind, here.text
+        kind, text = state.kind, state.text
         if kind in (SPACE, COMMENT):
-            return here.inner
-        if here.names is not None and not here.names.has(self.lexicon.folded(kind, text), quoted=kind == QUOTED):
+            return state.inner
+        if state.names is not None and not state.names.has(self.lexicon.folded(kind, text), quoted=kind == QUOTED):
             return None
-        begun = self.monitor.begin(here.inner.value, kind, text if kind == SIGN else text[:1])
+        begun = self.monitor.begin(state.inner.value, kind, text if kind == SIGN else text[:1])
         after = None if begun is None else self.monitor.advance(begun, kind, text)
-        return None if after is None else self._inner(after)
+        return None if after is None else self._intern_inner(after)
 
-    def _inner(self, value: Hashable) -> Inner:
+    def _intern_inner(self, value: Hashable) -> Inner:
         inner = self._inners.get(value)
         if inner is None:
             inner = self._inners[value] = self._older_inners.get(value) or Inner(value)
         return inner
 
-    def _state(self, kind: int, text: bytes, inner: Inner, names: Names | None) -> State | None:
-        """The interned place; None: no name begins with the text."""
+    def _intern_state(self, kind: int, text: bytes, inner: Inner, names: Names | None) -> State | None:
+        """The interned state; None: no name begins with the text."""
         lexicon = self.lexicon
         if names is not None and not self._begins(names, kind, text):
             return None
@@ -227,7 +229,7 @@ class Reading:
         return state
 
     def _begins(self, names: Names, kind: int, text: bytes) -> bool:
-        """Whether a name begins with a text; after its closing quote it is a name, or its quote is doubled."""
+        """True if a name begins with a text; after its closing quote it is a name, or its quote is doubled."""
         lexicon, quoted = self.lexicon, kind == QUOTED
         folded = lexicon.folded(kind, text)
         if not quoted or lexicon.is_open(kind, text) or names.has(folded, quoted=True):

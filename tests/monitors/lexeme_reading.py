@@ -1,21 +1,21 @@
-"""A text under a monitor, read lexeme by lexeme: `Reading` does it byte by byte, and remembers places."""
+"""A text under a monitor, read lexeme by lexeme: `MonitorReading` does it byte by byte, and remembers states."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from constrain.monitors.monitor import COMMENT, END, NAME, QUOTED, SIGN, SPACE
-from constrain.monitors.reading import Reading
+from constrain.monitors.reading import MonitorReading
 
 
-def refused(monitor: Any, text: bytes, to_end: bool = True, grows: bool = False) -> int | None:
-    """Where the lexeme begins that a monitor refuses; the length of the text: its end; None: it is accepted.
+def first_refusal(monitor: Any, text: bytes, to_end: bool = True, grows: bool = False) -> int | None:
+    """The index of the first lexeme that a monitor refuses; the length of the text: its end; None: it is accepted.
 
     to_end: whether the text must be allowed to end. grows: whether its last lexeme may go on.
     """
     lexicon, state = monitor.lexicon, monitor.start()
     begin, scan, short = lexicon.begin, lexicon.scan, lexicon.short
-    resumed = getattr(monitor, "resumed", lambda state: None)
+    resumed = getattr(monitor, "resume", lambda state: None)
     at = 0
     while at < len(text):
         first = at
@@ -63,18 +63,18 @@ def refused(monitor: Any, text: bytes, to_end: bool = True, grows: bool = False)
 
 def end_of(monitor: Any, text: bytes) -> Any:
     """The state of a monitor after a text that ends with a whole lexeme; None: it refuses the text."""
-    reading = Reading(monitor)
+    reading = MonitorReading(monitor)
     end = reading.step(reading.start(), text + b" ")
     return None if end is None else end.inner.value
 
 
 def is_beginning(monitor: Any, text: bytes) -> bool:
-    """Whether a monitor accepts a text as far as it was written: its last lexeme may still grow."""
-    return refused(monitor, text, to_end=False, grows=True) is None
+    """True if a monitor accepts a text as far as it was written: its last lexeme may still grow."""
+    return first_refusal(monitor, text, to_end=False, grows=True) is None
 
 
 def _may_grow(monitor: Any, state: Any, kind: int, lexeme: bytes) -> bool:
-    """Whether a lexeme may stand at the end of a text that goes on."""
+    """True if a lexeme may stand at the end of a text that goes on."""
     lexicon = monitor.lexicon
     if kind in (SPACE, COMMENT) or not lexicon.is_decided(kind, lexeme):
         return True

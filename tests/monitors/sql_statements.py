@@ -41,7 +41,7 @@ def connect(text: str) -> sqlite3.Connection:
 
 
 def verdict(connection: sqlite3.Connection, statement: str, tables: str = "") -> bool | None:
-    """Whether SQLite prepares a statement; None: it refuses it for another reason than an undefined name.
+    """True if SQLite prepares a statement; None: it refuses it for another reason than an undefined name.
 
     tables: WITH and its tables. SQLite does not look at those that the statement does not use, so they are used here.
     """
@@ -55,7 +55,7 @@ def verdict(connection: sqlite3.Connection, statement: str, tables: str = "") ->
 
 
 class Scope:
-    """What is visible: (name, columns) of sources, and an outer scope."""
+    """The names that are visible: (name, columns) of sources, and an outer scope."""
 
     def __init__(self, outer: Scope | None = None) -> None:
         self.sources: list[tuple[str, list[str]]] = []

@@ -9,7 +9,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from lexeme_reading import end_of, refused
+from lexeme_reading import end_of, first_refusal
 
 import constrain
 import vocabularies
@@ -167,7 +167,7 @@ def test_a_name_that_c_does_not_have_is_refused_where_it_stands(before: str, res
 @pytest.mark.parametrize("text", ACCEPTED)
 def test_what_gcc_compiles_is_accepted(text: str) -> None:
     assert accepted_beginning(MONITOR, text) == text
-    assert refused(MONITOR, text.encode()) is None
+    assert first_refusal(MONITOR, text.encode()) is None
     if shutil.which("gcc"):
         assert gcc(text)
 
@@ -186,7 +186,7 @@ def test_one_changed_name_is_judged_as_by_gcc() -> None:
         for name in names:
             at = text.rfind(name)
             other = text[:at] + "zz" + text[at + len(name) :]
-            ours = refused(MONITOR, other.encode()) is None
+            ours = first_refusal(MONITOR, other.encode()) is None
             assert ours or not gcc(other), other
             refusals += not ours
     assert refusals > 20
@@ -221,11 +221,11 @@ def test_a_mask_of_c_is_what_each_token_may_do(steps: int) -> None:
             matcher.fill_mask(row)
             free.fill_mask(other)
             allowed = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
-            each = [token for token in range(vocabulary.size) if matcher.allows(token)]
-            assert allowed.tolist() == each, matcher.text
+            single = [token for token in range(vocabulary.size) if matcher.allows(token)]
+            assert allowed.tolist() == single, matcher.text
             assert not (row & ~other).any()
             refusals += int(np.unpackbits((other & ~row).view(np.uint8)).sum())
-            texts = [token for token in each if vocabulary.tokens[token]]
+            texts = [token for token in single if vocabulary.tokens[token]]
             if not texts:
                 break
             token = rng.choice(texts)

@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 import pytest
-from lexeme_reading import refused
+from lexeme_reading import first_refusal
 from token_reading import read_by_token
 
 import constrain
@@ -191,8 +191,8 @@ def undeclared(text: str) -> set[str]:
     bound |= {
         name[-1] if isinstance(name, tuple) else name for n in tree.find_all(nodes.FromImport) for name in n.names
     }
-    found: set[str] = meta.find_undeclared_variables(tree)
-    return found - bound
+    names: set[str] = meta.find_undeclared_variables(tree)
+    return names - bound
 
 
 def page(name: str) -> str:
@@ -205,17 +205,17 @@ def test_a_name_that_a_template_does_not_have_is_refused_where_it_stands(before:
         accepted = accepted_beginning(monitor, before + rest)
         assert accepted.startswith(before), accepted
         assert len(accepted) < len(before + rest)
-        assert refused(monitor, (before + rest).encode()) is not None
+        assert first_refusal(monitor, (before + rest).encode()) is not None
 
 
 @pytest.mark.parametrize(("before", "rest"), PUT_OFF)
 def test_what_may_be_bound_later_is_put_off(before: str, rest: str) -> None:
-    assert refused(MONITOR, (before + rest).encode()) is None
+    assert first_refusal(MONITOR, (before + rest).encode()) is None
     accepted = accepted_beginning(KNOWN, before + rest)
     assert accepted.startswith(before)
     assert len(accepted) < len(before + rest)
     if "% set m = 1 %}{{ f" in rest:
-        assert refused(MONITOR, (before + rest.replace("set m", "set k")).encode()) == len(before + rest)
+        assert first_refusal(MONITOR, (before + rest.replace("set m", "set k")).encode()) == len(before + rest)
 
 
 @pytest.mark.parametrize("text", ACCEPTED)
@@ -224,7 +224,7 @@ def test_what_jinja_compiles_is_accepted(text: str) -> None:
     assert undeclared(text) <= {*VARIABLES}
     for monitor in (MONITOR, KNOWN):
         assert accepted_beginning(monitor, text) == text
-        assert refused(monitor, text.encode()) is None
+        assert first_refusal(monitor, text.encode()) is None
 
 
 @pytest.mark.parametrize("name", ["chat", pytest.param("page", marks=pytest.mark.slow)])
@@ -249,7 +249,7 @@ def test_one_changed_name_is_refused_if_jinja_finds_it_undeclared(name: str) -> 
             ENVIRONMENT.compile(other)
         except jinja2.TemplateSyntaxError:
             continue
-        ours = refused(monitor, other.encode()) is None
+        ours = first_refusal(monitor, other.encode()) is None
         if not undeclared(other) <= {*OF_PAGES[name]}:
             assert not ours, other[at - 20 : at + 20]
         refusals += not ours
@@ -290,26 +290,28 @@ def drawn(rng: random.Random, depth: int, conditions: list[str]) -> str:
 def faults(text: str, conditions: list[str]) -> int:
     """For how many values of its conditions the template prints what is not defined."""
     template = jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(text)
-    found = 0
+    faulty = 0
     for values in product([False, True], repeat=len(conditions)):
         try:
             template.render(dict(zip(conditions, values, strict=True)))
         except jinja2.UndefinedError:
-            found += 1
-    return found
+            faulty += 1
+    return faulty
 
 
 @pytest.mark.parametrize("count", [150, pytest.param(3000, marks=pytest.mark.slow)])
 def test_scopes_are_those_of_jinja(count: int) -> None:
-    """What "known" accepts prints nothing undefined; what "any" refuses does, for some values of its conditions."""
+    """A text that "known" accepts prints nothing undefined; one that "any" refuses does, for some conditions."""
     rng, verdicts = random.Random(count), Counter[str]()
     for _ in range(count):
         conditions: list[str] = []
         text = drawn(rng, 2, conditions)
         if len(conditions) > 6:
             continue
-        given = dict.fromkeys(conditions, True)
-        known, later = (refused(jinja(given, ahead=ahead), text.encode()) is None for ahead in ("known", "any"))
+        variables = dict.fromkeys(conditions, True)
+        known, later = (
+            first_refusal(jinja(variables, ahead=ahead), text.encode()) is None for ahead in ("known", "any")
+        )
         failing = faults(text, conditions)
         verdicts[f"{known} {later} {bool(failing)}"] += 1
         assert later or not known, text
@@ -421,11 +423,11 @@ def test_a_mask_of_templates_is_what_each_token_may_do(monitor: Any, steps: int)
             free.fill_mask(other)
             allowed = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
             assert len(allowed), matcher.text
-            each = [token for token in range(vocabulary.size) if matcher.allows(token)]
-            assert allowed.tolist() == each, matcher.text
+            single = [token for token in range(vocabulary.size) if matcher.allows(token)]
+            assert allowed.tolist() == single, matcher.text
             assert not (row & ~other).any()
             refusals += int(np.unpackbits((other & ~row).view(np.uint8)).sum())
-            texts = [token for token in each if vocabulary.tokens[token]]
+            texts = [token for token in single if vocabulary.tokens[token]]
             long = [token for token in texts if len(vocabulary.tokens[token] or b"") > 1]
             token = rng.choice(long if long and rng.random() < 0.8 else texts)
             assert matcher.advance(token)

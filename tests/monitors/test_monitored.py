@@ -15,7 +15,7 @@ import constrain
 import vocabularies
 from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError
 from constrain.monitors import Names, accepted_beginning, c, guard, jinja, monitored, names_at, python, reading, sql
-from constrain.monitors.sql.lexicon import SqlLexicon
+from constrain.monitors.sql.lexicon import LEXICON
 
 RULES = """
 start: expr (" + " expr)* ";"
@@ -26,7 +26,6 @@ STRADDLING = [
     *(b"foo(", b"foo.bar(", b"a, b", b"a,b", b"obar;", b"abc(ab)", b" + the + va", b".id", b"lue);", b"bc + ", b"x1,"),
     *(b"foo(nosuch", b"nosuch(", b"!a.ab", b"'a' + ab", b"\xa9(", b"id;", b"va", b"lue", b"print(", b"foob", b"ed"),
 ]
-LEXICON = SqlLexicon()
 
 
 @dataclass(frozen=True)
@@ -73,11 +72,12 @@ def both(names: list[str], vocabulary: constrain.Vocabulary) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize(
-    ("given", "places"), [(vocabularies.tiny, 40), pytest.param(vocabularies.llama3, 400, marks=pytest.mark.slow)]
+    ("load", "places"),
+    [(vocabularies.tiny, 40), pytest.param(vocabularies.llama3, 400, marks=pytest.mark.slow)],
 )
-def test_masks_are_those_of_names_in_the_lexer(given: Any, places: int) -> None:
+def test_masks_are_those_of_names_in_the_lexer(load: Any, places: int) -> None:
     """Every token of a vocabulary, and those that run over the end of a name."""
-    known = given().tokens
+    known = load().tokens
     vocabulary = constrain.Vocabulary([*known, *STRADDLING, None], eos_ids=[len(known) + len(STRADDLING)])
     rng = random.Random(places)
     rows = np.zeros((2, vocabulary.words), np.uint32)
@@ -108,7 +108,7 @@ QUOTED_PLACES = [
 
 @pytest.mark.parametrize("text", QUOTED_PLACES)
 def test_masks_after_quoted_names(text: str) -> None:
-    """What stands after a closing quote is another name, such as an alias; a token that is allowed is no dead end."""
+    """Behind a closing quote another name may stand, such as an alias; a token that is allowed is no dead end."""
     vocabulary = constrain.Vocabulary(
         [*(bytes([i]) for i in range(256)), b" t", b"id", b'""', b'x" ', b"ces", None], [261]
     )
@@ -266,14 +266,14 @@ def test_a_pickled_constraint_has_the_same_masks() -> None:
 def test_places_that_are_met_again_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """With room for 200 places, a text that is read again and again keeps its own, and others go."""
     monkeypatch.setattr(reading, "MAX_STATES", 200)
-    known, free = reading.Reading(python()), reading.Reading(python())
+    known, free = reading.MonitorReading(python()), reading.MonitorReading(python())
     often, made = b"a = 1\nprint(a)\n", set()
-    place = known.step(known.start(), often)
+    state = known.step(known.start(), often)
     for i in range(30):
         text = b"x%d = [%d]\nx%d.append(%d)\n" % (i, i, i, i)
         assert known.step(known.start(), text) == free.step(free.start(), text) is not None
         made.update(map(id, known._known.values()))
-        assert known.step(known.start(), often) is place
+        assert known.step(known.start(), often) is state
         assert len(known._known) <= 100 and len(known._older) <= 100
     assert len(made) > 300
 
@@ -287,8 +287,8 @@ def test_masks_that_are_asked_for_again_are_kept(monkeypatch: pytest.MonkeyPatch
         monitored(constrain.collection.load("sql"), sql({"kept": ["abc"]})), vocabularies.tiny()
     )
     monitoring, judged = compiled.guard, []
-    refused = monitoring._refused
-    monkeypatch.setattr(monitoring, "_refused", lambda here, asked: judged.append(here) or refused(here, asked))
+    refused_tokens = monitoring._refused_tokens
+    monkeypatch.setattr(monitoring, "_refused_tokens", lambda at, asked: judged.append(at) or refused_tokens(at, asked))
     oracle = {text: compiled.matcher(prefix=text).mask() for text in _BEGINNINGS}
     judged.clear()
     for text in [*_BEGINNINGS, *reversed(_BEGINNINGS)]:

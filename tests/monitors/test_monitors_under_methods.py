@@ -147,9 +147,9 @@ TEXTS = {
 }
 
 
-def members(model: TableModel, tokens: list[bytes], texts: list[bytes], most: int) -> dict[tuple[int, ...], float]:
+def distribution(model: TableModel, tokens: list[bytes], texts: list[bytes], most: int) -> dict[tuple[int, ...], float]:
     """The probability of every way to write one of some texts, EOS included."""
-    found: dict[tuple[int, ...], float] = {}
+    weights: dict[tuple[int, ...], float] = {}
     stack: list[tuple[tuple[int, ...], bytes, float]] = [((), b"", 0.0)]
     while stack:
         ids, text, log_p = stack.pop()
@@ -157,11 +157,11 @@ def members(model: TableModel, tokens: list[bytes], texts: list[bytes], most: in
             continue
         log_probs = model.log_probs([0, 1, *ids])
         if text in texts:
-            found[(*ids, 6)] = math.exp(log_p + float(log_probs[6]))
+            weights[(*ids, 6)] = math.exp(log_p + float(log_probs[6]))
         for token, more in enumerate(tokens):
-            if any(each.startswith(text + more) for each in texts):
+            if any(whole.startswith(text + more) for whole in texts):
                 stack.append(((*ids, token), text + more, log_p + float(log_probs[token])))
-    return found
+    return weights
 
 
 TWO = SMC(particles=2, ess_threshold=1)
@@ -177,21 +177,21 @@ TWO = SMC(particles=2, ess_threshold=1)
 )
 def test_weights_under_a_monitor_are_those_of_the_texts_that_run(language: str, method: Any, seed: int) -> None:
     """All decisions are walked: the weights add up to the model's probability of each text that the language runs."""
-    given = TEXTS[language]
-    kept = [text.encode() for text in given.texts if given.runs(text)]
-    assert len(kept) == given.kept
-    vocabulary = constrain.Vocabulary([*given.tokens, None], eos_ids=[6])
-    compiled = constrain.compile(monitored(constrain.regex(given.regex), given.monitor), vocabulary)
+    case = TEXTS[language]
+    kept = [text.encode() for text in case.texts if case.runs(text)]
+    assert len(kept) == case.kept
+    vocabulary = constrain.Vocabulary([*case.tokens, None], eos_ids=[6])
+    compiled = constrain.compile(monitored(constrain.regex(case.regex), case.monitor), vocabulary)
     model, settings = TableModel(7, seed, (1.0, 3.0)[seed % 2]), Settings(max_tokens=6)
 
     def run(draw: Draw) -> Sample:
         job = Job(
             model=model, prompts=[[0, 1]], matchers=[compiled.matcher()], size=7, eos_ids=[6], settings=settings,
-            draw=draw, streams=range(1), constraint_key="scripts", token_bytes=given.tokens,
+            draw=draw, streams=range(1), constraint_key="scripts", token_bytes=case.tokens,
         )  # fmt: skip
         return drive(method, job)[0]
 
-    found = list(enumerate_draws(run))
-    target = members(model, given.tokens, kept, 6)
-    assert math.fsum(q for q, _ in found) == pytest.approx(1)
-    assert weighted(found) == pytest.approx(target, rel=1e-9)
+    draws = list(enumerate_draws(run))
+    target = distribution(model, case.tokens, kept, 6)
+    assert math.fsum(q for q, _ in draws) == pytest.approx(1)
+    assert weighted(draws) == pytest.approx(target, rel=1e-9)

@@ -8,10 +8,10 @@ import io
 from typing import Any
 
 import pytest
-from lexeme_reading import refused
+from lexeme_reading import first_refusal
 
 from constrain.monitors import accepted_beginning, names_at, python
-from constrain.monitors.reading import Reading
+from constrain.monitors.reading import MonitorReading
 
 ANY, KNOWN = python(), python(ahead="known")
 SHAPE = """class Shape:
@@ -261,12 +261,17 @@ class A:
         cls.last = x
         return cls.last, cls.__name__, cls()
 A.make(1)
+---
+class A: pass
+a = A()
+a.x, b = lambda c: b + c, 1
+a.x = lambda c: b + c
 """.strip().split("\n---\n"),
 ]
 
 
 def accepts(monitor: Any, text: str) -> bool:
-    reading = Reading(monitor)
+    reading = MonitorReading(monitor)
     end = reading.step(reading.start(), text.encode())
     return end is not None and reading.may_end(end)
 
@@ -277,7 +282,7 @@ def test_what_a_definition_lacks_is_refused_where_it_stands(monitor: Any, before
     assert not accepts(monitor, before + rest)
     accepted = accepted_beginning(monitor, before + rest)
     assert accepted.startswith(before.rstrip("\n"))
-    assert refused(monitor, (before + rest).encode()) is not None
+    assert first_refusal(monitor, (before + rest).encode()) is not None
 
 
 @pytest.mark.parametrize("text", RUNS)

@@ -53,10 +53,10 @@ def test_a_mask_is_what_each_token_by_itself_may_do(monitor: PythonMonitor, step
             allowed = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
             assert len(allowed), matcher.text
             assert not (row & ~other).any()
-            each = [token for token in range(vocabulary.size) if matcher.allows(token)]
-            assert allowed.tolist() == each, matcher.text
+            single = [token for token in range(vocabulary.size) if matcher.allows(token)]
+            assert allowed.tolist() == single, matcher.text
             refused += int(np.unpackbits((other & ~row).view(np.uint8)).sum())
-            texts = [token for token in each if vocabulary.tokens[token]]
+            texts = [token for token in single if vocabulary.tokens[token]]
             long = [token for token in texts if len(vocabulary.tokens[token] or b"") > 1]
             token = rng.choice(long if long and rng.random() < 0.7 else texts)
             assert matcher.advance(token)

@@ -11,11 +11,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
-from lexeme_reading import refused
+from lexeme_reading import first_refusal
 
 from constrain.errors import ConstrainError
 from constrain.monitors import accepted_beginning, names_at, objects, python
-from constrain.monitors.reading import Reading
+from constrain.monitors.reading import MonitorReading
 
 ANY, KNOWN = python(), python(ahead="known")
 
@@ -178,7 +178,7 @@ del os.environ["x"], x
 
 
 def accepts(monitor: Any, text: str) -> bool:
-    reading = Reading(monitor)
+    reading = MonitorReading(monitor)
     end = reading.step(reading.start(), text.encode())
     return end is not None and reading.may_end(end)
 
@@ -197,7 +197,7 @@ def test_what_is_not_defined_is_refused_where_it_stands(monitor: Any, before: st
 def test_what_may_be_defined_is_accepted(text: str) -> None:
     assert accepted_beginning(ANY, text) == text
     assert accepts(ANY, text)
-    assert refused(ANY, text.encode()) is None
+    assert first_refusal(ANY, text.encode()) is None
 
 
 @pytest.mark.parametrize(
@@ -347,15 +347,15 @@ def test_the_standard_library_is_accepted(every: int) -> None:
             ast.parse(text.decode())
         except (SyntaxError, ValueError):
             continue
-        assert refused(ANY, text) is None, path
+        assert first_refusal(ANY, text) is None, path
         read += 1
     assert read > 500 / every
 
 
 def test_a_reading_in_bytes_equals_one_in_lexemes() -> None:
     for text in (*ACCEPTED, textwrap.dedent(Path(__file__).read_text())):
-        assert accepts(ANY, text) == (refused(ANY, text.encode()) is None)
+        assert accepts(ANY, text) == (first_refusal(ANY, text.encode()) is None)
     for monitor, before, rest in REFUSED:
-        place = refused(monitor, (before + rest + "\n").encode())
+        place = first_refusal(monitor, (before + rest + "\n").encode())
         assert place is not None
         assert place <= len(accepted_beginning(monitor, before + rest + "\n").encode())

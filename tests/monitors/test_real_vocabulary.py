@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 import constrain
 import vocabularies
 from constrain.monitors import c, jinja, monitored, objects, python, sql
-from constrain.monitors.reading import Reading, State
+from constrain.monitors.reading import MonitorReading, State
 
 PYTHON = [
     """import os, json
@@ -158,8 +158,8 @@ def vocabulary() -> tuple[constrain.Vocabulary, list[bytes], list[int]]:
     return whole, [text for text, _ in pairs], [token for _, token in pairs]
 
 
-def walked(reading: Reading, at: State, texts: list[bytes]) -> NDArray[np.bool_]:
-    """Which of some sorted texts the monitor accepts at a place. After a refused byte all that begin so are refused."""
+def walked(reading: MonitorReading, at: State, texts: list[bytes]) -> NDArray[np.bool_]:
+    """bool[texts]: the sorted texts that the monitor accepts at a state. After a refused byte none that begins so."""
     accepted = np.zeros(len(texts), np.bool_)
     path, last, i = [at], b"", 0  # the places after each beginning of `last`
     while i < len(texts):
@@ -184,7 +184,7 @@ def walked(reading: Reading, at: State, texts: list[bytes]) -> NDArray[np.bool_]
 
 def cuts(monitor: Any, texts: list[str], many: int, rng: random.Random) -> list[bytes]:
     """Beginnings of texts after which the set of names is finite, and two others."""
-    finite, others, reading = [], [], Reading(monitor)
+    finite, others, reading = [], [], MonitorReading(monitor)
     for text in map(str.encode, texts):
         at: State | None = reading.start()
         for i in range(len(text)):
@@ -217,8 +217,8 @@ def test_masks_are_what_the_monitor_accepts_of_each_token(case: str, many: int) 
         assert loose.advance_bytes(begin)
         matcher.fill_mask(row)
         loose.fill_mask(wide)
-        allowed, asked = (np.unpackbits(each.view(np.uint8), bitorder="little")[ids] != 0 for each in (row, wide))
-        reading = Reading(monitor)
+        allowed, asked = (np.unpackbits(mask.view(np.uint8), bitorder="little")[ids] != 0 for mask in (row, wide))
+        reading = MonitorReading(monitor)
         at = reading.step(reading.start(), begin)
         assert at is not None
         accepted = walked(reading, at, sorted_texts)

@@ -10,7 +10,7 @@ import pytest
 import sql_statements
 
 from constrain.monitors import SqlMonitor, accepted_beginning, sql
-from constrain.monitors.reading import Reading
+from constrain.monitors.reading import MonitorReading
 
 CATALOGUE = """
 CREATE TABLE t (a, b);
@@ -99,7 +99,7 @@ select a from t limit "nosuch"
 
 
 def accepts(monitor: SqlMonitor, text: str) -> bool:
-    reading = Reading(monitor)
+    reading = MonitorReading(monitor)
     end = reading.step(reading.start(), text.encode())
     return end is not None and reading.may_end(end)
 
@@ -136,7 +136,7 @@ def test_verdicts_are_those_of_sqlite(count: int) -> None:
     while prepared < count:
         text = sql_statements.database(rng)
         with closing(sql_statements.connect(text)) as connection:
-            reading = Reading(sql(connection))
+            reading = MonitorReading(sql(connection))
             statements = sql_statements.Statements(connection, rng)
             for _ in range(60):
                 statement = statements.statement()

@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 
 from constrain.monitors.c.libc import header
-from constrain.monitors.c.state import OPEN, C
-from constrain.monitors.c.types import UNKNOWN, Entry
+from constrain.monitors.c.state import OPEN, CState
+from constrain.monitors.c.types import UNKNOWN, CName
 from constrain.monitors.c.words import KEYWORDS
-from constrain.monitors.stacks import each, replaced
 
 _DIRECTIVE = re.compile(r"#\s*([a-z_]*|\d+)\s*(.*)", re.DOTALL)
 _INCLUDE = re.compile(r"<([^>\n]+)>\s*")
@@ -23,53 +22,48 @@ _QUOTED = re.compile(r"""'(?:\\.|[^'\\])+'|"(?:\\.|[^"\\])*\"""")
 NEUTRAL = frozenset({"", "pragma", "error", "warning", "line", "ident"})
 
 
-def directed(here: C, text: str) -> C:
+def read_directive(state: CState, text: str) -> CState:
     """The state after a line that begins with `#`."""
     match = _DIRECTIVE.match(_COMMENT.sub(" ", re.sub(r"\\\r?\n", " ", text)))
     if match is None or "/*" in match[2]:
         return OPEN
     word, rest = match[1], match[2].strip()
     if word in NEUTRAL or word.isdigit():
-        return OPEN if "macro" in rest else here
+        return OPEN if "macro" in rest else state
     if word == "include":
-        return _included(here, rest)
-    return _defined(here, rest) if word == "define" else OPEN
+        return _include(state, rest)
+    return _define(state, rest) if word == "define" else OPEN
 
 
-def _included(here: C, rest: str) -> C:
+def _include(state: CState, rest: str) -> CState:
     match = _INCLUDE.fullmatch(rest)
     known = None if match is None else header(match[1])
     if known is None:
         return OPEN
-    place = sum(1 for _ in each(here.scopes)) - 1
-    scope = [*each(here.scopes)][-1]
-    names = scope.names
+    names = state.outermost_scope.names
     for name, entry in known.items():
         if name not in names.table:
-            names = names.plus(name, entry)
-    return here._replace(scopes=replaced(here.scopes, place, scope._replace(names=names)))
+            names = names.add(name, entry)
+    return state.change_outermost_scope(names=names)
 
 
-def _defined(here: C, rest: str) -> C:
+def _define(state: CState, rest: str) -> CState:
     match = _DEFINE.match(rest)
     if match is None or match[1] in KEYWORDS or match[1].startswith("_"):
         return OPEN  # it changes the language, or what headers have
     name, arguments, body = match[1], match[2], match[3].strip()
     is_operand = _is_between_parentheses(body) and "{" not in body  # else there may be labels in it
     if not (_LITERAL.fullmatch(body) if arguments is None else False) and not is_operand:
-        return here._replace(opens=here.opens | {name})
-    place = sum(1 for _ in each(here.scopes)) - 1
-    scope = [*each(here.scopes)][-1]
-    entry = Entry("value" if arguments is None else "macro", UNKNOWN)
-    scope = scope._replace(names=scope.names.plus(name, entry))
-    return here._replace(scopes=replaced(here.scopes, place, scope))
+        return state._replace(opens=state.opens | {name})
+    entry = CName("value" if arguments is None else "macro", UNKNOWN)
+    return state.change_outermost_scope(names=state.outermost_scope.names.add(name, entry))
 
 
 def _is_between_parentheses(body: str) -> bool:
-    """Whether a text begins with the parenthesis that its end closes."""
+    """True if a text begins with the parenthesis that its end closes."""
     depth, body = 0, _QUOTED.sub("0", body)
-    for place, character in enumerate(body):
+    for index, character in enumerate(body):
         depth += (character == "(") - (character == ")")
         if depth <= 0:
-            return place == len(body) - 1 and character == ")"
+            return index == len(body) - 1 and character == ")"
     return False

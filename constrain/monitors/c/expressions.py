@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from constrain.monitors.c.naming import Naming
-from constrain.monitors.c.state import OPEN, C, Frame
-from constrain.monitors.c.types import SCALAR, UNKNOWN, Type
+from collections.abc import Callable
+
+from constrain.monitors.c.naming import CNames
+from constrain.monitors.c.state import OPEN, CFrame, CState
+from constrain.monitors.c.types import SCALAR, UNKNOWN, CType
 from constrain.monitors.c.words import SIZES, SPECIFIERS, STORAGE, UNARY
 from constrain.monitors.monitor import NUMBER, SIGN, STRING
 
@@ -12,219 +14,207 @@ BRACKETS = {"(": ")", "[": "]", "{": "}"}
 ASSIGNS = frozenset("= += -= *= /= %= &= ^= |= <<= >>=".split())
 
 
-class Expressions(Naming):
-    """How the lexemes of expressions change a state."""
+class CExpressions(CNames):
+    """The steps of a state over the lexemes of expressions."""
+
+    # Steps of `CDeclarations` and `CStatements`
+    _begin_declaration: Callable[[CState, str, int, str, str], CState | None]
+    _open_block: Callable[[CState, str], CState | None]
+    _next_declarator: Callable[[CState], CState | None]
+    _semicolon: Callable[[CState], CState | None]
+    _enum_ends: Callable[[CState], CState | None]
+    _condition_ends: Callable[[CState], CState | None]
 
     # -- operands ------------------------------------------------------------------------------------------------------
 
-    def _at_operand(self, here: C, kind: int, sign: str, word: str) -> C | None:
+    def _at_operand(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
         if word:
-            return self._operand_word(here, word)
+            return self._operand_word(state, word)
         if kind == NUMBER:
-            return here.go("operator", value=SCALAR)
+            return state.go("operator", value=SCALAR)
         if kind == STRING:
-            return here.go("operator", value=UNKNOWN)
+            return state.go("operator", value=UNKNOWN)
         if sign == "(":
-            return here.push(Frame("group"), "grouped")
+            return state.push(CFrame("group"), "grouped")
         if sign == "{":
-            return self._brace(here)
+            return self._brace(state)
         if sign == ".":
-            return here.go("designator") if here.kind == "initializer" else here
-        if sign == "[" and here.kind == "initializer":
-            return here.push(Frame("index", role="operand"), "operand")
+            return state.go("designator") if state.kind == "initializer" else state
+        if sign == "[" and state.kind == "initializer":
+            return state.push(CFrame("index", role="operand"), "operand")
         if sign == "&&":
-            return here.go("label value")
+            return state.go("label value")
         if sign in ("*", "&"):
-            return here._replace(prefix=(*here.prefix, sign))
+            return state._replace(prefix=(*state.prefix, sign))
         if sign in (")", "]", "}", ";", ",", ":") or sign in ASSIGNS:  # an empty operand; = after a designator
-            return self._at_operator(here, kind, sign, word)
-        return here._replace(prefix=(*here.prefix, sign if sign in ("++", "--") else ""))
+            return self._at_operator(state, kind, sign, word)
+        return state._replace(prefix=(*state.prefix, sign if sign in ("++", "--") else ""))
 
-    def _operand_word(self, here: C, word: str) -> C | None:
+    def _operand_word(self, state: CState, word: str) -> CState | None:
         """The state after a name or keyword where an operand may stand."""
         if word in SIZES:
-            return here._replace(prefix=(*here.prefix, "sizeof"))
+            return state._replace(prefix=(*state.prefix, "sizeof"))
         if word in UNARY or word in STORAGE:  # [static 3]
-            return here if word == "__extension__" else here._replace(prefix=(*here.prefix, ""))
+            return state if word == "__extension__" else state._replace(prefix=(*state.prefix, ""))
         if word == "_Generic":
-            return here.go("macro")
-        entry = self.find(here, word)
+            return state.go("macro")
+        entry = self.find(state, word)
         if entry is None or entry.kind == "type":
             return None
         if entry.kind == "macro" or word.startswith("__"):
-            return here.go("macro")
-        return here.go("operator", value=entry.type)
+            return state.go("macro")
+        return state.go("operator", value=entry.type)
 
-    def _at_macro(self, here: C, kind: int, sign: str, word: str) -> C | None:
-        """After a name whose arguments are not read: they may be types or members."""
+    def _at_macro(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
+        """Read what follows a name whose arguments are not read: they may be types or members."""
         if sign == "(":
-            return here.go("operator", value=UNKNOWN).push(Frame("skip", role="operator"), "skip")
-        return self._at_operator(here.go("operator", value=UNKNOWN), kind, sign, word)
+            return state.go("operator", value=UNKNOWN).push(CFrame("skip", role="operator"), "skip")
+        return self._at_operator(state.go("operator", value=UNKNOWN), kind, sign, word)
 
-    def _at_grouped(self, here: C, kind: int, sign: str, word: str) -> C | None:
-        """After `(` where an operand may stand: a type, a block, or an expression."""
-        if (word in SPECIFIERS and word != "__extension__") or (word and self.is_type(here, word)):
-            return self._declares(here, "type", kind, sign, word)
+    def _at_grouped(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
+        """Read what follows `(` before an operand: a type, a block, or an expression."""
+        if (word in SPECIFIERS and word != "__extension__") or (word and self.is_type(state, word)):
+            return self._begin_declaration(state, "type", kind, sign, word)
         if sign == "{":
-            return self._opened_block(here, "expression")
-        return self._at_operand(here.go("operand"), kind, sign, word)
+            return self._open_block(state, "expression")
+        return self._at_operand(state.go("operand"), kind, sign, word)
 
-    def _at_designator(self, here: C, kind: int, sign: str, word: str) -> C | None:
-        """After `.` in an initializer: a member of what is initialized."""
-        return here.go("designated") if word else OPEN
+    def _at_designator(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
+        """Read the member after `.` in an initializer."""
+        return state.go("designated") if word else OPEN
 
-    def _at_designated(self, here: C, kind: int, sign: str, word: str) -> C | None:
-        """After a designator: another one, or the value."""
+    def _at_designated(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
+        """Read what follows a designator: another one, or the value."""
         if sign == ".":
-            return here.go("label value")
+            return state.go("label value")
         if sign == "[":
-            return here.push(Frame("index", role="designated"), "operand")
-        return here.fresh("operand") if sign == "=" else OPEN
+            return state.push(CFrame("index", role="designated"), "operand")
+        return state.fresh("operand") if sign == "=" else OPEN
 
-    def _at_label_value(self, here: C, kind: int, sign: str, word: str) -> C | None:
-        """After `&&`, or after the second `.` of a designator: any name."""
-        return here.go("operator" if here.kind != "initializer" else "designated", value=UNKNOWN)
+    def _at_label_value(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
+        """Read any name after `&&`, or after the second `.` of a designator."""
+        return state.go("operator" if state.kind != "initializer" else "designated", value=UNKNOWN)
 
-    def _brace(self, here: C) -> C | None:
+    def _brace(self, state: CState) -> CState | None:
         """The state after the brace of an initializer."""
-        return here.push(Frame("initializer"), "operand")
+        return state.push(CFrame("initializer"), "operand")
 
     # -- operators -----------------------------------------------------------------------------------------------------
 
-    def _at_operator(self, here: C, kind: int, sign: str, word: str) -> C | None:
+    def _at_operator(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
         if kind != SIGN:
-            return here if kind == STRING else None
+            return state if kind == STRING else None
         match sign:
             case "." | "->":
-                return None if self.members(here, here.value, sign) is False else here.go("member", held=sign)
+                return None if self.members(state, state.value, sign) is False else state.go("member", held=sign)
             case "++" | "--":
-                return here
+                return state
             case "(":
-                return here.push(Frame("call"), "operand")
+                return state.push(CFrame("call"), "operand")
             case "[":
-                return here.push(Frame("index", role="operator"), "operand")
+                return state.push(CFrame("index", role="operator"), "operand")
             case "{":
-                return self._brace(here)
+                return self._brace(state)
             case "?":
-                return here._replace(plain=False).push(Frame("?"), "operand")
+                return state._replace(plain=False).push(CFrame("?"), "operand")
             case ",":
-                return self._comma(here)
+                return self._comma(state)
             case ":":
-                return self._colon(here)
+                return self._colon(state)
             case ";":
-                return self._semicolon(here)
+                return self._semicolon(state)
             case ")" | "]" | "}":
-                return self._closed(here, sign)
-        return here.go("operand", prefix=(), plain=False, value=UNKNOWN)
+                return self._close(state, sign)
+        return state.go("operand", prefix=(), plain=False, value=UNKNOWN)
 
-    def _at_member(self, here: C, kind: int, sign: str, word: str) -> C | None:
-        members = self.members(here, here.value, here.held)
+    def _at_member(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
+        members = self.members(state, state.value, state.held)
         if not word or members is False:
             return None
         if members is None or isinstance(members, bool):
-            return here.go("operator", value=UNKNOWN)
-        found: Type | None = members.table.get(word)
-        return None if found is None and word not in here.opens else here.go("operator", value=found or UNKNOWN)
+            return state.go("operator", value=UNKNOWN)
+        member: CType | None = members.table.get(word)
+        return None if member is None and word not in state.opens else state.go("operator", value=member or UNKNOWN)
 
-    def _comma(self, here: C) -> C | None:
-        top = here.top
+    def _comma(self, state: CState) -> CState | None:
+        top = state.top
         if top is None:
-            return here.fresh("operand")
+            return state.fresh("operand")
         match top.kind:
             case "call":
                 arity = top.value.arity
                 if arity is not None and arity.number is not None and not arity.more and top.seen + 1 >= arity.number:
                     return None
-                return here.change(seen=top.seen + 1).fresh("operand")
+                return state.change(seen=top.seen + 1).fresh("operand")
             case "declaration":
-                return self._next_declarator(here)
+                return self._next_declarator(state)
             case "enum":
-                return here.fresh("enumerator")
+                return state.fresh("enumerator")
             case "initializer":
-                return here.fresh("operand")
-        return here.go("operand", value=UNKNOWN, prefix=(), plain=False)
+                return state.fresh("operand")
+        return state.go("operand", value=UNKNOWN, prefix=(), plain=False)
 
-    def _colon(self, here: C) -> C | None:
-        if here.kind == "?":
-            return here.pop("operand")._replace(value=UNKNOWN, prefix=(), plain=False)
-        if here.kind == "case":
-            return here.pop("statement")
-        return here.fresh("operand")
+    def _colon(self, state: CState) -> CState | None:
+        if state.kind == "?":
+            return state.pop("operand")._replace(value=UNKNOWN, prefix=(), plain=False)
+        if state.kind == "case":
+            return state.pop("statement")
+        return state.fresh("operand")
 
-    def _closed(self, here: C, sign: str) -> C | None:
+    def _close(self, state: CState, sign: str) -> CState | None:
         """The state after a closing bracket."""
-        top = here.top
+        top = state.top
         if top is None:
             return OPEN
         match top.kind:
             case "group":
-                value = self.applied(here.prefix, here.value) if here.plain else UNKNOWN
-                return here.pop("operator")._replace(value=value)
+                value = self.apply_prefix(state.prefix, state.value) if state.plain else UNKNOWN
+                return state.pop("operator")._replace(value=value)
             case "call":
-                return self._called(here, top)
+                return self._end_call(state, top)
             case "index":
                 if top.role != "operator":
-                    return here.pop(top.role)
-                return here.pop("operator")._replace(value=top.value.target)
+                    return state.pop(top.role)
+                return state.pop("operator")._replace(value=top.value.target)
             case "initializer":
-                return here.pop("operator")._replace(value=top.value)
+                return state.pop("operator")._replace(value=top.value)
             case "enum":
-                return self._enum_ends(here)
+                return self._enum_ends(state)
             case "condition":
-                return self._condition_ends(here)
+                return self._condition_ends(state)
             case "for(":
-                return here.pop("statement")
+                return state.pop("statement")
         return OPEN
 
-    def _called(self, here: C, top: Frame) -> C | None:
+    def _end_call(self, state: CState, top: CFrame) -> CState | None:
         """The state after the parenthesis that ends the arguments of a call."""
         arity = top.value.arity
-        given = top.seen + (0 if here.at == "operand" and not here.prefix else 1)
+        count = top.seen + (0 if state.at == "operand" and not state.prefix else 1)
         if arity is not None and arity.number is not None:
-            if given < arity.number or (given > arity.number and not arity.more):
+            if count < arity.number or (count > arity.number and not arity.more):
                 return None
-        return here.pop("operator")._replace(value=top.value.result)
+        return state.pop("operator")._replace(value=top.value.result)
 
-    def _at_skip(self, here: C, kind: int, sign: str, word: str) -> C | None:
-        """In brackets that are not read."""
+    def _at_skip(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
+        """Pass over a lexeme in brackets that are not read."""
         if sign in BRACKETS:
-            return here.push(Frame("skip", role="skip"), "skip")
+            return state.push(CFrame("skip", role="skip"), "skip")
         if sign in (")", "]", "}"):
-            assert here.frames is not None
-            return here.pop(here.frames[0].role)
-        return here
+            assert state.frames is not None
+            return state.pop(state.frames[0].role)
+        return state
 
-    def _cast(self, here: C, given: Type) -> C:
+    def _cast(self, state: CState, type_: CType) -> CState:
         """The state after a type in parentheses, at the parenthesis that closes them."""
-        here = here.pop("operand")
-        if here.prefix[-1:] == ("sizeof",):
-            return here.go("operator", value=SCALAR, prefix=here.prefix[:-1])
-        return here._replace(at="cast", prefix=(*here.prefix, given))
+        state = state.pop("operand")
+        if state.prefix[-1:] == ("sizeof",):
+            return state.go("operator", value=SCALAR, prefix=state.prefix[:-1])
+        return state._replace(at="cast", prefix=(*state.prefix, type_))
 
-    def _at_cast(self, here: C, kind: int, sign: str, word: str) -> C | None:
-        """After a type in parentheses: an operand, or the brace of a literal of this type."""
+    def _at_cast(self, state: CState, kind: int, sign: str, word: str) -> CState | None:
+        """Read what follows a type in parentheses: an operand, or the brace of a literal of this type."""
         if sign == "{":
-            given = here.prefix[-1]
-            assert isinstance(given, Type)
-            return here._replace(prefix=here.prefix[:-1], value=given).push(Frame("initializer"), "operand")
-        return self._at_operand(here.go("operand"), kind, sign, word)
-
-    # -- parts of other tables -----------------------------------------------------------------------------------------
-
-    def _declares(self, here: C, role: str, kind: int, sign: str, word: str) -> C | None:
-        raise NotImplementedError
-
-    def _opened_block(self, here: C, role: str) -> C | None:
-        raise NotImplementedError
-
-    def _next_declarator(self, here: C) -> C | None:
-        raise NotImplementedError
-
-    def _semicolon(self, here: C) -> C | None:
-        raise NotImplementedError
-
-    def _enum_ends(self, here: C) -> C | None:
-        raise NotImplementedError
-
-    def _condition_ends(self, here: C) -> C | None:
-        raise NotImplementedError
+            type_ = state.prefix[-1]
+            assert isinstance(type_, CType)
+            return state._replace(prefix=state.prefix[:-1], value=type_).push(CFrame("initializer"), "operand")
+        return self._at_operand(state.go("operand"), kind, sign, word)

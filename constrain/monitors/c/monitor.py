@@ -1,8 +1,8 @@
 """The monitor of C.
 
-The idea: lexemes are read with stacks of scopes and of what is open (state.py), as a compiler reads them: since all
-names are known, it is known which of them are types, and so what is a declaration. What is not known is open: after a
-header that is not in the table, `#if`, or a macro that may be anything, the rest of the text is not read.
+The idea: lexemes are read with stacks of scopes and of open parts (state.py), as a compiler reads them: all names are
+known, so it is known which are types and begin a declaration. After a header that is not in the table, `#if`, or a
+macro that may be anything, the rest of the text is not read: nothing is refused.
 
     at                     what comes next
     outside, statement     what begins a declaration or a statement; first: what shows whether a name is a label
@@ -19,22 +19,21 @@ header that is not in the table, `#if`, or a macro that may be anything, the res
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
-from constrain.monitors.c.directives import directed
-from constrain.monitors.c.lexicon import CLexicon
+from constrain.monitors.bound import Bound
+from constrain.monitors.c.directives import read_directive
+from constrain.monitors.c.lexicon import LEXICON
 from constrain.monitors.c.state import OPEN as OPENED
-from constrain.monitors.c.state import C
-from constrain.monitors.c.statements import Statements
-from constrain.monitors.c.types import Scope
+from constrain.monitors.c.state import CState
+from constrain.monitors.c.statements import CStatements
+from constrain.monitors.c.types import CScope
 from constrain.monitors.monitor import END, NAME, OTHER, SIGN, Names
-from constrain.monitors.stacks import Bound
 
 
-class CMonitor(Statements):
+class CMonitor(CStatements):
     """A `Monitor` of C. Made by `c`."""
 
-    lexicon = CLexicon()
+    lexicon = LEXICON
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CMonitor)
@@ -45,59 +44,56 @@ class CMonitor(Statements):
     def __repr__(self) -> str:
         return "c()"
 
-    def start(self) -> C:
-        """See `Monitor`."""
-        return C((Scope(), None))
+    def start(self) -> CState:
+        """The state before the first lexeme."""
+        return CState((CScope(), None))
 
-    def begin(self, state: Any, kind: int, first: bytes) -> C | None:
-        """See `Monitor`."""
-        here: C = state
+    def begin(self, state: CState, kind: int, first: bytes) -> CState | None:
+        """The state when a lexeme begins; None: none of its kind may."""
         if kind in (END, OTHER):
-            return here
-        if kind == SIGN and self._read_again(here, kind, first.decode("latin-1"), "") is None:
+            return state
+        if kind == SIGN and self._read_again(state, kind, first.decode("latin-1"), "") is None:
             return None
-        return None if kind == NAME and not self._takes_name(here) else here
+        return None if kind == NAME and not self._takes_name(state) else state
 
-    def _takes_name(self, here: C) -> bool:
-        """Whether a name or keyword may stand where an operand may have ended."""
-        if here.at == "first":
-            after = self._operand_word(here.fresh("operand"), here.held)
+    def _takes_name(self, state: CState) -> bool:
+        """True if a name or keyword may stand where an operand may have ended."""
+        if state.at == "first":
+            after = self._operand_word(state.fresh("operand"), state.held)
             return after is not None and after.at == "macro"
-        return here.at not in ("operator", "old parameter") or bool(here.opens)
+        return state.at not in ("operator", "old parameter") or bool(state.opens)
 
-    def language(self, state: Any) -> Names | None:
-        """See `Monitor`."""
-        here: C = state
-        if here.at in ("operand", "grouped", "cast", "for first"):
-            return self.visible(here)
-        if here.at == "outside":
-            return self.visible(here, types=True)
-        if here.at == "member declaration" or (here.at == "specifiers" and self._wants_type(here)):
-            return self.visible(here, types=True)
-        if here.at == "member":
-            members = self.members(here, here.value, here.held)
-            return _members(members, here.opens) if isinstance(members, Bound) else None
+    def language(self, state: CState) -> Names | None:
+        """The names that the lexeme which has begun may be; None: any."""
+        if state.at in ("operand", "grouped", "cast", "for first"):
+            return self.visible_names(state)
+        if state.at == "outside":
+            return self.visible_names(state, types=True)
+        if state.at == "member declaration" or (state.at == "specifiers" and self._wants_type(state)):
+            return self.visible_names(state, types=True)
+        if state.at == "member":
+            members = self.members(state, state.value, state.held)
+            return _members(members, state.opens) if isinstance(members, Bound) else None
         return None
 
-    def _wants_type(self, here: C) -> bool:
-        top = here.top
+    def _wants_type(self, state: CState) -> bool:
+        top = state.top
         return top is not None and top.base is None and top.role != "parameter"
 
-    def advance(self, state: Any, kind: int, text: bytes) -> C | None:
-        """See `Monitor`."""
-        here: C = state
-        if here.at == "open":
-            return here
+    def advance(self, state: CState, kind: int, text: bytes) -> CState | None:
+        """The state after a lexeme; None: it may not stand there."""
+        if state.at == "open":
+            return state
         if kind == OTHER:
-            return directed(here, text.decode(errors="replace"))
+            return read_directive(state, text.decode(errors="replace"))
         sign = text.decode("latin-1") if kind == SIGN else ""
         word = text.decode(errors="replace") if kind == NAME else ""
-        if word in here.opens:
+        if word in state.opens:
             return OPENED
-        return self._read_again(here, kind, sign, word)
+        return self._read_again(state, kind, sign, word)
 
-    def may_end(self, state: Any) -> bool:
-        """See `Monitor`. The grammar says whether a text is whole."""
+    def may_end(self, state: CState) -> bool:
+        """True: the grammar says if a text is whole."""
         return True
 
 
@@ -109,7 +105,7 @@ def _members(members: Bound, opens: frozenset[str]) -> Names:
 def c() -> CMonitor:
     """A monitor of C: names that are declared, members of structures and unions, numbers of arguments.
 
-    Known are the names of the text, and those of the headers of the C library and of POSIX that `#include` lines name.
+    Known are the names of the text, and of the headers of the C library and POSIX that `#include` lines name.
 
     Returns:
         The monitor, for `monitored`.

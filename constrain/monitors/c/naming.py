@@ -1,68 +1,66 @@
-"""What a name means at a place of a C text, and the members of a value."""
+"""The scopes of C: the names that are declared at a position of a text, and the members of a value."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
+from constrain.monitors.bound import Bound
 from constrain.monitors.c.lexicon import PREFIXES
-from constrain.monitors.c.state import C
-from constrain.monitors.c.types import POINTER, UNKNOWN, Entry, Scope, Type
+from constrain.monitors.c.state import CState
+from constrain.monitors.c.types import POINTER, UNKNOWN, CName, CType
 from constrain.monitors.c.words import ALWAYS, KEYWORDS, RESERVED
 from constrain.monitors.monitor import Names
-from constrain.monitors.stacks import Bound, each, replaced
+from constrain.monitors.stacks import elements
 
-_NONE = Entry("value")
+_NONE = CName("value")
 WORDS = KEYWORDS | {prefix.decode() for prefix in PREFIXES}  # L may begin a string
 
 
-class Naming:
+class CNames:
     """Names that are declared, and members."""
 
-    def find(self, here: C, name: str) -> Entry | None:
-        """What a name means; None: it is not declared."""
-        for scope in each(here.scopes):
+    def find(self, state: CState, name: str) -> CName | None:
+        """The meaning of a name; None: it is not declared."""
+        for scope in elements(state.scopes):
             if name in scope.names.table:
-                entry: Entry = scope.names.table[name]
+                entry: CName = scope.names.table[name]
                 return entry
         return _NONE if name.startswith(RESERVED) or name in ALWAYS else None
 
-    def is_type(self, here: C, name: str) -> bool:
-        """Whether a name is that of a type."""
-        entry = self.find(here, name)
+    def is_type(self, state: CState, name: str) -> bool:
+        """True if a name is a type."""
+        entry = self.find(state, name)
         return entry is not None and entry.kind == "type"
 
-    def visible(self, here: C, types: bool = False) -> Names:
-        """The names that are declared, and the keywords. types: only those of types."""
-        names = _visible(tuple(scope.names for scope in each(here.scopes)), types)
-        return names.with_names(here.opens) if here.opens else names
+    def visible_names(self, state: CState, types: bool = False) -> Names:
+        """The names that are declared, and the keywords. types: types alone."""
+        names = _visible_names(tuple(scope.names for scope in elements(state.scopes)), types)
+        return names.with_names(state.opens) if state.opens else names
 
-    def declared(self, here: C, name: str, entry: Entry) -> C:
+    def declare(self, state: CState, name: str, entry: CName) -> CState:
         """The state after a name is declared in the innermost scope."""
-        assert here.scopes is not None
-        scope: Scope = here.scopes[0]
-        old = scope.names.table.get(name)
+        names = state.scope.names
+        old = names.table.get(name)
         if old is not None and old.type.arity is not None and entry.type.arity is not None:
             if entry.type.arity.number is None:  # `int f();` after `int f(int);`
                 entry = old
-        return here._replace(scopes=(scope._replace(names=scope.names.plus(name, entry)), here.scopes[1]))
+        return state.change_scope(names=names.add(name, entry))
 
-    def tag(self, here: C, name: str, *, defines: bool) -> tuple[C, int]:
+    def tag(self, state: CState, name: str, *, defines: bool) -> tuple[CState, int]:
         """The state after the tag of a structure, and its number. defines: whether its members or `;` follow."""
-        places = [*each(here.scopes)]
-        for place, scope in enumerate(places):
+        for index, scope in enumerate(elements(state.scopes)):
             number = scope.tags.table.get(name) if name else None
-            if number is not None and not (defines and (place or number in here.structs.table)):
-                return here, number
+            if number is not None and not (defines and (index or number in state.structs.table)):
+                return state, number
             if defines:
                 break
-        number = here.made + 1
+        number = state.made + 1
         if name:
-            scope = places[0]._replace(tags=places[0].tags.plus(name, number))
-            here = here._replace(scopes=replaced(here.scopes, 0, scope))
-        return here._replace(made=number), number
+            state = state.change_scope(tags=state.scope.tags.add(name, number))
+        return state._replace(made=number), number
 
-    def members(self, here: C, value: Type, sign: str) -> Bound | bool | None:
-        """What may stand after `.` or `->`: members; None: they are not known; False: none, the sign may not stand."""
+    def members(self, state: CState, value: CType, sign: str) -> Bound | bool | None:
+        """The members that may stand after `.` or `->`; None: they are not known; False: the sign may not stand."""
         if value.base is None:
             return None
         if sign == "->":
@@ -72,27 +70,27 @@ class Naming:
             return False
         if not isinstance(value.base, int):
             return False
-        return here.structs.table.get(value.base)
+        return state.structs.table.get(value.base)
 
     @staticmethod
-    def applied(prefix: tuple[object, ...], value: Type) -> Type:
+    def apply_prefix(prefix: tuple[object, ...], value: CType) -> CType:
         """The type of an operand with what stands before it."""
         for sign in reversed(prefix):
-            if isinstance(sign, Type):
+            if isinstance(sign, CType):
                 value = sign
             elif sign == "*":
                 value = value.target
             elif sign == "&":
-                value = UNKNOWN if value.base is None else Type((POINTER, *value.derived), value.base)
+                value = UNKNOWN if value.base is None else CType((POINTER, *value.derived), value.base)
             else:
                 value = UNKNOWN
         return value
 
 
 @lru_cache(maxsize=1024)
-def _visible(tables: tuple[Bound, ...], types: bool) -> Names:
-    found: dict[str, Entry] = {}
+def _visible_names(tables: tuple[Bound, ...], types: bool) -> Names:
+    entries: dict[str, CName] = {}
     for bound in reversed(tables):
-        found.update(bound.table)
-    names = [name for name, entry in found.items() if not types or entry.kind == "type"]
+        entries.update(bound.table)
+    names = [name for name, entry in entries.items() if not types or entry.kind == "type"]
     return Names([*names, *(() if types else ALWAYS)], words=KEYWORDS if types else WORDS, prefixes=RESERVED)

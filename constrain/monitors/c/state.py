@@ -1,19 +1,20 @@
-"""The state of the monitor of C: where a text stands."""
+"""The state of the monitor of C, and what is open in it."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Union
+from typing import Any, ClassVar, NamedTuple, Union
 
-from constrain.monitors.c.types import UNKNOWN, Scope, Type
-from constrain.monitors.stacks import EMPTY, Bound
+from constrain.monitors.bound import EMPTY, Bound
+from constrain.monitors.c.types import UNKNOWN, CScope, CType
+from constrain.monitors.stacks import StackState
 
-Frames = Union[tuple["Frame", "Frames"], None]  # noqa: UP007
-Scopes = Union[tuple[Scope, "Scopes"], None]  # noqa: UP007
+Frames = Union[tuple["CFrame", "Frames"], None]  # noqa: UP007
+Scopes = Union[tuple[CScope, "Scopes"], None]  # noqa: UP007
 NOTHING: frozenset[str] = frozenset()
 
 
-class Frame(NamedTuple):
-    """What is open.
+class CFrame(NamedTuple):
+    """An open part of a text: a bracket, a statement or a declaration.
 
     Attributes:
         kind: Of expressions: "group", "call", "index", "initializer", "?", "case", "condition", "for(". Of statements:
@@ -22,7 +23,7 @@ class Frame(NamedTuple):
         role: Of a declaration: "file", "block", "member", "parameter" or "type"; of a block: "expression" if it is one;
             of a loop: "for" if it has a scope; of a bracket that is skipped, and of an index: what comes after it; of
             parameters: "void" if that is all.
-        value, prefix, plain: What these were outside (`C`): of a call, its callee; of an initializer, its type.
+        value, prefix, plain: These fields of the state around it: of a call, its callee; of an initializer, its type.
         seen: Arguments or parameters so far; of "if": 1 once its first statement has ended.
         typedef: Whether a declaration declares types.
         base: The type of its specifiers; None: none was read.
@@ -35,12 +36,12 @@ class Frame(NamedTuple):
 
     kind: str
     role: str = ""
-    value: Type = UNKNOWN
+    value: CType = UNKNOWN
     prefix: tuple[Any, ...] = ()
     plain: bool = True
     seen: int = 0
     typedef: bool = False
-    base: Type | None = None
+    base: CType | None = None
     name: str = ""
     derived: tuple[Any, ...] = ()
     pointers: int = 0
@@ -50,17 +51,17 @@ class Frame(NamedTuple):
     members: Bound = EMPTY
 
 
-class C(NamedTuple):
-    """Where a text stands.
+class _CFields(NamedTuple):
+    """The fields of `CState`.
 
     Attributes:
         scopes, frames: The stacks, the innermost first.
-        at: What may come next (monitor.py).
+        at: The name of what may come next (monitor.py).
         structs: Number of a structure -> its members, once it is complete.
         made: Structures so far.
         held: The name or word whose meaning the next lexeme shows.
         value: The type of the operand that was read last, without what stands before it.
-        prefix: What stands before it: "*", "&", "sizeof", or a `Type` that it is cast to; "": another operator.
+        prefix: What stands before it: "*", "&", "sizeof", or a `CType` that it is cast to; "": another operator.
         plain: Whether the expression is one operand so far.
         opens: Macros after which nothing is known.
         labels: The labels of the function so far; None: not all are known.
@@ -73,46 +74,29 @@ class C(NamedTuple):
     structs: Any = EMPTY
     made: int = 0
     held: str = ""
-    value: Type = UNKNOWN
+    value: CType = UNKNOWN
     prefix: tuple[Any, ...] = ()
     plain: bool = True
     opens: frozenset[str] = NOTHING
     labels: frozenset[str] | None = NOTHING
     sought: frozenset[str] = NOTHING
 
-    @property
-    def top(self) -> Frame | None:
-        """The innermost frame."""
-        return self.frames[0] if self.frames is not None else None
 
-    @property
-    def kind(self) -> str:
-        """The kind of the innermost frame, or ""."""
-        return self.frames[0].kind if self.frames is not None else ""
+class CState(_CFields, StackState[CFrame]):
+    """The state of a reading of C, after whole lexemes."""
 
-    def go(self, at: str, **changes: Any) -> C:
-        """The state with something else to come."""
-        return self._replace(**{"at": at, "held": "", **changes})
+    __slots__ = ()
+    saved = ("value", "prefix", "plain")
+    begun: ClassVar[dict[str, Any]] = {"value": UNKNOWN, "prefix": (), "plain": True}
 
-    def push(self, frame: Frame, at: str) -> C:
-        """The state inside a new frame, at the beginning of an expression."""
-        frame = frame._replace(value=self.value, prefix=self.prefix, plain=self.plain)
-        return self.go(at, frames=(frame, self.frames), value=UNKNOWN, prefix=(), plain=True)
+    def enter_scope(self, names: Bound = EMPTY) -> CState:
+        """The state inside a new scope."""
+        return self._replace(scopes=(CScope(names), self.scopes))
 
-    def pop(self, at: str) -> C:
-        """The state outside the innermost frame."""
-        assert self.frames is not None
-        top, frames = self.frames
-        return self.go(at, frames=frames, value=top.value, prefix=top.prefix, plain=top.plain)
-
-    def change(self, **changes: Any) -> C:
-        """The state with something changed in the innermost frame."""
-        assert self.frames is not None
-        return self._replace(frames=(self.frames[0]._replace(**changes), self.frames[1]))
-
-    def fresh(self, at: str) -> C:
-        """The state at the beginning of an expression."""
-        return self.go(at, value=UNKNOWN, prefix=(), plain=True)
+    def leave_scope(self) -> CState:
+        """The state outside the innermost scope."""
+        assert self.scopes is not None
+        return self._replace(scopes=self.scopes[1])
 
 
-OPEN = C(None, at="open")  # what follows is not read
+OPEN = CState(None, at="open")  # what follows is not read

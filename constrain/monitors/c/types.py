@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from constrain.monitors.stacks import EMPTY, Bound
+from constrain.monitors.bound import EMPTY, Bound
 
 POINTER, ARRAY = "*", "["
 
@@ -25,7 +25,7 @@ class Arity(NamedTuple):
     more: bool
 
 
-class Type(NamedTuple):
+class CType(NamedTuple):
     """A type.
 
     Attributes:
@@ -37,30 +37,30 @@ class Type(NamedTuple):
     base: int | str | None
 
     @property
-    def target(self) -> Type:
-        """What a value points to, or has as elements."""
+    def target(self) -> CType:
+        """The type of the value that this one points to, or has as elements."""
         if self.derived and self.derived[0] in (POINTER, ARRAY):
-            return Type(self.derived[1:], self.base)
+            return CType(self.derived[1:], self.base)
         return self if self.derived and self.base is not None else UNKNOWN
 
     @property
     def arity(self) -> Arity | None:
-        """How a value is called; None: it is not known."""
+        """The arity of a call of the value; None: it is not known."""
         inner = self.derived[1:] if self.derived[:1] == (POINTER,) else self.derived
         return inner[0] if inner and isinstance(inner[0], Arity) else None
 
     @property
-    def result(self) -> Type:
-        """What a call gives."""
+    def result(self) -> CType:
+        """The type of the result of a call."""
         inner = self.derived[1:] if self.derived[:1] == (POINTER,) else self.derived
-        return Type(inner[1:], self.base) if inner and isinstance(inner[0], Arity) else UNKNOWN
+        return CType(inner[1:], self.base) if inner and isinstance(inner[0], Arity) else UNKNOWN
 
 
-UNKNOWN, SCALAR, VOID = Type((), None), Type((), "scalar"), Type((), "void")
+UNKNOWN, SCALAR, VOID = CType((), None), CType((), "scalar"), CType((), "void")
 
 
-class Entry(NamedTuple):
-    """What a name means.
+class CName(NamedTuple):
+    """The meaning of a name.
 
     Attributes:
         kind: "type", "value", or "macro": with arguments that are not read.
@@ -68,14 +68,14 @@ class Entry(NamedTuple):
     """
 
     kind: str
-    type: Type = UNKNOWN
+    type: CType = UNKNOWN
 
 
-class Scope(NamedTuple):
+class CScope(NamedTuple):
     """A file, a function, a block or a list of parameters.
 
     Attributes:
-        names: name -> `Entry`.
+        names: name -> `CName`.
         tags: Tag of a structure or union -> its number.
     """
 

@@ -1,4 +1,4 @@
-"""The keywords of C (ISO/IEC 9899:2018, section 6.4.1), and those of GNU C that the grammar of the collection has."""
+"""The keywords of C (ISO/IEC 9899:2018, section 6.4.1), and of GNU C that the collection's grammar has."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ SIZES = frozenset("sizeof _Alignof __alignof __alignof__".split())
 UNARY = frozenset("__real __real__ __imag __imag__ __extension__".split())
 HEADS = frozenset("if while switch for do else case default goto return".split())
 KEYWORDS = SPECIFIERS | IGNORED | SIZES | UNARY | HEADS | {"_Generic"}
-RESERVED = ("__",)  # how names begin that belong to the compiler and its library
+RESERVED = ("__",)  # prefixes of names that belong to the compiler and its library
 ALWAYS = ("linux", "unix")  # GNU C defines them

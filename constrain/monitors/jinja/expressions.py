@@ -2,143 +2,138 @@
 
 from __future__ import annotations
 
-from constrain.monitors.jinja.scopes import Scopes
-from constrain.monitors.jinja.state import J
-from constrain.monitors.jinja.values import attribute, called, item, typed
+from collections.abc import Callable
+
+from constrain.monitors.jinja.scopes import JinjaScopes
+from constrain.monitors.jinja.state import JinjaBracket, JinjaState
+from constrain.monitors.jinja.values import attribute, call_result, item, typed_value
 from constrain.monitors.jinja.words import NO_ARGUMENT
 from constrain.monitors.monitor import NAME, NUMBER, STRING
 
-TEXT_VALUE = typed(str)
+TEXT_VALUE = typed_value(str)
 CALLS = ("call", "filter call")
 
 
-class Expressions(Scopes):
-    """How the lexemes of expressions change a state. filters, tests: their names."""
+class JinjaExpressions(JinjaScopes):
+    """The steps of a state over the lexemes of expressions. filters, tests: their names."""
 
     filters: frozenset[str]
     tests: frozenset[str]
+    # Steps of `JinjaStatements`
+    _separate_outside: Callable[[JinjaState, str], JinjaState | None]
+    _statement_word: Callable[[JinjaState, str], JinjaState | None]
+    _tag_sign: Callable[[JinjaState, str], JinjaState | None]
 
-    def _at_operand(self, here: J, kind: int, sign: str, word: str) -> J | None:
+    def _at_operand(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
         if word == "not":
-            return here.go("operand", plain=False)
-        if word and self._is_argument(here) and not self.is_known(here, word):
-            return here._replace(at="keyword", held=word)
+            return state.go("operand", plain=False)
+        if word and self._is_argument(state) and not self.is_known(state, word):
+            return state._replace(at="keyword", held=word)
         if sign in ("*", "**"):  # of a call
-            return here.go("operand", value=None)
-        return self._at_term(here, kind, sign, word)
+            return state.go("operand", value=None)
+        return self._at_term(state, kind, sign, word)
 
-    def _at_term(self, here: J, kind: int, sign: str, word: str) -> J | None:
-        """After a sign that no `not` follows."""
+    def _at_term(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
+        """Read an operand after a sign that no `not` follows."""
         if word:
-            return self.used(here, word)
+            return self.use(state, word)
         if kind == STRING:
-            return here.go("operator", value=TEXT_VALUE)
+            return state.go("operator", value=TEXT_VALUE)
         if kind == NUMBER:
-            return here.go("operator", value=None)
+            return state.go("operator", value=None)
         if sign in ("(", "[", "{"):
-            return here.push(sign, "operand")
+            return state.push(JinjaBracket(sign), "operand")
         if sign in ("-", "+"):
-            return here.go("term", plain=False)
-        return self._at_operator(here, kind, sign, word)
+            return state.go("term", plain=False)
+        return self._at_operator(state, kind, sign, word)
 
-    def _is_argument(self, here: J) -> bool:
-        """Whether an argument of a call begins, which may have a name."""
-        return here.at == "operand" and here.bracket in CALLS and here.held == "argument"
+    def _is_argument(self, state: JinjaState) -> bool:
+        """True if an argument of a call begins, which may have a name."""
+        return state.at == "operand" and state.kind in CALLS and state.held == "argument"
 
-    def _at_keyword(self, here: J, kind: int, sign: str, word: str) -> J | None:
-        """After a name that is not bound so far: it is that of an argument, or one that is put off."""
-        after = here.go("operand") if sign == "=" else self.used(here, here.held)
+    def _at_keyword(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
+        """Read what follows a name that is not bound so far: it names an argument, or is put off."""
+        after = state.go("operand") if sign == "=" else self.use(state, state.held)
         return after if sign == "=" or after is None else self._at_operator(after, kind, sign, word)
 
-    def _at_operator(self, here: J, kind: int, sign: str, word: str) -> J | None:
+    def _at_operator(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
         if kind == NAME:
-            return self._operator_word(here, word)
+            return self._operator_word(state, word)
         if kind in (STRING, NUMBER):  # strings side by side are one
-            return here.go("operator", value=None)
+            return state.go("operator", value=None)
         if sign == ".":
-            return here.go("member")
+            return state.go("member")
         if sign == "(":
-            result = None if here.value is None else called(here.value)
-            return here.push("call", "operand", result)._replace(held="argument")
+            result = None if state.value is None else call_result(state.value)
+            return state.push(JinjaBracket("call", result), "operand")._replace(held="argument")
         if sign == "[":
-            return here.push("item", "operand", None if here.value is None else item(here.value))
+            return state.push(JinjaBracket("item", None if state.value is None else item(state.value)), "operand")
         if sign == "|":
-            return here.go("filter")
-        if sign in (")", "]", "}") and here.brackets is not None:
-            return here.pop()
+            return state.go("filter")
+        if sign in (")", "]", "}") and state.frames is not None:
+            return state.close()
         if sign in (",", ":", "="):
-            return self._separated(here, sign)
-        return self._tag_sign(here, sign) if sign in ("}", "%}") else here.go("term", value=None, plain=False)
+            return self._separate(state, sign)
+        return self._tag_sign(state, sign) if sign in ("}", "%}") else state.go("term", value=None, plain=False)
 
-    def _separated(self, here: J, sign: str) -> J | None:
-        """After a comma, a colon, or the `=` of an argument."""
-        if here.brackets is None:
-            return self._separated_outside(here, sign)
-        bracket, brackets = here.brackets
+    def _separate(self, state: JinjaState, sign: str) -> JinjaState | None:
+        """The state after a comma, a colon, or the `=` of an argument."""
+        if state.frames is None:
+            return self._separate_outside(state, sign)
+        bracket, brackets = state.frames
         if sign == ":" and bracket.kind == "item":  # a slice
-            here = here._replace(brackets=(bracket._replace(value=None), brackets))
+            state = state._replace(frames=(bracket._replace(value=None), brackets))
         held = "argument" if sign == "," and bracket.kind in CALLS else ""
-        return here.fresh(held=held, plain=sign != "," or bracket.kind != "(")
+        return state.fresh("operand", held=held, plain=sign != "," or bracket.kind != "(")
 
-    def _operator_word(self, here: J, word: str) -> J | None:
+    def _operator_word(self, state: JinjaState, word: str) -> JinjaState | None:
         if word == "is":
-            return here.go("test", plain=False)
+            return state.go("test", plain=False)
         if word in ("and", "or", "in"):
-            return here.go("term" if word == "in" else "operand", value=None, plain=False)
+            return state.go("term" if word == "in" else "operand", value=None, plain=False)
         if word == "not":
-            return here.go("operator", value=None, plain=False)
-        if word in ("if", "else") and not (word == "if" and self._is_filter_of_for(here)):
-            return here.go("operand", value=None, plain=False, conditional=word == "if")
-        return self._statement_word(here, word)
+            return state.go("operator", value=None, plain=False)
+        if word in ("if", "else") and not (word == "if" and self._is_filter_of_for(state)):
+            return state.go("operand", value=None, plain=False, conditional=word == "if")
+        return self._statement_word(state, word)
 
     @staticmethod
-    def _is_filter_of_for(here: J) -> bool:
-        return here.tag == "for" and here.is_given and here.brackets is None
+    def _is_filter_of_for(state: JinjaState) -> bool:
+        return state.tag == "for" and state.is_given and state.frames is None
 
-    def _at_member(self, here: J, kind: int, sign: str, word: str) -> J | None:
+    def _at_member(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
         if kind == NUMBER:
-            return here.go("operator", value=None if here.value is None else item(here.value))
-        return here.go("operator", value=None if here.value is None else attribute(here.value, word))
+            return state.go("operator", value=None if state.value is None else item(state.value))
+        return state.go("operator", value=None if state.value is None else attribute(state.value, word))
 
-    def _at_filter(self, here: J, kind: int, sign: str, word: str) -> J | None:
-        return here._replace(at="filtered", held=here.held + word)
+    def _at_filter(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
+        return state._replace(at="filtered", held=state.held + word)
 
-    def _at_filtered(self, here: J, kind: int, sign: str, word: str) -> J | None:
-        """After the name of a filter, or its part before a dot."""
+    def _at_filtered(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
+        """Read what follows the name of a filter, or its part before a dot."""
         if sign == ".":
-            return here._replace(at="filter", held=here.held + ".")
-        if here.held not in self.filters:
+            return state._replace(at="filter", held=state.held + ".")
+        if state.held not in self.filters:
             return None
-        here = here.go("operator", value=None)
+        state = state.go("operator", value=None)
         if sign == "(":
-            return here.push("filter call", "operand")._replace(held="argument")
-        return self._at_operator(here, kind, sign, word)
+            return state.push(JinjaBracket("filter call"), "operand")._replace(held="argument")
+        return self._at_operator(state, kind, sign, word)
 
-    def _at_test(self, here: J, kind: int, sign: str, word: str) -> J | None:
-        if word == "not" and not here.held:
-            return here._replace(held="not ")
-        return here._replace(at="tested", held=here.held.removeprefix("not ") + word)
+    def _at_test(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
+        if word == "not" and not state.held:
+            return state._replace(held="not ")
+        return state._replace(at="tested", held=state.held.removeprefix("not ") + word)
 
-    def _at_tested(self, here: J, kind: int, sign: str, word: str) -> J | None:
-        """After the name of a test, or its part before a dot: an argument without parentheses may follow."""
+    def _at_tested(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
+        """Read what follows the name of a test, or its part before a dot: an argument may have no parentheses."""
         if sign == ".":
-            return here._replace(at="test", held=here.held + ".")
-        if here.held not in self.tests:
+            return state._replace(at="test", held=state.held + ".")
+        if state.held not in self.tests:
             return None
-        after = here.go("operator", value=None)
+        after = state.go("operator", value=None)
         if word and word not in NO_ARGUMENT:
-            return self.used(after, word)
+            return self.use(after, word)
         if kind in (STRING, NUMBER) or sign in ("[", "{"):
             return self._at_term(after, kind, sign, word)
         return self._at_operator(after, kind, sign, word)
-
-    # Of statements (statements.py)
-
-    def _separated_outside(self, here: J, sign: str) -> J | None:
-        raise NotImplementedError
-
-    def _statement_word(self, here: J, word: str) -> J | None:
-        raise NotImplementedError
-
-    def _tag_sign(self, here: J, sign: str) -> J | None:
-        raise NotImplementedError

@@ -1,8 +1,8 @@
 """The monitor of Jinja's templates.
 
 The idea: what stands outside of tags is one lexeme (lexicon.py), after which an expression or a statement begins.
-Scopes are those of Jinja: loops, `with`, macros, blocks and the like have one, `if` has none. What a macro or block
-uses may be bound after it: it is put off until the template ends.
+Scopes are as in Jinja: loops, `with`, macros, blocks and the like have one, `if` has none. Names that a macro or block
+uses may be bound after it: they are put off until the template ends.
 
     at                          what comes next
     text, raw                   text; text of a raw block; raw tag, closing: what ends their tags
@@ -19,105 +19,97 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from constrain.errors import ConstrainError
+from constrain.monitors.bound import Bound
 from constrain.monitors.jinja import words
-from constrain.monitors.jinja.lexicon import RAW, TEXT, JinjaLexicon
-from constrain.monitors.jinja.state import J, start
-from constrain.monitors.jinja.statements import Statements
-from constrain.monitors.jinja.values import Value, attributes, example, typed
-from constrain.monitors.monitor import END, NAME, NUMBER, SIGN, STRING, Names
-from constrain.monitors.stacks import Bound
+from constrain.monitors.jinja.lexicon import LEXICON, RAW, TEXT
+from constrain.monitors.jinja.state import JinjaState, start
+from constrain.monitors.jinja.statements import JinjaStatements
+from constrain.monitors.jinja.values import JinjaValue, attributes, example, typed_value
+from constrain.monitors.monitor import END, NAME, NUMBER, SIGN, STRING, Names, names_of
 
 STRIPPED = frozenset({"target", "targeted", "end", "end block", "raw tag", "block named", "named"})  # before `-%}`
 
 
 @dataclass(frozen=True)
-class JinjaMonitor(Statements):
+class JinjaMonitor(JinjaStatements):
     """A `Monitor` of templates. Made by `jinja`."""
 
-    variables: tuple[tuple[str, Value | None], ...]
+    variables: tuple[tuple[str, JinjaValue | None], ...]
     filters: frozenset[str]
     tests: frozenset[str]
     ahead: str = "any"
-    lexicon: JinjaLexicon = field(default=JinjaLexicon(), compare=False, repr=False)
+    lexicon = LEXICON
 
     def __repr__(self) -> str:
         return f"jinja({', '.join(name for name, _ in self.variables):.40}, ahead={self.ahead!r})"
 
-    def start(self) -> J:
-        """See `Monitor`."""
+    def start(self) -> JinjaState:
+        """The state before the first lexeme."""
         return start(Bound(dict(self.variables)))
 
-    def resumed(self, state: Any) -> tuple[int, bytes] | None:
-        """See `ResumingMonitor`: text goes on after a tag."""
+    def resume(self, state: JinjaState) -> tuple[int, bytes] | None:
+        """The text that goes on after a tag."""
         return {"text": (STRING, TEXT), "raw": (STRING, RAW)}.get(state.at)
 
-    def begin(self, state: Any, kind: int, first: bytes) -> J | None:
-        """See `Monitor`."""
-        here: J = state
-        if here.at in ("text", "raw") or kind == END:
-            return here
+    def begin(self, state: JinjaState, kind: int, first: bytes) -> JinjaState | None:
+        """The state when a lexeme begins; None: none of its kind may."""
+        if state.at in ("text", "raw") or kind == END:
+            return state
         if kind == SIGN:
-            return here if self._read(here, kind, first.decode("latin-1"), "") is not None else None
-        if here.at == "keyword":
-            return here if self.used(here, here.held) is not None else None
-        known = {"filtered": self.filters, "tested": self.tests}.get(here.at)
-        return here if known is None or here.held in known else None
+            return state if self._read(state, kind, first.decode("latin-1"), "") is not None else None
+        if state.at == "keyword":
+            return state if self.use(state, state.held) is not None else None
+        known = {"filtered": self.filters, "tested": self.tests}.get(state.at)
+        return state if known is None or state.held in known else None
 
-    def language(self, state: Any) -> Names | None:
-        """See `Monitor`."""
-        here: J = state
-        if here.at in ("operand", "term", "tested", "called"):
-            return None if self._is_argument(here) else self.visible(here)
-        if here.at == "member":
-            found = None if here.value is None else attributes(here.value)
-            return None if found is None else _names(found)
-        if here.at == "filter":
-            return _parts(self.filters, here.held)
-        if here.at == "test":
-            return _parts(self.tests, here.held.removeprefix("not "), not here.held)
-        if here.at == "end block" and here.block is not None:
-            return _names(frozenset({here.block.name}))
+    def language(self, state: JinjaState) -> Names | None:
+        """The names that the lexeme which has begun may be; None: any."""
+        if state.at in ("operand", "term", "tested", "called"):
+            return None if self._is_argument(state) else self.visible_names(state)
+        if state.at == "member":
+            names = None if state.value is None else attributes(state.value)
+            return None if names is None else names_of(names)
+        if state.at == "filter":
+            return _parts(self.filters, state.held)
+        if state.at == "test":
+            return _parts(self.tests, state.held.removeprefix("not "), not state.held)
+        if state.at == "end block" and state.block is not None:
+            return names_of(frozenset({state.block.name}))
         return None
 
-    def advance(self, state: Any, kind: int, text: bytes) -> J | None:
-        """See `Monitor`."""
-        here: J = state
-        if here.at in ("text", "raw"):
+    def advance(self, state: JinjaState, kind: int, text: bytes) -> JinjaState | None:
+        """The state after a lexeme; None: it may not stand there."""
+        if state.at in ("text", "raw"):
             if text.startswith(b"T{{"):
-                return here.fresh()
-            return here.go("tag") if text.startswith(b"T{%") else here.go("text")
+                return state.fresh("operand")
+            return state.go("tag") if text.startswith(b"T{%") else state.go("text")
         sign = text.decode("latin-1") if kind == SIGN else ""
-        after = self._read(here, kind, sign, text.decode(errors="replace") if kind == NAME else "")
+        after = self._read(state, kind, sign, text.decode(errors="replace") if kind == NAME else "")
         if kind == NUMBER and after is not None and text.startswith(b"0."):  # `rows.0.name` and `rows.0.1`
             return after.go("member") if text == b"0." else after._replace(value=None)
         return after
 
-    def _read(self, here: J, kind: int, sign: str, word: str) -> J | None:
-        if sign in ("-", "+") and here.at in STRIPPED:
-            return here
-        read: Callable[..., J | None] = getattr(self, "_at_" + here.at.replace(" ", "_"))
-        return read(here, kind, sign, word)
+    def _read(self, state: JinjaState, kind: int, sign: str, word: str) -> JinjaState | None:
+        if sign in ("-", "+") and state.at in STRIPPED:
+            return state
+        read: Callable[..., JinjaState | None] = getattr(self, "_at_" + state.at.replace(" ", "_"))
+        return read(state, kind, sign, word)
 
-    def may_end(self, state: Any) -> bool:
-        """See `Monitor`."""
+    def may_end(self, state: JinjaState) -> bool:
+        """True if the template may end: it binds all names that were put off."""
         return state.at == "text" and not state.later
 
 
 @lru_cache(maxsize=1024)
-def _names(found: frozenset[str]) -> Names:
-    return Names(found)
-
-
-@lru_cache(maxsize=1024)
 def _parts(names: frozenset[str], before: str, may_be_negated: bool = False) -> Names:
-    """What may follow a part of a name before a dot: `a` and `b` of `a.b`."""
-    found = {name[len(before) :].partition(".")[0] for name in names if name.startswith(before)}
-    return Names(found, words=["not"] if may_be_negated else ())
+    """The parts of names that may follow a part before a dot: `a` and `b` of `a.b`."""
+    parts = {name[len(before) :].partition(".")[0] for name in names if name.startswith(before)}
+    return Names(parts, words=["not"] if may_be_negated else ())
 
 
 def jinja(
@@ -131,13 +123,14 @@ def jinja(
     """A monitor of Jinja's templates: variables, their attributes, filters and tests.
 
     Args:
-        variables: What the template is rendered with, by name: an example of the value (a dict has its keys), or the
+        variables: The variables of the template, by name: an example of the value (a dict has its keys), or the
             type that it has (`User`, `list[User]`, a TypedDict); None: nothing is known of it.
-        filters: Names of filters beside those of Jinja.
-        tests: Names of tests beside those of Jinja.
+        filters: Names of filters beside Jinja's own.
+        tests: Names of tests beside Jinja's own.
         environment: A `jinja2.Environment`, whose filters, tests and globals count beside these.
-        ahead: Which names may be used before they are bound. "any": in macros and blocks names that the template binds
-            before it ends, and what one branch of an `if` has bound; "known": only what is bound in each case.
+        ahead: The names that may be used before they are bound. "any": in macros and blocks names that the template
+            binds before it ends, and names that one branch of an `if` has bound; "known": none unless it is bound
+            in each case.
 
     Returns:
         The monitor, for `monitored`.
@@ -160,15 +153,15 @@ def jinja(
         raise ConstrainError(f"variables are values by name, not {variables!r:.60}", fix='{"user": User}')
     known: dict[str, Any] = dict.fromkeys(words.GLOBALS)
     names = {
-        "filters": {*words.FILTERS, *_listed("filters", filters)},
-        "tests": {*words.TESTS, *_listed("tests", tests)},
+        "filters": {*words.FILTERS, *_read_names("filters", filters)},
+        "tests": {*words.TESTS, *_read_names("tests", tests)},
     }
     if environment is not None:
         for kind in names:
             names[kind] |= {name for name in getattr(environment, kind, ()) if name.replace(".", "").isidentifier()}
         known |= {name: value for name, value in getattr(environment, "globals", {}).items() if name not in known}
     known |= variables
-    values = {name: typed(value) if _is_type(value) else example(value) for name, value in known.items()}
+    values = {name: typed_value(value) if _is_type(value) else example(value) for name, value in known.items()}
     return JinjaMonitor(
         tuple(sorted(values.items(), key=lambda pair: pair[0])),
         frozenset(names["filters"]),
@@ -177,14 +170,14 @@ def jinja(
     )
 
 
-def _listed(option: str, names: Any) -> list[str]:
+def _read_names(option: str, names: Any) -> list[str]:
     """The names of an option."""
-    found = [] if isinstance(names, str) or not isinstance(names, Iterable) else [*names]
-    if isinstance(names, str) or not all(isinstance(n, str) and n.replace(".", "_").isidentifier() for n in found):
+    read = [] if isinstance(names, str) or not isinstance(names, Iterable) else [*names]
+    if isinstance(names, str) or not all(isinstance(n, str) and n.replace(".", "_").isidentifier() for n in read):
         raise ConstrainError(f"{option}= are names, not {names!r:.60}", fix=f'{option}=["money"]')
-    return found
+    return read
 
 
 def _is_type(value: Any) -> bool:
-    """Whether a value stands for all that have this type."""
+    """True if a value stands for all that have this type."""
     return isinstance(value, type) or typing.get_origin(value) is not None

@@ -1,110 +1,113 @@
-"""Which names are visible: scopes of statements, branches, and what is put off until the template binds it."""
+"""The scopes of templates: visible names, branches, and names that are put off until the template binds them."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from constrain.monitors.jinja.state import NOTHING, Block, J
-from constrain.monitors.jinja.values import Value
+from constrain.monitors.bound import Bound
+from constrain.monitors.jinja.state import NOTHING, JinjaBlock, JinjaState
+from constrain.monitors.jinja.values import JinjaValue
 from constrain.monitors.jinja.words import CONSTANTS, NO_ARGUMENT, SCOPES
 from constrain.monitors.monitor import Names
-from constrain.monitors.stacks import Bound, each
+from constrain.monitors.stacks import elements
 
 
-class Scopes:
-    """Names and where they are visible. ahead: see `constrain.monitors.jinja`."""
+class JinjaScopes:
+    """The names that are visible at a state. ahead: as of `constrain.monitors.jinja`."""
 
     ahead: str
 
-    def visible(self, here: J) -> Names | None:
+    def visible_names(self, state: JinjaState) -> Names | None:
         """The names that an operand may be; None: any."""
-        if here.runs_later and self.ahead == "any":
+        if state.runs_later and self.ahead == "any":
             return None
-        if here.at != "tested":
-            return _visible(here.names, frozenset() if here.at == "term" else frozenset({"not"}), frozenset())
-        words = frozenset({"and", "or", "else"} if here.conditional else {"and", "or"})
-        return _visible(here.names, words, NO_ARGUMENT)
+        if state.at != "tested":
+            return _visible_names(state.names, frozenset() if state.at == "term" else frozenset({"not"}), frozenset())
+        words = frozenset({"and", "or", "else"} if state.conditional else {"and", "or"})
+        return _visible_names(state.names, words, NO_ARGUMENT)
 
     @staticmethod
-    def is_known(here: J, name: str) -> bool:
-        """Whether there is a variable of this name so far."""
-        return name in here.names.table or name in CONSTANTS
+    def is_known(state: JinjaState, name: str) -> bool:
+        """True if there is a variable of this name so far."""
+        return name in state.names.table or name in CONSTANTS
 
-    def used(self, here: J, name: str) -> J | None:
+    def use(self, state: JinjaState, name: str) -> JinjaState | None:
         """The state after a variable is used; None: there is none of this name."""
-        if self.is_known(here, name):
-            return here.go("operator", value=here.names.table.get(name))
-        if here.runs_later and self.ahead == "any":
-            return here.go("operator", value=None, uses=here.uses | {name})
+        if self.is_known(state, name):
+            return state.go("operator", value=state.names.table.get(name))
+        if state.runs_later and self.ahead == "any":
+            return state.go("operator", value=None, uses=state.uses | {name})
         return None
 
-    def bound(self, here: J, targets: tuple[str, ...], value: Value | None = None) -> J:
-        """The state after names are bound in the innermost scope. value: that of a single one."""
-        names = here.names
+    def bind(self, state: JinjaState, targets: tuple[str, ...], value: JinjaValue | None = None) -> JinjaState:
+        """The state after names are bound in the innermost scope. value: the value of a single one."""
+        names = state.names
         for name in targets:
-            names = names.plus(name, value if len(targets) == 1 else None)
-        return self._with_names(here, names)._replace(later=here.later.difference(targets))
+            names = names.add(name, value if len(targets) == 1 else None)
+        return self._set_names(state, names)._replace(later=state.later.difference(targets))
 
     @staticmethod
-    def _with_names(here: J, names: Bound) -> J:
-        is_top = all(block.kind not in SCOPES for block in each(here.blocks))
-        return here._replace(names=names, top=names if is_top else here.top)
+    def _set_names(state: JinjaState, names: Bound) -> JinjaState:
+        is_top = all(block.kind not in SCOPES for block in elements(state.blocks))
+        return state._replace(names=names, top_names=names if is_top else state.top_names)
 
-    def opened(self, here: J, kind: str, *, later: bool = False, name: str = "", targets: tuple[str, ...] = ()) -> J:
+    def open_block(
+        self, state: JinjaState, kind: str, *, later: bool = False, name: str = "", targets: tuple[str, ...] = ()
+    ) -> JinjaState:
         """The state inside of a statement. later: whether its text runs when it is called."""
-        block = Block(kind, here.names, None, False, targets, name, here.uses, here.later, here.runs_later)
-        return here._replace(
-            blocks=(block, here.blocks),
-            uses=NOTHING if later else here.uses,
-            later=here.later if kind == "if" else NOTHING,
-            runs_later=here.runs_later or later,
+        block = JinjaBlock(kind, state.names, None, False, targets, name, state.uses, state.later, state.runs_later)
+        return state._replace(
+            blocks=(block, state.blocks),
+            uses=NOTHING if later else state.uses,
+            later=state.later if kind == "if" else NOTHING,
+            runs_later=state.runs_later or later,
         )
 
-    def closed(self, here: J) -> J | None:
+    def close_block(self, state: JinjaState) -> JinjaState | None:
         """The state after a statement's end tag has begun; None: nothing is open."""
-        if here.blocks is None:
+        if state.blocks is None:
             return None
-        block, blocks = here.blocks
+        block, blocks = state.blocks
         if block.kind == "if":
-            return self._after_branches(here)
-        later = here.later | block.later
-        after = here._replace(names=block.names, blocks=blocks, later=later, runs_later=block.runs_later)
+            return self._join_branches(state)
+        later = state.later | block.later
+        after = state._replace(names=block.names, blocks=blocks, later=later, runs_later=block.runs_later)
         if block.kind in ("macro", "block"):
-            after = after._replace(later=later | here.uses, uses=block.uses)
-        return self.bound(after, block.targets) if block.targets else after
+            after = after._replace(later=later | state.uses, uses=block.uses)
+        return self.bind(after, block.targets) if block.targets else after
 
-    def next_branch(self, here: J, *, whole: bool) -> J | None:
+    def next_branch(self, state: JinjaState, *, whole: bool) -> JinjaState | None:
         """The state after `elif` or `else`. whole: the latter."""
-        if here.blocks is None:
+        if state.blocks is None:
             return None
-        block, blocks = here.blocks
+        block, blocks = state.blocks
         if block.kind == "if":
-            block = block._replace(ended=self._joined(block.ended, here.names), whole=whole)
-        return self._with_names(here._replace(blocks=(block, blocks)), block.names)
+            block = block._replace(ended=self._merge(block.ended, state.names), whole=whole)
+        return self._set_names(state._replace(blocks=(block, blocks)), block.names)
 
-    def _after_branches(self, here: J) -> J:
-        assert here.blocks is not None
-        block, blocks = here.blocks
-        names = self._joined(block.ended, here.names)
+    def _join_branches(self, state: JinjaState) -> JinjaState:
+        assert state.blocks is not None
+        block, blocks = state.blocks
+        names = self._merge(block.ended, state.names)
         if not block.whole:
-            names = self._joined(names, block.names)
-        return self._with_names(here._replace(blocks=blocks), names)
+            names = self._merge(names, block.names)
+        return self._set_names(state._replace(blocks=blocks), names)
 
-    def _joined(self, one: Bound | None, other: Bound) -> Bound:
-        """What is visible after one of two branches. Under "any" what only one of them binds counts."""
+    def _merge(self, one: Bound | None, other: Bound) -> Bound:
+        """The names that are visible after one of two branches; under "any" also names that only one of them binds."""
         if one is None or one == other:
             return other
         both = one.table.keys() & other.table.keys()
-        table = {name: _same(one.table[name], other.table[name]) for name in both}
+        table = {name: _common_value(one.table[name], other.table[name]) for name in both}
         if self.ahead == "any":
             table |= dict.fromkeys((one.table.keys() | other.table.keys()) - both)
         return Bound(table)
 
 
-def _same(one: Value | None, other: Value | None) -> Value | None:
+def _common_value(one: JinjaValue | None, other: JinjaValue | None) -> JinjaValue | None:
     return one if one == other else None
 
 
 @lru_cache(maxsize=1024)
-def _visible(names: Bound, words: frozenset[str], without: frozenset[str]) -> Names:
+def _visible_names(names: Bound, words: frozenset[str], without: frozenset[str]) -> Names:
     return Names(({*names.table} | CONSTANTS) - without, words=words)

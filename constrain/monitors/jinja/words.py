@@ -1,4 +1,4 @@
-"""What every template of Jinja 3.1 may use (https://jinja.palletsprojects.com/en/stable/templates/)."""
+"""The names that every template of Jinja 3.1 may use (https://jinja.palletsprojects.com/en/stable/templates/)."""
 
 from __future__ import annotations
 

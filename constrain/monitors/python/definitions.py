@@ -1,4 +1,4 @@
-"""What a text itself defines: functions with their signatures, classes with their members, instances, `self`.
+"""The values that a text itself defines: functions with signatures, classes with members, instances, `self`.
 
 The idea: these are values, equal when their texts say the same. A class is known once it ends, by the names that its
 body binds and by its bases. `Self` stands for an object whose class is still being read: it names the scope of the
@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from constrain.monitors.python.values import Signature
 
 
-class Function(NamedTuple):
+class PythonFunction(NamedTuple):
     """A function of the text.
 
     Attributes:
-        signature: How it is called.
+        signature: Its signature.
         lasts: Whether a name that has this value is taken to keep it.
     """
 
@@ -26,7 +26,7 @@ class Function(NamedTuple):
 
 
 class Method(NamedTuple):
-    """A function of a class, with its first argument. Attributes: as of `Function`, without that argument."""
+    """A function of a class with its first argument bound. Attributes: as of `PythonFunction`."""
 
     signature: Signature
     lasts: bool = False
@@ -38,10 +38,10 @@ class Class(NamedTuple):
     Attributes:
         name: Its name.
         bound: The names that its body binds (`scopes.Bound`).
-        bases: `Class` or `Value`; None: they, or what decorators and a metaclass add, are not known.
+        bases: `Class` or `PythonValue`; None: they, or what decorators and a metaclass add, are not known.
         fields: Attributes that its methods store in `self`.
-        is_decorated: Whether a decorator may have changed how it is called.
-        lasts: See `Function`.
+        is_decorated: Whether a decorator may have changed its signature.
+        lasts: As of `PythonFunction`.
     """
 
     name: str
@@ -63,9 +63,9 @@ class Self(NamedTuple):
     """The first argument of a method, while its class is read.
 
     Attributes:
-        depth: The number of scopes around that of the class.
+        depth: The number of scopes around the scope of the class.
         is_class: Whether it is the class, and not an instance.
-        lasts: See `Function`.
+        lasts: As of `PythonFunction`.
     """
 
     depth: int
@@ -74,7 +74,7 @@ class Self(NamedTuple):
 
 
 class Attribute(NamedTuple):
-    """An attribute at a place where it may be stored: it stands among names that `=` may bind.
+    """An attribute that may be stored: it stands among names that `=` may bind.
 
     Attributes:
         name: Its name.
@@ -107,7 +107,7 @@ def signature_of(parameters: Iterable[str]) -> Signature:
     for parameter in parameters:
         name = parameter.rstrip("=")
         if name == "/":
-            required = {placed.index(each) for each in required if isinstance(each, str)}
+            required = {placed.index(need) for need in required if isinstance(need, str)}
             keywords -= set(placed)
             placed = [""] * len(placed)
         elif name.startswith("**"):
@@ -123,7 +123,7 @@ def signature_of(parameters: Iterable[str]) -> Signature:
 
 
 def bound_signature(signature: Signature) -> Signature | None:
-    """The signature without the first argument; None: there is no place for one."""
+    """The signature without the first argument; None: it takes none."""
     positional, most, required, keywords = signature
     if not positional:
         return signature if most is None else None

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from constrain.monitors.monitor import END, NAME, NEWLINE, NUMBER, OTHER, STRING
 from constrain.monitors.python.definitions import Attribute, Class, Self
-from constrain.monitors.python.lexicon import FIELD, is_formatted, resumed
-from constrain.monitors.python.members import Members
+from constrain.monitors.python.lexicon import FIELD, is_formatted, next_piece
+from constrain.monitors.python.members import PythonMembers
 from constrain.monitors.python.naming import TARGETS
-from constrain.monitors.python.scopes import NOTHING, Frame
-from constrain.monitors.python.state import Py
-from constrain.monitors.python.values import (
-    Call,
-    Value,
-    instance_of,
-)
+from constrain.monitors.python.scopes import NOTHING, PythonFrame
+from constrain.monitors.python.state import PythonState
+from constrain.monitors.python.values import PythonCall, PythonValue, instance_of
 from constrain.monitors.python.words import CONSTANTS, CONSUMERS, DOUBT, DYNAMIC, KEYWORDS, STORES
 
 OPEN = {"(": "(", "[": "[", "{": "{"}
@@ -26,350 +23,339 @@ LIST, TUPLE, DICT, SET = (instance_of(cls) for cls in (list, tuple, dict, set))
 WHOLE, REAL = instance_of(int), instance_of(float)
 
 
-class Expressions(Members):
-    """How the lexemes of expressions change a state."""
+class PythonExpressions(PythonMembers):
+    """The steps of a state over the lexemes of expressions."""
+
+    _head_ends: Callable[[PythonState], PythonState | None]  # of `PythonStatements`
 
     # -- operands ------------------------------------------------------------------------------------------------------
 
-    def _at_operand(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
+    def _at_operand(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
         if word:
-            return self._word(here, word)
+            return self._read_word(state, word)
         if kind == STRING:
-            return self._string(here, text)
+            return self._read_string(state, text)
         if kind == NUMBER:
-            return self._number(here, text)
+            return self._read_number(state, text)
         if sign in OPEN:
-            return here.push(Frame(sign, able=True), "operand")
+            return state.push(PythonFrame(sign, able=True), "operand")
         if sign in SEPARATORS:
-            return self._separator(here, sign)
+            return self._separator(state, sign)
         if sign == "...":
-            return here.go("operator", targets=False)
-        return here.go("operand", plain=False, targets=here.targets and sign == "*")
+            return state.go("operator", targets=False)
+        return state.go("operand", plain=False, targets=state.targets and sign == "*")
 
-    def _at_argument(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
-        call = here.frames[0].call if here.frames is not None else None
+    def _at_argument(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
+        call = state.call
         assert call is not None
         if sign in ("*", "**"):
-            return here.change(call=call._replace(unpacked=True)).go("operand")
+            return state.change(call=call._replace(unpacked=True)).go("operand")
         if word and word not in KEYWORDS:
-            return here._replace(at="heldarg", held=word, value=None)
+            return state._replace(at="heldarg", held=word, value=None)
         if sign == ")":
-            return self._close(here, sign)
-        return self._at_operand(here._replace(at="operand"), kind, sign, word, text)
+            return self._close(state, sign)
+        return self._at_operand(state._replace(at="operand"), kind, sign, word, text)
 
-    def _word(self, here: Py, word: str) -> Py | None:
+    def _read_word(self, state: PythonState, word: str) -> PythonState | None:
         """The state after a name or keyword where an operand may stand."""
         if word in CONSTANTS:
-            return here.go("operator", targets=False)
+            return state.go("operator", targets=False)
         if word == "lambda":
-            return here.push(Frame("lambda params"), "param", targets=False)
+            return state.push(PythonFrame("lambda params"), "param", targets=False)
         if word == "for":  # after async
-            return self._for(here)
+            return self._begin_comprehension(state)
         if word in KEYWORDS:
-            return here.go("yield" if word == "yield" else "operand", plain=False, targets=False)
-        if not self.strict and not here.doubt and DOUBT.search(word):
-            here = here._replace(doubt=True)
-        return here._replace(at="held", held=word, value=None)
+            return state.go("yield" if word == "yield" else "operand", plain=False, targets=False)
+        if not self.strict and not state.doubt and DOUBT.search(word):
+            state = state._replace(doubt=True)
+        return state._replace(at="held", held=word, value=None)
 
-    def _string(self, here: Py, text: bytes) -> Py:
+    def _read_string(self, state: PythonState, text: bytes) -> PythonState:
         """The state after a string, or after its first piece."""
         if is_formatted(text) and text.endswith(FIELD):
-            here = here.push(Frame("fstring", opening=resumed(text)), "operand", targets=False)
-            return here.push(Frame("field"), "operand")
+            state = state.push(PythonFrame("fstring", opening=next_piece(text)), "operand", targets=False)
+            return state.push(PythonFrame("field"), "operand")
         value = BYTES if b"b" in text[:2].lower() and text[:1] not in b"'\"" else TEXT
-        return here.go("operator", targets=False)._replace(value=value)
+        return state.go("operator", targets=False)._replace(value=value)
 
-    def _number(self, here: Py, text: bytes) -> Py:
+    def _read_number(self, state: PythonState, text: bytes) -> PythonState:
         if text.endswith(b"else"):
-            return here.go("operand", plain=False, targets=False)
+            return state.go("operand", plain=False, targets=False)
         is_whole = text.isdigit() or text[:2].lower() in (b"0x", b"0o", b"0b")
-        return here.go("operator", targets=False)._replace(value=WHOLE if is_whole else None)
+        return state.go("operator", targets=False)._replace(value=WHOLE if is_whole else None)
 
-    def _at_fstring(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
+    def _at_fstring(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
         if kind != STRING:
-            return here
+            return state
         if text.endswith(FIELD):
-            return here.push(Frame("field"), "operand")
-        return here.pop("operator")._replace(value=TEXT)
+            return state.push(PythonFrame("field"), "operand")
+        return state.pop("operator")._replace(value=TEXT)
 
-    def _at_spec(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
+    def _at_spec(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
         if kind == OTHER:
-            return here.push(Frame("field"), "operand") if text.endswith(FIELD) else here.go("specdone")
-        return self._close(here, sign) if sign == "}" else here
+            return state.push(PythonFrame("field"), "operand") if text.endswith(FIELD) else state.go("specdone")
+        return self._close(state, sign) if sign == "}" else state
 
     _at_specdone = _at_spec
 
     # -- names ---------------------------------------------------------------------------------------------------------
 
-    def _settled(self, here: Py, kind: int, sign: str) -> Py | None:
+    def _settle_name(self, state: PythonState, kind: int, sign: str) -> PythonState | None:
         """The state once the lexeme after a held name is known."""
-        name = here.held
-        if here.at == "heldarg":
-            return self._argument_named(here, name, sign)
-        if here.binding:
+        name = state.held
+        if state.at == "heldarg":
+            return self._settle_argument(state, name, sign)
+        if state.binding:
             if sign in (".", "[", "("):
-                return self.used(here, name)
-            return self.bound(here, name).go("operator")
+                return self.use(state, name)
+            return self.bind(state, name).go("operator")
         if sign == ":=":
-            return self.assigned(here, name).go("operator")
-        is_first = here.frames is None and here.head == "" and not here.binds and not here.uses
-        if is_first and sign == ":" and here.targets:
-            return here.go("operator", binds=frozenset({name}), target=name)
-        if self.is_target(here) and (sign in (",", ")", "]", "=", ";") or kind in (NEWLINE, END)):
-            found, value = self.find(here, name)
-            if here.frames is not None and not found:
-                return self.used(here, name)
-            target = name if is_first and here.plain else ""
-            return here.go("operator", uses=here.uses | {name}, target=target)._replace(value=value)
-        after = self.used(here._replace(targets=False), name)
+            return self.assign(state, name).go("operator")
+        is_first = state.frames is None and state.head == "" and not state.binds and not state.uses
+        if is_first and sign == ":" and state.targets:
+            return state.go("operator", binds=frozenset({name}), target=name)
+        if self.is_target(state) and (sign in (",", ")", "]", "=", ";") or kind in (NEWLINE, END)):
+            is_bound, value = self.find(state, name)
+            if state.frames is not None and not is_bound:
+                return self.use(state, name)
+            target = name if is_first and state.plain else ""
+            return state.go("operator", uses=state.uses | {name}, target=target)._replace(value=value)
+        after = self.use(state._replace(targets=False), name)
         if after is None:
             return None
-        after = after._replace(targets=here.targets)
-        if here.head == "del":
-            return self.assigned(after, name)
+        after = after._replace(targets=state.targets)
+        if state.head == "del":
+            return self.assign(after, name)
         return after._replace(target=name, held=name) if is_first else after._replace(held=name)
 
-    def _argument_named(self, here: Py, name: str, sign: str) -> Py | None:
+    def _settle_argument(self, state: PythonState, name: str, sign: str) -> PythonState | None:
         """The state after the first name of an argument: its keyword, or a name that is used."""
-        assert here.frames is not None
-        call = here.frames[0].call
+        call = state.call
         assert call is not None
         if sign == "=":
             names = call.names()
-            if names is not None and name not in names and not self.doubts(here):
+            if names is not None and name not in names and not self.doubts(state):
                 return None
             call = call._replace(name=name, named=call.named | {name})
-            return here.change(call=call)._replace(at="operator", held="")
-        if call.is_full and not self.doubts(here):
+            return state.change(call=call)._replace(at="operator", held="")
+        if call.is_full and not self.doubts(state):
             return None
-        here = here._replace(at="held")
+        state = state._replace(at="held")
         if sign == ":=":
-            return self.assigned(here, name).go("operator")
+            return self.assign(state, name).go("operator")
         if not self.strict and DOUBT.search(name):
-            here = here._replace(doubt=True)
-        after = self.used(here, name)
+            state = state._replace(doubt=True)
+        after = self.use(state, name)
         return None if after is None else after._replace(held=name)
 
-    def _at_dot(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
+    def _at_dot(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
         if not word:
-            return here.go("operator")
+            return state.go("operator")
         if not self.strict and (DOUBT.search(word) or word == "name"):  # os.name
-            here = here._replace(doubt=True)
+            state = state._replace(doubt=True)
         if word in DYNAMIC:
-            here = self.opened(here)
+            state = self.open_module(state)
         if word in STORES:
-            here = self.stored(here, Attribute("*", None, False))
-        if here.binding or self.is_target(here):
-            return here._replace(at="attribute", held=word)
-        return here._replace(at="operator", held=word, value=self.attribute_at(here, here.value, word))
+            state = self.store(state, Attribute("*", None, False))
+        if state.binding or self.is_target(state):
+            return state._replace(at="attribute", held=word)
+        return state._replace(at="operator", held=word, value=self.attribute_at(state, state.value, word))
 
-    def _attribute_settled(self, here: Py, kind: int, sign: str) -> Py | None:
+    def _settle_attribute(self, state: PythonState, kind: int, sign: str) -> PythonState | None:
         """The state once the lexeme after a held attribute shows whether it is stored."""
-        name, value = here.held, here.value
-        names = None if value is None or self.doubts(here) else self.attributes_at(here, value)
+        name, value = state.held, state.value
+        names = None if value is None or self.doubts(state) else self.attributes_at(state, value)
         is_missing = names is not None and name not in names
-        given = Attribute(name, value.depth if isinstance(value, Self) else None, is_missing)
-        after = here._replace(at="operator", value=self.attribute_at(here, value, name))
-        if here.binding and (kind == NAME or sign in (",", ")", "]", ":")):
-            return self.stored(after, given)
-        if not here.binding and sign == ":" and here.frames is None and here.head == "":
-            return after._replace(binds=here.binds | {given})
-        if not here.binding and sign in ("=", ",", ")", "]"):
-            return self.missing(after, (given,))
+        attribute = Attribute(name, value.depth if isinstance(value, Self) else None, is_missing)
+        after = state._replace(at="operator", value=self.attribute_at(state, value, name))
+        if state.binding and (kind == NAME or sign in (",", ")", "]", ":")):
+            return self.store(after, attribute)
+        if not state.binding and sign == ":" and state.frames is None and state.head == "":
+            return after._replace(binds=state.binds | {attribute})
+        if not state.binding and sign in ("=", ",", ")", "]"):
+            return self.postpone(after, (attribute,))
         return None if is_missing else after
 
-    def _separator(self, here: Py, sign: str) -> Py | None:
-        """What ends an operand, or stands where one may be left out."""
+    def _separator(self, state: PythonState, sign: str) -> PythonState | None:
+        """The state after a sign that ends an operand, or stands where one may be left out."""
         match sign:
             case ",":
-                return self._comma(here)
+                return self._comma(state)
             case ":":
-                return self._colon(here)
+                return self._colon(state)
             case "=":
-                return self._equals(here)
-        return self._close(here, sign)
+                return self._equals(state)
+        return self._close(state, sign)
 
     # -- operators -----------------------------------------------------------------------------------------------------
 
-    def _at_operator(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
+    def _at_operator(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
         if kind == STRING:
-            return self._string(here, text)
+            return self._read_string(state, text)
         if word:
-            return self._operator_word(here, word)
+            return self._operator_word(state, word)
         if kind != 0 and not sign:
-            return here
+            return state
         if sign == ".":
-            return here._replace(at="dot", target="")
+            return state._replace(at="dot", target="")
         if sign == "(":
-            return self._call(here)
+            return self._begin_call(state)
         if sign == "[":
-            return here.push(Frame("index"), "operand", target="")
+            return state.push(PythonFrame("index"), "operand", target="")
         if sign in SEPARATORS:
-            return self._separator(here, sign)
+            return self._separator(state, sign)
         if sign == "!":
-            return here.go("conversion")
+            return state.go("conversion")
         if sign.endswith("=") and sign not in ("==", "!=", "<=", ">=", ":="):  # an augmented assignment
-            here = self.assigned(here, here.target) if here.target else here
-            return here.go("operand", targets=False, target="", plain=False)
-        return here.go("operand", plain=False, targets=False)
+            state = self.assign(state, state.target) if state.target else state
+            return state.go("operand", targets=False, target="", plain=False)
+        return state.go("operand", plain=False, targets=False)
 
-    def _at_conversion(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
-        return here.go("operator")
+    def _at_conversion(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
+        return state.go("operator")
 
-    def _operator_word(self, here: Py, word: str) -> Py | None:
+    def _operator_word(self, state: PythonState, word: str) -> PythonState | None:
         if word == "for":
-            return self._for(here)
+            return self._begin_comprehension(state)
         if word == "as":
-            return here.go("operand", binding=True)
-        if word == "in" and here.binding:
-            return here.go("operand", binding=False, plain=False)
+            return state.go("operand", binding=True)
+        if word == "in" and state.binding:
+            return state.go("operand", binding=False, plain=False)
         if word == "not":  # in
-            return here.go("not", plain=False, targets=False)
-        return here.go("operand" if word != "async" else "operator", plain=False, targets=False)
+            return state.go("not", plain=False, targets=False)
+        return state.go("operand" if word != "async" else "operator", plain=False, targets=False)
 
-    def _at_not(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
-        return here.go("operand")
+    def _at_not(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
+        return state.go("operand")
 
-    def _at_yield(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
-        return (
-            here.go("operand")
-            if word == "from"
-            else self._at_operand(here._replace(at="operand"), kind, sign, word, text)
-        )
+    def _at_yield(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
+        if word == "from":
+            return state.go("operand")
+        return self._at_operand(state._replace(at="operand"), kind, sign, word, text)
 
-    def _for(self, here: Py) -> Py:
+    def _begin_comprehension(self, state: PythonState) -> PythonState:
         """The state after the `for` of a comprehension."""
-        while here.kind == "lambda":
-            here = here.pop("operator")
-        if here.frames is None:
-            return here.go("operand", binding=True)
-        return here.change(comprehends=True, able=True).go("operand", binding=True, plain=False)
+        while state.kind == "lambda":
+            state = state.pop("operator")
+        if state.frames is None:
+            return state.go("operand", binding=True)
+        return state.change(comprehends=True, able=True).go("operand", binding=True, plain=False)
 
-    def _call(self, here: Py) -> Py:
+    def _begin_call(self, state: PythonState) -> PythonState:
         """The state after the parenthesis that begins the arguments of a call."""
-        value, name = here.value, here.held
-        call = Call() if value is None else self.call_at(here, value)
+        value, name = state.value, state.held
+        call = PythonCall() if value is None else self.call_at(state, value)
         able = not self.strict or (name in CONSUMERS)
-        if here.head == "class" and here.frames is None and here.value is None:
+        if state.head == "class" and state.frames is None and state.value is None:
             able = False
-        return here.push(Frame("call", able=able, call=call), "argument", targets=here.targets)
+        return state.push(PythonFrame("call", able=able, call=call), "argument", targets=state.targets)
 
     # -- what ends a part ----------------------------------------------------------------------------------------------
 
-    def _without_lambda(self, here: Py) -> Py:
+    def _leave_lambdas(self, state: PythonState) -> PythonState:
         """The state after the lambdas that end here."""
-        while here.kind == "lambda":
-            here = here.pop("operator")
-        return here
+        while state.kind == "lambda":
+            state = state.pop("operator")
+        return state
 
-    def _comma(self, here: Py) -> Py | None:
-        here = self._without_lambda(here)
-        top = here.top
+    def _comma(self, state: PythonState) -> PythonState | None:
+        state = self._leave_lambdas(state)
+        top = state.top
         if top is None:
-            return here.go("operand", plain=False, binding=here.binding and here.head != "with")
+            return state.go("operand", plain=False, binding=state.binding and state.head != "with")
         if top.kind in ("params", "lambda params"):
-            return here.go("param", lazy=False)
+            return state.go("param", lazy=False)
         if top.kind == "typeparams":
-            return here.go("typeparam")
-        if top.comprehends and here.binding:
-            return here.go("operand")
-        if here.head == "with" and here.binding:
-            here = here._replace(binding=top.binding)
-        after: Py | None = here
+            return state.go("typeparam")
+        if top.comprehends and state.binding:
+            return state.go("operand")
+        if state.head == "with" and state.binding:
+            state = state._replace(binding=top.binding)
+        after: PythonState | None = state
         if not top.comprehends:
-            after = self.resolved(here.change(able=False, uses=NOTHING, commas=True), top.uses)
+            after = self.resolve(state.change(able=False, uses=NOTHING, commas=True), top.uses)
         if after is not None and top.call is not None:
-            after = self._argued(after)
-            return None if after is None else after.go("argument", plain=here.head == "class" or here.plain)
+            after = self._end_argument(after)
+            return None if after is None else after.go("argument", plain=state.head == "class" or state.plain)
         return None if after is None else after.go("operand")
 
-    def _argued(self, here: Py) -> Py | None:
+    def _end_argument(self, state: PythonState) -> PythonState:
         """The state after an argument."""
-        top = here.top
-        assert top is not None and top.call is not None
-        call = top.call
-        if here.at == "argument":
-            return here
+        call = state.call
+        assert call is not None
+        if state.at == "argument":
+            return state
         if call.name is None:
-            call = call._replace(given=call.given + 1)
-            if here.head == "class" and here.frames is not None and here.frames[1] is None:
-                call = call._replace(values=(*call.values, here.value if here.plain else None))
-        return here.change(call=call._replace(name=None, plain=call.plain and _is_plain(here.value)))
+            call = call._replace(by_position=call.by_position + 1)
+            if state.head == "class" and state.frames is not None and state.frames[1] is None:
+                call = call._replace(values=(*call.values, state.value if state.plain else None))
+        return state.change(call=call._replace(name=None, plain=call.plain and _is_plain(state.value)))
 
-    def _colon(self, here: Py) -> Py | None:
-        here = self._without_lambda(here)
-        top = here.top
+    def _colon(self, state: PythonState) -> PythonState | None:
+        state = self._leave_lambdas(state)
+        top = state.top
         if top is None:
-            return self._head_ends(here)
+            return self._head_ends(state)
         if top.kind == "lambda params":
-            here = here.pop("operand")
-            return here.push(Frame("lambda", names=top.names), "operand")
+            state = state.pop("operand")
+            return state.push(PythonFrame("lambda", names=top.names), "operand")
         if top.kind == "field":
-            return here.go("spec")
+            return state.go("spec")
         if top.kind == "params":
-            return here.go("operand", lazy=True)
-        return here.change(pairs=True).go("operand")
+            return state.go("operand", lazy=True)
+        return state.change(pairs=True).go("operand")
 
-    def _equals(self, here: Py) -> Py | None:
-        top = here.top
+    def _equals(self, state: PythonState) -> PythonState | None:
+        top = state.top
         if top is None:
-            return self._assigns(here)
+            return self._begin_assignment(state)
         if top.kind == "field":  # {x=}
-            return here.go("operator")
+            return state.go("operator")
         if top.kind == "params":
-            here = here.change(listed=(*top.listed[:-1], top.listed[-1] + "="))
-        return here.go("operand", lazy=False)
+            state = state.change(listed=(*top.listed[:-1], top.listed[-1] + "="))
+        return state.go("operand", lazy=False)
 
-    def _assigns(self, here: Py) -> Py | None:
-        """The state after = in a statement. What it binds is bound when the statement ends."""
-        is_single = here.target and (here.uses == {here.target} or here.lazy) and here.binds <= {here.target}
-        return here.go(
-            "operand", binds=here.binds | here.uses, uses=NOTHING, target=here.target if is_single else "",
+    def _begin_assignment(self, state: PythonState) -> PythonState | None:
+        """The state after = in a statement: its targets are bound when the statement ends."""
+        is_single = state.target and (state.uses == {state.target} or state.lazy) and state.binds <= {state.target}
+        return state.go(
+            "operand", binds=state.binds | state.uses, uses=NOTHING, target=state.target if is_single else "",
             plain=True, lazy=False, head="", targets=not self.strict,
         )  # fmt: skip
 
-    def _head_ends(self, here: Py) -> Py | None:
-        raise NotImplementedError
-
-    def _close(self, here: Py, sign: str) -> Py | None:
+    def _close(self, state: PythonState, sign: str) -> PythonState | None:
         """The state after a closing bracket."""
-        here = self._without_lambda(here)
-        top = here.top
+        state = self._leave_lambdas(state)
+        top = state.top
         if top is None:
-            return here
+            return state
         if top.kind == "params":
-            return here.pop("header")._replace(params=top.listed, lazy=False)
+            return state.pop("header")._replace(params=top.listed, lazy=False)
         if top.kind == "names":
-            return here.pop("operator")
+            return state.pop("operator")
         if top.kind == "typeparams":
-            return here.pop("typed")
+            return state.pop("typed")
         if top.kind == "field":
-            return self._field_closed(here)
+            return self._close_field(state)
         if top.call is not None:
-            argued = self._argued(here)
-            assert argued is not None
-            here, top = argued, argued.top
-            assert top is not None and top.call is not None
-            if not top.call.is_complete and not self.doubts(here):
-                return None
-        if top.call is not None and top.call.is_full and top.call.signature is not None:
-            most = top.call.signature.most
-            if most is not None and top.call.given > most and not self.doubts(here):
+            state = self._end_argument(state)
+            top = state.frame
+            if top.call is not None and not top.call.is_valid and not self.doubts(state):
                 return None
         uses = top.uses - top.names
-        value = self._closed_value(here, top)
-        outer = here.pop("operator")
+        value = self._bracket_value(state, top)
+        outer = state.pop("operator")
         is_target = outer.targets and top.kind in TARGETS and not top.comprehends
         put_off = top.comprehends and top.kind in ("(", "call")
-        after = self.resolved(outer._replace(targets=is_target), uses, put_off=put_off)
+        after = self.resolve(outer._replace(targets=is_target), uses, put_off=put_off)
         if after is None:
             return None
         after = after._replace(targets=outer.targets)
-        if here.head == "class" and top.call is not None and after.frames is None:
+        if state.head == "class" and top.call is not None and after.frames is None:
             after = after._replace(params=top.call)
         return after._replace(value=value)
 
-    def _closed_value(self, here: Py, top: Frame) -> Any:
+    def _bracket_value(self, state: PythonState, top: PythonFrame) -> Any:
         if top.kind == "call":
             return None if top.call is None else top.call.result
         if top.kind == "[":
@@ -378,15 +364,15 @@ class Expressions(Members):
             return DICT if top.pairs else None
         return None
 
-    def _field_closed(self, here: Py) -> Py:
-        here = here.pop("fstring")
-        return here if here.kind == "fstring" else here.go("spec")
+    def _close_field(self, state: PythonState) -> PythonState:
+        state = state.pop("fstring")
+        return state if state.kind == "fstring" else state.go("spec")
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a value is a class whose metaclass gives no names to the bodies of its classes."""
+    """True if a value is a class whose metaclass gives no names to the bodies of its classes."""
     if isinstance(value, Class):
         return value.bases is not None
-    if not isinstance(value, Value) or value.role != "object" or not isinstance(value.what.obj, type):
+    if not isinstance(value, PythonValue) or value.role != "object" or not isinstance(value.what.obj, type):
         return False
     return type(value.what.obj).__prepare__ == type.__prepare__ if type(value.what.obj) is not type else True

@@ -1,4 +1,4 @@
-"""Imports of Python: which modules there are, and what they have."""
+"""Imports of Python: the modules that there are, and their names."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import types
 import warnings
 from functools import lru_cache
 
-from constrain.monitors.monitor import Names
-from constrain.monitors.python.naming import Naming
-from constrain.monitors.python.scopes import Frame
-from constrain.monitors.python.state import Py
-from constrain.monitors.python.values import PLATFORM, Value, attributes, value_of
+from constrain.monitors.monitor import Names, names_of
+from constrain.monitors.python.naming import PythonNames
+from constrain.monitors.python.scopes import PythonFrame
+from constrain.monitors.python.state import PythonState
+from constrain.monitors.python.values import PLATFORM, PythonValue, attributes, value_of
 
 # Modules of the standard library that do something when they are imported, or need what may not be there.
 NOT_IMPORTED = frozenset({"antigravity", "this", "idlelib", "turtle", "turtledemo", "tkinter", "lib2to3", "test",
@@ -48,19 +48,19 @@ def standard_module(name: str) -> types.ModuleType | None:
 
 
 @lru_cache(maxsize=1)
-def installed() -> Names:
+def installed_modules() -> Names:
     """The modules that can be imported by their first name."""
     return Names(
-        {*sys.stdlib_module_names, *sys.builtin_module_names, *(found.name for found in pkgutil.iter_modules())}
+        {*sys.stdlib_module_names, *sys.builtin_module_names, *(module.name for module in pkgutil.iter_modules())}
     )
 
 
-class Imports(Naming):
-    """How the lexemes of imports change a state.
+class PythonImports(PythonNames):
+    """The steps of a state over the lexemes of imports.
 
     Attributes:
         imports: The modules that may be imported; None: any.
-        known: Modules that are looked at, by name, beside those of the standard library.
+        known: Modules that are looked at beside the standard library, by name.
     """
 
     imports: Names | None
@@ -75,103 +75,103 @@ class Imports(Naming):
             return sys.modules.get(name)
         return standard_module(name)
 
-    def module_names(self, here: Py) -> Names | None:
+    def module_names(self, state: PythonState) -> Names | None:
         """The names that may stand where a module does."""
-        if self.doubts(here):
+        if self.doubts(state):
             return None
-        if here.at in ("import", "from"):
+        if state.at in ("import", "from"):
             return self.imports
-        if here.at == "importdot":
-            module = self.module(here.held)
+        if state.at == "importdot":
+            module = self.module(state.held)
             return None if module is None else _submodules(module)
-        if here.at == "names" and not here.params.startswith("."):
-            module = self.module(here.params)
+        if state.at == "names" and not state.params.startswith("."):
+            module = self.module(state.params)
             names = None if module is None else attributes(value_of(module), self.strict)
-            return None if names is None else _sorted(names)
+            return None if names is None else names_of(names)
         return None
 
-    def _at_import(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
-        return here._replace(at="imported", held=here.held + word)
+    def _at_import(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
+        return state._replace(at="imported", held=state.held + word)
 
     _at_importdot = _at_import
 
-    def _at_from(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
+    def _at_from(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
         if word == "import":  # after dots
-            return here._replace(at="names", params=here.held or ".", held="")
+            return state._replace(at="names", params=state.held or ".", held="")
         if sign:
-            return here._replace(held="." + here.held)
-        return here._replace(at="imported", held=here.held + word)
+            return state._replace(held="." + state.held)
+        return state._replace(at="imported", held=state.held + word)
 
-    def _at_imported(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
+    def _at_imported(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
         if sign == ".":
-            return here._replace(at="importdot", held=here.held + ".")
+            return state._replace(at="importdot", held=state.held + ".")
         if word == "as":
-            return here._replace(at="importas")
+            return state._replace(at="importas")
         if word == "import":
-            return here._replace(at="names", params=here.held, held="")
-        return self._import_ends(here)._replace(at="import", held="")  # a comma
+            return state._replace(at="names", params=state.held, held="")
+        return self._import_ends(state)._replace(at="import", held="")  # a comma
 
-    def _at_importas(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
-        module = None if here.held.startswith(".") else self.module(here.held)
+    def _at_importas(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
+        module = None if state.held.startswith(".") else self.module(state.held)
         value = None if module is None else value_of(module)
-        return self.assigned(here, word, value).go("imports", params="")
+        return self.assign(state, word, value).go("imports", params="")
 
-    def _at_imports(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
-        return here.go("import")
+    def _at_imports(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
+        return state.go("import")
 
-    def _at_names(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
+    def _at_names(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
         if sign == "*":
-            return self._star(here)
+            return self._import_star(state)
         if sign == "(":
-            return here.push(Frame("names"), "names", params=here.params)
+            return state.push(PythonFrame("names"), "names", params=state.params)
         if sign == ")":
-            return self._list_ends(here)
-        return here._replace(at="named", held=word)
+            return self._list_ends(state)
+        return state._replace(at="named", held=word)
 
-    def _at_named(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
+    def _at_named(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
         if word == "as":
-            return here._replace(at="namedas")
-        after = self._import_ends(here)
+            return state._replace(at="namedas")
+        after = self._import_ends(state)
         return self._list_ends(after) if sign == ")" else after._replace(at="names", held="")
 
-    def _at_namedas(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
-        return self.assigned(here, word, self._member(here)).go("aliased")
+    def _at_namedas(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
+        return self.assign(state, word, self._member(state)).go("aliased")
 
-    def _at_aliased(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
-        return self._list_ends(here) if sign == ")" else here.go("names")
+    def _at_aliased(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
+        return self._list_ends(state) if sign == ")" else state.go("names")
 
     @staticmethod
-    def _list_ends(here: Py) -> Py | None:
+    def _list_ends(state: PythonState) -> PythonState | None:
         """The state after the parenthesis that closes a list of names; None: none is open."""
-        return here.pop("operator") if here.kind == "names" else None
+        return state.pop("operator") if state.kind == "names" else None
 
-    def _import_ends(self, here: Py) -> Py:
+    def _import_ends(self, state: PythonState) -> PythonState:
         """The state after a module or a name of one is imported."""
-        if here.at == "named":
-            return self.assigned(here, here.held, self._member(here))
-        top = here.held.partition(".")[0]
+        if state.at == "named":
+            return self.assign(state, state.held, self._member(state))
+        top = state.held.partition(".")[0]
         module = self.module(top)
-        return self.assigned(here, top, None if module is None else value_of(module))
+        return self.assign(state, top, None if module is None else value_of(module))
 
-    def _member(self, here: Py) -> Value | None:
-        """What is known of the name that is imported from a module."""
-        if here.params.startswith("."):
+    def _member(self, state: PythonState) -> PythonValue | None:
+        """The value of the name that is imported from a module; None: it is not known."""
+        if state.params.startswith("."):
             return None
-        module = self.module(here.params)
-        if module is None or here.held not in vars(module):
+        module = self.module(state.params)
+        if module is None or state.held not in vars(module):
             return None
-        found = vars(module)[here.held]
-        return value_of(found) if isinstance(found, types.ModuleType | type | types.FunctionType) else None
+        value = vars(module)[state.held]
+        return value_of(value) if isinstance(value, types.ModuleType | type | types.FunctionType) else None
 
-    def _star(self, here: Py) -> Py:
+    def _import_star(self, state: PythonState) -> PythonState:
         """The state after all names of a module are imported."""
-        module = None if here.params.startswith(".") else self.module(here.params)
+        module = None if state.params.startswith(".") else self.module(state.params)
         if module is None or (not self.strict and module.__name__ in PLATFORM):
-            return self.opened(here).go("operator")
+            return self.open_module(state).go("operator")
         names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
         for name in names:
-            here = self.assigned(here, name)
-        return here.go("operator")
+            state = self.assign(state, name)
+        return state.go("operator")
 
 
 @lru_cache(maxsize=1024)
@@ -181,9 +181,4 @@ def _submodules(module: types.ModuleType) -> Names | None:
         names = {name for name, value in vars(module).items() if isinstance(value, types.ModuleType)}
         return Names(names) if names else None
     loaded = {name.rpartition(".")[2] for name in sys.modules if name.startswith(module.__name__ + ".")}
-    return Names(loaded | {found.name for found in pkgutil.iter_modules(path)})
-
-
-@lru_cache(maxsize=1024)
-def _sorted(names: frozenset[str]) -> Names:
-    return Names(names)
+    return Names(loaded | {submodule.name for submodule in pkgutil.iter_modules(path)})

@@ -1,4 +1,4 @@
-"""Attributes of values, and how they are called: those of objects that are looked at, and of what the text defines.
+"""Attributes and signatures of values: of objects that are looked at, and of what the text defines.
 
 The idea: an attribute may be stored from anywhere: by another function, from outside the class, under a name that is
 computed. So an object of a class of the text has what its class and its bases bind, what methods store in `self`, and
@@ -18,28 +18,28 @@ from typing import Any
 from constrain.monitors.python.definitions import (
     Attribute,
     Class,
-    Function,
     Instance,
     Method,
+    PythonFunction,
     Self,
     bound_signature,
     signature_of,
 )
-from constrain.monitors.python.naming import Naming, module_of
-from constrain.monitors.python.scopes import Scope
-from constrain.monitors.python.state import Py
+from constrain.monitors.python.naming import PythonNames
+from constrain.monitors.python.scopes import PythonScope
+from constrain.monitors.python.state import PythonState
 from constrain.monitors.python.values import (
-    Call,
+    PythonCall,
+    PythonValue,
     Signature,
-    Value,
     attribute,
     attributes,
-    called,
+    call_result,
     instance_of,
     signature,
     value_of,
 )
-from constrain.monitors.stacks import each, replaced
+from constrain.monitors.stacks import elements, replace_element
 
 
 class _Plain:
@@ -49,7 +49,7 @@ class _Plain:
 OF_INSTANCES = frozenset(dir(_Plain()))
 OF_CLASSES = OF_INSTANCES | frozenset(dir(type))
 COMPUTES = frozenset({"__getattr__", "__getattribute__", "__slots__", "__mro_entries__"})  # in the body of a class
-# Stored attributes that change what objects have or how they are called. "*": one under a computed name.
+# Stored attributes that change the attributes or signatures of objects. "*": one under a computed name.
 CHANGES = frozenset({"*", "__class__", "__bases__", "__defaults__", "__kwdefaults__", "__code__", "__dict__",
                      "__getattr__", "__getattribute__"})  # fmt: skip
 CALLED_OTHERWISE = CHANGES | {"__init__", "__new__"}
@@ -59,99 +59,95 @@ KEEPS_SELF = (property, functools.cached_property, abc.abstractmethod)  # those 
 OF_DATACLASSES = frozenset({"__dataclass_fields__", "__dataclass_params__", "__match_args__", "__replace__"})
 
 
-class Members(Naming):
-    """What values have."""
+class PythonMembers(PythonNames):
+    """The attributes and calls of values."""
 
-    def attributes_at(self, here: Py, value: Any) -> frozenset[str] | None:
+    def attributes_at(self, state: PythonState, value: Any) -> frozenset[str] | None:
         """The attributes of a value; None: they are not known."""
-        if isinstance(value, Value):
+        if isinstance(value, PythonValue):
             return attributes(value, self.strict)
-        cls = self._class_at(here, value)
-        stored = module_of(here).stored
-        if cls is None or stored & CHANGES or (not self.strict and self.later(here)):
+        cls = self._class_at(state, value)
+        stored = state.outermost_scope.stored
+        if cls is None or stored & CHANGES or (not self.strict and self.may_bind_later(state)):
             return None
         return _attributes(cls, isinstance(value, Class) or (isinstance(value, Self) and value.is_class), stored)
 
-    def attribute_at(self, here: Py, value: Any, name: str) -> Any:
-        """What is known of an attribute of a value."""
+    def attribute_at(self, state: PythonState, value: Any, name: str) -> Any:
+        """The value of an attribute of a value; None: it is not known."""
         if value is None:
             return None
-        if isinstance(value, Value):
+        if isinstance(value, PythonValue):
             return attribute(value, name)
-        cls, stored = self._class_at(here, value), module_of(here).stored
-        if cls is None or name in stored or stored & CHANGES or (not self.strict and self.later(here)):
+        cls, stored = self._class_at(state, value), state.outermost_scope.stored
+        if cls is None or name in stored or stored & CHANGES or (not self.strict and self.may_bind_later(state)):
             return None
-        found = _found(cls, name, isinstance(value, Class))
-        if isinstance(found, Function) and not isinstance(value, Class):
-            bound = None if isinstance(value, Self) and value.is_class else bound_signature(found.signature)
+        member = _class_attribute(cls, name, isinstance(value, Class))
+        if isinstance(member, PythonFunction) and not isinstance(value, Class):
+            bound = None if isinstance(value, Self) and value.is_class else bound_signature(member.signature)
             return None if bound is None else Method(bound)
-        return found
+        return member
 
-    def call_at(self, here: Py, value: Any) -> Call:
+    def call_at(self, state: PythonState, value: Any) -> PythonCall:
         """A call of a value."""
-        if isinstance(value, Value):
-            return Call(signature(value), called(value))
-        if module_of(here).stored & CALLED_OTHERWISE:
-            return Call()
-        if isinstance(value, Function | Method):
-            return Call(value.signature)
-        if not isinstance(value, Class) or (not self.strict and self.later(here)):
-            return Call()
-        return Call(_constructor(value), Instance(value) if _is_made_plainly(value) else None)
+        if isinstance(value, PythonValue):
+            return PythonCall(signature(value), call_result(value))
+        if state.outermost_scope.stored & CALLED_OTHERWISE:
+            return PythonCall()
+        if isinstance(value, PythonFunction | Method):
+            return PythonCall(value.signature)
+        if not isinstance(value, Class) or (not self.strict and self.may_bind_later(state)):
+            return PythonCall()
+        return PythonCall(_constructor(value), Instance(value) if _is_made_plainly(value) else None)
 
-    def stored(self, here: Py, given: Attribute) -> Py:
+    def store(self, state: PythonState, stored: Attribute) -> PythonState:
         """The state after an attribute is stored."""
-        scopes = [*each(here.scopes)]
-        place = len(scopes) - 1 - (0 if given.depth is None else given.depth)
-        scope = scopes[place]
-        if given.depth is None:
-            names = {given.name}
-            if _is_private(given.name):  # as others see it
-                names |= {_mangled(one.name, given.name) for one in scopes if one.kind == "class"}
+        scopes = [*elements(state.scopes)]
+        index = len(scopes) - 1 - (0 if stored.depth is None else stored.depth)
+        scope = scopes[index]
+        if stored.depth is None:
+            names = {stored.name}
+            if _is_private(stored.name):  # as others see it
+                names |= {_mangle(outer.name, stored.name) for outer in scopes if outer.kind == "class"}
             if names <= scope.stored:
-                return here
+                return state
             scope = scope._replace(stored=scope.stored | names)
         else:
-            scope = scope._replace(fields=scope.fields | {given.name})
-        return here._replace(scopes=replaced(here.scopes, place, scope))
+            scope = scope._replace(fields=scope.fields | {stored.name})
+        return state._replace(scopes=replace_element(state.scopes, index, scope))
 
-    def first_argument(self, here: Py) -> Self | None:
-        """What is known of the first argument of the function that is defined here."""
-        assert here.scopes is not None
-        if (
-            not self.strict
-            or here.scopes[0].kind != "class"
-            or not here.params
-            or here.params[0] not in ("self", "cls")
-        ):
+    def first_argument(self, state: PythonState) -> Self | None:
+        """The first argument of the function that is being defined; None: nothing is known of it."""
+        is_method = state.scope.kind == "class" and state.params and state.params[0] in ("self", "cls")
+        if not self.strict or not is_method:
             return None
-        depth = sum(1 for _ in each(here.scopes)) - 1
-        if here.params[0] == "cls":
-            is_method = here.decorators == (value_of(classmethod),)
-            return Self(depth, True) if is_method else None
-        return Self(depth, False) if _are(here.decorators, KEEPS_SELF) else None
+        depth = sum(1 for _ in elements(state.scopes)) - 1
+        if state.params[0] == "cls":
+            return Self(depth, True) if state.decorators == (value_of(classmethod),) else None
+        return Self(depth, False) if _are_known(state.decorators, KEEPS_SELF) else None
 
-    def class_scope(self, here: Py, name: str, call: Call | None, is_open: bool) -> Scope:
+    def class_scope(self, state: PythonState, name: str, call: PythonCall | None, is_open: bool) -> PythonScope:
         """The scope of a class of which the head was read."""
         bases: tuple[Any, ...] | None = () if call is None else call.values
         if (call is not None and (call.named or call.unpacked)) or not all(map(_is_base, bases or ())):
             bases = None
-        if not _are(here.decorators, KEEPS_CLASS):
+        if not _are_known(state.decorators, KEEPS_CLASS):
             bases = None
-        fields = OF_DATACLASSES if here.decorators else frozenset()
-        return Scope("class", open=is_open, name=name, bases=bases, fields=fields, decorated=bool(here.decorators))
+        fields = OF_DATACLASSES if state.decorators else frozenset()
+        return PythonScope(
+            "class", open=is_open, name=name, bases=bases, fields=fields, decorated=bool(state.decorators)
+        )
 
-    def class_of(self, scope: Scope) -> Class:
+    def make_class(self, scope: PythonScope) -> Class:
         """The class whose body was read in a scope."""
         return Class(scope.name, scope.bound, scope.bases, scope.fields, scope.decorated, self.strict)
 
-    def function_of(self, here: Py) -> Function | None:
+    def make_function(self, state: PythonState) -> PythonFunction | None:
         """The function that is defined here; None: a decorator may have changed it."""
-        return None if here.decorators else Function(signature_of(here.params), self.strict)
+        return None if state.decorators else PythonFunction(signature_of(state.params), self.strict)
 
-    def _class_at(self, here: Py, value: Any) -> Class | None:
+    def _class_at(self, state: PythonState, value: Any) -> Class | None:
         if isinstance(value, Self):
-            return self.class_of([*each(here.scopes)][-1 - value.depth])
+            return self.make_class([*elements(state.scopes)][-1 - value.depth])
         return value.of if isinstance(value, Instance) else value if isinstance(value, Class) else None
 
 
@@ -159,21 +155,21 @@ def _is_private(name: str) -> bool:
     return name.startswith("__") and not name.endswith("__")
 
 
-def _mangled(cls: str, name: str) -> str:
+def _mangle(cls: str, name: str) -> str:
     """A private name of a class as others see it (language reference, section 6.2.1)."""
     return f"_{cls.lstrip('_')}{name}"
 
 
-def _are(decorators: tuple[Any, ...], known: tuple[Any, ...]) -> bool:
-    """Whether decorators are among known ones."""
-    return all(isinstance(one, Value) and one.role == "object" and one.what.obj in known for one in decorators)
+def _are_known(decorators: tuple[Any, ...], known: tuple[Any, ...]) -> bool:
+    """True if decorators are among known ones."""
+    return all(isinstance(one, PythonValue) and one.role == "object" and one.what.obj in known for one in decorators)
 
 
 def _is_base(value: Any) -> bool:
-    """Whether the members of a base class are known."""
+    """True if the members of a base class are known."""
     if isinstance(value, Class):
         return value.bases is not None
-    if not isinstance(value, Value) or value.role != "object" or not isinstance(value.what.obj, type):
+    if not isinstance(value, PythonValue) or value.role != "object" or not isinstance(value.what.obj, type):
         return False
     return type(value.what.obj) in METACLASSES and not issubclass(value.what.obj, type)
 
@@ -184,12 +180,12 @@ def _attributes(cls: Class, is_class: bool, stored: frozenset[str]) -> frozenset
     if cls.bases is None or not COMPUTES.isdisjoint(cls.bound.table):
         return None
     mine = {*cls.bound.table, *cls.fields}
-    names = stored | mine | {_mangled(cls.name, name) for name in mine if _is_private(name)}
+    names = stored | mine | {_mangle(cls.name, name) for name in mine if _is_private(name)}
     for base in cls.bases:
         theirs = (
             _attributes(base, is_class, frozenset())
             if isinstance(base, Class)
-            else attributes(instance_of(base.what.obj, given=True))
+            else attributes(instance_of(base.what.obj, by_user=True))
         )
         if theirs is None:
             return None
@@ -197,29 +193,29 @@ def _attributes(cls: Class, is_class: bool, stored: frozenset[str]) -> frozenset
     return names | (OF_CLASSES if is_class else OF_INSTANCES)
 
 
-def _found(cls: Class, name: str, is_class: bool) -> Any:
-    """What is known of the value of an attribute of a class, or of its instances."""
+def _class_attribute(cls: Class, name: str, is_class: bool) -> Any:
+    """The value of an attribute of a class, or of its instances; None: it is not known."""
     if cls.bases is None or name in cls.fields or not COMPUTES.isdisjoint(cls.bound.table):
         return None
     if name in cls.bound.table:
-        found = cls.bound.table[name]
-        return found if isinstance(found, Function | Class) else None
+        value = cls.bound.table[name]
+        return value if isinstance(value, PythonFunction | Class) else None
     if len(cls.bases) != 1:
         return None
     (base,) = cls.bases
     if isinstance(base, Class):
-        return _found(base, name, is_class)
+        return _class_attribute(base, name, is_class)
     return attribute(value_of(base.what.obj) if is_class else instance_of(base.what.obj), name)
 
 
 def _constructor(cls: Class) -> Signature | None:
-    """How a class of the text is called; None: it is not known."""
+    """The signature of a class of the text; None: it is not known."""
     if cls.is_decorated or not _is_made_plainly(cls):
         return None
     assert cls.bases is not None
     if "__init__" in cls.bound.table:
         made = cls.bound.table["__init__"]
-        return bound_signature(made.signature) if isinstance(made, Function) else None
+        return bound_signature(made.signature) if isinstance(made, PythonFunction) else None
     if not cls.bases:
         return signature_of(())
     (base, *others) = cls.bases
@@ -227,7 +223,7 @@ def _constructor(cls: Class) -> Signature | None:
 
 
 def _is_made_plainly(cls: Class) -> bool:
-    """Whether calling a class makes an instance of it: none of its bases has a `__new__` that Python shows."""
+    """True if calling a class makes an instance of it: none of its bases has a `__new__` that Python shows."""
     if cls.bases is None or "__new__" in cls.bound.table:
         return False
     return all(

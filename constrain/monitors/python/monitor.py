@@ -1,7 +1,7 @@
 """The monitor of Python.
 
 The idea: lexemes are read with stacks of scopes, blocks and brackets (scopes.py). `at` says what may come next. A name
-is held until the next lexeme shows whether it is used or bound. What is not known is open: it refuses nothing.
+is held until the next lexeme shows whether it is used or bound. Where something is not known, nothing is refused.
 
     at                    what comes next
     start                 a statement
@@ -21,33 +21,32 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
 from constrain.errors import ConstrainError
-from constrain.monitors.monitor import END, NAME, NEWLINE, OTHER, SIGN, STRING, Names
-from constrain.monitors.python.imports import installed
-from constrain.monitors.python.lexicon import PythonLexicon
-from constrain.monitors.python.scopes import Scope
-from constrain.monitors.python.state import Py
-from constrain.monitors.python.statements import Statements
-from constrain.monitors.python.values import Value, value_of
+from constrain.monitors.bound import Bound
+from constrain.monitors.monitor import END, NAME, NEWLINE, OTHER, SIGN, STRING, Names, names_of
+from constrain.monitors.python.imports import installed_modules
+from constrain.monitors.python.lexicon import LEXICON
+from constrain.monitors.python.scopes import PythonScope
+from constrain.monitors.python.state import PythonState
+from constrain.monitors.python.statements import PythonStatements
+from constrain.monitors.python.values import PythonValue, value_of
 from constrain.monitors.python.words import DYNAMIC, KEYWORDS
-from constrain.monitors.stacks import Bound
 
 
-class PythonMonitor(Statements):
+class PythonMonitor(PythonStatements):
     """A `Monitor` of Python. Made by `python` and `objects`.
 
     Args:
-        objects: What texts may use without importing it, by name.
-        modules: Names of modules that are looked at beside those of the standard library.
-        imports: Which modules may be imported: None: any; "installed"; or their names.
+        objects: The objects that texts may use without importing them, by name.
+        modules: Names of modules that are looked at beside the standard library.
+        imports: The modules that may be imported: None: any; "installed"; or their names.
         ahead: "any" or "known".
     """
 
-    lexicon = PythonLexicon()
+    lexicon = LEXICON
 
     def __init__(
         self, objects: tuple[tuple[str, Any], ...], modules: tuple[str, ...], imports: Any, ahead: str
@@ -59,11 +58,9 @@ class PythonMonitor(Statements):
             parts = name.split(".")
             for i in range(len(parts)):
                 self.known[".".join(parts[: i + 1])] = import_module(".".join(parts[: i + 1]))
-        self.imports = None if imports is None else installed() if imports == "installed" else Names(imports)
-        table = {name: value_of(given, given=True) for name, given in objects}
-        self._start = Py((Scope("module", Bound(dict(table))), None))
-        self._attributes = lru_cache(maxsize=4096)(Names)
-        self._arguments = lru_cache(maxsize=4096)(Names)
+        self.imports = None if imports is None else installed_modules() if imports == "installed" else Names(imports)
+        table = {name: value_of(obj, by_user=True) for name, obj in objects}
+        self._start = PythonState((PythonScope("module", Bound(dict(table))), None))
 
     def _identity(self) -> tuple[Any, ...]:
         return self.objects, self.modules, self.listed, self.ahead
@@ -84,123 +81,124 @@ class PythonMonitor(Statements):
         named = [name for name, _ in self.objects]
         return f"objects({named})" if named else f"python(ahead={self.ahead!r})"
 
-    def start(self) -> Py:
-        """See `Monitor`."""
+    def start(self) -> PythonState:
+        """The state before the first lexeme."""
         return self._start
 
-    def resumed(self, state: Any) -> tuple[int, bytes] | None:
-        """See `ResumingMonitor`."""
-        here: Py = state
-        if here.at == "fstring":
-            assert here.top is not None
-            return STRING, here.top.opening
-        return (OTHER, b":") if here.at == "spec" else None
+    def resume(self, state: PythonState) -> tuple[int, bytes] | None:
+        """The rest of an f-string, or of a format, after an expression in it."""
+        if state.at == "fstring":
+            return STRING, state.frame.opening
+        return (OTHER, b":") if state.at == "spec" else None
 
-    def begin(self, state: Any, kind: int, first: bytes) -> Py | None:
-        """See `Monitor`."""
-        here: Py | None = state
-        assert here is not None
+    def begin(self, state: PythonState, kind: int, first: bytes) -> PythonState | None:
+        """The state when a lexeme begins; None: none of its kind may."""
         sign = first.decode("latin-1") if kind == SIGN else ""
-        if here.column is not None and kind not in (NEWLINE, END):
-            here = self._line_begins(here)
-        here = self._held(here, kind, sign)
-        if here is None:
+        if state.column is not None and kind not in (NEWLINE, END):
+            state = self._line_begins(state)
+        settled = self._settle(state, kind, sign)
+        if settled is None:
             return None
+        state = settled
         if kind == END:
-            return here if self._ends(here) is not None else None
+            return state if self._ends(state) is not None else None
         if kind == NEWLINE:
-            return here if self._line_ends(here, b"") is not None else None
-        if here.at == "argument" and sign not in (")", "*", "**", ",") and not self._takes(here, kind):
+            return state if self._line_ends(state, b"") is not None else None
+        if state.at == "argument" and sign not in (")", "*", "**", ",") and not self._takes_argument(state, kind):
             return None
-        if kind == SIGN and self._read(here, kind, sign, "", first) is None:
+        if kind == SIGN and self._read(state, kind, sign, "", first) is None:
             return None
-        return here
+        return state
 
-    def _held(self, here: Py, kind: int, sign: str) -> Py | None:
+    def _settle(self, state: PythonState, kind: int, sign: str) -> PythonState | None:
         """The state once the next lexeme has shown what a held name is."""
-        if here.at in ("held", "heldarg"):
-            return self._settled(here, kind, sign)
-        if here.at == "pheld":
-            return self._pattern_named(here, sign)
-        if here.at == "attribute":
-            return self._attribute_settled(here, kind, sign)
-        if here.at == "soft":
-            after = self._soft(here, kind, sign)
-            return after if after is None or after.at != "held" else self._settled(after, kind, sign)
-        return here
+        if state.at in ("held", "heldarg"):
+            return self._settle_name(state, kind, sign)
+        if state.at == "pheld":
+            return self._settle_pattern(state, sign)
+        if state.at == "attribute":
+            return self._settle_attribute(state, kind, sign)
+        if state.at == "soft":
+            after = self._settle_soft(state, kind, sign)
+            return after if after is None or after.at != "held" else self._settle_name(after, kind, sign)
+        return state
 
-    def _takes(self, here: Py, kind: int) -> bool:
-        """Whether an argument may begin."""
-        call = here.frames[0].call if here.frames is not None else None
-        if call is None or not call.is_full or self.doubts(here):
+    def _takes_argument(self, state: PythonState, kind: int) -> bool:
+        """True if an argument may begin."""
+        call = state.call
+        if call is None or not call.is_full or self.doubts(state):
             return True
         names = call.names()
         return kind == NAME and (names is None or bool(names))
 
-    def _ends(self, here: Py) -> Py | None:
+    def _ends(self, state: PythonState) -> PythonState | None:
         """The state at the end of a text; None: a name is not bound."""
-        after: Py | None = here if here.at == "start" else self._line_ends(here, b"")
+        after: PythonState | None = state if state.at == "start" else self._line_ends(state, b"")
         while after is not None and after.blocks is not None:
             after = self._block_ends(after)
         return after if after is not None and self.is_resolved(after) else None
 
-    def may_end(self, state: Any) -> bool:
-        """See `Monitor`. `begin` has decided."""
+    def may_end(self, state: PythonState) -> bool:
+        """True: `begin` has decided."""
         return True
 
-    def language(self, state: Any) -> Names | None:
-        """See `Monitor`."""
-        here: Py = state
-        if here.at == "operand":
-            return None if here.binding or self.any_name(here) else self.visible(here)
-        if here.at == "argument":
-            return self._argument_names(here)
-        if here.at == "dot":
-            if here.value is None or self.doubts(here):
+    def language(self, state: PythonState) -> Names | None:
+        """The names that the lexeme which has begun may be; None: any."""
+        if state.at == "operand":
+            return None if state.binding or self.admits_any_name(state) else self.visible_names(state)
+        if state.at == "argument":
+            return self._argument_names(state)
+        if state.at == "dot":
+            if state.value is None or self.doubts(state):
                 return None
-            may_store = here.binding or self.is_target(here)
-            if may_store and not (self.strict and isinstance(here.value, Value)):
+            may_store = state.binding or self.is_target(state)
+            if may_store and not (self.strict and isinstance(state.value, PythonValue)):
                 return None
-            names = self.attributes_at(here, here.value)
-            return None if names is None else self._attributes(names)
-        if here.at in ("import", "from", "importdot", "names"):
-            return self.module_names(here)
+            names = self.attributes_at(state, state.value)
+            return None if names is None else names_of(names)
+        if state.at in ("import", "from", "importdot", "names"):
+            return self.module_names(state)
         return None
 
-    def _argument_names(self, here: Py) -> Names | None:
+    def _argument_names(self, state: PythonState) -> Names | None:
         """The names that an argument may begin with."""
-        call = here.frames[0].call if here.frames is not None else None
+        call = state.call
         named = None if call is None else call.names()
-        if named is None or self.doubts(here):
+        if named is None or self.doubts(state):
             return None
         assert call is not None
         if call.is_full:
-            return self._arguments(named)
-        if self.any_name(here):
+            return names_of(named)
+        if self.admits_any_name(state):
             return None
-        return self.visible(here).with_names(named)
+        return self.visible_names(state).with_names(named)
 
-    def advance(self, state: Any, kind: int, text: bytes) -> Py | None:
-        """See `Monitor`."""
-        here: Py = state
+    def advance(self, state: PythonState, kind: int, text: bytes) -> PythonState | None:
+        """The state after a lexeme; None: it may not stand there."""
         if kind == NEWLINE:
-            return self._line_ends(here, text)
+            return self._line_ends(state, text)
         sign = text.decode("latin-1") if kind == SIGN else ""
         word = text.decode(errors="replace") if kind == NAME else ""
-        if here.at == "operand" and word and not self._may_stand(here, word):
+        if state.at == "operand" and word and not self._may_stand(state, word):
             return None
-        return self._read(here, kind, sign, word, text)
+        return self._read(state, kind, sign, word, text)
 
-    def _may_stand(self, here: Py, word: str) -> bool:
-        """Whether a word is a name that may stand here, and not only the beginning of a string."""
-        return word in KEYWORDS or here.binding or self.any_name(here) or self.find(here, word)[0] or word in DYNAMIC
+    def _may_stand(self, state: PythonState, word: str) -> bool:
+        """True if a word is a name that may stand here, and not only the beginning of a string."""
+        return (
+            word in KEYWORDS
+            or state.binding
+            or self.admits_any_name(state)
+            or self.find(state, word)[0]
+            or word in DYNAMIC
+        )
 
-    def _read(self, here: Py, kind: int, sign: str, word: str, text: bytes) -> Py | None:
-        if sign == ";" and here.frames is None:
-            return self._statement_ends(here)
-        if sign == ";" and here.kind == "lambda":
-            return self._statement_ends(self._without_lambda(here))
-        after: Py | None = getattr(self, "_at_" + here.at)(here, kind, sign, word, text)
+    def _read(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
+        if sign == ";" and state.frames is None:
+            return self._statement_ends(state)
+        if sign == ";" and state.kind == "lambda":
+            return self._statement_ends(self._leave_lambdas(state))
+        after: PythonState | None = getattr(self, "_at_" + state.at)(state, kind, sign, word, text)
         return after
 
 
@@ -210,12 +208,12 @@ def python(
     """A monitor of Python: names that are bound, attributes of known values, arguments, what modules have.
 
     Args:
-        objects: What texts may use without importing it, by name: functions, classes, modules, other objects.
-        modules: Names of modules that are imported now, and looked at beside those of the standard library.
-        imports: Which modules texts may import: None: any; "installed": what is here; or names.
-        ahead: Which names may be used before they are bound. "any": names that may be bound by the time that the code
-            runs, and they must be bound before the text ends; where code may never run, or is expected to fail, nothing
-            is refused. "known": none, and nowhere.
+        objects: The objects that texts may use without importing them, by name: functions, classes, modules, others.
+        modules: Names of modules that are imported now, and looked at beside the standard library.
+        imports: The modules that texts may import: None: any; "installed": all that can be; or names.
+        ahead: The names that may be used before they are bound. "any": names that may be bound when the code runs, and
+            they must be bound before the text ends; where code may never run, or is expected to fail, nothing is
+            refused. "known": none, and nowhere.
 
     Returns:
         The monitor, for `monitored`.
@@ -234,8 +232,8 @@ def python(
     """
     if ahead not in ("any", "known"):
         raise ConstrainError(f"ahead= is 'any' or 'known', not {ahead!r:.40}", fix='leave it out: "any"')
-    given = {} if objects is None else objects
-    if not isinstance(given, Mapping) or not all(isinstance(name, str) and name.isidentifier() for name in given):
+    known = {} if objects is None else objects
+    if not isinstance(known, Mapping) or not all(isinstance(name, str) and name.isidentifier() for name in known):
         raise ConstrainError(f"objects= are objects by name, not {objects!r:.60}", fix='{"client": client}')
     if imports is not None and imports != "installed":
         if isinstance(imports, str) or not isinstance(imports, Iterable):
@@ -243,17 +241,17 @@ def python(
         imports = tuple(sorted(imports))
     modules = (modules,) if isinstance(modules, str) else tuple(modules)
     try:
-        return PythonMonitor(tuple(sorted(given.items(), key=lambda pair: pair[0])), modules, imports, ahead)
+        return PythonMonitor(tuple(sorted(known.items(), key=lambda pair: pair[0])), modules, imports, ahead)
     except ImportError as error:
         raise ConstrainError(f"a module cannot be imported: {error}", fix="install it, or leave it out") from None
 
 
 def objects(given: Mapping[str, Any], *, imports: Any = ()) -> PythonMonitor:
-    """A monitor of Python that may use what some objects have, and nothing that is not bound.
+    """A monitor of Python that may use some objects and their attributes, and nothing that is not bound.
 
     Args:
         given: The objects by name.
-        imports: Which modules may be imported (see `python`); by default none.
+        imports: The modules that may be imported, as in `python`; by default none.
 
     Returns:
         The monitor, for `monitored`.
@@ -264,10 +262,10 @@ def objects(given: Mapping[str, Any], *, imports: Any = ()) -> PythonMonitor:
     Example:
         >>> import constrain
         >>> from pathlib import PurePosixPath
-        >>> here = constrain.monitors.objects({"path": PurePosixPath("/")})
-        >>> constrain.monitors.accepted_beginning(here, "path.joinpath('a').nosuch")
+        >>> agent = constrain.monitors.objects({"path": PurePosixPath("/")})
+        >>> constrain.monitors.accepted_beginning(agent, "path.joinpath('a').nosuch")
         "path.joinpath('a').nosuch"
-        >>> constrain.monitors.accepted_beginning(here, "path.join_path('a')")
+        >>> constrain.monitors.accepted_beginning(agent, "path.join_path('a')")
         'path.join'
     """
     return python(objects=given, imports=imports, ahead="known")

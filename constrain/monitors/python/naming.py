@@ -1,4 +1,4 @@
-"""What a name means at a place, and what becomes of one that is used or bound there."""
+"""The scopes of Python: names that are used, bound, and put off until they are bound."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
+from constrain.monitors.bound import Bound
 from constrain.monitors.monitor import Names
 from constrain.monitors.python.definitions import Attribute
 from constrain.monitors.python.lexicon import PREFIXES
-from constrain.monitors.python.scopes import NOTHING, Scope
-from constrain.monitors.python.state import Py
+from constrain.monitors.python.scopes import NOTHING
+from constrain.monitors.python.state import PythonState
 from constrain.monitors.python.values import value_of
 from constrain.monitors.python.words import CONSTANTS, DYNAMIC, IMPLICIT, IN_CLASSES, LOOPS, OPERAND
-from constrain.monitors.stacks import Bound, each, replaced
+from constrain.monitors.stacks import elements, replace_element
 
 BUILTINS = {name: value_of(obj) for name, obj in vars(builtins).items() if name not in CONSTANTS | {"_"}}
 WORDS = OPERAND | {prefix.decode() for prefix in PREFIXES}
 TARGETS = ("(", "[")
 
 
-class Naming:
+class PythonNames:
     """Names that are used, bound and missing.
 
     Attributes:
@@ -30,179 +31,166 @@ class Naming:
 
     strict: bool
 
-    def find(self, here: Py, name: str) -> tuple[bool, Any]:
-        """Whether a name may be bound, and what is known of its value."""
+    def find(self, state: PythonState, name: str) -> tuple[bool, Any]:
+        """(True if a name may be bound, its value as far as it is known)."""
         later = False  # whether the code runs when names may have other values
-        for frame in each(here.frames):
+        for frame in elements(state.frames):
             if name in frame.names and (frame.comprehends or frame.kind == "lambda"):
                 return True, None
             later |= frame.kind == "lambda"
-        if later and name in here.binds:
+        if later and name in state.binds:
             return True, None
-        for place, scope in enumerate(each(here.scopes)):
-            if name in scope.elsewhere or (scope.kind == "class" and place):
+        for index, scope in enumerate(elements(state.scopes)):
+            if name in scope.elsewhere or (scope.kind == "class" and index):
                 continue
             if name in scope.bound.table:
                 value = None if name in scope.shared else scope.bound.table[name]
-                return True, value if value is None or value.lasts or not (later or place) else None
+                return True, value if value is None or value.lasts or not (later or index) else None
             later |= scope.kind == "function"
         value = BUILTINS.get(name)
         if value is not None:
             return True, None if later and not self.strict else value
         return name in IMPLICIT or name in IN_CLASSES, None
 
-    def visible(self, here: Py) -> Names:
+    def visible_names(self, state: PythonState) -> Names:
         """The names that may be bound, and the words that may stand where a name may."""
         tables, extra = [], NOTHING
-        for frame in each(here.frames):
+        for frame in elements(state.frames):
             if frame.comprehends or frame.kind == "lambda":
-                extra |= frame.names | here.binds
-        for place, scope in enumerate(each(here.scopes)):
-            if scope.kind != "class" or not place:
+                extra |= frame.names.union(name for name in state.binds if isinstance(name, str))
+        for index, scope in enumerate(elements(state.scopes)):
+            if scope.kind != "class" or not index:
                 tables.append(scope.bound)
         return _names(tuple(tables), extra)
 
-    def later(self, here: Py) -> bool:
-        """Whether a name that is not bound may still be bound when the code at a place runs."""
+    def may_bind_later(self, state: PythonState) -> bool:
+        """True if a name that is not bound may still be bound when the code at a state runs."""
         if self.strict:
-            return module_of(here).open
-        if here.lazy or self.doubts(here) or any(frame.kind == "lambda" for frame in each(here.frames)):
+            return state.outermost_scope.open
+        if state.lazy or self.doubts(state) or any(frame.kind == "lambda" for frame in elements(state.frames)):
             return True
-        if any(scope.open or scope.kind == "function" for scope in each(here.scopes)):
+        if any(scope.open or scope.kind == "function" for scope in elements(state.scopes)):
             return True
-        return any(block.head in LOOPS for block in each(here.blocks))
+        return any(block.head in LOOPS for block in elements(state.blocks))
 
-    def doubts(self, here: Py) -> bool:
-        """Whether the code at a place may never run, or is expected to fail."""
+    def doubts(self, state: PythonState) -> bool:
+        """True if the code at a state may never run, or is expected to fail."""
         if self.strict:
             return False
-        return here.doubt or (here.blocks is not None and here.blocks[0].doubt) or module_of(here).open
+        return state.doubt or (state.block is not None and state.block.doubt) or state.outermost_scope.open
 
-    def any_name(self, here: Py) -> bool:
-        """Whether a name that is not bound may stand at a place: what follows shows whether it is."""
-        return self.is_target(here) or any(frame.able for frame in each(here.frames)) or self.later(here)
+    def admits_any_name(self, state: PythonState) -> bool:
+        """True if a name that is not bound may stand at a state: what follows shows if it gets bound."""
+        return (
+            self.is_target(state) or any(frame.able for frame in elements(state.frames)) or self.may_bind_later(state)
+        )
 
-    def is_target(self, here: Py) -> bool:
-        """Whether a name at a place may be what `=` binds."""
-        return here.targets and all(frame.kind in TARGETS and not frame.comprehends for frame in each(here.frames))
+    def is_target(self, state: PythonState) -> bool:
+        """True if a name at a state may be what `=` binds."""
+        return state.targets and all(
+            frame.kind in TARGETS and not frame.comprehends for frame in elements(state.frames)
+        )
 
-    def used(self, here: Py, name: str) -> Py | None:
+    def use(self, state: PythonState, name: str) -> PythonState | None:
         """The state after a name that is used; None: it is not bound."""
         if name in DYNAMIC:
-            here = self.opened(here)
-        found, value = self.find(here, name)
-        after = here if found else self.missing(here, (name,))
+            state = self.open_module(state)
+        is_bound, value = self.find(state, name)
+        after = state if is_bound else self.postpone(state, (name,))
         return None if after is None else after._replace(at="operator", held="", value=value)
 
-    def missing(self, here: Py, names: Iterable[str | Attribute], put_off: bool = False) -> Py | None:
+    def postpone(
+        self, state: PythonState, names: Iterable[str | Attribute], put_off: bool = False
+    ) -> PythonState | None:
         """The state after some names were used that are not bound; None: they would have to be.
 
         put_off: they are looked up later in any case.
         """
-        after: Py | None = here
+        after: PythonState | None = state
         for name in names:
             assert after is not None
-            after = self._missing(after, name, put_off)
+            after = self._postpone_name(after, name, put_off)
             if after is None:
                 return None
         return after
 
-    def _missing(self, here: Py, name: str | Attribute, put_off: bool) -> Py | None:
-        for place, frame in enumerate(each(here.frames)):
+    def _postpone_name(self, state: PythonState, name: str | Attribute, put_off: bool) -> PythonState | None:
+        for index, frame in enumerate(elements(state.frames)):
             if frame.able:
                 frame = frame._replace(uses=frame.uses | {name})
-                return here._replace(frames=replaced(here.frames, place, frame))
-        if self.is_target(here):
-            return here._replace(uses=here.uses | {name})
-        if self.doubts(here):
-            return here
+                return state._replace(frames=replace_element(state.frames, index, frame))
+        if self.is_target(state):
+            return state._replace(uses=state.uses | {name})
+        if self.doubts(state):
+            return state
         if isinstance(name, Attribute):
-            return None if name.is_missing else here
-        if not (put_off and not self.strict) and not self.later(here):
+            return None if name.is_missing else state
+        if not (put_off and not self.strict) and not self.may_bind_later(state):
             return None
-        scope = _innermost(here)
-        if scope.open or (here.lazy and scope.kind == "function" and here.head != "def"):
-            return here  # annotations of local variables are not evaluated
-        return _with_scope(here, scope._replace(pending=scope.pending | {name}))
+        scope = state.scope
+        if scope.open or (state.lazy and scope.kind == "function" and state.head != "def"):
+            return state  # annotations of local variables are not evaluated
+        return state.change_scope(pending=scope.pending | {name})
 
-    def resolved(self, here: Py, names: Iterable[str | Attribute], put_off: bool = False) -> Py | None:
-        """`missing` for names of which some may be bound by now."""
-        left = (name for name in names if isinstance(name, Attribute) or not self.find(here, name)[0])
-        return self.missing(here, left, put_off)
+    def resolve(
+        self, state: PythonState, names: Iterable[str | Attribute], put_off: bool = False
+    ) -> PythonState | None:
+        """Do as `postpone` for names of which some may be bound by now."""
+        left = (name for name in names if isinstance(name, Attribute) or not self.find(state, name)[0])
+        return self.postpone(state, left, put_off)
 
-    def bound(self, here: Py, name: str, value: Any = None) -> Py:
+    def bind(self, state: PythonState, name: str, value: Any = None) -> PythonState:
         """The state after a name is bound: in a comprehension, or in the innermost scope."""
-        for place, frame in enumerate(each(here.frames)):
+        for index, frame in enumerate(elements(state.frames)):
             if frame.comprehends:
                 frame = frame._replace(names=frame.names | {name})
-                return here._replace(frames=replaced(here.frames, place, frame))
-        return self.assigned(here, name, value)
+                return state._replace(frames=replace_element(state.frames, index, frame))
+        return self.assign(state, name, value)
 
-    def assigned(self, here: Py, name: str, value: Any = None) -> Py:
+    def assign(self, state: PythonState, name: str, value: Any = None) -> PythonState:
         """The state after a name is bound in the innermost scope, or where it was declared to be."""
-        scope = _innermost(here)
+        scope = state.scope
         if name in scope.elsewhere:
-            return here
+            return state
         value = None if name in scope.shared else value
-        return _with_scope(here, scope._replace(bound=scope.bound.plus(name, value)))
+        return state.change_scope(bound=scope.bound.add(name, value))
 
-    def declared(self, here: Py, name: str) -> Py:
+    def declare(self, state: PythonState, name: str) -> PythonState:
         """The state after `global` or `nonlocal`: the name counts as bound outside."""
-        scope = _innermost(here)
+        scope = state.scope
         if scope.kind != "module":
-            here = _with_scope(here, scope._replace(elsewhere=scope.elsewhere | {name}))
-        outer = [*each(here.scopes)]
-        for place, scope in enumerate(outer):
-            is_owner = place == len(outer) - 1 or (place and scope.kind == "function" and name in scope.bound.table)
-            if is_owner:
-                scope = scope._replace(bound=scope.bound.plus(name, None), shared=scope.shared | {name})
-                here = here._replace(scopes=replaced(here.scopes, place, scope))
-        return here
+            state = state.change_scope(elsewhere=scope.elsewhere | {name})
+        outer = [*elements(state.scopes)]
+        for index, scope in enumerate(outer):
+            if index == len(outer) - 1 or (index and scope.kind == "function" and name in scope.bound.table):
+                scope = scope._replace(bound=scope.bound.add(name, None), shared=scope.shared | {name})
+                state = state._replace(scopes=replace_element(state.scopes, index, scope))
+        return state
 
-    def opened(self, here: Py) -> Py:
+    def open_module(self, state: PythonState) -> PythonState:
         """The state after which the module may have any name; under "known": objects may have any attribute."""
-        place = sum(1 for _ in each(here.scopes)) - 1
-        module = module_of(here)
-        module = module._replace(stored=module.stored | {"*"}) if self.strict else module._replace(open=True)
-        return here._replace(scopes=replaced(here.scopes, place, module))
+        if self.strict:
+            return state.change_outermost_scope(stored=state.outermost_scope.stored | {"*"})
+        return state.change_outermost_scope(open=True)
 
-    def left(self, here: Py) -> Py:
+    def leave_scope(self, state: PythonState) -> PythonState:
         """The state after the innermost scope ends. Names that it lacks must be bound further out."""
-        assert here.scopes is not None and here.scopes[1] is not None
-        scope, outer = here.scopes
+        assert state.scopes is not None and state.scopes[1] is not None
+        scope, outer = state.scopes
         missing = scope.pending - scope.bound.table.keys()
-        here = here._replace(scopes=outer)
+        state = state._replace(scopes=outer)
         if not missing:
-            return here
-        for place, around in enumerate(each(outer)):
-            if around.kind != "class":
-                around = around._replace(pending=around.pending | missing)
-                return here._replace(scopes=replaced(outer, place, around))
-        return here
+            return state
+        for index, scope in enumerate(elements(outer)):
+            if scope.kind != "class":
+                scope = scope._replace(pending=scope.pending | missing)
+                return state._replace(scopes=replace_element(outer, index, scope))
+        return state
 
-    def is_resolved(self, here: Py) -> bool:
-        """Whether the module binds all names that were put off."""
-        module = module_of(here)
-        return module.open or all(self.find(here, name)[0] for name in module.pending - module.bound.table.keys())
-
-
-def _innermost(here: Py) -> Scope:
-    assert here.scopes is not None
-    return here.scopes[0]
-
-
-def module_of(here: Py) -> Scope:
-    module = None
-    for scope in each(here.scopes):
-        module = scope
-    assert module is not None
-    return module
-
-
-def _with_scope(here: Py, scope: Scope) -> Py:
-    """The state with another innermost scope."""
-    assert here.scopes is not None
-    return here._replace(scopes=(scope, here.scopes[1]))
+    def is_resolved(self, state: PythonState) -> bool:
+        """True if the module binds all names that were put off."""
+        module = state.outermost_scope
+        return module.open or all(self.find(state, name)[0] for name in module.pending - module.bound.table.keys())
 
 
 @lru_cache(maxsize=1024)

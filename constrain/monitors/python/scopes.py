@@ -3,7 +3,7 @@
 The idea: three stacks, the innermost first. *Scopes* have the names that are bound: the module, functions and classes.
 *Blocks* have columns. *Frames* are what is open in a statement: brackets, lambdas, f-strings and their fields.
 A name that is not bound when it is used may still be bound later where Python looks then: by the `for` of a
-comprehension (`Frame.uses`), or by a statement (`Scope.pending`).
+comprehension (`PythonFrame.uses`), or by a statement (`PythonScope.pending`).
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Union
 
-from constrain.monitors.python.values import Call
-from constrain.monitors.stacks import EMPTY, Bound
+from constrain.monitors.bound import EMPTY, Bound
+from constrain.monitors.python.values import PythonCall
 
-Frames = Union[tuple["Frame", "Frames"], None]  # noqa: UP007
-Blocks = Union[tuple["Block", "Blocks"], None]  # noqa: UP007
-Scopes = Union[tuple["Scope", "Scopes"], None]  # noqa: UP007
+Frames = Union[tuple["PythonFrame", "Frames"], None]  # noqa: UP007
+Blocks = Union[tuple["PythonBlock", "Blocks"], None]  # noqa: UP007
+Scopes = Union[tuple["PythonScope", "Scopes"], None]  # noqa: UP007
 NOTHING: frozenset[str] = frozenset()
 INLINE = -1  # the column of a block that stands in the line of its head
-UNKNOWN = -2  # that of a block whose first line has not begun
+UNKNOWN = -2  # the column of a block whose first line has not begun
 
 
-class Scope(NamedTuple):
+class PythonScope(NamedTuple):
     """A module, a function or a class.
 
     Attributes:
         kind: "module", "function" or "class".
         bound: Its names so far.
-        pending: Names that were used and must be bound here or further out before the text ends.
-        elsewhere: Names that are declared `global` or `nonlocal` here.
+        pending: Names that were used and must be bound state or further out before the text ends.
+        elsewhere: Names that are declared `global` or `nonlocal` state.
         shared: Its names that a function declares so: their values are never known.
         open: Whether names may be bound that no statement shows.
-        name, bases, fields, decorated: Of a class: see `definitions.Class`.
+        name, bases, fields, decorated: Of a class: as of `definitions.Class`.
         stored: Of the module: attributes that were stored in objects whose class is not known; "*": any.
     """
 
@@ -49,12 +49,12 @@ class Scope(NamedTuple):
     stored: frozenset[str] = NOTHING
 
 
-class Block(NamedTuple):
+class PythonBlock(NamedTuple):
     """A block of statements.
 
     Attributes:
         head: The word of its statement.
-        column: Where its lines begin, or `INLINE`, or `UNKNOWN`.
+        column: The column of its lines, or `INLINE`, or `UNKNOWN`.
         before: The names of its scope where it began; None: it has a scope of its own.
         doubt: Whether it may not run, or is expected to fail.
     """
@@ -65,8 +65,8 @@ class Block(NamedTuple):
     doubt: bool
 
 
-class Frame(NamedTuple):
-    """What is open in a statement.
+class PythonFrame(NamedTuple):
+    """An open part of a statement: a bracket, a lambda, an f-string or a field of one.
 
     Attributes:
         kind: "(", "[", "{", "call", "index", "params", "lambda params", "lambda", "typeparams", "names", "fstring",
@@ -76,9 +76,9 @@ class Frame(NamedTuple):
         names: Names of a comprehension, or parameters.
         listed: Parameters as `signature_of` takes them.
         comprehends: Whether `for` was read.
-        binding, targets: What these were outside (state.py).
+        binding, targets: These fields of the state around it (state.py).
         call: The call that is open.
-        opening: Of an f-string: how it goes on after an expression.
+        opening: Of an f-string: the piece that goes on after an expression.
         pairs: Whether a colon was read.
         commas: Whether a comma was read.
     """
@@ -91,19 +91,19 @@ class Frame(NamedTuple):
     comprehends: bool = False
     binding: bool = False
     targets: bool = False
-    call: Call | None = None
+    call: PythonCall | None = None
     opening: bytes = b""
     pairs: bool = False
     commas: bool = False
 
 
-def function_of(parameters: Iterable[str], first: Any = None) -> Scope:
+def function_scope(parameters: Iterable[str], first: Any = None) -> PythonScope:
     """The scope of a function.
 
-    parameters: As `signature_of` takes them. first: What is known of the first one.
+    parameters: As `signature_of` takes them. first: The value of the first one.
     """
     table = dict.fromkeys(name.strip("*=/") for name in parameters)
     table.pop("", None)
     if first is not None:
         table[next(iter(table))] = first
-    return Scope("function", Bound(table))
+    return PythonScope("function", Bound(table))

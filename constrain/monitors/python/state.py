@@ -1,23 +1,25 @@
-"""The state of the monitor of Python: where a text stands."""
+"""The state of the monitor of Python."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from constrain.monitors.python.scopes import NOTHING, Blocks, Frame, Frames, Scopes
+from constrain.monitors.python.scopes import NOTHING, Blocks, Frames, PythonBlock, PythonFrame, Scopes
+from constrain.monitors.python.values import PythonCall
+from constrain.monitors.stacks import StackState
 
 
-class Py(NamedTuple):
-    """Where a text stands.
+class _PythonFields(NamedTuple):
+    """The fields of `PythonState`.
 
     Attributes:
         scopes, blocks, frames: The stacks (scopes.py).
-        at: What may come next (monitor.py).
+        at: The name of what may come next (monitor.py).
         column: The column of the line that begins; None: inside a line.
         head: The word that the statement began with; "": it is an expression or an assignment.
         held: The name whose meaning the next lexeme shows; of an import, with its dots.
-        value: What is known of the operand that was read last.
-        binding: Whether names are bound here, not used: after `for` and `as`.
+        value: The value of the operand that was read last; None: it is not known.
+        binding: Whether names are bound state, not used: after `for` and `as`.
         targets: Whether what was read of the statement may be what `=` binds.
         uses: Names and attributes at such places.
         binds: Names and attributes that the statement binds when it ends.
@@ -26,10 +28,10 @@ class Py(NamedTuple):
         lazy: Whether an annotation is read.
         doubt: Whether the statement asks where it runs, or expects a fault.
         after: Whether the block that has just ended was in doubt.
-        params: The parameters of the function that is defined (`Frame.listed`), the call of the bases of a class; of an
-            import: the module.
+        params: The parameters of the function that is defined (`PythonFrame.listed`); the call of the bases of a class;
+            the module of an import.
         defined: The name of the function or class that is defined.
-        decorators: What is known of the decorators before a definition.
+        decorators: The values of the decorators before a definition.
     """
 
     scopes: Scopes
@@ -53,32 +55,25 @@ class Py(NamedTuple):
     defined: str = ""
     decorators: tuple[Any, ...] = ()
 
-    @property
-    def top(self) -> Frame | None:
-        """The innermost frame."""
-        return self.frames[0] if self.frames is not None else None
+
+class PythonState(_PythonFields, StackState[PythonFrame]):
+    """The state of a reading of Python, after whole lexemes."""
+
+    __slots__ = ()
+    saved = ("binding", "targets")
+    reset: ClassVar[dict[str, Any]] = {"held": "", "value": None}
 
     @property
-    def kind(self) -> str:
-        """The kind of the innermost frame, or ""."""
-        return self.frames[0].kind if self.frames is not None else ""
+    def call(self) -> PythonCall | None:
+        """The call of the innermost part; None: it is none."""
+        return None if self.frames is None else self.frames[0].call
 
-    def go(self, at: str, **changes: Any) -> Py:
-        """The state with something else to come, and no value."""
-        return self._replace(at=at, held="", value=None, **changes)
+    @property
+    def block(self) -> PythonBlock | None:
+        """The innermost block; None: the text is outside of blocks."""
+        return None if self.blocks is None else self.blocks[0]
 
-    def push(self, frame: Frame, at: str, **changes: Any) -> Py:
-        """The state inside a new frame."""
-        frame = frame._replace(binding=self.binding, targets=self.targets)
-        return self.go(at, frames=(frame, self.frames), **changes)
-
-    def pop(self, at: str) -> Py:
-        """The state outside the innermost frame."""
-        assert self.frames is not None
-        top, frames = self.frames
-        return self.go(at, frames=frames, binding=top.binding, targets=top.targets)
-
-    def change(self, **changes: Any) -> Py:
-        """The state with something changed in the innermost frame."""
-        assert self.frames is not None
-        return self._replace(frames=(self.frames[0]._replace(**changes), self.frames[1]))
+    def change_block(self, **changes: Any) -> PythonState:
+        """The state with something changed in the innermost block."""
+        assert self.blocks is not None
+        return self._replace(blocks=(self.blocks[0]._replace(**changes), self.blocks[1]))

@@ -1,8 +1,8 @@
-"""What is known of a value: the object itself, or its class; its attributes, and how it is called.
+"""The values of Python, as far as they are known: the object itself, or its class; attributes and signatures.
 
-The idea: what a text imports or is given is looked at with `inspect`, and no code runs for it: attributes are read
-without descriptors (`inspect.getattr_static`). What may differ elsewhere is not known: an object with `__getattr__`,
-an instance that has a `__dict__`, a function whose signature a decorator hides.
+The idea: objects that a text imports or is given are looked at with `inspect`, and no code runs for it: attributes are
+read without descriptors (`inspect.getattr_static`). What may differ when the text runs is not known: attributes of an
+object with `__getattr__` or of an instance with a `__dict__`, a signature that a decorator hides.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 NONE = type(None)
 LASTING = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType)
 CHANGING = frozenset({"builtins", "__main__", "curses", "_curses"})  # modules that get new names while a program runs
-# What modules have on other platforms, or at other times.
+# Names of modules on other platforms, or in other versions.
 ELSEWHERE = {
     "asyncio": frozenset(
         "IocpProactor ProactorEventLoop WindowsProactorEventLoopPolicy WindowsSelectorEventLoopPolicy".split()
@@ -48,8 +48,8 @@ _METHODS = (types.FunctionType, types.MethodDescriptorType, types.WrapperDescrip
 EXACT = (str, bytes, int, float, complex, bool, list, tuple, dict, set, frozenset)
 
 
-class Value(NamedTuple):
-    """What is known of a value.
+class PythonValue(NamedTuple):
+    """A value of Python, as far as it is known.
 
     Attributes:
         key: The identity of `what.obj`.
@@ -63,35 +63,35 @@ class Value(NamedTuple):
 
     @property
     def lasts(self) -> bool:
-        """Whether a name that has this value is taken to keep it."""
-        return self.role == "object" and (self.what.given or isinstance(self.what.obj, LASTING))
+        """True if a name that has this value is taken to keep it."""
+        return self.role == "object" and (self.what.by_user or isinstance(self.what.obj, LASTING))
 
     def __repr__(self) -> str:
-        return f"Value({self.role}, {type(self.what.obj).__name__})"
+        return f"PythonValue({self.role}, {type(self.what.obj).__name__})"
 
 
 class Holder:
-    """Holds an object, which may have no hash. given: by the user, as one that texts may use."""
+    """A holder of an object, which may have no hash. by_user: whether the user gave it, as one that texts may use."""
 
-    __slots__ = ("given", "obj")
+    __slots__ = ("by_user", "obj")
 
-    def __init__(self, obj: Any, given: bool = False) -> None:
-        self.obj, self.given = obj, given
+    def __init__(self, obj: Any, by_user: bool = False) -> None:
+        self.obj, self.by_user = obj, by_user
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Holder) and self.obj is other.obj and self.given == other.given
+        return isinstance(other, Holder) and self.obj is other.obj and self.by_user == other.by_user
 
     def __hash__(self) -> int:
         return id(self.obj)
 
 
 class Signature(NamedTuple):
-    """How a value is called.
+    """The arguments that a value takes.
 
     Attributes:
         positional: Parameters by position; "" if a caller cannot name it.
-        most: How many may be given by position; None: any number.
-        required: Names, or places of nameless ones, that must be given.
+        most: The number that may be given by position; None: any.
+        required: Names, or positions of nameless ones, that must be given.
         keywords: The names that may be given; None: any.
     """
 
@@ -101,23 +101,23 @@ class Signature(NamedTuple):
     keywords: frozenset[str] | None
 
 
-class Call(NamedTuple):
+class PythonCall(NamedTuple):
     """A call that is being read.
 
     Attributes:
         signature: None: it is not known.
-        result: What is known of its value.
-        given: How many arguments were given by position.
+        result: The value of its result; None: it is not known.
+        by_position: The number of arguments that were given by position.
         named: The names of arguments that were given by name.
         unpacked: Whether there was a star.
         name: The name of the argument that is being read; None: it has none.
         plain: Whether all bases of a class are classes that add no names.
-        values: What is known of the bases of a class.
+        values: The values of the bases of a class.
     """
 
     signature: Signature | None = None
     result: Any = None
-    given: int = 0
+    by_position: int = 0
     named: frozenset[str] = frozenset()
     unpacked: bool = False
     name: str | None = None
@@ -126,9 +126,9 @@ class Call(NamedTuple):
 
     @property
     def is_full(self) -> bool:
-        """Whether no argument may be given by position any more."""
+        """True if no argument may be given by position any more."""
         most = None if self.signature is None else self.signature.most
-        return most is not None and self.given >= most and not self.unpacked
+        return most is not None and self.by_position >= most and not self.unpacked
 
     def names(self) -> frozenset[str] | None:
         """The names that arguments may still have; None: any."""
@@ -137,42 +137,44 @@ class Call(NamedTuple):
             return None
         if self.unpacked:
             return signature.keywords
-        return signature.keywords - self.named - frozenset(signature.positional[: self.given])
+        return signature.keywords - self.named - frozenset(signature.positional[: self.by_position])
 
     @property
-    def is_complete(self) -> bool:
-        """Whether all required arguments were given."""
+    def is_valid(self) -> bool:
+        """True if all required arguments were given, and not too many by position."""
         if self.signature is None or self.unpacked:
             return True
-        placed = self.signature.positional[: self.given]
+        if self.signature.most is not None and self.by_position > self.signature.most:
+            return False
+        placed = self.signature.positional[: self.by_position]
         return all(
-            need < self.given if isinstance(need, int) else need in self.named or need in placed
+            need < self.by_position if isinstance(need, int) else need in self.named or need in placed
             for need in self.signature.required
         )
 
 
-def value_of(obj: Any, *, given: bool = False) -> Value:
-    """The value that is an object. given: see `Holder`."""
-    return Value(id(obj), Holder(obj, given), "object")
+def value_of(obj: Any, *, by_user: bool = False) -> PythonValue:
+    """The value that is an object. by_user: as of `Holder`."""
+    return PythonValue(id(obj), Holder(obj, by_user), "object")
 
 
-def instance_of(cls: type, *, given: bool = False) -> Value:
+def instance_of(cls: type, *, by_user: bool = False) -> PythonValue:
     """The value that is some instance of a class."""
-    return Value(id(cls), Holder(cls, given), "instance")
+    return PythonValue(id(cls), Holder(cls, by_user), "instance")
 
 
 @lru_cache(maxsize=4096)
-def attributes(value: Value, here: bool = True) -> frozenset[str] | None:
+def attributes(value: PythonValue, this_platform: bool = True) -> frozenset[str] | None:
     """The attributes of a value; None: they are not known.
 
-    here: whether what counts is this platform. Else modules of which another one has other parts are not known.
+    this_platform: whether only this platform counts. Else modules of which another one has other parts are not known.
     """
     obj = value.what.obj
     if value.role == "method":
         return frozenset(dir(types.MethodType)) | frozenset(dir(obj))
     cls = obj if value.role == "instance" else type(obj)
     if isinstance(obj, types.ModuleType):
-        if "__getattr__" in vars(obj) or obj.__name__ in CHANGING or (not here and obj.__name__ in PLATFORM):
+        if "__getattr__" in vars(obj) or obj.__name__ in CHANGING or (not this_platform and obj.__name__ in PLATFORM):
             return None
         return frozenset(dir(obj)) | ALWAYS | _submodules(obj) | ELSEWHERE.get(obj.__name__, frozenset())
     if _is_dynamic(cls):
@@ -180,17 +182,17 @@ def attributes(value: Value, here: bool = True) -> frozenset[str] | None:
     if value.role == "instance":
         if cls in EXACT:
             return frozenset(dir(cls))
-        fields = _fields(cls) if value.what.given else None
+        fields = _fields(cls) if value.what.by_user else None
         return None if fields is None else frozenset(dir(cls)) | fields
     if isinstance(obj, type):
         return frozenset(dir(obj)) | frozenset(dir(type(obj)))
-    if value.what.given or type(obj) in EXACT:
+    if value.what.by_user or type(obj) in EXACT:
         return frozenset(dir(obj))
     return None
 
 
 def _is_dynamic(cls: type) -> bool:
-    """Whether a class computes attributes by their names."""
+    """True if a class computes attributes by their names."""
     return any(
         "__getattr__" in vars(base) or ("__getattribute__" in vars(base) and base not in (object, type, super))
         for base in cls.__mro__
@@ -200,9 +202,9 @@ def _is_dynamic(cls: type) -> bool:
 
 @lru_cache(maxsize=1024)
 def _fields(cls: type) -> frozenset[str] | None:
-    """The attributes that a class gives its instances, as its source shows; None: it does not show them."""
+    """The attributes that a class gives its instances, by its source; None: the source does not show them."""
     declared = getattr(cls, "__dataclass_fields__", None) or getattr(cls, "model_fields", None)
-    found = set(declared) if isinstance(declared, dict) else set()
+    fields = set(declared) if isinstance(declared, dict) else set()
     for base in cls.__mro__:
         if base.__module__ == "builtins" or base.__dictoffset__ == 0 or isinstance(declared, dict):
             continue
@@ -212,13 +214,13 @@ def _fields(cls: type) -> frozenset[str] | None:
             return None
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
-                found.add(node.attr)
+                fields.add(node.attr)
             elif (isinstance(node, ast.Name) and node.id in ("setattr", "vars")) or (
                 isinstance(node, ast.Attribute) and node.attr == "__dict__"
             ):
                 return None
-        found |= set(vars(base).get("__annotations__", ()))
-    return frozenset(found)
+        fields |= set(vars(base).get("__annotations__", ()))
+    return frozenset(fields)
 
 
 @lru_cache(maxsize=4096)
@@ -226,71 +228,72 @@ def _submodules(module: types.ModuleType) -> frozenset[str]:
     """The modules in a package: they are attributes of it once something has imported them."""
     import pkgutil
 
-    return frozenset(found.name for found in pkgutil.iter_modules(getattr(module, "__path__", None) or []))
+    return frozenset(submodule.name for submodule in pkgutil.iter_modules(getattr(module, "__path__", None) or []))
 
 
 @lru_cache(maxsize=8192)
-def attribute(value: Value, name: str) -> Value | None:
-    """What is known of an attribute of a value."""
-    obj, given = value.what.obj, value.what.given
+def attribute(value: PythonValue, name: str) -> PythonValue | None:
+    """The value of an attribute of a value; None: it is not known."""
+    obj, by_user = value.what.obj, value.what.by_user
     if isinstance(obj, types.ModuleType):
         return value_of(vars(obj)[name]) if name in vars(obj) else None
     if value.role == "method" or attributes(value) is None:
         return None
     try:
-        found = inspect.getattr_static(obj, name)
+        member = inspect.getattr_static(obj, name)
     except AttributeError:
         return None
-    if isinstance(found, staticmethod):
-        return value_of(found.__func__, given=given)
+    if isinstance(member, staticmethod):
+        return value_of(member.__func__, by_user=by_user)
     is_class = isinstance(obj, type) and value.role == "object"
-    if isinstance(found, classmethod):
-        return Value(id(found.__func__), Holder(found.__func__, given), "method")
-    if isinstance(found, types.ClassMethodDescriptorType):
-        return value_of(getattr(obj, name), given=given)
-    if isinstance(found, property):
-        return _returned(found.fget, given)
-    if isinstance(found, _METHODS):
+    if isinstance(member, classmethod):
+        return PythonValue(id(member.__func__), Holder(member.__func__, by_user), "method")
+    if isinstance(member, types.ClassMethodDescriptorType):
+        return value_of(getattr(obj, name), by_user=by_user)
+    if isinstance(member, property):
+        return _result(member.fget, by_user)
+    if isinstance(member, _METHODS):
         in_object = not is_class and value.role == "object" and name in getattr(obj, "__dict__", ())
         is_class = is_class and any(name in vars(base) for base in obj.__mro__)  # and not of its metaclass
         role = "object" if is_class or in_object else "method"
-        return Value(id(found), Holder(found, given), role)
-    if value.role == "instance" or inspect.isdatadescriptor(found):
+        return PythonValue(id(member), Holder(member, by_user), role)
+    if value.role == "instance" or inspect.isdatadescriptor(member):
         return None
-    return value_of(found, given=given)
+    return value_of(member, by_user=by_user)
 
 
-def called(value: Value) -> Value | None:
-    """What is known of the result of a call."""
-    obj, given = value.what.obj, value.what.given
+def call_result(value: PythonValue) -> PythonValue | None:
+    """The value of the result of a call; None: it is not known."""
+    obj, by_user = value.what.obj, value.what.by_user
     if value.role == "object" and isinstance(obj, type):
-        return instance_of(obj, given=given) if obj in EXACT or (given and type(obj) is type) else None
-    if value.role != "instance" and given:
-        return _returned(obj, given)
+        return instance_of(obj, by_user=by_user) if obj in EXACT or (by_user and type(obj) is type) else None
+    if value.role != "instance" and by_user:
+        return _result(obj, by_user)
     return None
 
 
-def _returned(function: Any, given: bool) -> Value | None:
-    """What the annotation of a function says of its result, if it is a class."""
-    if not given:
+def _result(function: Any, by_user: bool) -> PythonValue | None:
+    """The value of the result of a function, if its annotation is a class; else None."""
+    if not by_user:
         return None
     try:
         hint = typing.get_type_hints(function).get("return")
     except Exception:  # an annotation may be anything
         return None
-    return annotated(hint, given=given)
+    return annotated_value(hint, by_user=by_user)
 
 
-def annotated(hint: Any, *, given: bool = False) -> Value | None:
-    """What is known of a value by its annotation."""
+def annotated_value(hint: Any, *, by_user: bool = False) -> PythonValue | None:
+    """The value with an annotation; None: the annotation is no class."""
     origin = typing.get_origin(hint)
     cls = origin if isinstance(origin, type) else hint
-    return instance_of(cls, given=given) if isinstance(cls, type) and cls is not object and cls is not NONE else None
+    is_class = isinstance(cls, type) and cls is not object and cls is not NONE
+    return instance_of(cls, by_user=by_user) if is_class else None
 
 
 @lru_cache(maxsize=4096)
-def signature(value: Value) -> Signature | None:
-    """How a value is called; None: it is not known."""
+def signature(value: PythonValue) -> Signature | None:
+    """The signature of a value; None: it is not known."""
     obj = value.what.obj
     if value.role == "instance" or (isinstance(obj, type) and type(obj) is not type):
         return None  # a metaclass may do anything
@@ -310,7 +313,7 @@ def signature(value: Value) -> Signature | None:
 
 
 def _is_made_by_python(cls: type) -> bool:
-    """Whether a function of Python makes or sets up the instances of a class."""
+    """True if a function of Python makes or sets up the instances of a class."""
     return any(
         isinstance(inspect.getattr_static(cls, name), types.FunctionType) for name in ("__init__", "__new__")
     ) or (isinstance(inspect.getattr_static(cls, "__new__"), staticmethod))

@@ -22,15 +22,15 @@ IMPLICIT = frozenset(
      "__annotations__", "__dict__", "__cached__", "__debug__", "WindowsError", "_"}
 )  # fmt: skip
 IN_CLASSES = frozenset({"__module__", "__qualname__", "__class__", "__classdict__", "__firstlineno__"})
-# Names that are used to bind others by their text, or to change what modules have.
+# Names that bind others by their text, or change the attributes of modules.
 DYNAMIC = frozenset({"globals", "locals", "vars", "exec", "eval", "setattr", "__builtins__", "builtins", "execfile",
                      "patch", "mock", "monkeypatch", "global_enum", "_convert_"})  # fmt: skip
 STORES = frozenset({"__dict__", "__setattr__"})  # attributes by which others are stored under a computed name
-# What asks for the place where a text runs, or expects a fault.
+# Names that ask for the platform on which a text runs, or expect a fault.
 DOUBT = re.compile(
     r"(?i)hasattr|platform|version|implementation|^py_?[23]|skip|require|raises|suppress|TYPE_CHECKING|^modules$"
     r"|windows|win32|winapi|msvcrt|posix|darwin|linux|cygwin|wasi|emscripten"
 )
 CONSUMERS = frozenset(
     "all any bytearray bytes dict enumerate frozenset join list max min next set sorted sum tuple".split()
-)  # what takes a generator as its only argument
+)  # functions that take a generator as their only argument

@@ -1,4 +1,4 @@
-"""What a database has: tables with their columns, and functions with the numbers of arguments that they take.
+"""The catalogue of a database: tables with columns, and functions with the numbers of arguments that they take.
 
 A catalogue is read from CREATE statements, a connection of sqlite3, an engine or connection of SQLAlchemy, or a dict.
 """
@@ -30,12 +30,12 @@ def fold(name: str) -> str:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """What a database has. Names are in lower case.
+    """The tables and functions of a database. Names are in lower case.
 
     Attributes:
         tables: (table, its columns in their order, whether it has a rowid).
         functions: (function, the numbers of arguments that it takes; -1 - n: n or more); None: they are not known.
-        schemas: The names of databases that may stand before those of tables.
+        schemas: The names of databases, which may stand before a table.
         modules: (function that gives a table, its columns), as `json_each`.
         placed: (database, its tables). Where a database is not named, any table may be there.
     """
@@ -51,7 +51,7 @@ class Catalogue:
 
 
 def read_catalogue(source: Any, functions: Iterable[str] | Mapping[str, Any] | None = None) -> Catalogue:
-    """A catalogue from what a user has (`constrain.monitors.sql`).
+    """Read a catalogue from any source that `constrain.monitors.sql` takes.
 
     Raises:
         ConstrainError: The source has another type, or its text is not SQL that SQLite reads.
@@ -59,20 +59,20 @@ def read_catalogue(source: Any, functions: Iterable[str] | Mapping[str, Any] | N
     if isinstance(source, Catalogue):
         return source
     if isinstance(source, str):
-        return _of_text(source, functions)
+        return _read_text(source, functions)
     if isinstance(source, sqlite3.Connection):
-        return _of_connection(source, functions)
+        return _read_connection(source, functions)
     if isinstance(source, Mapping):
-        return _of_mapping(source, functions)
+        return _read_mapping(source, functions)
     if hasattr(source, "dialect"):
-        return _of_sqlalchemy(source, functions)
+        return _read_sqlalchemy(source, functions)
     raise ConstrainError(
         f"sql() takes CREATE statements, a connection or a dict, not {type(source).__name__}",
         fix='sql({"users": ["id", "name"]})',
     )
 
 
-def _of_text(text: str, functions: Any) -> Catalogue:
+def _read_text(text: str, functions: Any) -> Catalogue:
     with closing(sqlite3.connect(":memory:")) as connection:
         try:
             connection.executescript(text)
@@ -82,10 +82,10 @@ def _of_text(text: str, functions: Any) -> Catalogue:
                 place=text.strip()[:60],
                 fix='pass CREATE TABLE statements, or a dict: {"users": ["id", "name"]}',
             ) from None
-        return _of_connection(connection, functions)
+        return _read_connection(connection, functions)
 
 
-def _of_connection(connection: sqlite3.Connection, functions: Any) -> Catalogue:
+def _read_connection(connection: sqlite3.Connection, functions: Any) -> Catalogue:
     tables = []
     placed = {"temp": OWN | OWN_TEMP}
     schemas = [row[1] for row in connection.execute("PRAGMA database_list")]
@@ -96,12 +96,13 @@ def _of_connection(connection: sqlite3.Connection, functions: Any) -> Catalogue:
             tables.append((fold(name), _columns(connection, quoted, name), _has_rowid(sql)))
             placed[fold(schema)] = placed.get(fold(schema), OWN) | {fold(name)}
     tables += [(name, _columns(connection, "main", "sqlite_master"), True) for name in sorted(OWN_TEMP)]
-    known = _functions_of(connection) if functions is None else _given(functions)
+    known = _list_functions(connection) if functions is None else _read_functions(functions)
     modules = {fold(row[0]) for row in connection.execute("PRAGMA module_list")}
     modules |= {f"pragma_{fold(row[0])}" for row in connection.execute("PRAGMA pragma_list")}
-    found = tuple((name, _columns(connection, "main", name)) for name in sorted(modules) if _is_table(connection, name))
+    giving = [name for name in sorted(modules) if _is_table(connection, name)]
+    table_modules = tuple((name, _columns(connection, "main", name)) for name in giving)
     schemas = [*dict.fromkeys(fold(name) for name in [*schemas, "main", "temp"])]
-    return Catalogue(tuple(dict.fromkeys(tables)), known, tuple(schemas), found, tuple(sorted(placed.items())))
+    return Catalogue(tuple(dict.fromkeys(tables)), known, tuple(schemas), table_modules, tuple(sorted(placed.items())))
 
 
 def _columns(connection: sqlite3.Connection, schema: str, table: str) -> tuple[str, ...]:
@@ -111,7 +112,7 @@ def _columns(connection: sqlite3.Connection, schema: str, table: str) -> tuple[s
 
 
 def _is_table(connection: sqlite3.Connection, module: str) -> bool:
-    """Whether FROM takes the name of a module (`json_each`), which others only do in CREATE VIRTUAL TABLE (`fts5`)."""
+    """True if FROM takes the name of a module (`json_each`); others only name one in CREATE VIRTUAL TABLE (`fts5`)."""
     try:
         connection.execute(f'EXPLAIN SELECT 1 FROM "{module}"')
     except sqlite3.Error:
@@ -123,7 +124,7 @@ def _has_rowid(sql: str | None) -> bool:
     return "without" not in (sql or "").lower().rpartition(")")[2]
 
 
-def _of_mapping(source: Mapping[str, Any], functions: Any) -> Catalogue:
+def _read_mapping(source: Mapping[str, Any], functions: Any) -> Catalogue:
     for table, columns in source.items():
         if not isinstance(table, str) or isinstance(columns, str) or not isinstance(columns, Iterable):
             raise ConstrainError(
@@ -131,24 +132,24 @@ def _of_mapping(source: Mapping[str, Any], functions: Any) -> Catalogue:
                 fix='{"users": ["id", "name"]}',
             )
     tables = tuple((fold(table), tuple(fold(str(one)) for one in columns), True) for table, columns in source.items())
-    return Catalogue(tables, sqlite_functions() if functions is None else _given(functions))
+    return Catalogue(tables, sqlite_functions() if functions is None else _read_functions(functions))
 
 
-def _of_sqlalchemy(source: Any, functions: Any) -> Catalogue:
+def _read_sqlalchemy(source: Any, functions: Any) -> Catalogue:
     inspector = import_module("sqlalchemy").inspect(source)
     names = [*inspector.get_table_names(), *inspector.get_view_names()]
     tables = tuple(
         (fold(name), tuple(fold(one["name"]) for one in inspector.get_columns(name)), True) for name in names
     )
-    known = None if functions is None else _given(functions)
+    known = None if functions is None else _read_functions(functions)
     if functions is None and source.dialect.name == "sqlite":
         known = sqlite_functions()
     schemas = tuple(fold(name) for name in inspector.get_schema_names())
     return Catalogue(tables, known, schemas or ("main", "temp"))
 
 
-def _given(functions: Any) -> tuple[tuple[str, frozenset[int]], ...]:
-    """Functions as a user names them: names, or names with their numbers of arguments."""
+def _read_functions(functions: Any) -> tuple[tuple[str, frozenset[int]], ...]:
+    """Read functions as a user names them: names, or names with their numbers of arguments."""
     if isinstance(functions, Mapping):
         pairs = {fold(name): frozenset([n] if isinstance(n, int) else n) for name, n in functions.items()}
     else:
@@ -156,14 +157,14 @@ def _given(functions: Any) -> tuple[tuple[str, frozenset[int]], ...]:
     return tuple(sorted(pairs.items()))
 
 
-def _functions_of(connection: sqlite3.Connection) -> tuple[tuple[str, frozenset[int]], ...]:
-    found: dict[str, set[int]] = {}
+def _list_functions(connection: sqlite3.Connection) -> tuple[tuple[str, frozenset[int]], ...]:
+    counts: dict[str, set[int]] = {}
     for row in connection.execute("PRAGMA function_list"):
-        found.setdefault(fold(row[0]), set()).add(row[4])
-    return tuple((name, frozenset(_numbers(connection, name, found[name]))) for name in sorted(found))
+        counts.setdefault(fold(row[0]), set()).add(row[4])
+    return tuple((name, frozenset(_argument_counts(connection, name, counts[name]))) for name in sorted(counts))
 
 
-def _numbers(connection: sqlite3.Connection, function: str, numbers: set[int]) -> set[int]:
+def _argument_counts(connection: sqlite3.Connection, function: str, numbers: set[int]) -> set[int]:
     """The numbers of arguments of a function, of which "any number" may have a least one."""
     if min(numbers) >= 0:
         return numbers
@@ -181,4 +182,4 @@ def _numbers(connection: sqlite3.Connection, function: str, numbers: set[int]) -
 def sqlite_functions() -> tuple[tuple[str, frozenset[int]], ...]:
     """The functions of the SQLite that Python has."""
     with closing(sqlite3.connect(":memory:")) as connection:
-        return _functions_of(connection)
+        return _list_functions(connection)

@@ -4,280 +4,256 @@ from __future__ import annotations
 
 from constrain.monitors.monitor import NUMBER, OTHER, STRING
 from constrain.monitors.sql.catalogue import Columns
-from constrain.monitors.sql.scopes import (
-    STAR,
-    Paren,
-    Query,
-    Source,
-    has,
-    nearest,
-    result_of,
-    visible,
-)
-from constrain.monitors.sql.state import NO_WORDS, OPEN, Sql
-from constrain.monitors.sql.statements import Statements
-from constrain.monitors.sql.words import (
-    FRAME,
-    INFIX,
-    QUERY,
-    RESERVED,
-    SORT,
-    VALUES,
-)
+from constrain.monitors.sql.scopes import STAR, Paren, Query, Source, has_column, result_columns, visible_queries
+from constrain.monitors.sql.state import NO_WORDS, OPEN, SqlState
+from constrain.monitors.sql.statements import SqlStatements
+from constrain.monitors.sql.words import FRAME, INFIX, QUERY, RESERVED, SORT, VALUES
 
 LITERALS = (STRING, NUMBER, OTHER)
 
 
-class Expressions(Statements):
-    """How the lexemes of expressions change a state."""
+class SqlExpressions(SqlStatements):
+    """The steps of a state over the lexemes of expressions."""
 
-    def _at_operand(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        if kind in LITERALS or (word in VALUES and not self._is_column(here, word)):
-            return here.go("operator", item="")
+    def _at_operand(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        if kind in LITERALS or (word in VALUES and not self._is_column(state, word)):
+            return state.go("operator", item="")
         if sign:
-            return self._operand_sign(here, sign)
-        if word in here.extra:
-            return self._extra(here, word)
+            return self._operand_sign(state, sign)
+        if word in state.extra:
+            return self._read_extra(state, word)
         if word in ("not", "case", "cast", "exists"):
             at = {"not": "operand", "case": "operand", "cast": "cast", "exists": "exists"}[word]
-            return here.go(at, *(["when"] if word == "case" else []), item="")
-        if word == "x" and not self._may_be_name(here, word):
+            return state.go(at, *(["when"] if word == "case" else []), item="")
+        if word == "x" and not self._may_be_name(state, word):
             return None
-        return here._replace(at="held", held=(name,)) if name else OPEN
+        return state._replace(at="held", held=(name,)) if name else OPEN
 
-    def _may_be_name(self, here: Sql, name: str) -> bool:
-        """Whether a name is one of the language, and not only the beginning of a BLOB."""
-        names = self._operands(here)
+    def _may_be_name(self, state: SqlState, name: str) -> bool:
+        """True if a name is one of the language, and not only the beginning of a BLOB."""
+        names = self._operand_names(state)
         return names is None or names.has(name.encode(), quoted=True)
 
-    def _is_column(self, here: Sql, word: str) -> bool:
-        return word in ("true", "false") and any(has(query, "", word) for query in visible(here.frames))
+    def _is_column(self, state: SqlState, word: str) -> bool:
+        return word in ("true", "false") and any(has_column(query, "", word) for query in visible_queries(state.frames))
 
-    def _operand_sign(self, here: Sql, sign: bytes) -> Sql | None:
+    def _operand_sign(self, state: SqlState, sign: bytes) -> SqlState | None:
         if sign == b"(":
-            return here.push(Paren("expr"), "operand", *QUERY)
+            return state.push(Paren("expr"), "operand", *QUERY)
         if sign == b")":  # of an empty list: f(), IN ()
-            return self._closed(here)
+            return self._close(state)
         if sign == b"*":
-            return self._star(here, "")
-        return here._replace(at="operand", item="", extra=NO_WORDS)
+            return self._read_star(state, "")
+        return state._replace(at="operand", item="", extra=NO_WORDS)
 
-    def _star(self, here: Sql, qualifier: str) -> Sql | None:
+    def _read_star(self, state: SqlState, qualifier: str) -> SqlState | None:
         """The state after * for all columns, or for all rows in count(*)."""
-        if isinstance(here.top, Paren):
-            return here.go("operator")
-        after = self._resolved(here._replace(quoted=False), qualifier, STAR)
+        if isinstance(state.top, Paren):
+            return state.go("operator")
+        after = self._resolve(state._replace(quoted=False), qualifier, STAR)
         return None if after is None else after._replace(item=STAR + qualifier)
 
-    def _extra(self, here: Sql, word: str) -> Sql | None:
+    def _read_extra(self, state: SqlState, word: str) -> SqlState | None:
         """The state after a word that may begin an operand only here."""
         if word in QUERY:
-            assert here.frames is not None
-            return self._statement(here.go("query", frames=(Query("sub"), here.frames[1])), word)
+            return self._begin_statement(state.swap(Query("sub")).go("query"), word)
         if word == "not":
-            return here.go("operand", "distinct", item="is")
-        if word == "distinct" and here.item == "is":
-            return here.go("distinct from", item="")
-        return here.go("operand", item=here.item if word in ("distinct", "all") else "")
+            return state.go("operand", "distinct", item="is")
+        if word == "distinct" and state.item == "is":
+            return state.go("distinct from", item="")
+        return state.go("operand", item=state.item if word in ("distinct", "all") else "")
 
-    def _at_distinct_from(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        return here.go("operand", item="")
+    def _at_distinct_from(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        return state.go("operand", item="")
 
-    def _at_held(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
+    def _at_held(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if sign == b".":
-            return here._replace(at="dot")
-        return here.push(Paren("call", here.held[-1]), "operand", "distinct", "all")  # (
+            return state._replace(at="dot")
+        return state.push(Paren("call", state.held[-1]), "operand", "distinct", "all")  # (
 
-    def _at_dot(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
+    def _at_dot(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if sign == b"*":
-            return self._star(here, here.held[-1])
-        return here._replace(at="held", held=(*here.held, name), quoted=False) if name else OPEN
+            return self._read_star(state, state.held[-1])
+        return state._replace(at="held", held=(*state.held, name), quoted=False) if name else OPEN
 
-    def _at_exists(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        return here.push(Paren("expr"), "operand", *QUERY)
+    def _at_exists(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        return state.push(Paren("expr"), "operand", *QUERY)
 
-    def _at_cast(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        return here.push(Paren("cast"), "operand")
+    def _at_cast(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        return state.push(Paren("cast"), "operand")
 
-    def _at_type(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
+    def _at_type(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if sign == b"(":
-            return here.push(Paren("type"), "type")
-        if sign == b")" and isinstance(here.top, Paren):
-            return here.pop("type") if here.top.kind == "type" else self._closed(here)
-        return here
+            return state.push(Paren("type"), "type")
+        if sign == b")" and isinstance(state.top, Paren):
+            return state.pop("type") if state.top.kind == "type" else self._close(state)
+        return state
 
-    def _at_operator(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        top = here.top
+    def _at_operator(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        top = state.top
         if sign:
-            return self._operator_sign(here, sign)
+            return self._operator_sign(state, sign)
         if word in INFIX:
-            return here.go("operand", item="")
+            return state.go("operand", item="")
         if word == "is":
-            return here.go("operand", "not", "distinct", item="is")
+            return state.go("operand", "not", "distinct", item="is")
         if word == "not":
-            return here.go("not")
+            return state.go("not")
         if word in ("isnull", "notnull", "end"):
-            return here.go("operator", item="")
+            return state.go("operator", item="")
         if word == "collate":
-            return here.go("collation")
+            return state.go("collation")
         if word == "in":
-            return here.go("in", item="")
+            return state.go("in", item="")
         if word in ("over", "filter"):
-            return here.go("over", item="")
+            return state.go("over", item="")
         if isinstance(top, Paren):
-            return self._operator_in_paren(here, word)
-        query = nearest(here.frames)
-        assert query is not None
+            return self._operator_in_paren(state, word)
+        query = state.query
         if query.clause in ("from", "update", "delete", "insert"):
-            return self._after_source(here, sign, word)
+            return self._follow_source(state, sign, word)
         if word in SORT:
-            return here
+            return state
         if query.clause in ("select", "returning"):
-            return self._after_result(here, word, name)
+            return self._follow_result(state, word, name)
         if word == "do":
-            return here.go("conflict")
-        return self._clause(here, word)
+            return state.go("conflict")
+        return self._begin_clause(state, word)
 
-    def _operator_in_paren(self, here: Sql, word: str) -> Sql | None:
-        top = here.top
+    def _operator_in_paren(self, state: SqlState, word: str) -> SqlState | None:
+        top = state.top
         assert isinstance(top, Paren)
         if top.kind == "cast" and word == "as":
-            return here.go("type")
+            return state.go("type")
         if word == "order":
-            return here.go("by")
+            return state.go("by")
         if top.kind == "window" and word in FRAME:
-            return here.go("frame")
+            return state.go("frame")
         if top.kind == "from":
-            return self._after_source(here, b"", word)
-        return here if word in SORT or top.kind in ("window", "conflict") else None
+            return self._follow_source(state, b"", word)
+        return state if word in SORT or top.kind in ("window", "conflict") else None
 
-    def _after_result(self, here: Sql, word: str, name: str) -> Sql | None:
+    def _follow_result(self, state: SqlState, word: str, name: str) -> SqlState | None:
         """The state after AS, an alias or the next clause behind a result."""
         if word == "as":
-            return here.go("alias", item=here.item)
-        after = self._clause(here, word)
+            return state.go("alias", item=state.item)
+        after = self._begin_clause(state, word)
         if after is not None or word in RESERVED:
             return after
-        return self._aliased(here, name)
+        return self._name_result(state, name)
 
-    def _at_alias(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        return self._aliased(here, name)
+    def _at_alias(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        return self._name_result(state, name)
 
-    def _aliased(self, here: Sql, name: str) -> Sql:
+    def _name_result(self, state: SqlState, name: str) -> SqlState:
         """The state after the alias of a result; a text as an alias may be any name."""
-        query = nearest(here.frames)
-        assert query is not None
-        return here.change(aliases=query.aliases | {name}).go("operator", item=name)
+        query = state.query
+        return state.change(aliases=query.aliases | {name}).go("operator", item=name)
 
-    def _operator_sign(self, here: Sql, sign: bytes) -> Sql | None:
-        top = here.top
+    def _operator_sign(self, state: SqlState, sign: bytes) -> SqlState | None:
+        top = state.top
         if sign == b",":
-            return self._comma(here)
+            return self._comma(state)
         if sign == b")":
-            return self._closed(here)
+            return self._close(state)
         if sign == b"(" and isinstance(top, Query):
             return OPEN
-        return here.go("operand", item="")
+        return state.go("operand", item="")
 
-    def _comma(self, here: Sql) -> Sql | None:
-        top = here.top
+    def _comma(self, state: SqlState) -> SqlState | None:
+        top = state.top
         if isinstance(top, Paren):
             if top.kind == "from":
-                return here.go("table")
+                return state.go("table")
             if top.kind == "call" and not self._takes(top.name, top.commas + 2, at_least=True):
                 return None
-            assert here.frames is not None
             counted = top._replace(commas=top.commas + 1) if top.kind == "call" else top
-            return here.go("operand", frames=(counted, here.frames[1]), item="")
-        query = nearest(here.frames)
-        assert query is not None
+            return state.swap(counted).go("operand", item="")
+        query = state.query
         if query.clause in ("select", "returning"):
-            return here.change(items=self._items(here, query)).go("operand", item=None)
+            return state.change(items=self._results(state, query)).go("operand", item=None)
         if query.clause == "from":
-            return here.go("table")
+            return state.go("table")
         if query.clause == "set":
-            return here.go("column")
+            return state.go("column")
         if query.clause == "window":
-            return here.go("window name")
-        return here.go("operand", item="")
+            return state.go("window name")
+        return state.go("operand", item="")
 
     def _takes(self, function: str, count: int, at_least: bool = False) -> bool:
-        """Whether a function takes so many arguments, or at least so many."""
+        """True if a function takes so many arguments, or at least so many."""
         numbers = None if self.functions is None else self.functions.get(function)
         if numbers is None:
             return True
         return any((at_least or count >= -1 - n) if n < 0 else count <= n if at_least else count == n for n in numbers)
 
-    def _closed(self, here: Sql) -> Sql | None:
+    def _close(self, state: SqlState) -> SqlState | None:
         """The state after a closing parenthesis."""
-        top = here.top
+        top = state.top
         if isinstance(top, Paren):
-            return self._closed_paren(here, top)
+            return self._close_paren(state, top)
         if top is None or top.role == "top":
             return OPEN
         query = top
         if query.clause == "select":
-            here = here.change(items=self._items(here, query))
-        settled = self._settled(here)
+            state = state.change(items=self._results(state, query))
+        settled = self._settle_from(state)
         if settled is None:
             return None
-        done = nearest(settled.frames)
-        assert done is not None
-        columns = result_of(done)
+        columns = result_columns(settled.query)
         if query.role == "from":
-            return self._joined(settled.pop("joined"), Source("", columns))
+            return self._add_source(settled.pop("joined"), Source("", columns))
         if query.role == "cte":
-            return self._defined(settled.pop("next cte"), columns)
+            return self._define_cte(settled.pop("next cte"), columns)
         return settled.pop("operator")._replace(item="")
 
     @staticmethod
-    def _defined(here: Sql, columns: Columns) -> Sql:
+    def _define_cte(state: SqlState, columns: Columns) -> SqlState:
         """The state after the body of a table of WITH."""
-        query = nearest(here.frames)
-        assert query is not None
-        name, given = query.cte
-        known = given if given is not None else columns
-        return here.change(ctes=(*query.ctes, (name, known)), cte=("", None))
+        query = state.query
+        name, listed = query.cte
+        known = listed if listed is not None else columns
+        return state.change(ctes=(*query.ctes, (name, known)), cte=("", None))
 
-    def _closed_paren(self, here: Sql, top: Paren) -> Sql | None:
+    def _close_paren(self, state: SqlState, top: Paren) -> SqlState | None:
         if top.kind == "call":
-            count = 0 if here.at == "operand" or top.name == "" else top.commas + 1
-            if here.item == STAR:
+            count = 0 if state.at == "operand" or top.name == "" else top.commas + 1
+            if state.item == STAR:
                 count = 0
             if not self._takes(top.name, count):
                 return None
         after = {"from": "joined", "module": "joined", "row": "row end", "conflict": "conflict", "using": "joined",
                  "columns": "joined"}.get(top.kind, "operator")  # fmt: skip
-        popped = here.pop(after)
+        popped = state.pop(after)
         return popped if top.kind == "expr" else popped._replace(item="")
 
-    def _at_not(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
+    def _at_not(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if word == "null":
-            return here.go("operator", item="")
-        return here.go("in", item="") if word == "in" else here.go("operand", item="")
+            return state.go("operator", item="")
+        return state.go("in", item="") if word == "in" else state.go("operand", item="")
 
-    def _at_collation(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        return here.go("operator")
+    def _at_collation(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        return state.go("operator")
 
-    def _at_in(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
+    def _at_in(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if sign == b"(":
-            return here.push(Paren("expr"), "operand", *QUERY)
-        return here.go("in name")
+            return state.push(Paren("expr"), "operand", *QUERY)
+        return state.go("in name")
 
-    def _at_in_name(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        """After the table of IN: its name may go on."""
+    def _at_in_name(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        """Read what follows the table of IN: its name may go on."""
         if sign == b".":
-            return here.go("in")
+            return state.go("in")
         if sign == b"(":
-            return here.push(Paren("expr"), "operand")
-        return self._at_operator(here.go("operator", item=""), kind, sign, word, name)
+            return state.push(Paren("expr"), "operand")
+        return self._at_operator(state.go("operator", item=""), kind, sign, word, name)
 
-    def _at_over(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
+    def _at_over(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if sign == b"(":
-            return here.push(Paren("window"), "over paren")
-        return here.go("operator", item="")
+            return state.push(Paren("window"), "over paren")
+        return state.go("operator", item="")
 
-    def _at_over_paren(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
+    def _at_over_paren(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if word == "where":
-            return here.go("operand")
-        return self._at_window(here, kind, sign, word, name)
+            return state.go("operand")
+        return self._at_window(state, kind, sign, word, name)

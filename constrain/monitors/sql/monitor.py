@@ -2,12 +2,11 @@
 
 The idea: a statement is read with a stack of queries and parentheses (scopes.py). `at` says what may come next. A name
 in an expression is held until the next lexeme shows what it is: a column, a function before `(`, a source before `.`.
-What the monitor does not follow (definitions, PRAGMA, a function that gives a table) it leaves open: it refuses
-nothing there.
+In definitions, in PRAGMA, and for the columns of a function that gives a table nothing is refused: they stay open.
 
     at           what comes next
     start        a statement
-    operand      an operand; `extra` are words that may begin it here beside the usual ones
+    operand      an operand; `extra` are words that may begin it state beside the usual ones
     operator     what follows an operand
     held, theld  what shows the meaning of a held name; in an expression, or where a table stands
     dot, tdot    the name after a dot, likewise
@@ -27,27 +26,25 @@ from typing import Any
 from constrain.errors import ConstrainError
 from constrain.monitors.monitor import END, NAME, QUOTED, SIGN, Names
 from constrain.monitors.sql.catalogue import ROWID, Catalogue, Columns, fold, read_catalogue
-from constrain.monitors.sql.expressions import Expressions
-from constrain.monitors.sql.lexicon import SqlLexicon
-from constrain.monitors.sql.scopes import (
-    Paren,
-)
-from constrain.monitors.sql.state import NO_WORDS, Sql
+from constrain.monitors.sql.expressions import SqlExpressions
+from constrain.monitors.sql.lexicon import LEXICON
+from constrain.monitors.sql.scopes import Paren
+from constrain.monitors.sql.state import NO_WORDS, SqlState
 
-NAMED = frozenset({"table", "theld", "tdot", "joined", "table alias", "column"})  # see `resumed`
+NAMED = frozenset({"table", "theld", "tdot", "joined", "table alias", "column"})  # see `resume`
 
 
-class SqlMonitor(Expressions):
+class SqlMonitor(SqlExpressions):
     """A `Monitor` of SQL. Made by `sql`.
 
     Args:
-        catalogue: What the database has.
-        ahead: Which columns may be used before FROM says where they come from.
+        catalogue: The tables and functions of the database.
+        ahead: The columns that may be used before FROM tells their tables: "any" or "known".
         aliases: Names that tables may have under `ahead="known"` before FROM gives them.
         texts: Whether a name in double quotes that is no column is a text, as in SQLite.
     """
 
-    lexicon = SqlLexicon()
+    lexicon = LEXICON
 
     def __init__(self, catalogue: Catalogue, ahead: str, aliases: frozenset[str], texts: bool) -> None:
         self.catalogue, self.ahead, self.aliases, self.texts = catalogue, ahead, aliases, texts
@@ -76,62 +73,58 @@ class SqlMonitor(Expressions):
     def __repr__(self) -> str:
         return f"sql({self.catalogue!r})"
 
-    def start(self) -> Sql:
-        """See `Monitor`."""
-        return Sql()
+    def start(self) -> SqlState:
+        """The state before the first lexeme."""
+        return SqlState()
 
-    def resumed(self, state: Any) -> tuple[int, bytes] | None:
-        """See `ResumingMonitor`: where the name of a table or column must stand, what is in single quotes is one."""
+    def resume(self, state: SqlState) -> tuple[int, bytes] | None:
+        """The empty name that goes on with a single quote, where a name of a table or column must stand."""
         return (QUOTED, b"") if state.at in NAMED else None
 
-    def begin(self, state: Any, kind: int, first: bytes) -> Sql | None:
-        """See `Monitor`."""
-        here: Sql | None = state
+    def begin(self, state: SqlState, kind: int, first: bytes) -> SqlState | None:
+        """The state when a lexeme begins; None: none of its kind may."""
         sign = first if kind == SIGN else b""
-        assert here is not None
-        if here.at == "held":
-            here = self._held(here, sign)
-        elif here.at == "theld":
-            here = self._table_held(here, sign)
-        if here is None:
-            return None
+        if state.at in ("held", "theld"):
+            settle = self._settle_name if state.at == "held" else self._settle_table
+            settled = settle(state, sign)
+            if settled is None:
+                return None
+            state = settled
         if kind == END or sign == b";":
-            return self._may_finish(here) if here.at != "open" else here
-        if kind == QUOTED and first == b'"' and self.texts and here.at == "operand":
-            return here._replace(quoted=True)
-        return here
+            return self._finish(state) if state.at != "open" else state
+        if kind == QUOTED and first == b'"' and self.texts and state.at == "operand":
+            return state._replace(quoted=True)
+        return state
 
-    def may_end(self, state: Any) -> bool:
-        """See `Monitor`. `begin` has decided."""
+    def may_end(self, state: SqlState) -> bool:
+        """True: `begin` has decided."""
         return True
 
-    def language(self, state: Any) -> Names | None:
-        """See `Monitor`."""
-        here: Sql = state
-        if here.at == "operand":
-            return None if here.quoted else self._operands(here)
-        if here.at == "dot":
-            return self._of_columns(self._columns_of(here))
-        if here.at == "table":
-            return self._tables(here)
-        if here.at == "tdot":
-            return self._names(frozenset(self._tables_of(here.held[-1])), NO_WORDS)
-        if here.at == "column":
-            return self._of_columns(self._listed(here))
+    def language(self, state: SqlState) -> Names | None:
+        """The names that the lexeme which has begun may be; None: any."""
+        if state.at == "operand":
+            return None if state.quoted else self._operand_names(state)
+        if state.at == "dot":
+            return self._column_names(self._columns_after_dot(state))
+        if state.at == "table":
+            return self._table_names(state)
+        if state.at == "tdot":
+            return self._names(frozenset(self._tables_in(state.held[-1])), NO_WORDS)
+        if state.at == "column":
+            return self._column_names(self._listable_columns(state))
         return None
 
-    def advance(self, state: Any, kind: int, text: bytes) -> Sql | None:
-        """See `Monitor`."""
-        here: Sql = state
-        if here.at == "open":
-            return here
+    def advance(self, state: SqlState, kind: int, text: bytes) -> SqlState | None:
+        """The state after a lexeme; None: it may not stand there."""
+        if state.at == "open":
+            return state
         sign = text if kind == SIGN else b""
-        if sign == b";" and not isinstance(here.top, Paren):
-            return Sql()
+        if sign == b";" and not isinstance(state.top, Paren):
+            return SqlState()
         name = self.lexicon.folded(kind, text).decode(errors="replace") if kind in (NAME, QUOTED) else ""
         word = name if kind == NAME else ""
-        read = getattr(self, "_at_" + here.at.replace(" ", "_"))
-        after: Sql | None = read(here, kind, sign, word, name)
+        read = getattr(self, "_at_" + state.at.replace(" ", "_"))
+        after: SqlState | None = read(state, kind, sign, word, name)
         return after
 
 

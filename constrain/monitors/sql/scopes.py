@@ -1,4 +1,4 @@
-"""Scopes of SQL: queries with their sources, and which names they make visible.
+"""Scopes of SQL: queries with their sources, and the names that they make visible.
 
 The idea: the frames of a state are a list, the innermost first: queries, and parentheses between them. A name is sought
 in the innermost query and then outwards. A query in FROM, or of WITH, does not see the other sources of the query that
@@ -13,18 +13,18 @@ from typing import NamedTuple, Union
 
 from constrain.monitors.sql.catalogue import Columns
 
-Frames = Union[tuple["Frame", "Frames"], None]  # noqa: UP007
+Frames = Union[tuple["SqlFrame", "Frames"], None]  # noqa: UP007
 STAR = "*"
 
 
 class Source(NamedTuple):
-    """What stands in FROM: the name that its columns go by ("": none), and its columns."""
+    """An entry of FROM: the name that its columns go by ("": none), and its columns."""
 
     name: str
     columns: Columns
 
 
-class Item(NamedTuple):
+class SqlResult(NamedTuple):
     """An item of a result list: its name ("": none, "*": all columns), and the source that "*" is of."""
 
     name: str
@@ -36,9 +36,9 @@ class Query(NamedTuple):
 
     Attributes:
         role: "top", "sub" (in an expression), "from" or "cte".
-        clause: Where it stands: "with", "select", "from", "where", "set", ...
+        clause: The clause that is being read: "with", "select", "from", "where", "set", ...
         settled: Whether FROM is complete.
-        sources: What stands in FROM.
+        sources: The entries of FROM.
         earlier: Sources of the other parts of a compound, which ORDER BY may use.
         pending: (qualifier or "", column) that were used before FROM was complete.
         items: The result list so far.
@@ -55,7 +55,7 @@ class Query(NamedTuple):
     sources: tuple[Source, ...] = ()
     earlier: tuple[Source, ...] = ()
     pending: frozenset[tuple[str, str]] = frozenset()
-    items: tuple[Item, ...] = ()
+    items: tuple[SqlResult, ...] = ()
     aliases: frozenset[str] = frozenset()
     result: Columns = None
     has_result: bool = False
@@ -73,10 +73,10 @@ class Paren(NamedTuple):
     is_empty: bool = True
 
 
-Frame = Query | Paren
+SqlFrame = Query | Paren
 
 
-def nearest(frames: Frames) -> Query | None:
+def innermost_query(frames: Frames) -> Query | None:
     """The innermost query."""
     while frames is not None:
         if isinstance(frames[0], Query):
@@ -85,14 +85,14 @@ def nearest(frames: Frames) -> Query | None:
     return None
 
 
-def replaced(frames: Frames, old: Query, new: Query) -> Frames:
+def replace_query(frames: Frames, old: Query, new: Query) -> Frames:
     """The frames with one query exchanged."""
     if frames is None:
         return None
-    return (new, frames[1]) if frames[0] is old else (frames[0], replaced(frames[1], old, new))
+    return (new, frames[1]) if frames[0] is old else (frames[0], replace_query(frames[1], old, new))
 
 
-def visible(frames: Frames) -> Iterator[Query]:
+def visible_queries(frames: Frames) -> Iterator[Query]:
     """The queries whose sources can be seen, from the innermost outwards."""
     hidden = False
     while frames is not None:
@@ -108,28 +108,28 @@ def visible(frames: Frames) -> Iterator[Query]:
         frames = frames[1]
 
 
-def ctes(frames: Frames) -> dict[str, Columns]:
+def visible_ctes(frames: Frames) -> dict[str, Columns]:
     """The tables of WITH that can be seen."""
-    found: dict[str, Columns] = {}
+    tables: dict[str, Columns] = {}
     while frames is not None:
         frame = frames[0]
         if isinstance(frame, Query):
             for name, columns in (*reversed(frame.ctes), *([frame.cte] if frame.cte[0] else [])):
-                found.setdefault(name, columns)
+                tables.setdefault(name, columns)
         frames = frames[1]
-    return found
+    return tables
 
 
-def seen_in(query: Query) -> tuple[Source, ...]:
+def sources_in(query: Query) -> tuple[Source, ...]:
     """The sources of a query that a name may be of."""
     return query.sources + query.earlier if query.clause == "order" else query.sources
 
 
-def has(query: Query, qualifier: str, column: str) -> bool:
-    """Whether a query's sources have a column."""
+def has_column(query: Query, qualifier: str, column: str) -> bool:
+    """True if a query's sources have a column."""
     if not qualifier and column in query.aliases and query.clause != "select":
         return True
-    for source in seen_in(query):
+    for source in sources_in(query):
         if qualifier and source.name != qualifier:
             continue
         if source.columns is None or column in source.columns or (qualifier and column == STAR):
@@ -137,18 +137,18 @@ def has(query: Query, qualifier: str, column: str) -> bool:
     return not qualifier and column == STAR and bool(query.sources)
 
 
-def result_of(query: Query) -> Columns:
+def result_columns(query: Query) -> Columns:
     """The columns of a query's result list; None: not known."""
     if query.has_result:
         return query.result
-    found: set[str] = set()
+    columns: set[str] = set()
     for item in query.items:
         if item.name != STAR:
-            found.add(item.name)
+            columns.add(item.name)
             continue
         for source in query.sources:
             if item.qualifier in ("", source.name):
                 if source.columns is None:
                     return None
-                found |= source.columns
-    return frozenset(found)
+                columns |= source.columns
+    return frozenset(columns)

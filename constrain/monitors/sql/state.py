@@ -1,28 +1,24 @@
-"""The state of the monitor of SQL: where a text stands."""
+"""The state of the monitor of SQL."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from constrain.monitors.sql.scopes import (
-    Frame,
-    Frames,
-    nearest,
-    replaced,
-)
+from constrain.monitors.sql.scopes import Frames, Paren, Query, innermost_query, replace_query
+from constrain.monitors.stacks import StackState, replace_fields
 
 NO_WORDS: frozenset[str] = frozenset()
 
 
-class Sql(NamedTuple):
-    """Where a text stands.
+class _SqlFields(NamedTuple):
+    """The fields of `SqlState`.
 
     Attributes:
         frames: Queries and parentheses, the innermost first.
-        at: What may come next.
-        held: The parts of a name whose meaning is not known yet.
-        extra: Words that may begin an operand, or a table, here.
-        item: The result that is being read: None: nothing of it; a name: one column; "": more.
+        at: The name of what may come next (monitor.py).
+        held: The parts of a name whose meaning the next lexeme shows.
+        extra: Words that may begin an operand, or a table, state.
+        item: The result that is being read: None: nothing so far; a name: one column; "": an expression.
         quoted: A name in double quotes has begun, which is a text if there is no such column.
     """
 
@@ -33,29 +29,31 @@ class Sql(NamedTuple):
     item: str | None = None
     quoted: bool = False
 
+
+class SqlState(_SqlFields, StackState[Query | Paren]):
+    """The state of a reading of SQL, after whole lexemes. Its steps also take words that may begin what comes."""
+
+    __slots__ = ()
+    reset: ClassVar[dict[str, Any]] = {"held": (), "quoted": False}
+
     @property
-    def top(self) -> Frame | None:
-        """The innermost query or parenthesis."""
-        return self.frames[0] if self.frames is not None else None
-
-    def go(self, at: str, *extra: str, **changes: Any) -> Sql:
-        """The state with something else to come."""
-        return self._replace(at=at, extra=frozenset(extra), held=(), quoted=False)._replace(**changes)
-
-    def push(self, frame: Frame, at: str, *extra: str) -> Sql:
-        """The state inside a new frame."""
-        return self.go(at, *extra, frames=(frame, self.frames))
-
-    def pop(self, at: str) -> Sql:
-        """The state outside the innermost frame."""
-        assert self.frames is not None
-        return self.go(at, frames=self.frames[1])
-
-    def change(self, **changes: Any) -> Sql:
-        """The state with something changed in the innermost query."""
-        query = nearest(self.frames)
+    def query(self) -> Query:
+        """The innermost query, where there is one."""
+        query = innermost_query(self.frames)
         assert query is not None
-        return self._replace(frames=replaced(self.frames, query, query._replace(**changes)))
+        return query
+
+    def go(self, at: str, *extra: str, **changes: Any) -> SqlState:
+        """The state with something else to come."""
+        return replace_fields(self, {**self.reset, "extra": frozenset(extra), "at": at, **changes})
+
+    def push(self, frame: Any, at: str, *extra: str, **changes: Any) -> SqlState:
+        """The state inside a new part."""
+        return self.go(at, *extra, frames=(frame, self.frames), **changes)
+
+    def change(self, **changes: Any) -> SqlState:
+        """The state with something changed in the innermost query."""
+        return self._replace(frames=replace_query(self.frames, self.query, self.query._replace(**changes)))
 
 
-OPEN = Sql(at="open")
+OPEN = SqlState(at="open")

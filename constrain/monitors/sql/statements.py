@@ -2,332 +2,313 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from constrain.monitors.monitor import STRING
-from constrain.monitors.sql.names import Scoped
+from constrain.monitors.sql.names import SqlNames
 from constrain.monitors.sql.scopes import (
     STAR,
-    Item,
     Paren,
     Query,
     Source,
-    ctes,
-    nearest,
-    result_of,
+    SqlResult,
+    innermost_query,
+    result_columns,
+    visible_ctes,
 )
-from constrain.monitors.sql.state import OPEN, Sql
-from constrain.monitors.sql.words import (
-    CLAUSES,
-    COMPOUND,
-    FRAME,
-    JOINS,
-    QUERY,
-    RESERVED,
-)
+from constrain.monitors.sql.state import OPEN, SqlState
+from constrain.monitors.sql.words import CLAUSES, COMPOUND, FRAME, JOINS, QUERY, RESERVED
 
 
-class Statements(Scoped):
-    """How the lexemes of statements change a state, except of expressions."""
+class SqlStatements(SqlNames):
+    """The steps of a state over the lexemes of statements, but for expressions."""
+
+    _close: Callable[[SqlState], SqlState | None]  # of `SqlExpressions`
 
     @staticmethod
-    def _items(here: Sql, query: Query) -> tuple[Item, ...]:
+    def _results(state: SqlState, query: Query) -> tuple[SqlResult, ...]:
         """The results, with the last one."""
-        item = here.item or ""
+        item = state.item or ""
         if item.startswith(STAR):
-            return (*query.items, Item(STAR, item[1:]))
-        return (*query.items, Item(item))
+            return (*query.items, SqlResult(STAR, item[1:]))
+        return (*query.items, SqlResult(item))
 
-    def _closed(self, here: Sql) -> Sql | None:
-        """The state after a closing parenthesis."""
-        raise NotImplementedError
-
-    def _may_finish(self, here: Sql) -> Sql | None:
+    def _finish(self, state: SqlState) -> SqlState | None:
         """The state at the end of a statement; None: a name is not resolved."""
-        if here.frames is None or isinstance(here.top, Paren):
-            return here
-        return self._settled(here)
+        if state.frames is None or isinstance(state.top, Paren):
+            return state
+        return self._settle_from(state)
 
-    def _at_start(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
+    def _at_start(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if word in ("explain", "query", "plan") or sign == b";":
-            return here
-        return self._statement(here.push(Query("top"), "start"), word) or OPEN
+            return state
+        return self._begin_statement(state.push(Query("top"), "start"), word) or OPEN
 
-    def _statement(self, here: Sql, word: str) -> Sql | None:
+    def _begin_statement(self, state: SqlState, word: str) -> SqlState | None:
         """The state after the first word of a statement; the innermost frame is its query."""
         if word == "select":
-            return here.change(clause="select").go("operand", "distinct", "all", item=None)
+            return state.change(clause="select").go("operand", "distinct", "all", item=None)
         if word == "values":
-            return here.change(clause="values", settled=True).go("row")
+            return state.change(clause="values", settled=True).go("row")
         if word == "with":
-            return here.change(clause="with").go("cte")
+            return state.change(clause="with").go("cte")
         if word in ("insert", "replace"):
-            return here.change(clause="insert", settled=True).go("into")
+            return state.change(clause="insert", settled=True).go("into")
         if word == "update":
-            return here.change(clause="update").go("table", "or")
+            return state.change(clause="update").go("table", "or")
         if word == "delete":
-            return here.change(clause="delete").go("into")
+            return state.change(clause="delete").go("into")
         return None
 
-    def _at_cte(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        query = nearest(here.frames)
+    def _at_cte(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        query = innermost_query(state.frames)
         if word == "recursive" and query is not None and not query.ctes:
-            return here
-        return here.change(cte=(name, None)).go("cte as") if name else OPEN
+            return state
+        return state.change(cte=(name, None)).go("cte as") if name else OPEN
 
-    def _at_cte_as(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        query = nearest(here.frames)
-        assert query is not None
-        if sign == b"(" and not here.extra:
-            return here.push(Paren("cte columns"), "cte column")
+    def _at_cte_as(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        if sign == b"(" and not state.extra:
+            return state.push(Paren("cte columns"), "cte column")
         if word == "as":
-            return here.go("cte as", "as")
-        return here.push(Query("cte"), "query") if sign == b"(" else here
+            return state.go("cte as", "as")
+        return state.push(Query("cte"), "query") if sign == b"(" else state
 
-    def _at_cte_column(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
+    def _at_cte_column(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if sign == b")":
-            return here.pop("cte as")
-        query = nearest(here.frames)
-        assert query is not None
+            return state.pop("cte as")
+        query = state.query
         if name:
-            return here.change(cte=(query.cte[0], (query.cte[1] or frozenset()) | {name}))
-        return here
+            return state.change(cte=(query.cte[0], (query.cte[1] or frozenset()) | {name}))
+        return state
 
-    def _at_query(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        return self._statement(here, word) or OPEN
+    def _at_query(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        return self._begin_statement(state, word) or OPEN
 
-    def _at_next_cte(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
+    def _at_next_cte(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if sign == b",":
-            return here.go("cte")
-        return self._statement(here, word) or OPEN
+            return state.go("cte")
+        return self._begin_statement(state, word) or OPEN
 
-    def _at_into(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        return here.go("table") if word in ("into", "from") else here
+    def _at_into(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        return state.go("table") if word in ("into", "from") else state
 
-    def _at_table(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        if word == "or" and "or" in here.extra:
-            return here.go("or")
-        if word in QUERY and word in here.extra:
-            assert here.frames is not None
-            return self._statement(here.go("query", frames=(Query("from"), here.frames[1])), word)
+    def _at_table(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        if word == "or" and "or" in state.extra:
+            return state.go("or")
+        if word in QUERY and word in state.extra:
+            return self._begin_statement(state.swap(Query("from")).go("query"), word)
         if sign == b"(":
-            return here.push(Paren("from"), "table", *QUERY)
+            return state.push(Paren("from"), "table", *QUERY)
         if name:
-            return here.go("theld", held=(name,))
-        return self._joined(here, Source("", None)) if kind == STRING else here
+            return state.go("theld", held=(name,))
+        return self._add_source(state, Source("", None)) if kind == STRING else state
 
-    def _at_or(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        return here.go("table")
+    def _at_or(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        return state.go("table")
 
-    def _table_held(self, here: Sql, sign: bytes) -> Sql | None:
-        """The state when the next lexeme shows whether a name is that of a table."""
-        name = here.held[-1]
-        query = nearest(here.frames)
-        assert query is not None
+    def _settle_table(self, state: SqlState, sign: bytes) -> SqlState | None:
+        """The state when the next lexeme shows whether a name is a table; None: it is none."""
+        name = state.held[-1]
+        query = state.query
         if sign == b".":
-            return here if len(here.held) == 1 and name in self.catalogue.schemas else None
+            return state if len(state.held) == 1 and name in self.catalogue.schemas else None
         if sign == b"(" and query.clause == "from":
-            return here if name in self.modules else None
-        found = ctes(here.frames) if len(here.held) == 1 else {}
-        if len(here.held) > 1 and name in self.tables and name not in self._tables_of(here.held[-2]):
+            return state if name in self.modules else None
+        tables = visible_ctes(state.frames) if len(state.held) == 1 else {}
+        if len(state.held) > 1 and name in self.tables and name not in self._tables_in(state.held[-2]):
             return None
-        if name in found or name in self.tables:
-            return self._joined(here, Source(name, found[name] if name in found else self.tables[name]))
-        return self._joined(here, Source(name, self.modules[name])) if name in self.modules else None
+        if name in tables or name in self.tables:
+            return self._add_source(state, Source(name, tables[name] if name in tables else self.tables[name]))
+        return self._add_source(state, Source(name, self.modules[name])) if name in self.modules else None
 
-    def _at_theld(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
+    def _at_theld(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if sign == b".":
-            return here._replace(at="tdot")
-        table = self._joined(here, Source(here.held[-1], None))
+            return state._replace(at="tdot")
+        table = self._add_source(state, Source(state.held[-1], None))
         return table.push(Paren("module"), "operand")
 
-    def _at_tdot(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        return here.go("theld", held=(*here.held, name)) if name else OPEN
+    def _at_tdot(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        return state.go("theld", held=(*state.held, name)) if name else OPEN
 
-    def _joined(self, here: Sql, source: Source) -> Sql:
+    def _add_source(self, state: SqlState, source: Source) -> SqlState:
         """The state after a source."""
-        query = nearest(here.frames)
-        assert query is not None
-        here = here.change(sources=(*query.sources, source))
+        query = state.query
+        state = state.change(sources=(*query.sources, source))
         if query.clause in ("insert", "update", "delete"):
-            here = here.change(target=source, settled=query.clause != "update")
-        return here.go("joined")
+            state = state.change(target=source, settled=query.clause != "update")
+        return state.go("joined")
 
-    def _renamed(self, here: Sql, alias: str) -> Sql:
+    def _rename_source(self, state: SqlState, alias: str) -> SqlState:
         """The state after an alias of the last source."""
-        query = nearest(here.frames)
-        assert query is not None
+        query = state.query
         last = query.sources[-1]._replace(name=alias)
-        here = here.change(sources=(*query.sources[:-1], last))
-        return here if query.target is None or query.clause == "from" else here.change(target=last)
+        state = state.change(sources=(*query.sources[:-1], last))
+        return state if query.target is None or query.clause == "from" else state.change(target=last)
 
-    def _at_joined(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        query = nearest(here.frames)
-        assert query is not None
+    def _at_joined(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        query = state.query
         if word == "as":
-            return here.go("table alias")
+            return state.go("table alias")
         if word in ("indexed", "not"):
-            return here.go("index")
+            return state.go("index")
         if word == "using":
-            return here.go("using")
+            return state.go("using")
         if sign == b"(" and query.clause == "insert":
-            return here.push(Paren("columns"), "column")
-        after = self._after_source(here, sign, word)
+            return state.push(Paren("columns"), "column")
+        after = self._follow_source(state, sign, word)
         if after is not None or word in RESERVED or sign:
             return after
         if kind == STRING:
-            return self._renamed(here, "").go("joined")
-        return self._renamed(here, name).go("joined") if name else OPEN
+            return self._rename_source(state, "").go("joined")
+        return self._rename_source(state, name).go("joined") if name else OPEN
 
-    def _at_table_alias(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        return self._renamed(here, name).go("joined")
+    def _at_table_alias(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        return self._rename_source(state, name).go("joined")
 
-    def _at_index(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        if word == "indexed" and not here.extra:
-            return here.go("joined")
-        return here.go("index", "by") if word == "by" and not here.extra else here.go("joined")
+    def _at_index(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        if word == "indexed" and not state.extra:
+            return state.go("joined")
+        return state.go("index", "by") if word == "by" and not state.extra else state.go("joined")
 
-    def _at_using(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        return here.push(Paren("using"), "column")
+    def _at_using(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        return state.push(Paren("using"), "column")
 
-    def _after_source(self, here: Sql, sign: bytes, word: str) -> Sql | None:
+    def _follow_source(self, state: SqlState, sign: bytes, word: str) -> SqlState | None:
         """The state after what follows a source or its condition."""
         if sign == b",":
-            return here.go("table")
+            return state.go("table")
         if sign == b")":
-            return self._closed(here)
+            return self._close(state)
         if word in JOINS:
-            return here.go("join")
+            return state.go("join")
         if word == "join":
-            return here.go("table")
+            return state.go("table")
         if word == "on":
-            query = nearest(here.frames)
-            assert query is not None
-            return here.go("conflict") if query.clause in ("insert", "values") else here.go("operand")
-        return self._clause(here, word)
+            query = state.query
+            return state.go("conflict") if query.clause in ("insert", "values") else state.go("operand")
+        return self._begin_clause(state, word)
 
-    def _at_join(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        return here.go("table") if word == "join" else here
+    def _at_join(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        return state.go("table") if word == "join" else state
 
-    def _at_column(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
+    def _at_column(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if name:
-            columns = self._listed(here)
+            columns = self._listable_columns(state)
             if columns is not None and name not in columns:
                 return None
-            return here.go("column end")
+            return state.go("column end")
         if sign == b"(":
-            return here.push(Paren("columns"), "column")
-        return here if kind != STRING else here.go("column end")
+            return state.push(Paren("columns"), "column")
+        return state if kind != STRING else state.go("column end")
 
-    def _at_column_end(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
+    def _at_column_end(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if sign == b",":
-            return here.go("column")
+            return state.go("column")
         if sign == b"=":
-            return here.go("operand")
-        if sign == b")" and isinstance(here.top, Paren):
-            query = nearest(here.frames)
-            assert query is not None
-            inside_set = here.top.kind == "columns" and query.clause == "set"
-            return here.pop("column end" if inside_set else "joined")
+            return state.go("operand")
+        if sign == b")" and isinstance(state.top, Paren):
+            query = state.query
+            inside_set = state.top.kind == "columns" and query.clause == "set"
+            return state.pop("column end" if inside_set else "joined")
         return OPEN
 
-    def _clause(self, here: Sql, word: str) -> Sql | None:
+    def _begin_clause(self, state: SqlState, word: str) -> SqlState | None:
         """The state after the word that begins a clause of the innermost query; None: it begins none."""
-        query = nearest(here.frames)
-        if query is None or here.top is not query:
+        query = innermost_query(state.frames)
+        if query is None or state.top is not query:
             return None
         if word == "from" and not query.settled:
-            return here.change(clause="from", items=self._items(here, query)).go("table")
+            return state.change(clause="from", items=self._results(state, query)).go("table")
         if word == "set" and query.clause == "update":
-            return here.change(clause="set").go("column")
+            return state.change(clause="set").go("column")
         known = {*CLAUSES, *COMPOUND, *QUERY, "group", "order", "window", "returning", "default", "on"}
         if word not in known:
             return None
         if query.clause == "select":
-            here = here.change(items=self._items(here, query))
-        settled = self._settled(here)
-        return None if settled is None else self._settled_clause(settled, word)
+            state = state.change(items=self._results(state, query))
+        settled = self._settle_from(state)
+        return None if settled is None else self._begin_settled_clause(settled, word)
 
-    def _settled_clause(self, here: Sql, word: str) -> Sql | None:
-        query = nearest(here.frames)
-        assert query is not None
+    def _begin_settled_clause(self, state: SqlState, word: str) -> SqlState | None:
+        query = state.query
         if word in CLAUSES:
-            return here.change(clause=CLAUSES[word]).go("operand")
+            return state.change(clause=CLAUSES[word]).go("operand")
         if word in ("group", "order"):
-            return here.change(clause=word).go("by")
+            return state.change(clause=word).go("by")
         if word == "window":
-            return here.change(clause="window").go("window name")
+            return state.change(clause="window").go("window name")
         if word in COMPOUND:
-            return self._next_part(here)
+            return self._begin_part(state)
         if word in QUERY:  # of INSERT
-            return self._statement(here.change(sources=(), settled=False, clause="start"), word)
+            return self._begin_statement(state.change(sources=(), settled=False, clause="start"), word)
         if word == "returning":
             sources = (query.target,) if query.target is not None else query.sources
-            return here.change(clause="returning", sources=sources).go("operand", item=None)
+            return state.change(clause="returning", sources=sources).go("operand", item=None)
         if word == "on":
-            return here.go("conflict")
-        return here.go("default")
+            return state.go("conflict")
+        return state.go("default")
 
-    def _next_part(self, here: Sql) -> Sql:
+    def _begin_part(self, state: SqlState) -> SqlState:
         """The state before the next part of a compound."""
-        query = nearest(here.frames)
-        assert query is not None
-        return here.change(
-            result=result_of(query), has_result=True, earlier=query.earlier + query.sources, sources=(), items=(),
+        query = state.query
+        return state.change(
+            result=result_columns(query), has_result=True, earlier=query.earlier + query.sources, sources=(), items=(),
             settled=False, clause="start",
         ).go("part")  # fmt: skip
 
-    def _at_part(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        return here if word == "all" else self._statement(here, word) or OPEN
+    def _at_part(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        return state if word == "all" else self._begin_statement(state, word) or OPEN
 
-    def _at_default(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        return here.go("row end")
+    def _at_default(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        return state.go("row end")
 
-    def _at_conflict(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        """ON CONFLICT of INSERT: its columns, and the row that was not inserted, are in scope."""
-        query = nearest(here.frames)
+    def _at_conflict(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        """Read ON CONFLICT of INSERT: its columns, and the row that was not inserted, are in scope."""
+        query = innermost_query(state.frames)
         if query is None or query.target is None:
             return OPEN
         target = query.target
         if word == "conflict":
             sources = (target, Source("excluded", target.columns))
-            return here.change(sources=sources, clause="conflict", settled=True).go("conflict")
+            return state.change(sources=sources, clause="conflict", settled=True).go("conflict")
         if sign == b"(":
-            return here.push(Paren("conflict"), "operand")
+            return state.push(Paren("conflict"), "operand")
         if word == "set":
-            return here.change(clause="set").go("column")
+            return state.change(clause="set").go("column")
         if word == "returning":
-            return self._settled_clause(here, word)
-        return here.go("operand") if word == "where" else here
+            return self._begin_settled_clause(state, word)
+        return state.go("operand") if word == "where" else state
 
-    def _at_by(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        return here.go("operand")
+    def _at_by(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        return state.go("operand")
 
-    def _at_window_name(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        return here.push(Paren("window"), "window") if sign == b"(" else here
+    def _at_window_name(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        return state.push(Paren("window"), "window") if sign == b"(" else state
 
-    def _at_window(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
+    def _at_window(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if sign == b")":
-            return self._closed(here)
+            return self._close(state)
         if word in ("partition", "order"):
-            return here.go("by")
-        return here.go("frame") if word in FRAME else here
+            return state.go("by")
+        return state.go("frame") if word in FRAME else state
 
-    def _at_frame(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        """The frame of a window, whose expressions are constants."""
+    def _at_frame(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        """Read the frame of a window, whose expressions are constants."""
         if sign == b"(":
-            return here.push(Paren("frame"), "frame")
-        if sign == b")" and isinstance(here.top, Paren):
-            return here.pop("frame") if here.top.kind == "frame" else self._closed(here)
-        return here
+            return state.push(Paren("frame"), "frame")
+        if sign == b")" and isinstance(state.top, Paren):
+            return state.pop("frame") if state.top.kind == "frame" else self._close(state)
+        return state
 
-    def _at_row(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        return here.push(Paren("row"), "operand") if sign == b"(" else OPEN
+    def _at_row(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        return state.push(Paren("row"), "operand") if sign == b"(" else OPEN
 
-    def _at_row_end(self, here: Sql, kind: int, sign: bytes, word: str, name: str) -> Sql | None:
-        """After a row of VALUES, or DEFAULT VALUES."""
+    def _at_row_end(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        """Read what follows a row of VALUES, or DEFAULT VALUES."""
         if sign == b",":
-            return here.go("row")
+            return state.go("row")
         if sign == b")":
-            return self._closed(here)
+            return self._close(state)
         if word == "values":
-            return here
-        return self._clause(here, word) or OPEN
+            return state
+        return self._begin_clause(state, word) or OPEN
