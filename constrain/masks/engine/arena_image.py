@@ -11,7 +11,7 @@ from constrain.kernels.masks import fill
 from constrain.kernels.records.arena import HEADER
 from constrain.kernels.records.vocabulary import NODE, SEQUENCE, SLICE, SLICE_POINTERS
 from constrain.languages.automata.lower import utf8_sequences
-from constrain.languages.automata.store import Int32
+from constrain.languages.automata.memory import Int32
 from constrain.languages.automata.syntax import Ranges
 from constrain.languages.vocab.slices import Slice
 from constrain.languages.vocab.trie import Trie

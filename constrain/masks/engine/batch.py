@@ -87,7 +87,7 @@ def fill_masks(
         matchers[0].fill_mask(out[places[0]])
         return
     groups = _groups(matchers, places, "fill_masks")
-    checked_row(out[0], groups[0].automaton.size)
+    checked_row(out[0], groups[0].automaton.layout.size)
     words = out.view(np.uint32)
     cold = [group for group in groups if not _fill_known(group, words, threads)]
     left = iter(cold)  # each thread takes the next group
@@ -132,7 +132,7 @@ def advance_all(matchers: Sequence[Matcher], token_ids: Sequence[int] | NDArray[
     if not matchers:
         return taken
     groups = _groups(matchers, np.arange(len(matchers)), "advance_all")
-    size = groups[0].automaton.size
+    size = groups[0].automaton.layout.size
     wrong = tokens[(tokens < 0) | (tokens >= size)]
     if wrong.size:
         raise ConstrainError(f"token id {wrong[0]} is outside the vocabulary of {size} tokens")
@@ -143,14 +143,14 @@ def advance_all(matchers: Sequence[Matcher], token_ids: Sequence[int] | NDArray[
 
 def _advance(group: _Group, tokens: Ids, taken: NDArray[np.bool_]) -> None:
     automaton, matchers, places = group
-    if automaton.offset:  # the batch's kernels read each token in one way only (tokenwise.py)
+    if automaton.layout.offset:  # the batch's kernels read each token in one way only (tokenwise.py)
         taken[places] = [matcher.advance(token) for matcher, token in zip(matchers, tokens.tolist(), strict=True)]
         return
     results = np.empty(len(matchers), np.int64)
     ends = np.zeros(len(matchers), np.bool_)
-    for eos in automaton.eos_ids:
+    for eos in automaton.layout.eos_ids:
         ends |= tokens == eos
-    if {id(m._eos_ids) for m in matchers} != {id(automaton.eos_ids)}:
+    if {id(m._eos_ids) for m in matchers} != {id(automaton.layout.eos_ids)}:
         ends = np.array([token in m._eos_ids for m, token in zip(matchers, tokens.tolist(), strict=True)])
     if not _step_known(group, tokens, ends, results):
 
@@ -158,7 +158,7 @@ def _advance(group: _Group, tokens: Ids, taken: NDArray[np.bool_]) -> None:
             _follow(matchers, automaton.epoch)
             states = np.array(_states(matchers), np.int64)
             states[ends] = 0
-            automaton.call(batch.advance_all, states, tokens, results)
+            automaton.memory.call(batch.advance_all, states, tokens, results)
             _note_steps(matchers, tokens, results)
 
         automaton.attempt(operation)
@@ -177,7 +177,7 @@ def _step_known(group: _Group, tokens: Ids, ends: NDArray[np.bool_], results: Id
         return False
     states = np.array(_states(matchers), np.int64)
     states[ends] = 0
-    if batch.known_steps(automaton.A, epoch, states, tokens, results):
+    if batch.known_steps(automaton.memory.A, epoch, states, tokens, results):
         return False
     _note_steps(matchers, tokens, results)
     return True
@@ -198,14 +198,14 @@ def _fill_all(groups: Iterator[_Group], rows: Row) -> None:
 def _fill_known(group: _Group, rows: Row, threads: int) -> bool:
     """Fill the rows of a group without the lock. If a mask is not known yet, fill no row and return False."""
     automaton, matchers, places = group
-    if automaton.offset:
+    if automaton.layout.offset:
         return False
     epoch = automaton.epoch
     if {m._epoch for m in matchers} != {epoch}:
         return False
     states, flags = np.array(_states(matchers), np.int64), np.empty(len(matchers), np.int64)
     if rows.nbytes < WORTH_A_THREAD:
-        is_known = batch.write_known_masks(automaton.A, epoch, states, places, rows, flags)
+        is_known = batch.write_known_masks(automaton.memory.A, epoch, states, places, rows, flags)
     else:
         is_known = _write_in_parallel(automaton, epoch, states, places, rows, flags, threads)
     if is_known:
@@ -216,7 +216,7 @@ def _fill_known(group: _Group, rows: Row, threads: int) -> bool:
 def _fill(group: _Group, rows: Row) -> None:
     """Fill the rows of a group."""
     automaton, matchers, places = group
-    if automaton.offset:
+    if automaton.layout.offset:
         for matcher, place in zip(matchers, places.tolist(), strict=True):
             matcher.fill_mask(rows[place])
         return
@@ -225,8 +225,8 @@ def _fill(group: _Group, rows: Row) -> None:
     def operation() -> None:
         _follow(matchers, automaton.epoch)
         states[:] = _states(matchers)
-        automaton.call(batch.find_masks, states)
-        batch.write_known_masks(automaton.A, automaton.epoch, states, places, rows, flags)
+        automaton.memory.call(batch.find_masks, states)
+        batch.write_known_masks(automaton.memory.A, automaton.epoch, states, places, rows, flags)
 
     automaton.attempt(operation)
     _narrow_all(group, rows, states, flags)
@@ -249,7 +249,7 @@ def _write_in_parallel(
     records = np.empty(len(states), np.int64)
     automaton.readers.enter()  # first: a flush waits for the readers that it finds
     try:
-        words = automaton.A
+        words = automaton.memory.A
         if not batch.known_masks(words, epoch, states, records, flags):
             return False
         _write(words, records, places, rows, threads)

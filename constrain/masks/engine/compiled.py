@@ -54,8 +54,8 @@ class CompiledConstraint:
         self.vocabulary = vocabulary
         self.automaton = automaton
         if constraint.token_sets:
-            automaton.mention({node: spans_of(node, vocabulary) for node in constraint.token_sets})
-        self.rules = automaton.rules_of(constraint)
+            automaton.layout.mention({node: spans_of(node, vocabulary) for node in constraint.token_sets})
+        self.rules = automaton.grammars.rules_of(constraint)
         self.guard = constraint.guard(vocabulary)
         self.lookahead = None
         if self.guard is not None:
@@ -178,7 +178,9 @@ def compile(  # noqa: A001
     tokens = mentioned(constraint, vocabulary)
     if automaton is None:
         automaton = TokenAutomaton.of(vocabulary, tokens)
-    elif tokens != "none" and not (automaton.offset if tokens == "every" else isinstance(automaton.vocabulary, Marked)):
+    elif tokens != "none" and not (
+        automaton.layout.offset if tokens == "every" else isinstance(automaton.vocabulary, Marked)
+    ):
         raise ConstrainError(
             "the automaton does not know the tokens that the constraint mentions",
             place=repr(constraint),

@@ -9,6 +9,13 @@ from __future__ import annotations
 import weakref
 from collections.abc import Hashable
 
+import numpy as np
+
+from constrain.kernels.parser import key_set_rules
+from constrain.kernels.records.messages import nonterminal_at
+from constrain.languages.automata.lower import lower
+from constrain.languages.automata.store import Store
+from constrain.languages.cfg.bulk_rules import BulkNonterminal
 from constrain.languages.cfg.rules import Grammar, Nonterminal
 
 
@@ -38,3 +45,17 @@ class CompiledRules:
         """Forget the records if they belong to another epoch."""
         if self.epoch != epoch:
             self.records, self.waiting, self.bulk, self.epoch = {}, {}, {}, epoch
+
+
+def bulk_record(store: Store, nonterminal: BulkNonterminal, rules: CompiledRules) -> int | None:
+    """The record of a nonterminal whose rules were made in bulk, else None."""
+    position = nonterminal.bulk_position
+    first = rules.bulk.get(position[0]) if position else None
+    if not first or not position:
+        return None
+    if isinstance(position[1], int):
+        return nonterminal_at(first, position[1])
+    written, size, is_open, is_member = position[1]
+    keys = [lower(store, terminal.node) for terminal in written]  # in the order of SITUATION_MESSAGE
+    key_set = store.memory.call(key_set_rules.situation_of, first, np.array([size, is_open, *keys], np.int32))
+    return store.memory.call(key_set_rules.place_of, key_set, is_member)

@@ -83,7 +83,7 @@ class Followed:
             for opens in (True, False):
                 node, token = bracket(i, opens)
                 spans[node] = ((token, token),)
-        self.automaton.mention(spans)
+        self.automaton.layout.mention(spans)
         assert constraint.bracketed is not None
         self.situations = Situations(constraint.bracketed, self.rules, self.automaton)
         self.masks: dict[tuple[int, int, int], Row] = {}
@@ -150,7 +150,7 @@ class Followed:
             self.inner.veto(here.inner, row)
         if all(rule.max_tokens is None for rule in self.rules):
             return
-        row = row[: (self.automaton.size + 31) // 32]
+        row = row[: (self.automaton.layout.size + 31) // 32]
 
         def narrow() -> None:
             situation = self._current(here)
@@ -161,7 +161,7 @@ class Followed:
                 self._read_each(situation, Halves.of(self.automaton.vocabulary).tokens, words)
             else:
                 return
-            set_bits(words, self.automaton.eos_ids)  # the matcher decides on these
+            set_bits(words, self.automaton.layout.eos_ids)  # the matcher decides on these
             row[:] &= words
 
         self.automaton.attempt(narrow)
@@ -225,7 +225,7 @@ class Followed:
             )
             if left >= 0:
                 words[:] = 0
-                self.automaton.call(self.automaton.fill_mask, configuration, words)
+                self.automaton.memory.call(self.automaton.kernels.fill_mask, configuration, words)
                 found |= words
         return found
 

@@ -137,7 +137,7 @@ class Lookahead:
         item = self._item(after)
         if item is None:
             return True
-        reached = self.automaton.call(self.automaton.step, configuration, token) & advance.STATE
+        reached = self.automaton.memory.call(self.automaton.kernels.step, configuration, token) & advance.STATE
         return reached != arena.NONE and self._is_unbounded(reached, item)
 
     def _search(self, configuration: int, state: Hashable, key: Hashable) -> bool:
@@ -183,20 +183,20 @@ class Lookahead:
     def _classes(self, configuration: int) -> list[bytes]:
         """The bytes that a configuration does not tell apart, in the order in which they are tried."""
         self._step(configuration, 0)  # a configuration has classes once a byte was read
-        classes = view.byte_classes(self.automaton.A, configuration)[ORDER]
+        classes = view.byte_classes(self.automaton.memory.A, configuration)[ORDER]
         alike = _equal(classes)
         if self.greedy:  # a byte that ends a lexeme is read by the whole configuration
             for members in alike:
                 self._step(configuration, members[0])
-            whole = int(self.automaton.A[configuration + CONFIG.WHOLE])
+            whole = int(self.automaton.memory.A[configuration + CONFIG.WHOLE])
             if whole:
                 self._step(whole, 0)
-                alike = _equal(classes * np.int32(256) + view.byte_classes(self.automaton.A, whole)[ORDER])
+                alike = _equal(classes * np.int32(256) + view.byte_classes(self.automaton.memory.A, whole)[ORDER])
         return alike
 
     def _step(self, configuration: int, byte: int) -> int:
         """The configuration after a byte, or `arena.NONE`."""
-        return self.automaton.call(advance.advance_bytes, configuration, WORDS[byte]) & advance.STATE
+        return self.automaton.memory.call(advance.advance_bytes, configuration, WORDS[byte]) & advance.STATE
 
 
 def _equal(classes: NDArray[Any]) -> list[bytes]:
@@ -218,8 +218,8 @@ def lives_after(matcher: Matcher, step: int | bytes, state: Hashable) -> bool:
     def look(configuration: int) -> bool:
         def reached() -> int:
             if isinstance(step, bytes):
-                return automaton.call(advance.advance_bytes, configuration, words_of(step)) & advance.STATE
-            return automaton.call(automaton.step, configuration, step) & advance.STATE
+                return automaton.memory.call(advance.advance_bytes, configuration, words_of(step)) & advance.STATE
+            return automaton.memory.call(automaton.kernels.step, configuration, step) & advance.STATE
 
         return lookahead.lives(reached, reader)
 

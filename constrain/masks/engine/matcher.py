@@ -21,10 +21,11 @@ from constrain.kernels.parser import advance, configurations
 from constrain.kernels.records import arena
 from constrain.kernels.records.configurations import is_watched
 from constrain.languages.automata.marks import MARK
-from constrain.languages.automata.store import BOTTOM, STOPS
+from constrain.languages.automata.memory import BOTTOM, STOPS
 from constrain.languages.vocab.bits import clear_bits, set_bits
 from constrain.languages.vocab.marked import with_places
 from constrain.limits import limits_at
+from constrain.masks.engine.known_states import NO_MASK
 from constrain.masks.engine.lookahead import doubted, lives_after, veto_ahead
 from constrain.masks.engine.pickled import reread
 from constrain.masks.engine.remembering import fill_remembered
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 WATCH, STATE = advance.WATCH, advance.STATE
 MAX_FORCED = 1 << 16  # tokens or bytes that `forced_tokens` and `forced_bytes` return at most
 Result = TypeVar("Result")
-_NO_ROW = -1, np.zeros(0, np.uint32), 0  # of no epoch
 _UNCHECKED: tuple[int, str | None] = (-1, None)  # after no number of steps
 
 
@@ -76,8 +76,8 @@ class Matcher:
         self._automaton: TokenAutomaton = compiled.automaton
         self._always_narrowed = compiled.always_guarded or eos_ids is not None
         self._remembering = compiled.remembering if eos_ids is None else None
-        self._eos_ids = self._automaton.eos_ids if eos_ids is None else eos_ids
-        self._size = self._automaton.size
+        self._eos_ids = self._automaton.layout.eos_ids if eos_ids is None else eos_ids
+        self._size = self._automaton.layout.size
         self._row: Row | None = None  # the last row that was checked
         self._epoch, start = compiled.known_start
         self._steps: list[int | bytes] = []  # token ids, or bytes
@@ -115,13 +115,15 @@ class Matcher:
         else:
             automaton = self._automaton
             # PERF: most steps are known; they need neither the lock nor scratch
-            state = automaton.known_step(automaton.A, self._epoch, self._states[now], token)
-            state = state or self._ask(automaton.step, token)
+            state = automaton.kernels.known_step(automaton.memory.A, self._epoch, self._states[now], token)
+            state = state or self._ask(automaton.kernels.step, token)
             if state >= WATCH:
                 epoch = self._epoch
                 if not self.is_clear(token, keep=True):
                     return False
-                state = (state if self._epoch == epoch else self._ask(automaton.step, token)) & STATE  # it may flush
+                state = (
+                    state if self._epoch == epoch else self._ask(automaton.kernels.step, token)
+                ) & STATE  # it may flush
             elif state == arena.NONE:
                 return False
             self._end = -1  # it may be of steps that were taken back
@@ -248,7 +250,7 @@ class Matcher:
         """
         automaton = self._automaton
         if row is not self._row:
-            self._row = row = checked_row(row, automaton.size)
+            self._row = row = checked_row(row, automaton.layout.size)
         now = len(self._steps)
         if self._end == now:
             row[:] = 0
@@ -257,11 +259,13 @@ class Matcher:
             fill_remembered(self, self._remembering, row)
             return
         try:
-            flags = automaton.known_mask(automaton.A, self._epoch, self._states[now], row)  # PERF: as in `advance`
+            flags = automaton.kernels.known_mask(
+                automaton.memory.A, self._epoch, self._states[now], row
+            )  # PERF: as in `advance`
         except TypeError:  # the flags or the shape of the row have changed since it was checked
-            row, flags = checked_row(row, automaton.size), -1
+            row, flags = checked_row(row, automaton.layout.size), -1
         if flags < 0:
-            flags = self._ask(automaton.fill_mask, row)
+            flags = self._ask(automaton.kernels.fill_mask, row)
         if flags > 0 or self._always_narrowed:
             self.narrow(row, flags)
 
@@ -272,7 +276,7 @@ class Matcher:
         under the automaton's lock. Raises ConstrainError for a row of another shape or dtype.
         """
         automaton = self._automaton
-        row = checked_row(row, automaton.size)
+        row = checked_row(row, automaton.layout.size)
         row[:] = 0
         if self.ended:
             return
@@ -280,12 +284,12 @@ class Matcher:
         def write(configuration: int) -> int:
             words = find(configuration)
             row[: len(words)] = words
-            watched = fill.IS_WATCHED if is_watched(automaton.A, configuration) else 0
-            return watched + (fill.IS_ACCEPTING if automaton.call(configurations.accepts, configuration) else 0)
+            watched = fill.IS_WATCHED if is_watched(automaton.memory.A, configuration) else 0
+            return watched + (fill.IS_ACCEPTING if automaton.memory.call(configurations.accepts, configuration) else 0)
 
         flags = self.locked(write)
         if flags & fill.IS_ACCEPTING:
-            set_bits(row, self._automaton.eos_ids)
+            set_bits(row, self._automaton.layout.eos_ids)
         if flags or self._always_narrowed:
             self.narrow(row, flags)
 
@@ -299,18 +303,20 @@ class Matcher:
             LimitError: The mask does not fit into the automaton's memory.
         """
         automaton = self._automaton
-        epoch, cached, flags = automaton.rows.get(0 if self.ended else self._states[len(self._steps)], _NO_ROW)
-        if epoch == self._epoch and not self._narrows(flags):
-            return cached
-        row = np.zeros((automaton.size + 31) // 32, np.uint32)
+        known = automaton.known
+        if known.epoch == self._epoch and not self.ended:
+            cached, flags = known.masks.get(self._states[len(self._steps)], NO_MASK)
+            if cached.size and not self._narrows(flags):
+                return cached
+        row = np.zeros((automaton.layout.size + 31) // 32, np.uint32)
         if not self.ended and self._remembering is not None:
             fill_remembered(self, self._remembering, row)
         elif not self.ended:
-            flags = self._ask(automaton.fill_mask, row)
+            flags = self._ask(automaton.kernels.fill_mask, row)
             if self._narrows(flags):
                 self.narrow(row, flags)
             else:
-                automaton.keep_row(self._epoch, self._states[len(self._steps)], row, flags)
+                automaton.known.keep_mask(self._epoch, self._states[len(self._steps)], row, flags)
         row.flags.writeable = False
         return row
 
@@ -325,7 +331,7 @@ class Matcher:
             return False
         if token in self._eos_ids:
             return self.is_accepting()
-        state = self._ask(self._automaton.step, token)
+        state = self._ask(self._automaton.kernels.step, token)
         return state != arena.NONE and (state < WATCH or self.is_clear(token))
 
     def is_accepting(self) -> bool:
@@ -360,8 +366,8 @@ class Matcher:
         forced: list[int] = []
         fork = self.fork()
         while len(forced) < MAX_FORCED:
-            token = fork._ask(self._automaton.forced_token)
-            if token < 0 or token in self._eos_ids or token in self._automaton.eos_ids:
+            token = fork._ask(self._automaton.kernels.forced_token)
+            if token < 0 or token in self._eos_ids or token in self._automaton.layout.eos_ids:
                 break
             if not fork.advance(token):  # the guard vetoes the only token: a dead end
                 break
@@ -418,8 +424,8 @@ class Matcher:
         automaton = self._automaton
 
         def number(configuration: int) -> int:
-            if self.compiled.guard is not None and is_watched(automaton.A, configuration):
-                return self._epoch << 32 | automaton.watched_state(configuration, self.guard_state())
+            if self.compiled.guard is not None and is_watched(automaton.memory.A, configuration):
+                return self._epoch << 32 | automaton.known.number(configuration, self.guard_state())
             return self._epoch << 32 | configuration
 
         state = self.locked(number)
@@ -485,7 +491,7 @@ class Matcher:
             return None
         if self._checked[0] != len(self._steps):
             try:
-                if self._automaton.spans:
+                if self._automaton.layout.spans:
                     fault = constraint.check_marked(self._marked_text(), self._read_spans())
                 else:
                     fault = constraint.check(self.text.decode())
@@ -510,9 +516,9 @@ class Matcher:
     def _read_spans(self) -> Mapping[Tokens, Ranges]:
         """The ids of the mentioned sets of tokens; with the places of tokens that may be read as text or as tokens."""
         automaton = self._automaton
-        if not automaton.offset:
-            return automaton.spans
-        return with_places(automaton.spans, self._steps, automaton.vocabulary.tokens, self.compiled.vocabulary)
+        if not automaton.layout.offset:
+            return automaton.layout.spans
+        return with_places(automaton.layout.spans, self._steps, automaton.vocabulary.tokens, self.compiled.vocabulary)
 
     def _narrows(self, flags: int) -> bool:
         """Whether `narrow` may change a mask. flags: the result of the kernel `fill_mask`."""
@@ -530,7 +536,7 @@ class Matcher:
             veto_ahead(self, guard, self.guard_state(), words)
         ends = bool(flags & fill.IS_ACCEPTING) and self._passes()
         if not ends or self._own_eos_ids is not None:
-            clear_bits(words, self._automaton.eos_ids)
+            clear_bits(words, self._automaton.layout.eos_ids)
             clear_bits(words, self._eos_ids)
         if ends and self._own_eos_ids is not None:
             set_bits(words, self._eos_ids)
@@ -538,7 +544,7 @@ class Matcher:
     @property
     def _own_eos_ids(self) -> tuple[int, ...] | None:
         """The EOS tokens that this matcher was given; None: those of the vocabulary."""
-        return None if self._eos_ids is self._automaton.eos_ids else self._eos_ids
+        return None if self._eos_ids is self._automaton.layout.eos_ids else self._eos_ids
 
     def _bytes(self, step: int | bytes) -> bytes:
         if not isinstance(step, bytes) and step in self._eos_ids:
@@ -550,15 +556,21 @@ class Matcher:
     def _ask(self, kernel: Any, *arguments: Any) -> int:
         """Run a kernel on the current configuration."""
         automaton = self._automaton
-        with automaton.lock:
+        with automaton.memory.lock:
             if self._epoch == automaton.epoch:  # PERF: most calls succeed at once, without a closure
-                automaton.S[0] = BOTTOM
-                automaton.begin()
+                automaton.memory.S[0] = BOTTOM
+                automaton.memory.begin()
                 try:
-                    return kernel(automaton.A, automaton.H, automaton.S, self._states[len(self._steps)], *arguments)
+                    return kernel(
+                        automaton.memory.A,
+                        automaton.memory.H,
+                        automaton.memory.S,
+                        self._states[len(self._steps)],
+                        *arguments,
+                    )
                 except STOPS as stop:
                     automaton.satisfy(stop)
-            return self.locked(lambda configuration: automaton.call(kernel, configuration, *arguments))
+            return self.locked(lambda configuration: automaton.memory.call(kernel, configuration, *arguments))
 
     def locked(self, operation: Callable[[int], Result]) -> Result:
         """Run an operation on the current configuration under the automaton's lock; again if it runs out of memory."""
@@ -577,13 +589,13 @@ class Matcher:
             return
         states = [self.compiled.start()]
         for step in self._steps:
-            automaton.begin()  # a text has no limit, but each of its steps
+            automaton.memory.begin()  # a text has no limit, but each of its steps
             if isinstance(step, bytes):
-                states.append(automaton.call(advance.advance_bytes, states[-1], words_of(step)) & STATE)
+                states.append(automaton.memory.call(advance.advance_bytes, states[-1], words_of(step)) & STATE)
             elif step in self._eos_ids:
                 states.append(states[-1])
             else:
-                states.append(automaton.call(automaton.step, states[-1], step) & STATE)
+                states.append(automaton.memory.call(automaton.kernels.step, states[-1], step) & STATE)
         self._states, self._epoch = states, automaton.epoch
 
     def _token(self, token_id: SupportsIndex) -> int:
@@ -591,6 +603,6 @@ class Matcher:
             token = operator.index(token_id)
         except TypeError:
             raise ConstrainError(f"a token id is an int, not {type(token_id).__name__}") from None
-        if not 0 <= token < self._automaton.size:
-            raise ConstrainError(f"token id {token} is outside the vocabulary of {self._automaton.size} tokens")
+        if not 0 <= token < self._automaton.layout.size:
+            raise ConstrainError(f"token id {token} is outside the vocabulary of {self._automaton.layout.size} tokens")
         return token

@@ -25,10 +25,10 @@ def fill_remembered(matcher: Matcher, guard: RememberingGuard, row: Row) -> None
         try:
             np.copyto(row, known)
         except (TypeError, ValueError):  # the row is longer, or has changed since it was checked
-            row = checked_row(row, matcher.compiled.automaton.size)
+            row = checked_row(row, matcher.compiled.automaton.layout.size)
             row[: len(known)] = known[: len(row)]
             row[len(known) :] = 0
         return
-    row = checked_row(row, matcher.compiled.automaton.size)
-    matcher.narrow(row, matcher._ask(matcher.compiled.automaton.fill_mask, row))
+    row = checked_row(row, matcher.compiled.automaton.layout.size)
+    matcher.narrow(row, matcher._ask(matcher.compiled.automaton.kernels.fill_mask, row))
     guard.keep_row(state, (matcher._epoch, matcher._states[now]), row)

@@ -252,7 +252,7 @@ class Situations:
         return target
 
     def _after(self, configuration: int, text: Bytes) -> int:
-        return self.automaton.call(advance.advance_bytes, configuration, text) & STATE
+        return self.automaton.memory.call(advance.advance_bytes, configuration, text) & STATE
 
     def _marks_at(self, configuration: int) -> list[tuple[int, bool, int]]:
         """The marks that may come next: (rule, whether it begins, configuration after the mark)."""
@@ -351,8 +351,8 @@ class Situations:
         if known is None:
             known = any(self._step(configuration, byte) != arena.NONE for byte in range(MARK))
             if not known:
-                words = np.zeros((self.automaton.size + 31) // 32, np.uint32)
-                self.automaton.call(self.automaton.fill_mask, configuration, words)
+                words = np.zeros((self.automaton.layout.size + 31) // 32, np.uint32)
+                self.automaton.memory.call(self.automaton.kernels.fill_mask, configuration, words)
                 known = bool(words.any())
             self.going[configuration] = known
         return known
@@ -360,7 +360,7 @@ class Situations:
     def accepts(self, situation: int) -> bool:
         """Whether the text may end: some reading is complete."""
         readings = self.sets[situation]
-        return any(self.automaton.call(configurations.accepts, one) for one, opens in readings if not opens)
+        return any(self.automaton.memory.call(configurations.accepts, one) for one, opens in readings if not opens)
 
 
 class Walk(PerVocabulary):
@@ -380,7 +380,7 @@ def _words(text: bytes) -> Bytes:
 def _searched_end(node: Node) -> float:
     """The most bytes that end a begun text of a language, by a search of its states; math.inf: too many states."""
     store = shared_store()
-    with store.lock:
+    with store.memory.lock:
         start = lower(store, node)
         back: dict[int, set[int]] = {start: set()}
         queue = [start]
