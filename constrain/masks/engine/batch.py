@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,9 @@ from numpy.typing import NDArray
 from constrain.errors import ConstrainError
 from constrain.kernels.masks import batch, fill
 from constrain.kernels.records import arena
+from constrain.masks.engine.automaton import TokenAutomaton
 from constrain.masks.engine.matcher import WATCH, Matcher
 from constrain.masks.engine.rows import Row, Rows, checked_row, shared_array
-
-if TYPE_CHECKING:
-    from constrain.masks.engine.automaton import TokenAutomaton
 
 WORTH_A_THREAD = 1 << 22  # bytes of rows
 MAX_THREADS = 64

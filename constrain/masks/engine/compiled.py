@@ -6,7 +6,7 @@ Compiling is lazy: it expands the start of the grammar, and the rest when texts 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any, SupportsIndex
 
 from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError, VocabularyError
@@ -85,6 +85,10 @@ class CompiledConstraint:
             configuration = self.automaton.start(self.rules)
             self.known_start = (self.automaton.epoch, configuration)
         return configuration
+
+    def inner_state(self, state: Hashable) -> Hashable:
+        """The state of the constraint's own guard, inside of the state of `guard`."""
+        return state if self.followed is None else self.followed.inner_state(state)
 
     def matcher(
         self, *, eos_ids: Iterable[SupportsIndex] | None = None, prefix: Iterable[SupportsIndex] = ()

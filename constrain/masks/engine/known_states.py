@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from constrain.languages.automata.memory import MAX_WORDS
 
 MAX_ROWS = 512  # complete masks that are kept for `Matcher.mask`
-NO_MASK = np.zeros(0, np.uint32), 0
 
 
 class KnownStates:

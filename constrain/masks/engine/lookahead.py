@@ -17,8 +17,7 @@ gives up, and the text counts as one that can be completed. Then it may still ru
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +30,8 @@ from constrain.languages.guards import Guard
 from constrain.languages.guards.repeats import Reading
 from constrain.languages.guards.rivals import conditions, doubt, item_in_question
 from constrain.languages.guards.unbounded import Unbounded, Ways, place_of
-from constrain.languages.vocab.bits import clear_bits
-from constrain.masks.engine.rows import Row, words_of
-
-if TYPE_CHECKING:
-    from constrain.masks.engine.automaton import TokenAutomaton
-    from constrain.masks.engine.matcher import Matcher
+from constrain.masks.engine.automaton import TokenAutomaton
+from constrain.masks.engine.rows import Row
 
 MOST = 2_000  # bytes that one search tries
 # What is tried first: what ends a value, then what begins one. Spellings that bring nothing new come last.
@@ -205,52 +200,7 @@ def _equal(classes: NDArray[Any]) -> list[bytes]:
     return [ORDER[classes == classes[i]].tobytes() for i in sorted(first.tolist())]
 
 
-def lives_after(matcher: Matcher, step: int | bytes, state: Hashable) -> bool:
-    """Whether the text of a matcher has a completion after a step that its grammar allows, whatever its tokens.
-
-    state: the guard's state after the step.
-    """
-    automaton, compiled = matcher.compiled.automaton, matcher.compiled
-    lookahead = compiled.lookahead
-    assert lookahead is not None  # some guard has a doubt
-    reader = state if compiled.followed is None else compiled.followed.inner_state(state)
-
-    def look(configuration: int) -> bool:
-        def reached() -> int:
-            if isinstance(step, bytes):
-                return automaton.memory.call(advance.advance_bytes, configuration, words_of(step)) & advance.STATE
-            return automaton.memory.call(automaton.kernels.step, configuration, step) & advance.STATE
-
-        return lookahead.lives(reached, reader)
-
-    return matcher.locked(look)
-
-
 def doubted(guard: Guard, state: Hashable) -> Reading | None:
     """The JSON text under way in which a value may run out; None: there is none, so some end stays open."""
     reading = guard.reader(state)
     return reading if reading is not None and reading.runs_out else None
-
-
-def veto_ahead(matcher: Matcher, guard: Guard, state: Hashable, row: Row) -> None:
-    """Remove the tokens from a mask that the guard vetoes, and those after which it vetoes all that the grammar leaves.
-
-    guard: the matcher's; state: where it stands; row: what the grammar allows, changed in place.
-    """
-    reading = doubted(guard, state)
-    moving: Iterable[Sequence[int]] = ()
-    if reading is not None and reading.here.stack is not None:
-        moving = _moving_tokens(matcher, state, row)
-    guard.veto(state, row)
-    for alike in chain(moving, () if reading is None else reading.guard.suspects(reading.here, row)):
-        if not matcher.is_clear(alike[0]):
-            clear_bits(row, alike)
-
-
-def _moving_tokens(matcher: Matcher, state: Hashable, row: Row) -> Iterable[Sequence[int]]:
-    """See `Lookahead.moving`. state: the guard's; row: what the grammar allows."""
-    compiled = matcher.compiled
-    lookahead = compiled.lookahead
-    assert lookahead is not None  # a guard reads values
-    reader = state if compiled.followed is None else compiled.followed.inner_state(state)
-    return matcher.locked(lambda configuration: lookahead.moving(configuration, reader, row))
