@@ -158,7 +158,7 @@ class ArenaMemory:
     def call_on(self, words: Sequence[int] | Int32, function: Callable[..., int], *args: Any) -> int:
         """`call` a kernel that takes operands from the scratch stack, from BOTTOM on."""
 
-        def place(A: Int32, H: Int32, S: Int32, *rest: Any) -> int:
+        def push_and_call(A: Int32, H: Int32, S: Int32, *rest: Any) -> int:
             end = BOTTOM + len(words)
             if end > stack.stack_end(S):
                 raise stack.ScratchFull
@@ -166,7 +166,7 @@ class ArenaMemory:
             S[STACK.TOP] = end
             return function(A, H, S, *rest)
 
-        return self.call(place, *args)
+        return self.call(push_and_call, *args)
 
     def region(self, words: Sequence[int] | Int32) -> int:
         """The offset of a new region with these words."""

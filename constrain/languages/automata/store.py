@@ -134,11 +134,11 @@ class Store:
         return self.memory.call(derivatives.prune, e, 1)
 
     def run(self, e: int, text: bytes) -> int:
-        """The state after a text; `arena.NONE` if no member begins with it. e: a pruned expression."""
+        """The state after a text; `arena.NONE` if no text of the language begins with it. e: a pruned expression."""
         return self.memory.call(derivatives.run, np.frombuffer(text, np.uint8).astype(np.int32), e)
 
     def successors(self, e: int) -> list[int]:
-        """The state after each of the 256 bytes; `arena.NONE` if no member begins so. e: a pruned expression."""
+        """The state after each of the 256 bytes; `arena.NONE` if no text of the language begins so. e: a pruned expression."""
         self.memory.call(_prepare, e)
         after = [
             self.memory.call(derivatives.run, np.array([byte], np.int32), e)

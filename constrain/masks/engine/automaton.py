@@ -58,7 +58,7 @@ class AllOrNothing:
 
     def __enter__(self) -> None: ...
 
-    def __exit__(self, kind: type[BaseException] | None, error: object, place: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: object, traceback: object) -> None:
         if kind is not None and not issubclass(kind, (ConstrainError, Flush)):
             self.automaton.interrupted()
 

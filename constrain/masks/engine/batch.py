@@ -36,11 +36,11 @@ Ids = NDArray[np.int64]
 
 
 class _Group(NamedTuple):
-    """The matchers of one automaton, and the indices of their rows."""
+    """The matchers of one automaton, and the numbers of their rows."""
 
     automaton: TokenAutomaton
     matchers: Sequence[Matcher]
-    places: Ids
+    numbers: Ids
 
 
 def fill_masks(
@@ -76,15 +76,15 @@ def fill_masks(
     _check_matchers(matchers, "fill_masks([matcher], out)")
     _check_threads(threads)
     out = shared_array(out)
-    places = _places(rows, len(matchers), out)
+    numbers = _row_numbers(rows, len(matchers), out)
     if not matchers:
         return
     if not out.flags.c_contiguous:
         raise ConstrainError("the mask array must be C-contiguous", fix="np.ascontiguousarray(out)")
     if len(matchers) == 1:  # PERF: 45 instead of 155 µs between two forwards of a model, when CPU caches are cold
-        matchers[0].fill_mask(out[places[0]])
+        matchers[0].fill_mask(out[numbers[0]])
         return
-    groups = _groups(matchers, places, "fill_masks")
+    groups = _groups(matchers, numbers, "fill_masks")
     checked_row(out[0], groups[0].automaton.layout.size)
     words = out.view(np.uint32)
     cold = [group for group in groups if not _fill_known(group, words, threads)]
@@ -135,14 +135,14 @@ def advance_all(matchers: Sequence[Matcher], token_ids: Sequence[int] | NDArray[
     if wrong.size:
         raise ConstrainError(f"token id {wrong[0]} is outside the vocabulary of {size} tokens")
     for group in groups:
-        _advance(group, tokens.astype(np.int64)[group.places], taken)
+        _advance(group, tokens.astype(np.int64)[group.numbers], taken)
     return taken
 
 
 def _advance(group: _Group, tokens: Ids, taken: NDArray[np.bool_]) -> None:
-    automaton, matchers, places = group
+    automaton, matchers, numbers = group
     if automaton.layout.offset:  # the batch's kernels read each token in one way only (tokenwise.py)
-        taken[places] = [matcher.advance(token) for matcher, token in zip(matchers, tokens.tolist(), strict=True)]
+        taken[numbers] = [matcher.advance(token) for matcher, token in zip(matchers, tokens.tolist(), strict=True)]
         return
     results = np.empty(len(matchers), np.int64)
     ends = np.zeros(len(matchers), np.bool_)
@@ -160,11 +160,11 @@ def _advance(group: _Group, tokens: Ids, taken: NDArray[np.bool_]) -> None:
             _note_steps(matchers, tokens, results)
 
         automaton.attempt(operation)
-    taken[places] = (results > arena.NONE) & (results < WATCH)
+    taken[numbers] = (results > arena.NONE) & (results < WATCH)
     for i in np.flatnonzero(results >= WATCH).tolist():
-        taken[places[i]] = matchers[i].advance(int(tokens[i]))
+        taken[numbers[i]] = matchers[i].advance(int(tokens[i]))
     for i in np.flatnonzero(ends).tolist():
-        taken[places[i]] = matchers[i].advance(int(tokens[i]))  # it also runs the check of the finished text
+        taken[numbers[i]] = matchers[i].advance(int(tokens[i]))  # it also runs the check of the finished text
 
 
 def _step_known(group: _Group, tokens: Ids, ends: NDArray[np.bool_], results: Ids) -> bool:
@@ -195,7 +195,7 @@ def _fill_all(groups: Iterator[_Group], rows: Row) -> None:
 
 def _fill_known(group: _Group, rows: Row, threads: int) -> bool:
     """Fill the rows of a group without the lock. If a mask is not known yet, fill no row and return False."""
-    automaton, matchers, places = group
+    automaton, matchers, numbers = group
     if automaton.layout.offset:
         return False
     epoch = automaton.epoch
@@ -203,9 +203,9 @@ def _fill_known(group: _Group, rows: Row, threads: int) -> bool:
         return False
     states, flags = np.array(_states(matchers), np.int64), np.empty(len(matchers), np.int64)
     if rows.nbytes < WORTH_A_THREAD:
-        is_known = batch.write_known_masks(automaton.memory.A, epoch, states, places, rows, flags)
+        is_known = batch.write_known_masks(automaton.memory.A, epoch, states, numbers, rows, flags)
     else:
-        is_known = _write_in_parallel(automaton, epoch, states, places, rows, flags, threads)
+        is_known = _write_in_parallel(automaton, epoch, states, numbers, rows, flags, threads)
     if is_known:
         _narrow_all(group, rows, states, flags)
     return bool(is_known)
@@ -213,10 +213,10 @@ def _fill_known(group: _Group, rows: Row, threads: int) -> bool:
 
 def _fill(group: _Group, rows: Row) -> None:
     """Fill the rows of a group."""
-    automaton, matchers, places = group
+    automaton, matchers, numbers = group
     if automaton.layout.offset:
-        for matcher, place in zip(matchers, places.tolist(), strict=True):
-            matcher.fill_mask(rows[place])
+        for matcher, number in zip(matchers, numbers.tolist(), strict=True):
+            matcher.fill_mask(rows[number])
         return
     states, flags = np.empty((2, len(matchers)), np.int64)
 
@@ -224,7 +224,7 @@ def _fill(group: _Group, rows: Row) -> None:
         _follow(matchers, automaton.epoch)
         states[:] = _states(matchers)
         automaton.memory.call(batch.find_masks, states)
-        batch.write_known_masks(automaton.memory.A, automaton.epoch, states, places, rows, flags)
+        batch.write_known_masks(automaton.memory.A, automaton.epoch, states, numbers, rows, flags)
 
     automaton.attempt(operation)
     _narrow_all(group, rows, states, flags)
@@ -232,16 +232,16 @@ def _fill(group: _Group, rows: Row) -> None:
 
 def _narrow_all(group: _Group, rows: Row, states: Ids, flags: Ids) -> None:
     """Let guards and checks remove tokens from the rows of a group. flags: what `fill_mask` returns."""
-    _, matchers, places = group
+    _, matchers, numbers = group
     always = [m._always_narrowed for m in matchers]
     for i in range(len(matchers)) if any(always) else np.flatnonzero(flags).tolist():
         watched = always[i] or flags[i] & fill.IS_WATCHED
         if states[i] and (watched or matchers[i].compiled.constraint.residual):
-            matchers[i].narrow(rows[places[i]], int(flags[i]))
+            matchers[i].narrow(rows[numbers[i]], int(flags[i]))
 
 
 def _write_in_parallel(
-    automaton: TokenAutomaton, epoch: int, states: Ids, places: Ids, rows: Row, flags: Ids, threads: int
+    automaton: TokenAutomaton, epoch: int, states: Ids, numbers: Ids, rows: Row, flags: Ids, threads: int
 ) -> bool:
     """`write_known_masks` by several threads, which let others run Python: a flush waits for them."""
     records = np.empty(len(states), np.int64)
@@ -250,18 +250,18 @@ def _write_in_parallel(
         words = automaton.memory.A
         if not batch.known_masks(words, epoch, states, records, flags):
             return False
-        _write(words, records, places, rows, threads)
+        _write(words, records, numbers, rows, threads)
     finally:
         automaton.readers.leave()
     return True
 
 
-def _write(words: Any, records: Ids, places: Ids, rows: Row, threads: int) -> None:
+def _write(words: Any, records: Ids, numbers: Ids, rows: Row, threads: int) -> None:
     """Write the rows, with other threads where there are enough rows."""
     counter = np.zeros(2, np.int64)
     for _ in range(min(threads - 1, rows.nbytes // WORTH_A_THREAD)):
-        _workers().submit(batch.write_masks, words, records, places, rows, counter)
-    done = batch.write_masks(words, records, places, rows, counter)
+        _workers().submit(batch.write_masks, words, records, numbers, rows, counter)
+    done = batch.write_masks(words, records, numbers, rows, counter)
     while done < len(records):  # another thread is still writing a row
         time.sleep(0)
         done = batch.written(counter)
@@ -284,33 +284,33 @@ def _check_threads(threads: int) -> None:
         raise ConstrainError(f"threads is a number from 1 to {MAX_THREADS}, not {threads!r}")
 
 
-def _places(rows: Any, n: int, out: Any) -> Ids:
+def _row_numbers(rows: Any, n: int, out: Any) -> Ids:
     """The rows of `out` that n matchers are written to. Raises ConstrainError."""
     if not isinstance(out, np.ndarray) or out.ndim != 2 or (rows is None and len(out) != n):
-        given = f"shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-        raise ConstrainError(f"{n} matchers need a mask array with as many rows, not {given}")
+        kind = f"shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise ConstrainError(f"{n} matchers need a mask array with as many rows, not {kind}")
     if rows is None:
         return np.arange(n)
-    places = np.asarray(rows)
-    if places.shape != (n,) or (n and places.dtype.kind not in "iu"):
-        raise ConstrainError(f"{n} matchers need as many row numbers, not {places.dtype} {places.shape}")
-    if n and not (places.min() >= 0 and places.max() < len(out) and np.unique(places).size == n):
-        raise ConstrainError(f"row numbers are different and from 0 to {len(out) - 1}, not {places.tolist()!r:.60}")
-    return places.astype(np.int64)
+    numbers = np.asarray(rows)
+    if numbers.shape != (n,) or (n and numbers.dtype.kind not in "iu"):
+        raise ConstrainError(f"{n} matchers need as many row numbers, not {numbers.dtype} {numbers.shape}")
+    if n and not (numbers.min() >= 0 and numbers.max() < len(out) and np.unique(numbers).size == n):
+        raise ConstrainError(f"row numbers are different and from 0 to {len(out) - 1}, not {numbers.tolist()!r:.60}")
+    return numbers.astype(np.int64)
 
 
-def _groups(matchers: Sequence[Matcher], places: Ids, caller: str) -> list[_Group]:
+def _groups(matchers: Sequence[Matcher], numbers: Ids, caller: str) -> list[_Group]:
     """The matchers by automaton, with their rows. Raises ConstrainError if their vocabularies differ."""
     automata = [m._automaton for m in matchers]
     distinct = dict.fromkeys(automata)
     if len(distinct) == 1:
-        return [_Group(automata[0], matchers, places)]
+        return [_Group(automata[0], matchers, numbers)]
     if len({m.compiled.vocabulary for m in matchers}) > 1:
         raise ConstrainError(f"the matchers of one {caller}() call must share a vocabulary")
     groups = []
     for automaton in distinct:
         mine = [i for i, other in enumerate(automata) if other is automaton]
-        groups.append(_Group(automaton, [matchers[i] for i in mine], places[mine]))
+        groups.append(_Group(automaton, [matchers[i] for i in mine], numbers[mine]))
     return groups
 
 

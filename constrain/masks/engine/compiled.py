@@ -44,7 +44,7 @@ class CompiledConstraint:
         (True, False)
     """
 
-    # For the engine's own rooms: `rules` (the grammar with its records), `guard` (or None), `lookahead` (for the
+    # For the engine's own modules: `rules` (the grammar with its records), `guard` (or None), `lookahead` (for the
     # constraint's own guard), `always_guarded`, `by_token` (whether the guard is a `TokenGuard`), `ending` (the guard,
     # if it is an `EndingGuard`), `remembering` (if it is a `RememberingGuard`), `followed` (the guard, if rules are
     # followed), `known_start` ((epoch, configuration) of the start as last computed), `start`.
@@ -194,11 +194,11 @@ def compile(  # noqa: A001
 
 
 def mentioned(constraint: Constraint, vocabulary: Vocabulary) -> Mentioned:
-    """Which tokens a constraint mentions; what can be wrong with a constraint in one vocabulary and not in another.
+    """Tell which tokens a constraint mentions, and check them: they can be wrong in one vocabulary and not in another.
 
     Args:
         constraint: The constraint.
-        vocabulary: What gives names and ids of tokens their meaning.
+        vocabulary: Gives names and ids of tokens their meaning.
 
     Returns:
         "none", "special" (tokens without bytes) or "every".
@@ -212,8 +212,9 @@ def mentioned(constraint: Constraint, vocabulary: Vocabulary) -> Mentioned:
         try:
             spans = spans_of(node, vocabulary)
         except VocabularyError as error:
-            place = f"{shown_tokens(node)} in {constraint!r}"
-            raise VocabularyError(error.message, place=place, fix=error.fix) from None
+            raise VocabularyError(
+                error.message, place=f"{shown_tokens(node)} in {constraint!r}", fix=error.fix
+            ) from None
         if tokens != "every":
             tokens = "every" if reads_text(spans, vocabulary) else "special"
     if tokens == "every" and constraint.to_grammar().lexer == "greedy":

@@ -126,19 +126,19 @@ class GuardedSteps(Steps):
     # -- the check of a complete text ----------------------------------------------------------------------------------
 
     def is_accepting(self) -> bool:
-        """Whether the text so far is a member of the language and passes the constraint's check."""
+        """Whether the text so far is in the language and passes the constraint's check."""
         return bool(self._ask(configurations.accepts)) and self._passes()
 
     @property
     def fault(self) -> str | None:
-        """What the constraint's check says of the text so far, if the grammar accepts it; else None."""
+        """The fault that the constraint's check finds in the text so far, if the grammar accepts it; else None."""
         return self._fault() if self._ask(configurations.accepts) else None
 
     def captures(self) -> list[Capture]:
-        """What the constraint's rules with a capture derived in the text so far (`Constraint.captures`).
+        """The texts that rules with a capture derived in the text so far (`Constraint.captures`).
 
         Returns:
-            The captures in the order in which they end; none if the text so far is not a member.
+            The captures in the order in which they end; none if the text so far is not in the language.
         """
         return self.compiled.constraint.captures_marked(self._marked_text(), self._read_spans())
 
@@ -170,7 +170,7 @@ class GuardedSteps(Steps):
         return b"".join(step if isinstance(step, bytes) else tokens[step] or b"" for step in self._steps)
 
     def _read_spans(self) -> Mapping[Tokens, Ranges]:
-        """The ids of the mentioned sets of tokens; with the places of tokens that may be read as text or as tokens."""
+        """The ids of the mentioned sets of tokens, with the positions of tokens that may be read in two ways."""
         layout = self._automaton.layout
         if not layout.offset:
             return layout.spans

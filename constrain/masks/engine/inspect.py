@@ -188,7 +188,7 @@ def ignored(automaton: TokenAutomaton, parser: int) -> list[int]:
 
 
 def after(automaton: TokenAutomaton, configuration: int, text: bytes) -> int:
-    """The configuration after more text; `arena.NONE` if no member continues so."""
+    """The configuration after more text; `arena.NONE` if no text of the language continues so."""
     words = np.frombuffer(text, np.uint8).astype(np.int32)
     state = automaton.memory.call(advance_bytes, configuration, words)
     return state & STATE

@@ -3,8 +3,8 @@
 The idea: a guard has a doubt only while a value can still become one that must not come again (`rivals.doubt`). Nearly
 always that is settled without the values: from here the value can become any number of ones (guards/unbounded.py). Else
 the search follows the grammar's bytes and the guard together, depth first, and stops at the first text after which the
-guard has no doubt: then the grammar's promise of a completion holds. It ends without one after it has seen all places
-in doubt, which are few: equal places (one configuration, one key of the guard) are visited once, so that the many
+guard has no doubt: then the grammar's promise of a completion holds. It ends without one after it has seen all states
+in doubt, which are few: equal states (one configuration, one key of the guard) are visited once, so that the many
 spellings of one value are one way.
 
 Which tokens of a mask move to another value or member and may be in doubt there depends on the configuration and on the
@@ -39,7 +39,7 @@ FIRST, LAST = b'"]}:0123456789', b",\\\n \t\r"
 ORDER = np.array([*FIRST, *sorted(set(range(256)) - set(FIRST + LAST)), *LAST], np.uint8)
 WORDS = [np.array([byte], np.int32) for byte in range(256)]
 UNKNOWN = -1
-REMEMBERED = 1 << 13  # places and answers; beyond, all are forgotten
+REMEMBERED = 1 << 13  # states and answers; beyond, all are forgotten
 
 
 class Lookahead:
@@ -105,8 +105,8 @@ class Lookahead:
     def _is_unbounded(self, configuration: int, item: tuple[Reading, int]) -> bool:
         """Whether an item can still become any number of values."""
         reading, inside = item
-        place = place_of(configuration, reading.here, inside)
-        return place is not None and place in self._unbounded
+        item_place = place_of(configuration, reading.here, inside)
+        return item_place is not None and item_place in self._unbounded
 
     def moving(self, configuration: int, state: Hashable, row: Row) -> Iterable[Sequence[int]]:
         """The tokens that may leave no completion since they move to another value, those together that behave alike.
@@ -117,10 +117,10 @@ class Lookahead:
         reading = doubted(self.guard, state)
         if reading is None:
             return ()
-        here = reading.here
-        key = (configuration, here.mode, reading.guard, conditions(here))
+        value = reading.here
+        key = (configuration, value.mode, reading.guard, conditions(value))
         if key not in self._moving:
-            groups = reading.guard.moving(here, row)
+            groups = reading.guard.moving(value, row)
             self._moving[key] = [alike for alike in groups if not self._is_settled(configuration, state, alike[0])]
         return self._moving[key]
 

@@ -100,7 +100,7 @@ class Matcher(MaskedSteps):
             text: Any number of bytes.
 
         Returns:
-            Whether some member of the language begins with the text so far and these bytes. If not, the matcher is
+            Whether some text of the language begins with the text so far and these bytes. If not, the matcher is
             unchanged.
 
         Raises:
@@ -152,7 +152,7 @@ class Matcher(MaskedSteps):
         return len(self._steps) - before
 
     def fork(self) -> Matcher:
-        """An independent copy at the same place. Cost: O(steps)."""
+        """An independent copy in the same state. Cost: O(steps)."""
         copy = Matcher(self.compiled, self._own_eos_ids)
         copy._epoch = self._epoch
         copy._steps = self._steps.copy()
@@ -196,7 +196,7 @@ class Matcher(MaskedSteps):
         return self.ended or (bool(self._ask(configurations.is_complete)) and self._passes())
 
     def forced_tokens(self) -> list[int]:
-        """The tokens that must follow: exactly one token is allowed at each place, and it is not an EOS.
+        """The tokens that must follow: exactly one token is allowed at each position, and it is not an EOS.
 
         Returns:
             Token ids, at most 65,536 (`MAX_FORCED`). The matcher does not read them.
@@ -218,7 +218,7 @@ class Matcher(MaskedSteps):
         return forced
 
     def forced_bytes(self) -> bytes:
-        """The bytes that must follow: exactly one byte is possible at each place, and the text is not complete.
+        """The bytes that must follow: exactly one byte is possible at each position, and the text is not complete.
 
         They end where a special token is possible.
 
