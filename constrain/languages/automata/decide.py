@@ -9,10 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from constrain.kernels.lexer import derivatives
-from constrain.kernels.records import arena, view
+from constrain.kernels.records import arena
 from constrain.kernels.records.arena import HEADER
-from constrain.kernels.records.expressions import EXPRESSION
 from constrain.languages.automata.lower import lower
 from constrain.languages.automata.store import Store
 from constrain.languages.automata.syntax import (
@@ -156,22 +154,9 @@ def shortest(node: Node) -> str | None:
                     return seen[state].decode("utf-8", "surrogateescape")  # bytes of `Tokens` are no text
             following: list[int] = []
             for state in level:
-                for byte, successor in _successors(store, state):
+                for byte, successor in store.successors(state):
                     if successor not in seen:
                         seen[successor] = seen[state] + bytes([byte])
                         following.append(successor)
             level = following
     return None
-
-
-def _successors(store: Store, state: int) -> list[tuple[int, int]]:
-    """(least byte, successor) for each class of bytes that has a successor."""
-    store.memory.call(_prepare, state)
-    least = sorted(view.least_bytes(store.memory.A, state).tolist())
-    pairs = [(byte, store.run(state, bytes([byte]))) for byte in least]
-    return [(byte, successor) for byte, successor in pairs if successor != arena.NONE]
-
-
-def _prepare(A, H, S, e):  # type: ignore[no-untyped-def]
-    derivatives.prepare(A, H, S, e, EXPRESSION.ROW)
-    return e

@@ -84,7 +84,7 @@ class Language:
         if state not in self._rows:
             store, expression = self.store, self._expressions[state]
             with store.memory.lock:
-                successors = store.successors(expression)
+                successors = store.row(expression)
             self._rows[state] = [self._number(successor) for successor in successors]
         return self._rows[state]
 

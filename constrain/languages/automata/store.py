@@ -137,15 +137,19 @@ class Store:
         """The state after a text; `arena.NONE` if no text of the language begins with it. e: a pruned expression."""
         return self.memory.call(derivatives.run, np.frombuffer(text, np.uint8).astype(np.int32), e)
 
-    def successors(self, e: int) -> list[int]:
-        """The state after each of the 256 bytes; `arena.NONE` if no text of the language begins so. e: a pruned expression."""
+    def successors(self, e: int) -> list[tuple[int, int]]:
+        """(least byte, state after it) for each class of bytes that a text can begin with. e: a pruned expression."""
         self.memory.call(_prepare, e)
-        after = [
-            self.memory.call(derivatives.run, np.array([byte], np.int32), e)
-            for byte in view.least_bytes(self.memory.A, e).tolist()
-        ]
-        classes = view.key_words(self.memory.A, int(self.memory.A[e + EXPRESSION.PARTITION])).view(np.uint8)
-        return [after[number] for number in classes.tolist()]
+        least = sorted(view.least_bytes(self.memory.A, e).tolist())
+        return [(byte, state) for byte in least if (state := self.run(e, bytes((byte,)))) != arena.NONE]
+
+    def row(self, e: int) -> list[int]:
+        """The state after each of the 256 bytes; `arena.NONE` if no text begins with it. e: a pruned expression."""
+        after = dict(self.successors(e))
+        A = self.memory.A
+        states = [after.get(byte, arena.NONE) for byte in view.least_bytes(A, e).tolist()]
+        classes = view.key_words(A, int(A[e + EXPRESSION.PARTITION])).view(np.uint8)
+        return [states[number] for number in classes.tolist()]
 
     def is_nullable(self, e: int) -> bool:
         """Whether an expression's language contains the empty text."""

@@ -22,13 +22,9 @@ import heapq
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
-import numpy as np
-
 from constrain.errors import LimitError
-from constrain.kernels.lexer import derivatives
 from constrain.kernels.parser import configurations
 from constrain.kernels.records import arena, view
-from constrain.kernels.records.expressions import EXPRESSION
 from constrain.kernels.records.grammars import TERMINAL, terminal_excluded, terminal_expression
 from constrain.languages.automata import decide
 from constrain.languages.automata.quotient import spelled
@@ -404,7 +400,7 @@ class _Search:
         while level and len(seen) < SEARCHED:
             following: list[tuple[bytes, int]] = []
             for text, state in level:
-                for byte, successor in self._successors(state):
+                for byte, successor in self.automaton.store.successors(state):
                     if successor not in seen:
                         seen.add(successor)
                         longer = text + bytes([byte])
@@ -414,16 +410,3 @@ class _Search:
                             seen_ends.add(tags)
                             yield longer, tags
             level = following
-
-    def _successors(self, state: int) -> list[tuple[int, int]]:
-        """(least byte, lexer state) for each class of bytes that can follow, sorted by byte."""
-        automaton = self.automaton
-        automaton.memory.call(_prepare, state)
-        least = sorted(view.least_bytes(automaton.memory.A, state).tolist())
-        pairs = [(byte, automaton.memory.call(derivatives.run, np.array([byte], np.int32), state)) for byte in least]
-        return [(byte, successor) for byte, successor in pairs if successor != arena.NONE]
-
-
-def _prepare(A, H, S, e):  # type: ignore[no-untyped-def]
-    derivatives.prepare(A, H, S, e, EXPRESSION.ROW)
-    return e
