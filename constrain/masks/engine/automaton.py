@@ -82,7 +82,7 @@ class TokenAutomaton:
     Attributes:
         epoch (int): How often the automaton has forgotten its states.
 
-    The other methods are the interface for the engine's own modules. They may change without notice.
+    The other methods and the parts are the interface for the engine's own modules. They may change without notice.
 
     Example:
         >>> import constrain
@@ -103,6 +103,10 @@ class TokenAutomaton:
             if automaton is None:
                 automaton = _automata[vocabulary] = cls(vocabulary)
             return automaton
+
+    # The parts, for the engine's own modules: `memory` (the arena), `store` (expressions in it), `layout` (the
+    # vocabulary in it), `kernels` (operations on tokens), `grammars` (rules of constraints), `symbols` (their records,
+    # of this epoch), `known` (masks and numbers of states, of this epoch), `readers` (threads without the lock).
 
     def __init__(
         self,
