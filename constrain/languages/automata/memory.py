@@ -253,18 +253,11 @@ def _region(A: Int32, H: Int32, S: Int32, n: int) -> int:
 # --- processes that fork ----------------------------------------------------------------------------------------------
 
 
-class HasLocks(Protocol):
-    """An object whose locks a thread may hold while the process forks."""
-
-    def after_fork(self) -> None:
-        """Make the locks anew, in a child process, and forget what is half made."""
-
-
 _with_locks: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
-def watch_forks(owner: HasLocks) -> None:
-    """Have `owner.after_fork` called in child processes, for as long as it lives."""
+def watch_forks(owner: Any) -> None:
+    """Have `owner.after_fork()` called in child processes, for as long as it lives: a thread may hold its locks."""
     _with_locks.add(owner)
 
 

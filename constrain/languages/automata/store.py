@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,26 +23,18 @@ from constrain.languages.automata.syntax import Ranges, Tokens
 MAX_LOWERED = 4096  # cached syntax trees; the arena finds records again without them, and trees cost the collector
 
 
-class Alphabet(Protocol):
-    """The vocabulary of a store, as far as expressions depend on it."""
+class Alphabet:
+    """The vocabulary of a store, as far as expressions depend on it. This one has no tokens."""
 
     def covered_slices(self, ranges: Ranges) -> int:
         """The flags of the vocabulary's slices whose characters are all in the ranges."""
-
-    def marks(self, node: Tokens) -> tuple[tuple[tuple[int, int], ...], ...]:
-        """The sequences of byte ranges that stand for the tokens of a set."""
-
-
-class NoVocabulary:
-    """The alphabet without a vocabulary: it knows ids of tokens, and takes each name and each negated set for a token
-    of its own."""
-
-    def covered_slices(self, ranges: Ranges) -> int:
-        """No flags."""
         return 0
 
     def marks(self, node: Tokens) -> tuple[tuple[tuple[int, int], ...], ...]:
-        """The marks of ids, or of the one token that the set is taken for."""
+        """The sequences of byte ranges that stand for the tokens of a set.
+
+        Without a vocabulary ids are known, and each name and each negated set is taken for a token of its own.
+        """
         if node.negated or any(isinstance(member, str) for member in node.members):
             return (tuple((byte, byte) for byte in b"\xff" + repr(node).encode() + b"\xff"),)
         return mark_ranges(node.members)
@@ -66,7 +58,7 @@ class Store:
             memory = ArenaMemory(**sizes)
             watch_forks(self)
         self.memory = memory
-        self.alphabet = NoVocabulary() if alphabet is None else alphabet
+        self.alphabet = Alphabet() if alphabet is None else alphabet
         self.reset()
 
     def reset(self) -> None:

@@ -25,14 +25,13 @@ from constrain.languages.automata.store import Store
 from constrain.languages.vocab.marked import Marked
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.limits import Limits, limited
-from constrain.masks.engine.compiled_rules import CompiledRules
+from constrain.masks.engine.arena_image import VocabularyLayout
+from constrain.masks.engine.compiled_rules import CompiledRules, GrammarCache
 from constrain.masks.engine.expansion import expand_stopping, start_configuration
-from constrain.masks.engine.grammar_cache import GrammarCache
 from constrain.masks.engine.known_states import KnownStates
 from constrain.masks.engine.readers import ReaderCount
 from constrain.masks.engine.symbol_table import SymbolTable
 from constrain.masks.engine.tokenwise import token_kernels
-from constrain.masks.engine.vocabulary_layout import VocabularyLayout
 
 DEFAULT_BUDGET = 256 << 20
 MASK_LIMITS = Limits(seconds=2.0, megabytes=None)  # of a mask or a step; its memory is that of the automaton
@@ -120,11 +119,11 @@ class TokenAutomaton:
             vocabulary = Marked.of_vocabulary(vocabulary, tokens == "every")
         self.vocabulary = vocabulary  # marked if constraints may mention tokens
         self.layout = layout = VocabularyLayout(vocabulary)
-        budget = max(budget, 4 * layout.words + (1 << 20))
+        budget = max(budget, 4 * layout.words.size + (1 << 20))
         # The whole budget is allocated at once: untouched pages cost nothing, and nothing is copied to grow.
         # PERF: growing H at a million records would take 40 ms in the middle of a mask. A record has 40 words in A.
         words, slots = budget // 4, 1 << (budget // 4 // 16).bit_length() - 1
-        at_once = min(words, layout.words + layout.words // 2)
+        at_once = min(words, layout.words.size + layout.words.size // 2)
         self.memory = ArenaMemory(words, slots, budget, expander=self, at_once=at_once, limits=limits, one_by_one=False)
         self.kernels = token_kernels(layout)
         self.grammars = GrammarCache()
@@ -137,7 +136,7 @@ class TokenAutomaton:
     def after_fork(self) -> None:
         """Make the locks anew, in a child process, and forget what may be half made."""
         self.grammars.renew_lock()
-        self.readers.renew_lock()
+        self.readers = ReaderCount()  # none of the parent goes on
         if self.memory.renew_lock():
             self.interrupted()
 

@@ -15,10 +15,6 @@ class ReaderCount:
     """
 
     def __init__(self) -> None:
-        self.renew_lock()
-
-    def renew_lock(self) -> None:
-        """Begin anew: in a child process no reader of its parent goes on."""
         self._number = 0
         self._changed = threading.Condition(threading.Lock())
 

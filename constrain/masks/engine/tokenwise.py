@@ -22,7 +22,7 @@ from constrain.kernels.records import arena
 from constrain.kernels.records.configurations import CONFIG, PAIR, config_pairs
 from constrain.kernels.records.stack import STACK, push
 from constrain.languages.automata.memory import BOTTOM, Int32
-from constrain.masks.engine.vocabulary_layout import VocabularyLayout
+from constrain.masks.engine.arena_image import VocabularyLayout
 
 
 class TokenKernels(NamedTuple):

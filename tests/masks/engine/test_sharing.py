@@ -48,7 +48,7 @@ def test_what_is_asked_for_again_is_kept(name: str) -> None:
 
 
 def test_the_latest_sources_are_remembered() -> None:
-    from constrain.masks.engine.grammar_cache import REMEMBERED
+    from constrain.masks.engine.compiled_rules import REMEMBERED
 
     automaton = constrain.TokenAutomaton(vocabularies.tiny())
     for n in range(REMEMBERED + 10):
