@@ -59,6 +59,11 @@ class Expander(Protocol):
         """Expand the nonterminals that a kernel waits for."""
 
 
+def words_of(text: bytes) -> Int32:
+    """The bytes of a text, one a word, as kernels take them."""
+    return np.frombuffer(text, np.uint8).astype(np.int32)
+
+
 def pages(words: int, at_once: int = 0) -> Int32:
     """int32[words], zero. The first `at_once` words are touched now, in huge pages if the system has them.
 

@@ -17,7 +17,7 @@ from constrain.kernels.lexer import derivatives, expressions, spelling, unions
 from constrain.kernels.records import arena, view
 from constrain.kernels.records.expressions import ALT, AND, EXPRESSION, SPELLED, is_nullable
 from constrain.languages.automata.marks import mark_ranges
-from constrain.languages.automata.memory import BOTTOM, ArenaMemory, Int32, watch_forks
+from constrain.languages.automata.memory import BOTTOM, ArenaMemory, Int32, watch_forks, words_of
 from constrain.languages.automata.syntax import Ranges, Tokens
 
 MAX_LOWERED = 4096  # cached syntax trees; the arena finds records again without them, and trees cost the collector
@@ -127,7 +127,7 @@ class Store:
 
     def run(self, e: int, text: bytes) -> int:
         """The state after a text; `arena.NONE` if no text of the language begins with it. e: a pruned expression."""
-        return self.memory.call(derivatives.run, np.frombuffer(text, np.uint8).astype(np.int32), e)
+        return self.memory.call(derivatives.run, words_of(text), e)
 
     def successors(self, e: int) -> list[tuple[int, int]]:
         """(least byte, state after it) for each class of bytes that a text can begin with. e: a pruned expression."""

@@ -11,12 +11,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from constrain.kernels.parser import advance, configurations
+from constrain.languages.automata.memory import words_of
 from constrain.languages.guards import Guard
 from constrain.languages.vocab.bits import clear_bits
 from constrain.languages.vocab.marked import with_places
 from constrain.masks.engine.lookahead import doubted
 from constrain.masks.engine.rows import Row
-from constrain.masks.engine.steps import STATE, Steps, words_of
+from constrain.masks.engine.steps import STATE, Steps
 
 if TYPE_CHECKING:
     from constrain.languages.automata.syntax import Ranges, Tokens

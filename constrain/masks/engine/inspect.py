@@ -30,6 +30,7 @@ from constrain.kernels.records.grammars import TERMINAL, ignored_terminals, keys
 from constrain.kernels.records.grammars import alternatives_of as alternatives_record
 from constrain.kernels.records.key_sets import KEY_SET
 from constrain.kernels.records.parser_states import parser_accepts_itself, parser_grammar, predicted_of
+from constrain.languages.automata.memory import words_of
 from constrain.languages.cfg.bulk_rules import BulkNonterminal
 from constrain.languages.cfg.rules import Symbol, Terminal
 from constrain.languages.cfg.transform.walk import alternatives_of
@@ -189,9 +190,7 @@ def ignored(automaton: TokenAutomaton, parser: int) -> list[int]:
 
 def after(automaton: TokenAutomaton, configuration: int, text: bytes) -> int:
     """The configuration after more text; `arena.NONE` if no text of the language continues so."""
-    words = np.frombuffer(text, np.uint8).astype(np.int32)
-    state = automaton.memory.call(advance_bytes, configuration, words)
-    return state & STATE
+    return automaton.memory.call(advance_bytes, configuration, words_of(text)) & STATE
 
 
 def alike(automaton: TokenAutomaton, configuration: int, byte: int) -> NDArray[np.bool_]:

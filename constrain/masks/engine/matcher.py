@@ -17,8 +17,9 @@ from constrain.kernels.parser import advance, configurations
 from constrain.kernels.records import arena
 from constrain.kernels.records.configurations import is_watched
 from constrain.languages.automata.marks import MARK
+from constrain.languages.automata.memory import words_of
 from constrain.masks.engine.masks import MaskedSteps
-from constrain.masks.engine.steps import STATE, words_of
+from constrain.masks.engine.steps import STATE
 
 if TYPE_CHECKING:
     from constrain.masks.engine.compiled import CompiledConstraint

@@ -10,12 +10,9 @@ import operator
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from constrain.errors import ConstrainError
 from constrain.kernels.parser import advance
-from constrain.languages.automata.memory import BOTTOM, STOPS
+from constrain.languages.automata.memory import BOTTOM, STOPS, words_of
 from constrain.limits import limits_at
 from constrain.masks.engine.rows import Row
 
@@ -25,11 +22,6 @@ if TYPE_CHECKING:
 STATE = advance.STATE
 Result = TypeVar("Result")
 UNCHECKED: tuple[int, str | None] = (-1, None)  # after no number of steps
-
-
-def words_of(text: bytes) -> NDArray[np.int32]:
-    """The bytes of a text, one a word, as kernels take them."""
-    return np.frombuffer(text, np.uint8).astype(np.int32)
 
 
 class Steps:

@@ -16,13 +16,13 @@ from constrain.kernels.records import arena
 from constrain.languages.automata.decide import shared_store
 from constrain.languages.automata.lower import lower
 from constrain.languages.automata.marks import MARK, mark
+from constrain.languages.automata.memory import words_of
 from constrain.languages.automata.syntax import Node
 from constrain.languages.cfg.followed import FollowedRule, bracket, most_to_end
 from constrain.languages.cfg.rules import Grammar
 from constrain.languages.vocab.utf8 import FOLLOWING
 from constrain.masks.engine.automaton import TokenAutomaton
 from constrain.masks.engine.compiled_rules import CompiledRules
-from constrain.masks.engine.steps import words_of
 
 SEARCHED = 2000  # states in which the end of a rule is sought
 TEXT = {*range(0xC0), *range(0xC2, 0xF5)}  # the bytes of UTF-8
