@@ -138,7 +138,7 @@ def _read(n: int, order: str, reading: str, required: bool, vocabulary: BenchVoc
         "first_mask_ms": round(1e3 * masks[0], 2),
         "most_ms": round(1e3 * max(masks[1:]), 2),
         "p99_ms": round(1e3 * float(np.percentile(masks, 99)), 3),
-        "arena_mb": round(4e-6 * int(automaton.A[0]), 1),
+        "arena_mb": round(4e-6 * int(automaton.memory.A[0]), 1),
         "flushes": automaton.epoch,
     }
 

@@ -205,9 +205,11 @@ def budget(run: Run) -> tuple[bool, str]:
             continue
         same += found[0] == found[1]
         done += 1
-        most = max(most, int(small.A[0]) * 4)
+        most = max(most, int(small.memory.A[0]) * 4)
         if done % 50 == 0:
-            run.sample("budget", requests=done, arena_mb=round(int(small.A[0]) * 4 / MEGABYTE, 1), epoch=small.epoch)
+            run.sample(
+                "budget", requests=done, arena_mb=round(int(small.memory.A[0]) * 4 / MEGABYTE, 1), epoch=small.epoch
+            )
         if done == 200:
             break
     good = same == done and most <= 32 * MEGABYTE and small.epoch > 0

@@ -71,8 +71,8 @@ class Heap(ctypes.Structure):
 def made_of(automaton: constrain.TokenAutomaton) -> dict[str, float]:
     """What the memory of the process is made of, as far as it can be told."""
     parts: dict[str, float] = {"blocks": sys.getallocatedblocks()}
-    for name, store in (("arrays", automaton), ("decisions", shared_store())):
-        parts[name] = round(sum(each.nbytes for each in (store.A, store.H, store.S)) / 2**20, 1)
+    for name, memory in (("arrays", automaton.memory), ("decisions", shared_store().memory)):
+        parts[name] = round(sum(array.nbytes for array in (memory.A, memory.H, memory.S)) / 2**20, 1)
     try:
         heap = ctypes.CDLL(None).mallinfo2
     except AttributeError:  # not glibc, or an old one
@@ -203,7 +203,7 @@ class Soak:
         while any(thread.is_alive() for thread in self.threads):
             for _ in range(20):
                 time.sleep(0.5)
-                with self.automaton.lock:
+                with self.automaton.memory.lock:
                     self.automaton.flush()
             done = sum(self.counts.values())
             if not rows or done > rows[-1]["done"]:

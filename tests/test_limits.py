@@ -198,7 +198,7 @@ LETTERS = parse_python("x(?:" + "".join(f"(?=.*{c})" for c in "abcdefghijklmnopq
 def searching(limits: Limits) -> None:
     """All of 20 letters in a text of 19: a search of a million states finds that there is none."""
     automaton = constrain.TokenAutomaton(constrain.Vocabulary.of_bytes(), limits=limits)
-    automaton.attempt(lambda: lower(automaton, LETTERS))
+    automaton.attempt(lambda: lower(automaton.store, LETTERS))
 
 
 def test_a_step_ends_at_the_limits_of_its_automaton() -> None:
@@ -264,7 +264,7 @@ def test_a_long_text_is_cancelled_in_its_middle() -> None:
     automaton = constrain.TokenAutomaton(constrain.Vocabulary.of_bytes())
     looks = Looks(10**9)
     with Limits(None, None, looks):
-        automaton.attempt(lambda: lower(automaton, literal("ab" * 200_000)))
+        automaton.attempt(lambda: lower(automaton.store, literal("ab" * 200_000)))
     assert looks.count >= 6
 
 

@@ -63,7 +63,7 @@ def answers(budget: int | None = None) -> dict[str, list[object]]:
             assert (rows[0] == rows[1]).all()
             ids = np.flatnonzero(np.unpackbits(rows[0].view(np.uint8), bitorder="little")).tolist()
             found[f"{name} {prefix!r}"] = [alive, ids, matcher.is_accepting(), matcher.forced_bytes().hex()]
-    assert automaton.H.size > 1 << 12, "the hash table never grew"
+    assert automaton.memory.H.size > 1 << 12, "the hash table never grew"
     return found
 
 

@@ -21,11 +21,11 @@ words = st.integers(-(2**31), 2**31 - 1)
 
 def intern(store: Store, kind: int, key: list[int]) -> int:
     """The record of a key, which grows the arena and its table as needed."""
-    return store._with_stack(key, lambda A, H, S: arena.intern_list(A, H, S, kind, 8))
+    return store.memory.call_on(key, lambda A, H, S: arena.intern_list(A, H, S, kind, 8))
 
 
 def key_of(store: Store, record: int) -> tuple[int, list[int]]:
-    return arena.kind(store.A, record), view.key_words(store.A, record).tolist()
+    return arena.kind(store.memory.A, record), view.key_words(store.memory.A, record).tolist()
 
 
 @given(st.lists(st.tuples(st.sampled_from([CAT.KIND, ALT.KIND, KIND]), st.lists(words, max_size=6)), max_size=60))
@@ -42,16 +42,16 @@ def test_equal_keys_are_one_record(keys):
 
 def test_growth_keeps_ids_memos_and_keys():
     store, rng = Store(words=2048), random.Random(2)
-    sizes = store.A.size, store.H.size
+    sizes = store.memory.A.size, store.memory.H.size
     keys = [[rng.randrange(-9, 9) for _ in range(rng.randrange(5))] + [n] for n in range(20_000)]
     ids = []
     for n, key in enumerate(keys):
         ids.append(intern(store, KIND, key))
-        store.A[ids[-1] + 1] = n
-    assert store.A.size >= 4 * sizes[0]
-    assert store.H.size >= 4 * sizes[1]
+        store.memory.A[ids[-1] + 1] = n
+    assert store.memory.A.size >= 4 * sizes[0]
+    assert store.memory.H.size >= 4 * sizes[1]
     assert [intern(store, KIND, key) for key in keys] == ids
-    assert [int(store.A[record + 1]) for record in ids] == list(range(len(keys)))
+    assert [int(store.memory.A[record + 1]) for record in ids] == list(range(len(keys)))
     assert all(key_of(store, record) == (KIND, key) for record, key in zip(ids, keys, strict=True))
 
 
@@ -78,11 +78,11 @@ def test_records_at_fixed_places():
 
 def test_a_region_is_zero_and_its_own():
     store = Store(words=1 << 13)
-    starts = [store.call(lambda A, H, S: arena.region(A, 700)) for _ in range(20)]
+    starts = [store.memory.call(lambda A, H, S: arena.region(A, 700)) for _ in range(20)]
     for number, start in enumerate(starts):
-        assert not store.A[start : start + 700].any()
-        store.A[start : start + 700] = number + 1
-    assert [set(store.A[start : start + 700].tolist()) for start in starts] == [{n + 1} for n in range(20)]
+        assert not store.memory.A[start : start + 700].any()
+        store.memory.A[start : start + 700] = number + 1
+    assert [set(store.memory.A[start : start + 700].tolist()) for start in starts] == [{n + 1} for n in range(20)]
 
 
 def test_a_kernel_that_asks_for_room_changes_nothing():

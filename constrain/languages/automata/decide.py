@@ -9,10 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from constrain.kernels.lexer import derivatives
-from constrain.kernels.records import arena, view
+from constrain.kernels.records import arena
 from constrain.kernels.records.arena import HEADER
-from constrain.kernels.records.expressions import EXPRESSION
 from constrain.languages.automata.lower import lower
 from constrain.languages.automata.store import Store
 from constrain.languages.automata.syntax import (
@@ -50,7 +48,7 @@ def shared_store() -> DecisionStore:
     """The store of all decisions; replaced by a new one when it has grown beyond `BUDGET`."""
     global _store
     store = _store
-    if store is None or store.A.size * 4 > BUDGET:
+    if store is None or store.memory.A.size * 4 > BUDGET:
         store = _store = DecisionStore()
     return store
 
@@ -76,22 +74,22 @@ def is_empty(node: Node) -> bool:
         return False
     assert isinstance(node, Intersect | Complement)
     store = shared_store()
-    with store.lock:
-        store.A[HEADER.SEARCH_LIMIT] = SEARCHED_AT_ONCE
+    with store.memory.lock:
+        store.memory.A[HEADER.SEARCH_LIMIT] = SEARCHED_AT_ONCE
         return lower(store, node) == arena.NONE
 
 
 def matches(node: Node, text: str) -> bool:
     """Whether the text is in the language."""
     store = shared_store()
-    with store.lock:
+    with store.memory.lock:
         return store.is_nullable(store.run(lower(store, node), text.encode()))
 
 
 def ends(node: Node, text: bytes, begin: int) -> list[int]:
     """The end indices of all members that begin at an index of a UTF-8 text; `begin` itself for the empty member."""
     store = shared_store()
-    with store.lock:
+    with store.memory.lock:
         state = lower(store, node)
         members = [begin] if state != arena.NONE and store.is_nullable(state) else []
         for index in range(begin, len(text) if state != arena.NONE else begin):
@@ -125,7 +123,7 @@ def first_end(node: Node, run: AutomatonRun | None, before: bytes, text: bytes) 
     run: What was returned for `before`, which no member begins; None: it is read again.
     """
     store = shared_store()
-    with store.lock:
+    with store.memory.lock:
         if run is None or run.store is not store:
             start = lower(store, node)
             run = AutomatonRun(store, store.run(start, before) if before else start)
@@ -146,7 +144,7 @@ def first_end(node: Node, run: AutomatonRun | None, before: bytes, text: bytes) 
 def shortest(node: Node) -> str | None:
     """The least member in shortlex order of its bytes; None for the empty language."""
     store = shared_store()
-    with store.lock:
+    with store.memory.lock:
         start = lower(store, node)
         seen = {start: b""}
         level = [start]
@@ -156,22 +154,9 @@ def shortest(node: Node) -> str | None:
                     return seen[state].decode("utf-8", "surrogateescape")  # bytes of `Tokens` are no text
             following: list[int] = []
             for state in level:
-                for byte, successor in _successors(store, state):
+                for byte, successor in store.successors(state):
                     if successor not in seen:
                         seen[successor] = seen[state] + bytes([byte])
                         following.append(successor)
             level = following
     return None
-
-
-def _successors(store: Store, state: int) -> list[tuple[int, int]]:
-    """(least byte, successor) for each class of bytes that has a successor."""
-    store.call(_prepare, state)
-    least = sorted(view.least_bytes(store.A, state).tolist())
-    pairs = [(byte, store.run(state, bytes([byte]))) for byte in least]
-    return [(byte, successor) for byte, successor in pairs if successor != arena.NONE]
-
-
-def _prepare(A, H, S, e):  # type: ignore[no-untyped-def]
-    derivatives.prepare(A, H, S, e, EXPRESSION.ROW)
-    return e

@@ -80,7 +80,7 @@ def _chars(store: Store, node: Node, spell: Spelling) -> int:
     e = spell(store, node.ranges)
     flags = CHARACTER | (ANY_CHARACTER if node == syntax.ANY_CHAR else 0)
     if e != arena.NONE:
-        store.A[e + EXPRESSION.FLAGS] |= flags | store.covered_slices(node.ranges)
+        store.memory.A[e + EXPRESSION.FLAGS] |= flags | store.alphabet.covered_slices(node.ranges)
     return e
 
 
@@ -157,7 +157,7 @@ def _repeat(store: Store, node: Node, spell: Spelling) -> int:
     assert isinstance(node, Repeat)
     e = store.repeat(_lower(store, node.node, spell), node.low, node.high)
     if node == syntax.ANY_TEXT:
-        store.A[e + EXPRESSION.FLAGS] |= UNIVERSAL
+        store.memory.A[e + EXPRESSION.FLAGS] |= UNIVERSAL
     return e
 
 
@@ -178,7 +178,12 @@ def _json_string(store: Store, node: Node, spell: Spelling) -> int:
     part, spell = node.node, plain_json if node.plain else json
     if type(part) is Literals and len(part.texts) == 1:  # one flat concatenation: its suffixes are the states to come
         return store.concat([quote, *_characters(store, part.texts[0], spell), quote])
-    if type(part) is Literals and store.A[HEADER.SPELLED] and len(part.texts) > 1 and all(map(str.isascii, part.texts)):
+    if (
+        type(part) is Literals
+        and store.memory.A[HEADER.SPELLED]
+        and len(part.texts) > 1
+        and all(map(str.isascii, part.texts))
+    ):
         return store.strings(part.texts, node.plain)
     return store.concat([quote, _lower(store, part, spell), quote])
 
@@ -188,13 +193,13 @@ def _remainder(store: Store, node: Node, spell: Spelling) -> int:
     digits = store.lowered.get("digits")
     if digits is None:
         sets = [store.byte_set(_members(((byte, byte),))) for byte in b"0123456789."]
-        digits = keep(store.lowered, "digits", store.region(sets))
+        digits = keep(store.lowered, "digits", store.memory.region(sets))
     return store.remainder(node.args[0], digits)
 
 
 def _tokens(store: Store, node: Node, spell: Spelling) -> int:
     assert isinstance(node, Tokens)
-    return _sequences(store, store.marks(node))
+    return _sequences(store, store.alphabet.marks(node))
 
 
 _LOWER: dict[type[Node], Callable[[Store, Node, Spelling], int]] = {

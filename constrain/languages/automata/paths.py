@@ -43,7 +43,7 @@ class Language:
         self._rows: dict[int, list[int]] = {}
         self._steps: dict[int, list[Step]] = {}
         self._tails: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
-        with self.store.lock:
+        with self.store.memory.lock:
             start = lower(self.store, node)
         self.is_empty = start == arena.NONE
         self._number(start)
@@ -83,8 +83,8 @@ class Language:
         """The state after each byte; -1: none."""
         if state not in self._rows:
             store, expression = self.store, self._expressions[state]
-            with store.lock:
-                successors = store.successors(expression)
+            with store.memory.lock:
+                successors = store.row(expression)
             self._rows[state] = [self._number(successor) for successor in successors]
         return self._rows[state]
 

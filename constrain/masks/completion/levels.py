@@ -128,7 +128,7 @@ class TrieLevelWalk:
     def _learn(self, number: int, byte: int) -> None:
         """Compute the entry of a byte, and of all bytes that lead to the same configuration."""
         automaton, configuration = self.automaton, self.configurations[number]
-        after = automaton.call(advance.advance_bytes, configuration, BYTES[byte])
+        after = automaton.memory.call(advance.advance_bytes, configuration, BYTES[byte])
         after = self._number(after & advance.STATE)
         self._table[number, inspect.alike(automaton, configuration, byte)] = after
 

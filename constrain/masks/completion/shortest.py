@@ -22,13 +22,9 @@ import heapq
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
-import numpy as np
-
 from constrain.errors import LimitError
-from constrain.kernels.lexer import derivatives
 from constrain.kernels.parser import configurations
 from constrain.kernels.records import arena, view
-from constrain.kernels.records.expressions import EXPRESSION
 from constrain.kernels.records.grammars import TERMINAL, terminal_excluded, terminal_expression
 from constrain.languages.automata import decide
 from constrain.languages.automata.quotient import spelled
@@ -157,8 +153,8 @@ class Shortest:
 
     def lexeme(self, terminal: Terminal) -> Text:
         """The least text of a terminal, with marks of tokens as the automaton has them; None if it has none."""
-        if self.automaton.spans and token_sets(terminal.node):
-            terminal = Terminal(with_ids(terminal.node, self.automaton.spans), excluding=terminal.excluding)
+        if self.automaton.layout.spans and token_sets(terminal.node):
+            terminal = Terminal(with_ids(terminal.node, self.automaton.layout.spans), excluding=terminal.excluding)
         return least_lexeme(terminal)
 
     def completion(self, configuration: int) -> Text:
@@ -171,7 +167,7 @@ class Shortest:
 
     def _completion(self, configuration: int) -> Text:
         automaton = self.automaton
-        if automaton.call(configurations.accepts, configuration):
+        if automaton.memory.call(configurations.accepts, configuration):
             return b""
         texts = [way.completion(configuration) for way in self.ways]
         if self.grammar.lexer == "dynamic":
@@ -179,14 +175,14 @@ class Shortest:
         for way, text in zip(self.ways, texts, strict=True):  # maximal munch: the engine verifies the candidates
             for candidate in () if text is None else dict.fromkeys((text.removesuffix(way.glue), text)):
                 state = inspect.after(automaton, configuration, candidate)
-                if state != arena.NONE and automaton.call(configurations.accepts, state):
+                if state != arena.NONE and automaton.memory.call(configurations.accepts, state):
                     return candidate
         return None
 
     def name(self, record: int) -> Symbol:
         """The symbol of a record."""
         if record not in self.names:
-            self.names = {self.automaton.terminal(terminal): terminal for terminal in self.grammar.ignore}
+            self.names = {self.automaton.symbols.terminal(terminal): terminal for terminal in self.grammar.ignore}
             self.names |= inspect.symbols(self.automaton, self.rules)
             if record not in self.names:  # a member behind others that no text has reached
                 self.names |= inspect.symbols(self.automaton, self.rules, whole=True)
@@ -195,7 +191,7 @@ class Shortest:
     def terminals(self, parser: int) -> list[tuple[int, int]]:
         """(record, tag) of each terminal that a lexeme may become if it begins in a parser state."""
         if parser not in self._terminals:
-            A = self.automaton.A
+            A = self.automaton.memory.A
             records = [symbol for symbol in self.waiters.symbols(parser) if arena.kind(A, symbol) == TERMINAL.KIND]
             self._terminals[parser] = [(record, terminal_expression(A, record)) for record in records]
         return self._terminals[parser]
@@ -203,7 +199,7 @@ class Shortest:
     def alive(self, lexer: int) -> frozenset[int]:
         """The tags of the terminals that a lexeme in a lexer state may still become."""
         if lexer not in self._alive:
-            self._alive[lexer] = view.terminals_within(self.automaton.A, lexer)
+            self._alive[lexer] = view.terminals_within(self.automaton.memory.A, lexer)
         return self._alive[lexer]
 
     def ends(self, lexer: int) -> Iterator[tuple[bytes, frozenset[int]]]:
@@ -269,7 +265,7 @@ class _Ways:
             after = None if end is None else self._behind(parser, terminal)
             best = _least(best, end + after if end is not None and after is not None else None)
         for blank in inspect.ignored(automaton, parser):
-            end = self._end(lexer, blank) if terminal_expression(automaton.A, blank) in alive else None
+            end = self._end(lexer, blank) if terminal_expression(automaton.memory.A, blank) in alive else None
             after = b"" if inspect.is_final(automaton, parser) else self._between(parser)
             best = _least(best, end + after if end is not None and after is not None else None)
         self._left[parser, lexer] = best
@@ -320,7 +316,7 @@ class _Ways:
         return self._ended[lexer, terminal]
 
     def _search_end(self, lexer: int, terminal: int) -> Text:
-        A = self.owner.automaton.A
+        A = self.owner.automaton.memory.A
         tag, excluded = terminal_expression(A, terminal), terminal_excluded(A, terminal)
         others: frozenset[int] = frozenset()
         if excluded:
@@ -404,26 +400,13 @@ class _Search:
         while level and len(seen) < SEARCHED:
             following: list[tuple[bytes, int]] = []
             for text, state in level:
-                for byte, successor in self._successors(state):
+                for byte, successor in self.automaton.store.successors(state):
                     if successor not in seen:
                         seen.add(successor)
                         longer = text + bytes([byte])
                         following.append((longer, successor))
-                        tags = view.terminals_within(self.automaton.A, successor, ended=True)
+                        tags = view.terminals_within(self.automaton.memory.A, successor, ended=True)
                         if tags and tags not in seen_ends:
                             seen_ends.add(tags)
                             yield longer, tags
             level = following
-
-    def _successors(self, state: int) -> list[tuple[int, int]]:
-        """(least byte, lexer state) for each class of bytes that can follow, sorted by byte."""
-        automaton = self.automaton
-        automaton.call(_prepare, state)
-        least = sorted(view.least_bytes(automaton.A, state).tolist())
-        pairs = [(byte, automaton.call(derivatives.run, np.array([byte], np.int32), state)) for byte in least]
-        return [(byte, successor) for byte, successor in pairs if successor != arena.NONE]
-
-
-def _prepare(A, H, S, e):  # type: ignore[no-untyped-def]
-    derivatives.prepare(A, H, S, e, EXPRESSION.ROW)
-    return e

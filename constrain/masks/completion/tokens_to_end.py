@@ -115,8 +115,8 @@ class TokensToEnd:
         for number in np.flatnonzero(reached[1:]).tolist():
             needed[number + 1] = self.needs(walk.configurations[number + 1])
         counts = needed[numbers]
-        if offset := self.automaton.offset:  # a token may be read in two ways (engine/tokenwise.py)
-            counts, twice = counts[: self.automaton.size], counts[offset : offset + self.automaton.size]
+        if offset := self.automaton.layout.offset:  # a token may be read in two ways (engine/tokenwise.py)
+            counts, twice = counts[: self.automaton.layout.size], counts[offset : offset + self.automaton.layout.size]
             counts = np.minimum(counts, twice)
         self._after[configuration] = counts
         if len(self._after) > REMEMBERED:
@@ -126,7 +126,7 @@ class TokensToEnd:
     def reached(self, configuration: int) -> NDArray[np.int64]:
         """int64[V]: a number for the configuration after each token; 0 for tokens that the grammar does not allow."""
         numbers = self.walk.after(configuration).astype(np.int64)
-        size, offset = self.automaton.size, self.automaton.offset
+        size, offset = self.automaton.layout.size, self.automaton.layout.offset
         if offset:
             return numbers[:size] << 32 | numbers[offset : offset + size]
         return numbers

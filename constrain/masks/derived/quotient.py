@@ -153,11 +153,11 @@ class _Reading:
 
         If there are several, any of them serves: the lexer state does not distinguish them.
         """
-        begin = parser_lexer(self.automaton.A, parser)
+        begin = parser_lexer(self.automaton.memory.A, parser)
         for i in range(len(self.text) - 1, -1, -1):
             lexemes = inspect.lexemes(self.automaton, self.states[i])
             if any(lexeme.parser == parser and lexeme.fresh for lexeme in lexemes):
-                if self.automaton.run(begin, self.text[i:].encode()) == lexer:
+                if self.automaton.store.run(begin, self.text[i:].encode()) == lexer:
                     return self.text[i:]
         raise AssertionError("a lexeme in progress has begun somewhere")
 

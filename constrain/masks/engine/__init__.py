@@ -4,7 +4,7 @@ takes: a `Grammar` (whose nonterminals may be made on demand) and a `Vocabulary`
 gives: `compile` -> `CompiledConstraint` (shared, thread-safe) -> `Matcher` (one sequence); `fill_masks`, `advance_all`,
       `fill_draft_masks`
 used by: derived, completion, sampling, hf, generation, cli
-start reading at: matcher.py for the questions, automaton.py for the answers
+start reading at: matcher.py for the questions (in layers: steps.py, guarded.py, masks.py), automaton.py for the answers
 """
 
 from constrain.masks.engine.automaton import TokenAutomaton

@@ -1,80 +1,118 @@
-"""The layout of a vocabulary in the arena: tries, token bytes and slices (kernels/records/vocabulary.py)."""
+"""VocabularyLayout: a vocabulary as arenas have it: tries, token bytes and slices (kernels/records/vocabulary.py)."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
 from constrain import kernels
 from constrain.kernels.masks import fill
 from constrain.kernels.records.arena import HEADER
+from constrain.kernels.records.expressions import FIRST_SLICE
 from constrain.kernels.records.vocabulary import NODE, SEQUENCE, SLICE, SLICE_POINTERS
-from constrain.languages.automata.lower import utf8_sequences
-from constrain.languages.automata.store import Int32
-from constrain.languages.automata.syntax import Ranges
+from constrain.languages.automata.digits import Sequence as Digits
+from constrain.languages.automata.lower import spelled, utf8_sequences
+from constrain.languages.automata.marks import mark_ranges
+from constrain.languages.automata.memory import Int32
+from constrain.languages.automata.store import Alphabet, Store
+from constrain.languages.automata.syntax import Ranges, Tokens
+from constrain.languages.vocab.marked import Marked, Spans
 from constrain.languages.vocab.slices import Slice
 from constrain.languages.vocab.trie import Trie
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.limits import look
 
 
-class ArenaImage(NamedTuple):
-    """The words of a vocabulary, to be copied into an arena at any base address.
+class VocabularyLayout(Alphabet):
+    """The tables of a vocabulary, to be copied into an arena at any address; the alphabet of the store in that arena.
+
+    Cost: about 0.1 s and 10 MB for 128k tokens.
 
     Attributes:
-        words: int32[n].
-        header: Header word -> offset of its table.
-        pointers: Offsets of words that contain offsets, to be relocated.
-        nodes: The number of nodes of the trie.
-        depth: Its depth.
+        vocabulary: What the trie has; marked if constraints may mention tokens.
+        eos_ids: The tokens that end a text.
+        size: The number of tokens that matchers know.
+        offset: Token t may also be read as `offset + t`, with its mark; 0: no token may (tokenwise.py).
+        spans: The ids of the sets of tokens that constraints mention.
+        words: int32[n], the tables.
     """
 
-    words: Int32
-    header: dict[int, int]
-    pointers: list[int]
-    nodes: int
-    depth: int
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self.eos_ids = vocabulary.eos_ids
+        self.size = vocabulary.width if isinstance(vocabulary, Marked) else vocabulary.size
+        self.offset = vocabulary.offset if isinstance(vocabulary, Marked) else 0
+        self.spans: dict[Tokens, Spans] = {}
+        self._slices = [whole_class(piece) for piece in vocabulary.slices]
+        self._header: dict[int, int] = {}  # header word -> offset of its table
+        self._pointers: list[int] = []  # offsets of words that contain offsets, to be relocated
+        self.words = self._lay_out()
 
-
-def arena_image(vocabulary: Vocabulary) -> ArenaImage:
-    """Lay out a vocabulary. Cost: about 0.1 s and 10 MB for 128k tokens."""
-    kernels.load()
-    look()
-    trie = vocabulary.trie
-    tokens = [token or b"" for token in vocabulary.tokens]
-    token_at = np.zeros(vocabulary.size + 1, np.int32)
-    token_at[1:] = np.cumsum(np.fromiter(map(len, tokens), np.int32, len(tokens)))
-    text = b"".join(tokens)
-    next_same = np.full(vocabulary.size, -1, np.int32)
-    next_same[: len(trie.next_same)] = trie.next_same
-    tables = {
-        HEADER.TRIE: _nodes(trie),
-        HEADER.NEXT_SAME: next_same,
-        HEADER.TOKEN_AT: token_at,
-        HEADER.TOKEN_BYTES: np.frombuffer(text + bytes(-len(text) % 4), "<i4").astype(np.int32),
-        HEADER.SEEN: np.zeros(vocabulary.size, np.int32),
-        HEADER.NODE_SEEN: np.zeros(len(trie), np.int32),
-        HEADER.EOS: np.array(vocabulary.eos_ids, np.int32),
-        HEADER.SLICES: np.zeros(SLICE.WORDS * len(vocabulary.slices), np.int32),
-    }
-    header: dict[int, int] = {}
-    at = 0
-    for word, table in tables.items():
-        header[word] = at
-        at += table.size
-    parts = list(tables.values())
-    pointers: list[int] = []
-    for j, piece in enumerate(vocabulary.slices):
+    def _lay_out(self) -> Int32:
+        """Make the tables."""
+        kernels.load()
         look()
-        words, block = _slice(tables[HEADER.TRIE], piece, at, vocabulary)
-        tables[HEADER.SLICES][SLICE.WORDS * j : SLICE.WORDS * (j + 1)] = words
-        start = header[HEADER.SLICES] + SLICE.WORDS * j
-        pointers += [start + word for word in SLICE_POINTERS]
-        parts.append(block)
-        at += block.size
-    look()
-    return ArenaImage(np.concatenate(parts), header, pointers, len(trie), trie.max_depth)
+        vocabulary = self.vocabulary
+        trie = vocabulary.trie
+        tokens = [token or b"" for token in vocabulary.tokens]
+        token_at = np.zeros(vocabulary.size + 1, np.int32)
+        token_at[1:] = np.cumsum(np.fromiter(map(len, tokens), np.int32, len(tokens)))
+        text = b"".join(tokens)
+        next_same = np.full(vocabulary.size, -1, np.int32)
+        next_same[: len(trie.next_same)] = trie.next_same
+        tables = {
+            HEADER.TRIE: _nodes(trie),
+            HEADER.NEXT_SAME: next_same,
+            HEADER.TOKEN_AT: token_at,
+            HEADER.TOKEN_BYTES: np.frombuffer(text + bytes(-len(text) % 4), "<i4").astype(np.int32),
+            HEADER.SEEN: np.zeros(vocabulary.size, np.int32),
+            HEADER.NODE_SEEN: np.zeros(len(trie), np.int32),
+            HEADER.EOS: np.array(vocabulary.eos_ids, np.int32),
+            HEADER.SLICES: np.zeros(SLICE.WORDS * len(vocabulary.slices), np.int32),
+        }
+        at = 0
+        for word, table in tables.items():
+            self._header[word] = at
+            at += table.size
+        parts = list(tables.values())
+        for j, piece in enumerate(vocabulary.slices):
+            look()
+            words, block = _slice(tables[HEADER.TRIE], piece, at, vocabulary)
+            tables[HEADER.SLICES][SLICE.WORDS * j : SLICE.WORDS * (j + 1)] = words
+            start = self._header[HEADER.SLICES] + SLICE.WORDS * j
+            self._pointers += [start + word for word in SLICE_POINTERS]
+            parts.append(block)
+            at += block.size
+        look()
+        return np.concatenate(parts)
+
+    def copy_into(self, store: Store) -> None:
+        """Write the tables into an empty arena."""
+        memory, trie = store.memory, self.vocabulary.trie
+        base = memory.region(self.words)
+        for word, offset in self._header.items():
+            memory.A[word] = base + offset
+        for word in self._pointers:
+            memory.A[base + word] += base
+        memory.A[HEADER.N_NODES], memory.A[HEADER.DEPTH] = len(trie), trie.max_depth
+        memory.A[HEADER.N_TOKENS], memory.A[HEADER.N_EOS] = self.vocabulary.size, len(self.eos_ids)
+        memory.A[HEADER.N_SLICES] = len(self._slices)
+        memory.A[HEADER.SPELLED] = memory.region(spelled(store))
+
+    def mention(self, spans: dict[Tokens, Spans]) -> None:
+        """Note which tokens the sets of a constraint are, before its grammar is read."""
+        self.spans |= spans
+
+    def marks(self, node: Tokens) -> tuple[Digits, ...]:
+        """The sequences of byte ranges that stand for the tokens of a set."""
+        return mark_ranges(self.spans[node])
+
+    def covered_slices(self, ranges: Ranges) -> int:
+        """The flags of the slices whose characters are all in the ranges."""
+        flags = 0
+        for j, characters in enumerate(self._slices):
+            if all(any(a <= low and high <= b for a, b in ranges) for low, high in characters):
+                flags |= 1 << (FIRST_SLICE + j)
+        return flags
 
 
 def _nodes(trie: Trie) -> Int32:

@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,9 @@ from numpy.typing import NDArray
 from constrain.errors import ConstrainError
 from constrain.kernels.masks import batch, fill
 from constrain.kernels.records import arena
+from constrain.masks.engine.automaton import TokenAutomaton
 from constrain.masks.engine.matcher import WATCH, Matcher
 from constrain.masks.engine.rows import Row, Rows, checked_row, shared_array
-
-if TYPE_CHECKING:
-    from constrain.masks.engine.automaton import TokenAutomaton
 
 WORTH_A_THREAD = 1 << 22  # bytes of rows
 MAX_THREADS = 64
@@ -38,11 +36,11 @@ Ids = NDArray[np.int64]
 
 
 class _Group(NamedTuple):
-    """The matchers of one automaton, and the indices of their rows."""
+    """The matchers of one automaton, and the numbers of their rows."""
 
     automaton: TokenAutomaton
     matchers: Sequence[Matcher]
-    places: Ids
+    numbers: Ids
 
 
 def fill_masks(
@@ -78,16 +76,16 @@ def fill_masks(
     _check_matchers(matchers, "fill_masks([matcher], out)")
     _check_threads(threads)
     out = shared_array(out)
-    places = _places(rows, len(matchers), out)
+    numbers = _row_numbers(rows, len(matchers), out)
     if not matchers:
         return
     if not out.flags.c_contiguous:
         raise ConstrainError("the mask array must be C-contiguous", fix="np.ascontiguousarray(out)")
     if len(matchers) == 1:  # PERF: 45 instead of 155 µs between two forwards of a model, when CPU caches are cold
-        matchers[0].fill_mask(out[places[0]])
+        matchers[0].fill_mask(out[numbers[0]])
         return
-    groups = _groups(matchers, places, "fill_masks")
-    checked_row(out[0], groups[0].automaton.size)
+    groups = _groups(matchers, numbers, "fill_masks")
+    checked_row(out[0], groups[0].automaton.layout.size)
     words = out.view(np.uint32)
     cold = [group for group in groups if not _fill_known(group, words, threads)]
     left = iter(cold)  # each thread takes the next group
@@ -132,25 +130,25 @@ def advance_all(matchers: Sequence[Matcher], token_ids: Sequence[int] | NDArray[
     if not matchers:
         return taken
     groups = _groups(matchers, np.arange(len(matchers)), "advance_all")
-    size = groups[0].automaton.size
+    size = groups[0].automaton.layout.size
     wrong = tokens[(tokens < 0) | (tokens >= size)]
     if wrong.size:
         raise ConstrainError(f"token id {wrong[0]} is outside the vocabulary of {size} tokens")
     for group in groups:
-        _advance(group, tokens.astype(np.int64)[group.places], taken)
+        _advance(group, tokens.astype(np.int64)[group.numbers], taken)
     return taken
 
 
 def _advance(group: _Group, tokens: Ids, taken: NDArray[np.bool_]) -> None:
-    automaton, matchers, places = group
-    if automaton.offset:  # the batch's kernels read each token in one way only (tokenwise.py)
-        taken[places] = [matcher.advance(token) for matcher, token in zip(matchers, tokens.tolist(), strict=True)]
+    automaton, matchers, numbers = group
+    if automaton.layout.offset:  # the batch's kernels read each token in one way only (tokenwise.py)
+        taken[numbers] = [matcher.advance(token) for matcher, token in zip(matchers, tokens.tolist(), strict=True)]
         return
     results = np.empty(len(matchers), np.int64)
     ends = np.zeros(len(matchers), np.bool_)
-    for eos in automaton.eos_ids:
+    for eos in automaton.layout.eos_ids:
         ends |= tokens == eos
-    if {id(m._eos_ids) for m in matchers} != {id(automaton.eos_ids)}:
+    if {id(m._eos_ids) for m in matchers} != {id(automaton.layout.eos_ids)}:
         ends = np.array([token in m._eos_ids for m, token in zip(matchers, tokens.tolist(), strict=True)])
     if not _step_known(group, tokens, ends, results):
 
@@ -158,15 +156,15 @@ def _advance(group: _Group, tokens: Ids, taken: NDArray[np.bool_]) -> None:
             _follow(matchers, automaton.epoch)
             states = np.array(_states(matchers), np.int64)
             states[ends] = 0
-            automaton.call(batch.advance_all, states, tokens, results)
+            automaton.memory.call(batch.advance_all, states, tokens, results)
             _note_steps(matchers, tokens, results)
 
         automaton.attempt(operation)
-    taken[places] = (results > arena.NONE) & (results < WATCH)
+    taken[numbers] = (results > arena.NONE) & (results < WATCH)
     for i in np.flatnonzero(results >= WATCH).tolist():
-        taken[places[i]] = matchers[i].advance(int(tokens[i]))
+        taken[numbers[i]] = matchers[i].advance(int(tokens[i]))
     for i in np.flatnonzero(ends).tolist():
-        taken[places[i]] = matchers[i].advance(int(tokens[i]))  # it also runs the check of the finished text
+        taken[numbers[i]] = matchers[i].advance(int(tokens[i]))  # it also runs the check of the finished text
 
 
 def _step_known(group: _Group, tokens: Ids, ends: NDArray[np.bool_], results: Ids) -> bool:
@@ -177,7 +175,7 @@ def _step_known(group: _Group, tokens: Ids, ends: NDArray[np.bool_], results: Id
         return False
     states = np.array(_states(matchers), np.int64)
     states[ends] = 0
-    if batch.known_steps(automaton.A, epoch, states, tokens, results):
+    if batch.known_steps(automaton.memory.A, epoch, states, tokens, results):
         return False
     _note_steps(matchers, tokens, results)
     return True
@@ -197,17 +195,17 @@ def _fill_all(groups: Iterator[_Group], rows: Row) -> None:
 
 def _fill_known(group: _Group, rows: Row, threads: int) -> bool:
     """Fill the rows of a group without the lock. If a mask is not known yet, fill no row and return False."""
-    automaton, matchers, places = group
-    if automaton.offset:
+    automaton, matchers, numbers = group
+    if automaton.layout.offset:
         return False
     epoch = automaton.epoch
     if {m._epoch for m in matchers} != {epoch}:
         return False
     states, flags = np.array(_states(matchers), np.int64), np.empty(len(matchers), np.int64)
     if rows.nbytes < WORTH_A_THREAD:
-        is_known = batch.write_known_masks(automaton.A, epoch, states, places, rows, flags)
+        is_known = batch.write_known_masks(automaton.memory.A, epoch, states, numbers, rows, flags)
     else:
-        is_known = _write_in_parallel(automaton, epoch, states, places, rows, flags, threads)
+        is_known = _write_in_parallel(automaton, epoch, states, numbers, rows, flags, threads)
     if is_known:
         _narrow_all(group, rows, states, flags)
     return bool(is_known)
@@ -215,18 +213,18 @@ def _fill_known(group: _Group, rows: Row, threads: int) -> bool:
 
 def _fill(group: _Group, rows: Row) -> None:
     """Fill the rows of a group."""
-    automaton, matchers, places = group
-    if automaton.offset:
-        for matcher, place in zip(matchers, places.tolist(), strict=True):
-            matcher.fill_mask(rows[place])
+    automaton, matchers, numbers = group
+    if automaton.layout.offset:
+        for matcher, number in zip(matchers, numbers.tolist(), strict=True):
+            matcher.fill_mask(rows[number])
         return
     states, flags = np.empty((2, len(matchers)), np.int64)
 
     def operation() -> None:
         _follow(matchers, automaton.epoch)
         states[:] = _states(matchers)
-        automaton.call(batch.find_masks, states)
-        batch.write_known_masks(automaton.A, automaton.epoch, states, places, rows, flags)
+        automaton.memory.call(batch.find_masks, states)
+        batch.write_known_masks(automaton.memory.A, automaton.epoch, states, numbers, rows, flags)
 
     automaton.attempt(operation)
     _narrow_all(group, rows, states, flags)
@@ -234,36 +232,36 @@ def _fill(group: _Group, rows: Row) -> None:
 
 def _narrow_all(group: _Group, rows: Row, states: Ids, flags: Ids) -> None:
     """Let guards and checks remove tokens from the rows of a group. flags: what `fill_mask` returns."""
-    _, matchers, places = group
+    _, matchers, numbers = group
     always = [m._always_narrowed for m in matchers]
     for i in range(len(matchers)) if any(always) else np.flatnonzero(flags).tolist():
         watched = always[i] or flags[i] & fill.IS_WATCHED
         if states[i] and (watched or matchers[i].compiled.constraint.residual):
-            matchers[i].narrow(rows[places[i]], int(flags[i]))
+            matchers[i].narrow(rows[numbers[i]], int(flags[i]))
 
 
 def _write_in_parallel(
-    automaton: TokenAutomaton, epoch: int, states: Ids, places: Ids, rows: Row, flags: Ids, threads: int
+    automaton: TokenAutomaton, epoch: int, states: Ids, numbers: Ids, rows: Row, flags: Ids, threads: int
 ) -> bool:
     """`write_known_masks` by several threads, which let others run Python: a flush waits for them."""
     records = np.empty(len(states), np.int64)
     automaton.readers.enter()  # first: a flush waits for the readers that it finds
     try:
-        words = automaton.A
+        words = automaton.memory.A
         if not batch.known_masks(words, epoch, states, records, flags):
             return False
-        _write(words, records, places, rows, threads)
+        _write(words, records, numbers, rows, threads)
     finally:
         automaton.readers.leave()
     return True
 
 
-def _write(words: Any, records: Ids, places: Ids, rows: Row, threads: int) -> None:
+def _write(words: Any, records: Ids, numbers: Ids, rows: Row, threads: int) -> None:
     """Write the rows, with other threads where there are enough rows."""
     counter = np.zeros(2, np.int64)
     for _ in range(min(threads - 1, rows.nbytes // WORTH_A_THREAD)):
-        _workers().submit(batch.write_masks, words, records, places, rows, counter)
-    done = batch.write_masks(words, records, places, rows, counter)
+        _workers().submit(batch.write_masks, words, records, numbers, rows, counter)
+    done = batch.write_masks(words, records, numbers, rows, counter)
     while done < len(records):  # another thread is still writing a row
         time.sleep(0)
         done = batch.written(counter)
@@ -286,33 +284,33 @@ def _check_threads(threads: int) -> None:
         raise ConstrainError(f"threads is a number from 1 to {MAX_THREADS}, not {threads!r}")
 
 
-def _places(rows: Any, n: int, out: Any) -> Ids:
+def _row_numbers(rows: Any, n: int, out: Any) -> Ids:
     """The rows of `out` that n matchers are written to. Raises ConstrainError."""
     if not isinstance(out, np.ndarray) or out.ndim != 2 or (rows is None and len(out) != n):
-        given = f"shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-        raise ConstrainError(f"{n} matchers need a mask array with as many rows, not {given}")
+        kind = f"shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise ConstrainError(f"{n} matchers need a mask array with as many rows, not {kind}")
     if rows is None:
         return np.arange(n)
-    places = np.asarray(rows)
-    if places.shape != (n,) or (n and places.dtype.kind not in "iu"):
-        raise ConstrainError(f"{n} matchers need as many row numbers, not {places.dtype} {places.shape}")
-    if n and not (places.min() >= 0 and places.max() < len(out) and np.unique(places).size == n):
-        raise ConstrainError(f"row numbers are different and from 0 to {len(out) - 1}, not {places.tolist()!r:.60}")
-    return places.astype(np.int64)
+    numbers = np.asarray(rows)
+    if numbers.shape != (n,) or (n and numbers.dtype.kind not in "iu"):
+        raise ConstrainError(f"{n} matchers need as many row numbers, not {numbers.dtype} {numbers.shape}")
+    if n and not (numbers.min() >= 0 and numbers.max() < len(out) and np.unique(numbers).size == n):
+        raise ConstrainError(f"row numbers are different and from 0 to {len(out) - 1}, not {numbers.tolist()!r:.60}")
+    return numbers.astype(np.int64)
 
 
-def _groups(matchers: Sequence[Matcher], places: Ids, caller: str) -> list[_Group]:
+def _groups(matchers: Sequence[Matcher], numbers: Ids, caller: str) -> list[_Group]:
     """The matchers by automaton, with their rows. Raises ConstrainError if their vocabularies differ."""
     automata = [m._automaton for m in matchers]
     distinct = dict.fromkeys(automata)
     if len(distinct) == 1:
-        return [_Group(automata[0], matchers, places)]
+        return [_Group(automata[0], matchers, numbers)]
     if len({m.compiled.vocabulary for m in matchers}) > 1:
         raise ConstrainError(f"the matchers of one {caller}() call must share a vocabulary")
     groups = []
     for automaton in distinct:
         mine = [i for i, other in enumerate(automata) if other is automaton]
-        groups.append(_Group(automaton, [matchers[i] for i in mine], places[mine]))
+        groups.append(_Group(automaton, [matchers[i] for i in mine], numbers[mine]))
     return groups
 
 

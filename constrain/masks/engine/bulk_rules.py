@@ -10,19 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from constrain.kernels.parser import key_set_rules, object_rules
 from constrain.kernels.records.key_sets import object_values
 from constrain.kernels.records.messages import nonterminal_at
 from constrain.languages.automata.lower import lower
-from constrain.languages.automata.store import Int32, packed
+from constrain.languages.automata.memory import Int32
+from constrain.languages.automata.store import packed
 from constrain.languages.automata.syntax import json_string, literal
 from constrain.languages.cfg.bulk_rules import (
     ArrayRules,
-    BulkNonterminal,
     KeySetRules,
     ObjectPunctuation,
     ObjectRules,
@@ -31,32 +28,30 @@ from constrain.languages.cfg.bulk_rules import (
 )
 from constrain.languages.cfg.rules import Nonterminal, Terminal
 from constrain.limits import look, tick
-
-if TYPE_CHECKING:
-    from constrain.masks.engine.automaton import TokenAutomaton
-    from constrain.masks.engine.compiled_rules import CompiledRules
+from constrain.masks.engine.compiled_rules import CompiledRules
+from constrain.masks.engine.symbol_table import SymbolTable
 
 Fresh = dict[Hashable, tuple[int, Nonterminal]]  # values without a record yet, with their numbers, by key
 
 
 def make_bulk_rules(
-    automaton: TokenAutomaton, head: int, bulk: ObjectRules | KeySetRules | ArrayRules, rules: CompiledRules
+    symbols: SymbolTable, head: int, bulk: ObjectRules | KeySetRules | ArrayRules, rules: CompiledRules
 ) -> list[int]:
     """Make all nonterminals of bulk rules. head: the record of the nonterminal that they were asked of.
 
     Returns the unexpanded nonterminals in the left corner of `head`.
     """
     if isinstance(bulk, ArrayRules):
-        return _array(automaton, head, bulk, rules)
+        return _array(symbols, head, bulk, rules)
     if isinstance(bulk, KeySetRules):
-        return _key_set(automaton, head, bulk, rules)
-    return _object(automaton, head, bulk, rules)
+        return _key_set(symbols, head, bulk, rules)
+    return _object(symbols, head, bulk, rules)
 
 
-def _object(automaton: TokenAutomaton, head: int, bulk: ObjectRules, rules: CompiledRules) -> list[int]:
+def _object(symbols: SymbolTable, head: int, bulk: ObjectRules, rules: CompiledRules) -> list[int]:
     fresh: Fresh = {}
-    values = [_value(automaton, key, bulk.value_symbols, fresh, rules) for key in bulk.value_keys]
-    next_member = 0 if bulk.next_member is None else automaton.nonterminal(bulk.next_member, rules)
+    values = [_value(symbols, key, bulk.value_symbols, fresh, rules) for key in bulk.value_keys]
+    next_member = 0 if bulk.next_member is None else symbols.nonterminal(bulk.next_member, rules)
     words = [  # in the order of OBJECT_MESSAGE (kernels/records/messages.py)
         next_member,
         len(bulk.required),
@@ -64,20 +59,20 @@ def _object(automaton: TokenAutomaton, head: int, bulk: ObjectRules, rules: Comp
         len(bulk.key_texts),
         len(fresh),
     ]
-    words += [automaton.number(bulk.name, rules), automaton.number("value", rules)]
-    words += _punctuation(automaton, bulk.punctuation)
+    words += [symbols.number(bulk.name, rules), symbols.number("value", rules)]
+    words += _punctuation(symbols, bulk.punctuation)
     words += bulk.required
     words += values
-    message = _with_texts(automaton, words, bulk.key_texts, bulk.punctuation.plain_keys)
-    first = automaton.call(object_rules.make_object_rules, head, message)
+    message = _with_texts(symbols, words, bulk.key_texts, bulk.punctuation.plain_keys)
+    first = symbols.memory.call(object_rules.make_object_rules, head, message)
     rules.bulk[bulk.key] = first
     _register(fresh, nonterminal_at(first, 2 * len(bulk.required) + 3 * bulk.allows_other_keys), rules)
     return [next_member] if next_member in rules.waiting and not any(bulk.required) else []
 
 
-def _key_set(automaton: TokenAutomaton, head: int, bulk: KeySetRules, rules: CompiledRules) -> list[int]:
+def _key_set(symbols: SymbolTable, head: int, bulk: KeySetRules, rules: CompiledRules) -> list[int]:
     n, fresh, texts = len(bulk.required), Fresh(), bulk.key_texts
-    values = [_value(automaton, key, bulk.value_symbols, fresh, rules) for key in bulk.value_keys]
+    values = [_value(symbols, key, bulk.value_symbols, fresh, rules) for key in bulk.value_keys]
     words = [  # in the order of KEY_SET_MESSAGE (kernels/records/messages.py)
         bulk.low,
         -1 if bulk.high is None else bulk.high,
@@ -87,67 +82,54 @@ def _key_set(automaton: TokenAutomaton, head: int, bulk: KeySetRules, rules: Com
         len(texts),
         len(fresh),
     ]
-    words += [automaton.number(bulk.name, rules), automaton.number("value", rules)]
-    words += _punctuation(automaton, bulk.punctuation)
+    words += [symbols.number(bulk.name, rules), symbols.number("value", rules)]
+    words += _punctuation(symbols, bulk.punctuation)
     words += sorted(range(n), key=texts.__getitem__)
     if bulk.in_order:
         runs = [0, *accumulate(bulk.required)]  # how many required ones are before a key says in which run it is
         words += sorted(range(n), key=lambda i: (runs[i], texts[i]))
     words += bulk.required
-    words += [-1 if key is None else automaton.records([key], rules)[0] for key in bulk.other_keys]
+    words += [-1 if key is None else symbols.records([key], rules)[0] for key in bulk.other_keys]
     words += values
-    message = _with_texts(automaton, words, [*texts[:n], *sorted(texts[n:])], bulk.punctuation.plain_keys)
+    message = _with_texts(symbols, words, [*texts[:n], *sorted(texts[n:])], bulk.punctuation.plain_keys)
     look()
-    rules.bulk[bulk.key] = at = automaton.call(key_set_rules.make_key_set_rules, head, message)
+    rules.bulk[bulk.key] = at = symbols.memory.call(key_set_rules.make_key_set_rules, head, message)
     _register(fresh, object_values(at), rules)
     return []
 
 
-def bulk_record(automaton: TokenAutomaton, nonterminal: BulkNonterminal, rules: CompiledRules) -> int | None:
-    """The record of a nonterminal whose rules were made in bulk, else None."""
-    position = nonterminal.bulk_position
-    first = rules.bulk.get(position[0]) if position else None
-    if not first or not position:
-        return None
-    if isinstance(position[1], int):
-        return nonterminal_at(first, position[1])
-    written, size, is_open, is_member = position[1]
-    keys = [lower(automaton, terminal.node) for terminal in written]  # in the order of WRITTEN_KEYS_MESSAGE
-    keys_so_far = automaton.call(key_set_rules.key_set_of, first, np.array([size, is_open, *keys], np.int32))
-    return automaton.call(key_set_rules.place_of, keys_so_far, is_member)
+def _with_texts(symbols: SymbolTable, words: list[int], texts: Sequence[str], plain: bool) -> Int32:
+    """A kernel's message: `words`, the length of each text, the characters of all texts.
 
-
-def _with_texts(automaton: TokenAutomaton, words: list[int], texts: Sequence[str], plain: bool) -> Int32:
-    """A message of words, and the lengths and letters of texts behind them. plain: they are spelled plainly."""
-    text = "".join(texts)
-    if text.isascii():
+    A text that is not ASCII is lowered, and its expression is sent negated. plain: texts are spelled plainly.
+    """
+    characters = "".join(texts)
+    if characters.isascii():
         words += map(len, texts)
     else:
-        for each in texts:
-            words.append(len(each) if each.isascii() else -lower(automaton, json_string(literal(each), plain)))
-        text = "".join(filter(str.isascii, texts))
-    return packed(words, text, plain)
+        for text in texts:
+            words.append(len(text) if text.isascii() else -lower(symbols.store, json_string(literal(text), plain)))
+        characters = "".join(filter(str.isascii, texts))
+    return packed(words, characters, plain)
 
 
-def _array(automaton: TokenAutomaton, head: int, bulk: ArrayRules, rules: CompiledRules) -> list[int]:
+def _array(symbols: SymbolTable, head: int, bulk: ArrayRules, rules: CompiledRules) -> list[int]:
     fresh: Fresh = {}
-    value = _value(automaton, bulk.value_key, bulk.value_symbols, fresh, rules)
+    value = _value(symbols, bulk.value_key, bulk.value_symbols, fresh, rules)
     # In the order of ARRAY_MESSAGE (kernels/records/messages.py).
-    words = [bulk.may_be_empty, len(fresh), automaton.number(bulk.name, rules), automaton.number("value", rules)]
-    for symbols in (bulk.opening, bulk.separator, bulk.close, bulk.after_value):
-        words.append(len(symbols))
-        words += automaton.records(symbols, rules)
+    words = [bulk.may_be_empty, len(fresh), symbols.number(bulk.name, rules), symbols.number("value", rules)]
+    for part in (bulk.opening, bulk.separator, bulk.close, bulk.after_value):
+        words.append(len(part))
+        words += symbols.records(part, rules)
     words.append(value)
-    following = automaton.call(object_rules.make_array_rules, head, packed(words, ""))
+    following = symbols.memory.call(object_rules.make_array_rules, head, packed(words, ""))
     rules.bulk[bulk.key] = following
     _register(fresh, nonterminal_at(following, 1), rules)
     value = nonterminal_at(following, 1) if fresh else value
-    return [value] if automaton.waits(value, rules) else []
+    return [value] if symbols.waits(value, rules) else []
 
 
-def _value(
-    automaton: TokenAutomaton, value_key: ValueKey, values: ValueSymbols, fresh: Fresh, rules: CompiledRules
-) -> int:
+def _value(symbols: SymbolTable, value_key: ValueKey, values: ValueSymbols, fresh: Fresh, rules: CompiledRules) -> int:
     """The record of a value; -1 - k for the k-th value without a record."""
     tick()
     key = values.prefix + value_key
@@ -158,7 +140,7 @@ def _value(
         return -1 - fresh[key][0]
     symbol = values.symbol(value_key)
     if isinstance(symbol, Terminal) or symbol.shared:
-        record = rules.records[key] = automaton.records([symbol], rules)[0]
+        record = rules.records[key] = symbols.records([symbol], rules)[0]
         return record
     fresh[key] = len(fresh), symbol
     return -len(fresh)
@@ -171,13 +153,13 @@ def _register(fresh: Fresh, first: int, rules: CompiledRules) -> None:
         rules.waiting[symbol] = value
 
 
-def _punctuation(automaton: TokenAutomaton, punctuation: ObjectPunctuation) -> list[int]:
+def _punctuation(symbols: SymbolTable, punctuation: ObjectPunctuation) -> list[int]:
     """The words of a message for the punctuation."""
-    words = automaton.punctuation.get(punctuation)
+    words = symbols.punctuation.get(punctuation)
     if words is None:
-        words = [lower(automaton, punctuation.any_key.node)]
-        for symbols in punctuation.lists:
-            words.append(len(symbols))
-            words += automaton.records(symbols, automaton.shared)
-        automaton.punctuation[punctuation] = words
+        words = [lower(symbols.store, punctuation.any_key.node)]
+        for part in punctuation.lists:
+            words.append(len(part))
+            words += symbols.records(part, symbols.shared)
+        symbols.punctuation[punctuation] = words
     return words

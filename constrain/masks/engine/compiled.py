@@ -6,7 +6,7 @@ Compiling is lazy: it expands the start of the grammar, and the rest when texts 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any, SupportsIndex
 
 from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError, VocabularyError
@@ -44,7 +44,7 @@ class CompiledConstraint:
         (True, False)
     """
 
-    # For the engine's own rooms: `rules` (the grammar with its records), `guard` (or None), `lookahead` (for the
+    # For the engine's own modules: `rules` (the grammar with its records), `guard` (or None), `lookahead` (for the
     # constraint's own guard), `always_guarded`, `by_token` (whether the guard is a `TokenGuard`), `ending` (the guard,
     # if it is an `EndingGuard`), `remembering` (if it is a `RememberingGuard`), `followed` (the guard, if rules are
     # followed), `known_start` ((epoch, configuration) of the start as last computed), `start`.
@@ -54,8 +54,8 @@ class CompiledConstraint:
         self.vocabulary = vocabulary
         self.automaton = automaton
         if constraint.token_sets:
-            automaton.mention({node: spans_of(node, vocabulary) for node in constraint.token_sets})
-        self.rules = automaton.rules_of(constraint)
+            automaton.layout.mention({node: spans_of(node, vocabulary) for node in constraint.token_sets})
+        self.rules = automaton.grammars.rules_of(constraint)
         self.guard = constraint.guard(vocabulary)
         self.lookahead = None
         if self.guard is not None:
@@ -85,6 +85,10 @@ class CompiledConstraint:
             configuration = self.automaton.start(self.rules)
             self.known_start = (self.automaton.epoch, configuration)
         return configuration
+
+    def inner_state(self, state: Hashable) -> Hashable:
+        """The state of the constraint's own guard, inside of the state of `guard`."""
+        return state if self.followed is None else self.followed.inner_state(state)
 
     def matcher(
         self, *, eos_ids: Iterable[SupportsIndex] | None = None, prefix: Iterable[SupportsIndex] = ()
@@ -178,7 +182,9 @@ def compile(  # noqa: A001
     tokens = mentioned(constraint, vocabulary)
     if automaton is None:
         automaton = TokenAutomaton.of(vocabulary, tokens)
-    elif tokens != "none" and not (automaton.offset if tokens == "every" else isinstance(automaton.vocabulary, Marked)):
+    elif tokens != "none" and not (
+        automaton.layout.offset if tokens == "every" else isinstance(automaton.vocabulary, Marked)
+    ):
         raise ConstrainError(
             "the automaton does not know the tokens that the constraint mentions",
             place=repr(constraint),
@@ -188,11 +194,11 @@ def compile(  # noqa: A001
 
 
 def mentioned(constraint: Constraint, vocabulary: Vocabulary) -> Mentioned:
-    """Which tokens a constraint mentions; what can be wrong with a constraint in one vocabulary and not in another.
+    """Tell which tokens a constraint mentions, and check them: they can be wrong in one vocabulary and not in another.
 
     Args:
         constraint: The constraint.
-        vocabulary: What gives names and ids of tokens their meaning.
+        vocabulary: Gives names and ids of tokens their meaning.
 
     Returns:
         "none", "special" (tokens without bytes) or "every".
@@ -206,8 +212,9 @@ def mentioned(constraint: Constraint, vocabulary: Vocabulary) -> Mentioned:
         try:
             spans = spans_of(node, vocabulary)
         except VocabularyError as error:
-            place = f"{shown_tokens(node)} in {constraint!r}"
-            raise VocabularyError(error.message, place=place, fix=error.fix) from None
+            raise VocabularyError(
+                error.message, place=f"{shown_tokens(node)} in {constraint!r}", fix=error.fix
+            ) from None
         if tokens != "every":
             tokens = "every" if reads_text(spans, vocabulary) else "special"
     if tokens == "every" and constraint.to_grammar().lexer == "greedy":

@@ -6,10 +6,23 @@ automaton, so it is freed with the constraint; the arena keeps the records until
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Hashable
 
+import numpy as np
+
+from constrain.kernels.parser import key_set_rules
+from constrain.kernels.records.messages import nonterminal_at
+from constrain.languages.automata.lower import lower
+from constrain.languages.automata.store import Store
+from constrain.languages.cfg.bulk_rules import BulkNonterminal
 from constrain.languages.cfg.rules import Grammar, Nonterminal
+from constrain.languages.constraints.base import Constraint
+from constrain.limits import default_limits
+
+REMEMBERED = 64  # constraints that were compiled more than once, whose grammars are kept alive
+MAX_ASKED = 4096  # constraints that are remembered as compiled once
 
 
 class CompiledRules:
@@ -38,3 +51,63 @@ class CompiledRules:
         """Forget the records if they belong to another epoch."""
         if self.epoch != epoch:
             self.records, self.waiting, self.bulk, self.epoch = {}, {}, {}, epoch
+
+
+def bulk_record(store: Store, nonterminal: BulkNonterminal, rules: CompiledRules) -> int | None:
+    """The record of a nonterminal whose rules were made in bulk, else None."""
+    position = nonterminal.bulk_position
+    first = rules.bulk.get(position[0]) if position else None
+    if not first or not position:
+        return None
+    if isinstance(position[1], int):
+        return nonterminal_at(first, position[1])
+    written, size, is_open, is_member = position[1]
+    keys = [lower(store, terminal.node) for terminal in written]  # in the order of WRITTEN_KEYS_MESSAGE
+    key_set = store.memory.call(key_set_rules.key_set_of, first, np.array([size, is_open, *keys], np.int32))
+    return store.memory.call(key_set_rules.place_of, key_set, is_member)
+
+
+class GrammarCache:
+    """The compiled rules of the constraints of one automaton, shared by equal constraints. Thread-safe.
+
+    Rules live as long as they are used. Those of a constraint that is compiled a second time are kept longer: most
+    constraints never return, and keeping them would cost the garbage collector more than making them again.
+    """
+
+    def __init__(self) -> None:
+        self.renew_lock()
+        self.forget()
+
+    def renew_lock(self) -> None:
+        """Make the lock of the tables anew, in a child process. It is never held while anything is computed."""
+        self._lock = threading.Lock()
+
+    def forget(self) -> None:
+        """Forget all rules, whose records are those of one epoch."""
+        self._rules: weakref.WeakValueDictionary[Constraint, CompiledRules] = weakref.WeakValueDictionary()
+        self._asked: set[int] = set()  # hashes of constraints that were compiled
+        self._kept: dict[Constraint, CompiledRules] = {}  # the latest is last
+
+    def rules_of(self, constraint: Constraint) -> CompiledRules:
+        """The compiled rules of a constraint. Equal constraints share them, so a repeated request finds its states.
+
+        Raises what the constraint raises.
+        """
+        with self._lock:
+            rules = self._rules.get(constraint)
+        if rules is None:
+            with default_limits().reading("the constraint"):
+                made = CompiledRules(constraint.to_grammar(), -1)  # without a lock: others go on meanwhile
+            with self._lock:
+                rules = self._rules.setdefault(constraint, made)
+        with self._lock:
+            if hash(constraint) in self._asked:
+                self._kept.pop(constraint, None)
+                self._kept[constraint] = rules
+                if len(self._kept) > REMEMBERED:
+                    del self._kept[next(iter(self._kept))]
+            else:
+                if len(self._asked) >= MAX_ASKED:
+                    self._asked.clear()
+                self._asked.add(hash(constraint))
+            return rules

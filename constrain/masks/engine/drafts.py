@@ -17,17 +17,17 @@ from constrain.masks.engine.rows import Rows, shared_array
 
 
 def fill_draft_masks(matcher: Matcher, draft: Sequence[int], out: Rows, *, parents: Sequence[int] | None = None) -> int:
-    """Write the masks at a matcher's place and after each token of a draft.
+    """Write the masks of a matcher and of its continuations by each token of a draft.
 
-    Row 0 is the mask of the place, row 1 + i that after `draft[i]`, for which the tokens on its path from the root are
-    read. After a token that is not allowed no token is: its row, and those of its descendants, are zero.
+    Row 0 is the mask of the matcher, row 1 + i the mask after `draft[i]`, for which the tokens on its path from the
+    root are read. After a token that is not allowed no token is: its row, and those of its descendants, are zero.
 
     Args:
         matcher: Stands where the draft begins. It is left unchanged.
         draft: n token ids.
         out: uint32[>= n + 1, >= ceil(V / 32)], C-contiguous and writable, as for `fill_masks`.
-        parents: A tree: `parents[i] < i` is the place in `draft` of the token before `draft[i]`; -1: it follows the
-            matcher's place. Default: a chain, every token follows the one before it.
+        parents: A tree: `parents[i] < i` is the position in `draft` of the token before `draft[i]`; -1: it follows
+            what the matcher has read. Default: a chain, every token follows the one before it.
 
     Returns:
         How many tokens of the draft are allowed.
@@ -54,7 +54,7 @@ def fill_draft_masks(matcher: Matcher, draft: Sequence[int], out: Rows, *, paren
     if not isinstance(out, np.ndarray) or out.ndim != 2 or len(out) <= len(draft):
         raise ConstrainError(f"a draft of {len(draft)} tokens needs a mask array with {len(draft) + 1} rows")
     reader = matcher.fork()
-    read: list[int] = []  # the places in the draft of what the reader has read
+    read: list[int] = []  # the positions in the draft of what the reader has read
     reader.fill_mask(out[0])
     paths: list[list[int] | None] = [[]]  # to the root, and to each token; None: not allowed
     for i, parent in enumerate(before):
@@ -63,7 +63,7 @@ def fill_draft_masks(matcher: Matcher, draft: Sequence[int], out: Rows, *, paren
             path = [*path, i]
             common = next((k for k, (one, two) in enumerate(zip(read, path, strict=False)) if one != two), len(read))
             reader.rollback(len(read) - common)
-            taken = reader.advance_tokens([draft[place] for place in path[common:]])
+            taken = reader.advance_tokens([draft[position] for position in path[common:]])
             read = path[: common + taken]
         if path is None or len(read) < len(path):
             paths.append(None)

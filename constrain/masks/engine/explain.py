@@ -63,9 +63,9 @@ class _Explainer:
         rules: dict[str, None] = {}
         around: dict[str, None] = {}
         for lexeme in inspect.lexemes(self.automaton, configuration):
-            live = view.terminals_within(self.automaton.A, lexeme.lexer)
+            live = view.terminals_within(self.automaton.memory.A, lexeme.lexer)
             for item in inspect.scanning(self.automaton, lexeme.parser):
-                if terminal_expression(self.automaton.A, item.rest[0]) in live:
+                if terminal_expression(self.automaton.memory.A, item.rest[0]) in live:
                     (begin if lexeme.fresh else go_on)[shown(self.names[item.rest[0]])] = None
                     if not lexeme.fresh:
                         rules[self.dotted(item)] = None

@@ -21,21 +21,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from constrain.kernels.parser import key_sets
 from constrain.kernels.parser.advance import STATE, advance_bytes
 from constrain.kernels.parser.closure import close
 from constrain.kernels.records import view
 from constrain.kernels.records.configurations import ASK_WHOLE, CONFIG, config_successor_cell
+from constrain.kernels.records.grammars import TERMINAL, ignored_terminals, keys_of, suffix_next, suffix_symbol
 from constrain.kernels.records.grammars import alternatives_of as alternatives_record
-from constrain.kernels.records.grammars import ignored_terminals, keys_of, suffix_next, suffix_symbol
 from constrain.kernels.records.key_sets import KEY_SET
 from constrain.kernels.records.parser_states import parser_accepts_itself, parser_grammar, predicted_of
+from constrain.languages.automata.memory import words_of
 from constrain.languages.cfg.bulk_rules import BulkNonterminal
 from constrain.languages.cfg.rules import Symbol, Terminal
 from constrain.languages.cfg.transform.walk import alternatives_of
 from constrain.masks.engine.automaton import TokenAutomaton
-from constrain.masks.engine.bulk_rules import bulk_record
-from constrain.masks.engine.compiled_rules import CompiledRules
+from constrain.masks.engine.compiled_rules import CompiledRules, bulk_record
 from constrain.masks.engine.matcher import Matcher
+from constrain.masks.engine.symbol_table import intern4, suffix_of
 
 
 class Lexeme(NamedTuple):
@@ -71,8 +73,8 @@ Waiter = tuple[int, int, int]  # (rule, SUFFIX list of the symbols after the one
 
 def lexemes(automaton: TokenAutomaton, configuration: int) -> list[Lexeme]:
     """The possible lexemes of a configuration; under the greedy lexer the longest comes first."""
-    pairs = view.pairs(automaton.A, configuration).tolist()
-    return [Lexeme(p >> 1, lexer or automaton.call(close, p >> 1), bool(p & 1)) for p, lexer in pairs]
+    pairs = view.pairs(automaton.memory.A, configuration).tolist()
+    return [Lexeme(p >> 1, lexer or automaton.memory.call(close, p >> 1), bool(p & 1)) for p, lexer in pairs]
 
 
 def kernel(automaton: TokenAutomaton, parser: int) -> list[Item]:
@@ -82,13 +84,13 @@ def kernel(automaton: TokenAutomaton, parser: int) -> list[Item]:
 
 def kernel_rows(automaton: TokenAutomaton, parser: int) -> list[list[int]]:
     """The kernel items as rows [rule, SUFFIX list of the symbols after the dot, origin]."""
-    rows: list[list[int]] = view.items(automaton.A, parser).tolist()
+    rows: list[list[int]] = view.items(automaton.memory.A, parser).tolist()
     return rows
 
 
 def is_final(automaton: TokenAutomaton, parser: int) -> bool:
     """Whether the whole text may end with the last lexeme, without further symbols that derive the empty text."""
-    return bool(parser_accepts_itself(automaton.A, parser))
+    return bool(parser_accepts_itself(automaton.memory.A, parser))
 
 
 def scanning(automaton: TokenAutomaton, parser: int) -> list[Item]:
@@ -126,7 +128,7 @@ class Waiters:
         return own.keys() | predicted.keys()
 
     def _tables(self, parser: int) -> tuple[dict[int, list[Waiter]], dict[int, list[Waiter]]]:
-        A = self.automaton.A
+        A = self.automaton.memory.A
         if parser not in self._own:
             rows = view.own_rows(A, parser, waiting=True, scanning=True)
             self._own[parser] = self._table(_key_by_key(self.automaton, rows))
@@ -137,7 +139,7 @@ class Waiters:
         return self._own[parser], self._predicted[at]
 
     def _table(self, rows: NDArray[np.int32]) -> dict[int, list[Waiter]]:
-        A = self.automaton.A
+        A = self.automaton.memory.A
         symbols, rests = view.symbols_of(A, rows[:, 1]).tolist(), view.rests_of(A, rows[:, 1]).tolist()
         table: dict[int, list[Waiter]] = {}
         for symbol, rule, rest, origin in zip(symbols, rows[:, 0].tolist(), rests, rows[:, 2].tolist(), strict=True):
@@ -150,7 +152,7 @@ def _closed(automaton: TokenAutomaton, parser: int, waiting: bool) -> NDArray[np
 
     PERF: of thousands of items few are needed, so they are selected as rows.
     """
-    A = automaton.A
+    A = automaton.memory.A
     rows = view.own_rows(A, parser, waiting, not waiting)
     pairs = view.predicted_rows(A, parser, waiting, not waiting)
     rows = np.concatenate([np.insert(pairs, 2, parser, axis=1), rows]) if len(pairs) else rows
@@ -159,28 +161,36 @@ def _closed(automaton: TokenAutomaton, parser: int, waiting: bool) -> NDArray[np
 
 def _key_by_key(automaton: TokenAutomaton, rows: NDArray[np.int32]) -> NDArray[np.int32]:
     """Rows of items, with one item for each key in place of those with a KEY_SET record after the dot."""
-    of_sets = view.kinds_of(automaton.A, _firsts(automaton, rows)) == KEY_SET.KIND
+    of_sets = view.kinds_of(automaton.memory.A, _firsts(automaton, rows)) == KEY_SET.KIND
     if not of_sets.any():
         return rows
     items = rows[~of_sets].tolist()
     for rule, suffix, origin in rows[of_sets].tolist():
-        keys = suffix_symbol(automaton.A, suffix)
-        items += [[rule, each, origin] for each in automaton.members(keys)]
+        keys = suffix_symbol(automaton.memory.A, suffix)
+        items += [[rule, member, origin] for member in members(automaton, keys)]
     return np.array(items, np.int32).reshape(-1, rows.shape[1])
+
+
+def members(automaton: TokenAutomaton, keys: int) -> list[int]:
+    """The SUFFIX lists of the members that a KEY_SET record stands for: a key and what comes behind it."""
+    memory, suffixes = automaton.memory, []
+    for key in sorted(view.terminals_within(memory.A, memory.call(key_sets.trie_of_keys, keys))):
+        rest = memory.call(key_sets.take, keys, key)
+        terminal = memory.call(intern4, TERMINAL.KIND, key, 0, 0, 0)
+        suffixes.append(memory.call(suffix_of, terminal, rest))
+    return suffixes
 
 
 def ignored(automaton: TokenAutomaton, parser: int) -> list[int]:
     """The ignored terminals at a parser state."""
-    A = automaton.A
+    A = automaton.memory.A
     terminals: list[int] = view.list_items(A, ignored_terminals(A, parser_grammar(A, parser))).tolist()
     return terminals
 
 
 def after(automaton: TokenAutomaton, configuration: int, text: bytes) -> int:
-    """The configuration after more text; `arena.NONE` if no member continues so."""
-    words = np.frombuffer(text, np.uint8).astype(np.int32)
-    state = automaton.call(advance_bytes, configuration, words)
-    return state & STATE
+    """The configuration after more text; `arena.NONE` if no text of the language continues so."""
+    return automaton.memory.call(advance_bytes, configuration, words_of(text)) & STATE
 
 
 def alike(automaton: TokenAutomaton, configuration: int, byte: int) -> NDArray[np.bool_]:
@@ -188,7 +198,7 @@ def alike(automaton: TokenAutomaton, configuration: int, byte: int) -> NDArray[n
 
     These are the bytes that no lexer state of the configuration distinguishes from it.
     """
-    A = automaton.A
+    A = automaton.memory.A
     if A[config_successor_cell(A, configuration, byte)] == ASK_WHOLE:
         configuration = int(A[configuration + CONFIG.WHOLE])
     classes = view.byte_classes(A, configuration)
@@ -208,18 +218,20 @@ def symbols(automaton: TokenAutomaton, rules: CompiledRules, whole: bool = False
     stack = [start]
     while stack:
         symbol = stack.pop()
-        record = automaton.symbol(symbol, rules)
+        record = automaton.symbols.record(symbol, rules)
         names[record] = symbol
         in_bulk = _bulk_record(automaton, symbol, rules) if whole else None
         if in_bulk is not None:  # a text that begins inside an object has reached the symbol alone before
             names[in_bulk] = symbol
         if isinstance(symbol, Terminal):
-            names[automaton.terminal(symbol)] = symbol  # for a nullable terminal, the record of its nonempty part
-        elif alternatives_record(automaton.A, record) or symbol in skipped or in_bulk is not None:
+            names[automaton.symbols.terminal(symbol)] = (
+                symbol  # for a nullable terminal, the record of its nonempty part
+            )
+        elif alternatives_record(automaton.memory.A, record) or symbol in skipped or in_bulk is not None:
             # expanded, maybe through an equal one
             alternatives = alternatives_of(symbol)
             new = {inner for alternative in alternatives for inner in alternative} - seen
-            if keys_of(automaton.A, record):
+            if keys_of(automaton.memory.A, record):
                 skipped.update(alternative[0] for alternative in alternatives if len(alternative) == 1)
             seen |= new
             stack.extend(new)
@@ -230,7 +242,7 @@ def _bulk_record(automaton: TokenAutomaton, symbol: Symbol, rules: CompiledRules
     """The record of a nonterminal among rules that were made in bulk; None if they were not."""
     if not isinstance(symbol, BulkNonterminal):
         return None
-    return bulk_record(automaton, symbol, automaton.shared if symbol.shared else rules)
+    return bulk_record(automaton.store, symbol, automaton.symbols.shared if symbol.shared else rules)
 
 
 def _items(automaton: TokenAutomaton, rows: NDArray[np.int32]) -> list[Item]:
@@ -239,7 +251,7 @@ def _items(automaton: TokenAutomaton, rows: NDArray[np.int32]) -> list[Item]:
 
 def _firsts(automaton: TokenAutomaton, rows: NDArray[np.int32]) -> NDArray[np.int32]:
     """int32[items]: the symbol after the dot of each item."""
-    firsts: NDArray[np.int32] = view.symbols_of(automaton.A, rows[:, 1])
+    firsts: NDArray[np.int32] = view.symbols_of(automaton.memory.A, rows[:, 1])
     return firsts
 
 
@@ -247,8 +259,8 @@ def suffix(automaton: TokenAutomaton, record: int) -> tuple[int, ...]:
     """The symbols of a SUFFIX list."""
     symbols = []
     while record:
-        symbols.append(suffix_symbol(automaton.A, record))
-        record = suffix_next(automaton.A, record)
+        symbols.append(suffix_symbol(automaton.memory.A, record))
+        record = suffix_next(automaton.memory.A, record)
     return tuple(symbols)
 
 
@@ -259,7 +271,9 @@ def lexeme_starts(matcher: Matcher) -> tuple[frozenset[int], frozenset[int]]:
     """The parser states where the open lexemes of a matcher began: (of lexemes that are not empty, of all lexemes)."""
 
     def starts(configuration: int) -> tuple[frozenset[int], frozenset[int]]:
-        pairs = view.pairs(matcher.compiled.automaton.A, configuration)[:, 0].tolist()  # 2 · parser state + fresh
+        pairs = view.pairs(matcher.compiled.automaton.memory.A, configuration)[
+            :, 0
+        ].tolist()  # 2 · parser state + fresh
         return frozenset(pair >> 1 for pair in pairs if not pair & 1), frozenset(pair >> 1 for pair in pairs)
 
     return matcher.locked(starts)
@@ -274,7 +288,7 @@ def open_rules(matcher: Matcher) -> frozenset[str]:
 
     def names(configuration: int) -> frozenset[str]:
         rules: set[int] = set()
-        pending = [pair >> 1 for pair in view.pairs(automaton.A, configuration)[:, 0].tolist()]
+        pending = [pair >> 1 for pair in view.pairs(automaton.memory.A, configuration)[:, 0].tolist()]
         seen = set(pending)
         while pending:
             items = kernel_rows(automaton, pending.pop())
@@ -282,6 +296,6 @@ def open_rules(matcher: Matcher) -> frozenset[str]:
             new = {origin for _, _, origin in items if origin} - seen
             seen |= new
             pending.extend(new)
-        return frozenset(map(automaton.name_of, rules))
+        return frozenset(map(automaton.symbols.name_of, rules))
 
     return matcher.locked(names)

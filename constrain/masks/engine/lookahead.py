@@ -3,8 +3,8 @@
 The idea: a guard has a doubt only while a value can still become one that must not come again (`rivals.doubt`). Nearly
 always that is settled without the values: from here the value can become any number of ones (guards/unbounded.py). Else
 the search follows the grammar's bytes and the guard together, depth first, and stops at the first text after which the
-guard has no doubt: then the grammar's promise of a completion holds. It ends without one after it has seen all places
-in doubt, which are few: equal places (one configuration, one key of the guard) are visited once, so that the many
+guard has no doubt: then the grammar's promise of a completion holds. It ends without one after it has seen all states
+in doubt, which are few: equal states (one configuration, one key of the guard) are visited once, so that the many
 spellings of one value are one way.
 
 Which tokens of a mask move to another value or member and may be in doubt there depends on the configuration and on the
@@ -17,8 +17,7 @@ gives up, and the text counts as one that can be completed. Then it may still ru
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +30,8 @@ from constrain.languages.guards import Guard
 from constrain.languages.guards.repeats import GuardedText
 from constrain.languages.guards.rivals import conditions, doubt, item_in_question
 from constrain.languages.guards.unbounded import Unbounded, Ways, place_of
-from constrain.languages.vocab.bits import clear_bits
-from constrain.masks.engine.rows import Row, words_of
-
-if TYPE_CHECKING:
-    from constrain.masks.engine.automaton import TokenAutomaton
-    from constrain.masks.engine.matcher import Matcher
+from constrain.masks.engine.automaton import TokenAutomaton
+from constrain.masks.engine.rows import Row
 
 MOST = 2_000  # bytes that one search tries
 # What is tried first: what ends a value, then what begins one. Spellings that bring nothing new come last.
@@ -44,7 +39,7 @@ FIRST, LAST = b'"]}:0123456789', b",\\\n \t\r"
 ORDER = np.array([*FIRST, *sorted(set(range(256)) - set(FIRST + LAST)), *LAST], np.uint8)
 WORDS = [np.array([byte], np.int32) for byte in range(256)]
 UNKNOWN = -1
-REMEMBERED = 1 << 13  # places and answers; beyond, all are forgotten
+REMEMBERED = 1 << 13  # states and answers; beyond, all are forgotten
 
 
 class Lookahead:
@@ -110,8 +105,8 @@ class Lookahead:
     def _is_unbounded(self, configuration: int, item: tuple[GuardedText, int]) -> bool:
         """Whether an item can still become any number of values."""
         reading, inside = item
-        place = place_of(configuration, reading.here, inside)
-        return place is not None and place in self._unbounded
+        item_place = place_of(configuration, reading.here, inside)
+        return item_place is not None and item_place in self._unbounded
 
     def moving(self, configuration: int, state: Hashable, row: Row) -> Iterable[Sequence[int]]:
         """The tokens that may leave no completion since they move to another value, those together that behave alike.
@@ -122,10 +117,10 @@ class Lookahead:
         reading = doubted(self.guard, state)
         if reading is None:
             return ()
-        here = reading.here
-        key = (configuration, here.mode, reading.guard, conditions(here))
+        value = reading.here
+        key = (configuration, value.mode, reading.guard, conditions(value))
         if key not in self._moving:
-            groups = reading.guard.moving(here, row)
+            groups = reading.guard.moving(value, row)
             self._moving[key] = [alike for alike in groups if not self._is_settled(configuration, state, alike[0])]
         return self._moving[key]
 
@@ -137,7 +132,7 @@ class Lookahead:
         item = self._item(after)
         if item is None:
             return True
-        reached = self.automaton.call(self.automaton.step, configuration, token) & advance.STATE
+        reached = self.automaton.memory.call(self.automaton.kernels.step, configuration, token) & advance.STATE
         return reached != arena.NONE and self._is_unbounded(reached, item)
 
     def _search(self, configuration: int, state: Hashable, key: Hashable) -> bool:
@@ -183,20 +178,20 @@ class Lookahead:
     def _classes(self, configuration: int) -> list[bytes]:
         """The bytes that a configuration does not tell apart, in the order in which they are tried."""
         self._step(configuration, 0)  # a configuration has classes once a byte was read
-        classes = view.byte_classes(self.automaton.A, configuration)[ORDER]
+        classes = view.byte_classes(self.automaton.memory.A, configuration)[ORDER]
         alike = _equal(classes)
         if self.greedy:  # a byte that ends a lexeme is read by the whole configuration
             for members in alike:
                 self._step(configuration, members[0])
-            whole = int(self.automaton.A[configuration + CONFIG.WHOLE])
+            whole = int(self.automaton.memory.A[configuration + CONFIG.WHOLE])
             if whole:
                 self._step(whole, 0)
-                alike = _equal(classes * np.int32(256) + view.byte_classes(self.automaton.A, whole)[ORDER])
+                alike = _equal(classes * np.int32(256) + view.byte_classes(self.automaton.memory.A, whole)[ORDER])
         return alike
 
     def _step(self, configuration: int, byte: int) -> int:
         """The configuration after a byte, or `arena.NONE`."""
-        return self.automaton.call(advance.advance_bytes, configuration, WORDS[byte]) & advance.STATE
+        return self.automaton.memory.call(advance.advance_bytes, configuration, WORDS[byte]) & advance.STATE
 
 
 def _equal(classes: NDArray[Any]) -> list[bytes]:
@@ -205,52 +200,7 @@ def _equal(classes: NDArray[Any]) -> list[bytes]:
     return [ORDER[classes == classes[i]].tobytes() for i in sorted(first.tolist())]
 
 
-def lives_after(matcher: Matcher, step: int | bytes, state: Hashable) -> bool:
-    """Whether the text of a matcher has a completion after a step that its grammar allows, whatever its tokens.
-
-    state: the guard's state after the step.
-    """
-    automaton, compiled = matcher.compiled.automaton, matcher.compiled
-    lookahead = compiled.lookahead
-    assert lookahead is not None  # some guard has a doubt
-    reader = state if compiled.followed is None else compiled.followed.inner_state(state)
-
-    def look(configuration: int) -> bool:
-        def reached() -> int:
-            if isinstance(step, bytes):
-                return automaton.call(advance.advance_bytes, configuration, words_of(step)) & advance.STATE
-            return automaton.call(automaton.step, configuration, step) & advance.STATE
-
-        return lookahead.lives(reached, reader)
-
-    return matcher.locked(look)
-
-
 def doubted(guard: Guard, state: Hashable) -> GuardedText | None:
     """The JSON text under way in which a value may run out; None: there is none, so some end stays open."""
     reading = guard.reader(state)
     return reading if reading is not None and reading.runs_out else None
-
-
-def veto_ahead(matcher: Matcher, guard: Guard, state: Hashable, row: Row) -> None:
-    """Remove the tokens from a mask that the guard vetoes, and those after which it vetoes all that the grammar leaves.
-
-    guard: the matcher's; state: where it stands; row: what the grammar allows, changed in place.
-    """
-    reading = doubted(guard, state)
-    moving: Iterable[Sequence[int]] = ()
-    if reading is not None and reading.here.stack is not None:
-        moving = _moving_tokens(matcher, state, row)
-    guard.veto(state, row)
-    for alike in chain(moving, () if reading is None else reading.guard.suspects(reading.here, row)):
-        if not matcher.is_clear(alike[0]):
-            clear_bits(row, alike)
-
-
-def _moving_tokens(matcher: Matcher, state: Hashable, row: Row) -> Iterable[Sequence[int]]:
-    """See `Lookahead.moving`. state: the guard's; row: what the grammar allows."""
-    compiled = matcher.compiled
-    lookahead = compiled.lookahead
-    assert lookahead is not None  # a guard reads values
-    reader = state if compiled.followed is None else compiled.followed.inner_state(state)
-    return matcher.locked(lambda configuration: lookahead.moving(configuration, reader, row))

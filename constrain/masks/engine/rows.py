@@ -40,8 +40,3 @@ def checked_row(row: Row, size: int) -> Row:
     if not row.flags.c_contiguous or not row.flags.writeable:
         raise ConstrainError("a mask row must be contiguous and writable", fix="np.ascontiguousarray(row)")
     return row if row.dtype == np.uint32 else row.view(np.uint32)
-
-
-def words_of(text: bytes) -> NDArray[np.int32]:
-    """The bytes of a text, one a word, as kernels take them."""
-    return np.frombuffer(text, np.uint8).astype(np.int32)

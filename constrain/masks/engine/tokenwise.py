@@ -1,7 +1,8 @@
-"""Automata of vocabularies in which a token with bytes may also be read as one token ("any token but these").
+"""The operations on tokens, also where a token with bytes may be read as one token too ("any token but these").
 
-The idea: the token t is two tokens to the kernels, t with its bytes and `offset + t` with its mark (vocab/marked.py).
-Reading t is reading either: the configuration after it has the lexemes of both. Its bit in a mask is set if either is.
+The idea: such a token t is two tokens to the kernels, t with its bytes and `offset + t` with its mark
+(vocab/marked.py). Reading t is reading either: the configuration after it has the lexemes of both. Its bit in a mask is
+set if either is.
 
 Cost: each step runs two kernels from Python, some microseconds; a mask is folded from one of twice the width. Limit:
 `lexer="dynamic"`, whose configurations are sets.
@@ -9,7 +10,8 @@ Cost: each step runs two kernels from Python, some microseconds; a mask is folde
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,28 +21,52 @@ from constrain.kernels.parser import advance, configurations
 from constrain.kernels.records import arena
 from constrain.kernels.records.configurations import CONFIG, PAIR, config_pairs
 from constrain.kernels.records.stack import STACK, push
-from constrain.languages.automata.store import BOTTOM, Int32
-
-if TYPE_CHECKING:
-    from constrain.masks.engine.automaton import TokenAutomaton
+from constrain.languages.automata.memory import BOTTOM, Int32
+from constrain.masks.engine.arena_image import VocabularyLayout
 
 
-def install(automaton: TokenAutomaton) -> None:
-    """Give an automaton the operations on tokens that may be read in two ways."""
-    two = _TwoWays(automaton.offset, automaton.size)
-    automaton.step, automaton.known_step = two.step, two.known_step
-    automaton.fill_mask, automaton.known_mask, automaton.forced_token = two.fill_mask, two.known_mask, two.forced_token
+class TokenKernels(NamedTuple):
+    """The operations on the tokens of a vocabulary: kernels, or what stands for them where tokens are read in two ways.
+
+    Attributes:
+        step: (A, H, S, configuration, token) -> state after the token, with the bit `advance.WATCH`.
+        known_step: (A, epoch, configuration, token) -> the same without the lock; 0: not known yet.
+        fill_mask: (A, H, S, configuration, row) -> flags; writes the mask.
+        known_mask: (A, epoch, configuration, row) -> the same without the lock; -1: not known yet.
+        forced_token: (A, H, S, configuration) -> the only token that may come next; -1: there are more or none.
+    """
+
+    step: Callable[..., int]
+    known_step: Callable[..., int]
+    fill_mask: Callable[..., int]
+    known_mask: Callable[..., int]
+    forced_token: Callable[..., int]
+
+
+def token_kernels(layout: VocabularyLayout) -> TokenKernels:
+    """The operations on the tokens of a vocabulary. Kernels must be loaded."""
+    if layout.offset:
+        two = _TwoWays(layout.offset)
+        return TokenKernels(two.step, two.known_step, two.fill_mask, two.known_mask, two.forced_token)
+    # PERF: entry points skip numba's dispatch on argument types: 0.1 µs a token
+    step, known_step = _entry_point(advance.advance), _entry_point(advance.known_step)
+    return TokenKernels(step, known_step, fill.fill_mask, fill.known_mask, fill.forced_token)
+
+
+def _entry_point(kernel: Any) -> Callable[..., int]:
+    """The entry point of a compiled kernel; the caller passes the right types."""
+    overloads = getattr(kernel, "overloads", None)
+    return next(iter(overloads.values())).entry_point if overloads else kernel
 
 
 class _TwoWays:
     """The operations, called like the kernels that they stand for."""
 
-    def __init__(self, offset: int, size: int) -> None:
+    def __init__(self, offset: int) -> None:
         self.offset = offset
-        self.size = size
 
     def step(self, A: Int32, H: Int32, S: Int32, c: int, token: int) -> int:
-        """See `advance.advance`."""
+        """The state after a token that is read as text, as one token, or both: `advance.advance` twice."""
         as_text = advance.advance(A, H, S, c, token)
         S[STACK.TOP] = BOTTOM
         as_token = advance.advance(A, H, S, c, self.offset + token)
@@ -50,11 +76,11 @@ class _TwoWays:
         return unite(A, H, S, as_text & advance.STATE, as_token & advance.STATE) | (as_text | as_token) & advance.WATCH
 
     def known_step(self, A: Int32, epoch: int, c: int, token: int) -> int:
-        """See `advance.known_step`: not known."""
+        """Never known."""
         return 0
 
     def fill_mask(self, A: Int32, H: Int32, S: Int32, c: int, row: NDArray[np.uint32]) -> int:
-        """See `fill.fill_mask`."""
+        """Write the mask of tokens that are allowed in either way: `fill.fill_mask`, folded."""
         words = self.offset // 32
         both = np.zeros(2 * words, np.uint32)
         flags: int = fill.fill_mask(A, H, S, c, both)
@@ -63,11 +89,11 @@ class _TwoWays:
         return flags
 
     def known_mask(self, A: Int32, epoch: int, c: int, row: NDArray[np.uint32]) -> int:
-        """See `fill.known_mask`: not known."""
+        """Never known."""
         return -1
 
     def forced_token(self, A: Int32, H: Int32, S: Int32, c: int) -> int:
-        """See `fill.forced_token`."""
+        """The only token that is allowed, in either way, or -1."""
         row = np.zeros(self.offset // 32, np.uint32)
         self.fill_mask(A, H, S, c, row)
         (allowed,) = np.nonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
@@ -77,8 +103,8 @@ class _TwoWays:
 def unite(A: Int32, H: Int32, S: Int32, c: int, d: int) -> int:
     """The configuration with the lexemes of both, under the dynamic lexer. A reference to kernels in Python."""
     pairs = set()
-    for each in (c, d):
-        words = A[config_pairs(each) : arena.key_end(A, each)].tolist()
+    for configuration in (c, d):
+        words = A[config_pairs(configuration) : arena.key_end(A, configuration)].tolist()
         pairs |= {tuple(words[i : i + PAIR.WORDS]) for i in range(0, len(words), PAIR.WORDS)}
     start = int(S[STACK.TOP])
     push(S, A[c + CONFIG.GRAMMAR])

@@ -73,9 +73,9 @@ def test_states_stay_small(pattern: str, text: str) -> None:
     automaton = matcher._automaton
     half = len(text) // 2
     assert all(matcher.advance(byte) for byte in text[:half].encode())
-    begin = int(automaton.A[HEADER.TOP])
+    begin = int(automaton.memory.A[HEADER.TOP])
     assert all(matcher.advance(byte) for byte in text[half:].encode())
-    assert (int(automaton.A[HEADER.TOP]) - begin) / half < 1500
+    assert (int(automaton.memory.A[HEADER.TOP]) - begin) / half < 1500
 
 
 def test_counts_beyond_words() -> None:

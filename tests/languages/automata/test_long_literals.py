@@ -65,10 +65,10 @@ def test_states_are_made_where_a_text_comes(form: str) -> None:
         "Lark": lambda: constrain.grammar(f'start: "{text}" "c"'),
     }
     automaton = constrain.TokenAutomaton(constrain.Vocabulary.of_bytes(), budget=64 << 20)
-    before = int(automaton.A[HEADER.TOP])
+    before = int(automaton.memory.A[HEADER.TOP])
     matcher = constrain.compile(sources[form](), automaton.vocabulary, automaton=automaton).matcher()
     begin = {"const": '"', "enum": '"', "key": '{"k":"'}.get(form, "")
     assert matcher.advance_bytes((begin + text[:500]).encode()) and not matcher.advance_bytes(b"x")
-    made = int(automaton.A[HEADER.TOP]) - before
+    made = int(automaton.memory.A[HEADER.TOP]) - before
     assert made < 2 * len(text) + 200_000, made
     assert matcher.advance_bytes(text[500:].encode())

@@ -69,7 +69,7 @@ def test_long_patterns():
 def searching(most):
     """A store whose searches visit at most so many states."""
     store = DecisionStore()
-    store.search_limit = store.A[HEADER.SEARCH_LIMIT] = most
+    store.memory.search_limit = store.memory.A[HEADER.SEARCH_LIMIT] = most
     return store
 
 
@@ -79,7 +79,7 @@ def test_patterns_that_one_text_fulfils(count):
     words = [f"{chr(97 + i)}{i % 10}" for i in range(count)]
     node = intersect(*(parse_python(f"(?s:.*{word}.*)") for word in words), parse_python("(?s:[^z]*)"))
     store = searching(8 * count)
-    with store.lock:
+    with store.memory.lock:
         assert lower(store, node) != NONE
 
 
@@ -87,6 +87,6 @@ def test_a_search_that_is_led_astray():
     """After "a" fewer patterns are left, and none of 5,000 states fulfils them; breadth-first search goes on beside."""
     patterns = ["(?s:a.{0,5000}|b.{3}q)", "[^~]*", "(?s:b.*|.*~.*)", "(?s:a.*|.{4}q)"]
     store = searching(60)
-    with store.lock:
+    with store.memory.lock:
         found = lower(store, intersect(*map(parse_python, patterns)))
         assert found != NONE and store.is_nullable(store.run(found, b"bxyzq"))

@@ -85,7 +85,7 @@ def states_after(text: str, times: int) -> list[int]:
     for _ in range(times):
         assert matcher.advance_bytes(b"a" * 40)
         assert matcher.is_accepting()
-        counts.append(int(automaton.A[HEADER.RECORDS]))
+        counts.append(int(automaton.memory.A[HEADER.RECORDS]))
     return counts
 
 

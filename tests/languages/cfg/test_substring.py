@@ -125,13 +125,13 @@ def test_a_document_of_100_kb(granularity, limit):
 
     compiled, work = counted(first_mask)
     assert work < limit * len(document)
-    assert automaton.A[HEADER.RECORDS] < 5 * len(document)
+    assert automaton.memory.A[HEADER.RECORDS] < 5 * len(document)
     begin = document.index(" ", 40_000) + 1
     quote = document[begin : document.index(" ", begin + 5_000)]
     matcher = compiled.matcher()
     assert matcher.advance_bytes(quote.encode())
     assert matcher.is_accepting()
-    assert automaton.A[HEADER.STEPS_MADE] <= len(quote)  # one a letter
+    assert automaton.memory.A[HEADER.STEPS_MADE] <= len(quote)  # one a letter
     assert not matcher.advance_bytes(b"#")
 
 

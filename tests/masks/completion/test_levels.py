@@ -34,7 +34,7 @@ def one_by_one(compiled, configuration: int) -> list[int]:
     found = []
     for token in vocabulary.tokens:
         words = np.frombuffer(token or b"", np.uint8).astype(np.int32)
-        after = automaton.call(advance.advance_bytes, configuration, words) if token else arena.NONE
+        after = automaton.memory.call(advance.advance_bytes, configuration, words) if token else arena.NONE
         found.append(after & (advance.WATCH - 1))
     return found
 

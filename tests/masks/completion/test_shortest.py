@@ -24,7 +24,7 @@ LONGEST = 6
 def completions(constraint, prefixes):
     """{text: shortest completion} by the engine, for the texts that can go on."""
     automaton = byte_automaton()
-    rules = automaton.rules_of(constraint)
+    rules = automaton.grammars.rules_of(constraint)
 
     def ask():
         shortest = Shortest(automaton, rules)

@@ -63,7 +63,7 @@ def work_of_a_cut(constraint, vocabulary) -> dict[str, int]:
         "nonterminals": len(rules),
         "alternatives": sum(map(len, rules.values())),
         "items at the start": sum(len(waiters.of(start, symbol)) for symbol in waiters.symbols(start)),
-        "steps": int(automaton.A[HEADER.STEPS_MADE]),
+        "steps": int(automaton.memory.A[HEADER.STEPS_MADE]),
         "configurations": len(closing.to_end.walk.configurations),
         "completions": len(closing.to_end._needs),
     }

@@ -201,7 +201,7 @@ def test_every_cut_of_an_instance(spelling, text):
 
 def test_terminals_that_are_found_again(monkeypatch):
     """The engine keeps few terminals at hand; one that may be empty, as the rest of a lexeme, stays the same symbol."""
-    monkeypatch.setattr("constrain.masks.engine.automaton.MAX_TERMINALS", 1)
+    monkeypatch.setattr("constrain.masks.engine.symbol_table.MAX_TERMINALS", 1)
     constraint = grammar(STATEMENTS)
     for prefix, middle in (("let a", "b=c;b(c+"), ("let a=b;c", "d(c+"), ("if a the", "n b(c+")):
         assert is_member(between(constraint, prefix=prefix, suffix="c+de);f(g);"), middle)

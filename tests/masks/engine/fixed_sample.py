@@ -225,9 +225,9 @@ def splitter(vocabulary: Vocabulary) -> Callable[[bytes], list[int]]:
 
 def counts_of(automaton: TokenAutomaton) -> Counts:
     """What the kernels have done so far, and what they have made."""
-    counts = {name: int(automaton.A[word]) for name, word in COUNTERS.items()}
-    records = automaton.H[automaton.H != 0]
-    kinds = np.bincount(automaton.A[records] & KIND_MASK, minlength=KIND_MASK + 1)
+    counts = {name: int(automaton.memory.A[word]) for name, word in COUNTERS.items()}
+    records = automaton.memory.H[automaton.memory.H != 0]
+    kinds = np.bincount(automaton.memory.A[records] & KIND_MASK, minlength=KIND_MASK + 1)
     return counts | {name: int(kinds[list(of)].sum()) for name, of in KINDS.items()}
 
 

@@ -73,6 +73,6 @@ def test_text_but_for_something_is_cheap(schema: Any, pieces: tuple[str, ...]) -
     row = np.zeros(vocabulary.words, np.uint32)
     for piece in pieces:
         assert matcher.advance_bytes(piece.encode())
-        before = int(automaton.A[HEADER.NODES_VISITED])
+        before = int(automaton.memory.A[HEADER.NODES_VISITED])
         matcher.fill_mask(row)
-        assert int(automaton.A[HEADER.NODES_VISITED]) - before < len(vocabulary.trie) / 3
+        assert int(automaton.memory.A[HEADER.NODES_VISITED]) - before < len(vocabulary.trie) / 3

@@ -198,10 +198,10 @@ def test_every_row_is_taken_once() -> None:
     n = 20_000
     records, flags, states = np.zeros((3, n), np.int64)
     states[:] = matcher._states[-1]
-    assert kernels.known_masks(automaton.A, automaton.epoch, states, records, flags) == 1
+    assert kernels.known_masks(automaton.memory.A, automaton.epoch, states, records, flags) == 1
     rows = np.zeros((n, VOCABULARY.words), np.uint32)
     threads = [
-        threading.Thread(target=kernels.write_masks, args=(automaton.A, records, np.arange(n), rows, counter))
+        threading.Thread(target=kernels.write_masks, args=(automaton.memory.A, records, np.arange(n), rows, counter))
         for _ in range(6)
     ]
     for thread in threads:

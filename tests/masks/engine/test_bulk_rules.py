@@ -98,8 +98,8 @@ def compare(automaton: TokenAutomaton, rules: CompiledRules) -> int:
     """Compare all alternatives with those that `expand` gives; the number of places among the nonterminals."""
     places = 0
     for record, symbol in inspect.symbols(automaton, rules).items():
-        if isinstance(symbol, Nonterminal) and alternatives_record(automaton.A, record):
-            expected = {tuple(automaton.symbol(s, rules) for s in each) for each in alternatives_of(symbol)}
+        if isinstance(symbol, Nonterminal) and alternatives_record(automaton.memory.A, record):
+            expected = {tuple(automaton.symbols.record(s, rules) for s in each) for each in alternatives_of(symbol)}
             assert written(automaton, record) == expected, symbol
             place = symbol.bulk_position if isinstance(symbol, BulkNonterminal) else None
             if place is not None:
@@ -109,7 +109,7 @@ def compare(automaton: TokenAutomaton, rules: CompiledRules) -> int:
 
 
 def written(automaton: TokenAutomaton, record: int) -> set[tuple[int, ...]]:
-    A = automaton.A
+    A = automaton.memory.A
     return {inspect.suffix(automaton, suffix) for suffix in view.list_items(A, alternatives_record(A, record)).tolist()}
 
 

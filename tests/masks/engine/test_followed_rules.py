@@ -156,7 +156,7 @@ def test_readings_are_found_again_after_states_were_forgotten() -> None:
     matcher.advance_tokens([0, 1])
     row = matcher.mask().tolist()
     automaton = matcher.compiled.followed.automaton
-    with automaton.lock:
+    with automaton.memory.lock:
         automaton.flush()
     assert matcher.mask().tolist() == row and matcher.advance(1) and matcher.advance(0) and not matcher.advance(1)
     matcher.rollback(2)

@@ -113,17 +113,17 @@ def test_what_a_reference_does_is_taken_over():
 
 def _roots(automaton):
     """The lists of lexer states of which it is known what they take from the trie's root on."""
-    records = automaton.H[automaton.H != 0].tolist()
-    found = [r for r in records if _kind(automaton, r) == LEXER_LIST.KIND and automaton.A[r + LEXER_LIST.TABLE]]
+    records = automaton.memory.H[automaton.memory.H != 0].tolist()
+    found = [r for r in records if _kind(automaton, r) == LEXER_LIST.KIND and automaton.memory.A[r + LEXER_LIST.TABLE]]
     return [key[1:] for key in (_key(automaton, r) for r in found) if key[0] == 0]
 
 
 def _kind(automaton, record):
-    return arena.kind(automaton.A, record)
+    return arena.kind(automaton.memory.A, record)
 
 
 def _key(automaton, record):
-    return view.key_words(automaton.A, record).tolist()
+    return view.key_words(automaton.memory.A, record).tolist()
 
 
 def test_forks_of_forks_are_met_once():
@@ -138,7 +138,7 @@ def test_forks_of_forks_are_met_once():
     for text in (b"", b"a", b"\\"):
         assert matcher.advance_bytes(text)
         assert mask_of(matcher) == allowed(matcher)
-    assert automaton.A[HEADER.WHOLE_WALKS] + automaton.A[HEADER.TABLES_MADE] < 1000
+    assert automaton.memory.A[HEADER.WHOLE_WALKS] + automaton.memory.A[HEADER.TABLES_MADE] < 1000
 
 
 def test_masks_by_hand():
@@ -178,9 +178,9 @@ def test_lists_of_lexers_are_remembered():
 
     def insides(text: bytes) -> int:
         assert matcher.advance_bytes(text)
-        before = int(automaton.A[HEADER.TABLES_MADE])
+        before = int(automaton.memory.A[HEADER.TABLES_MADE])
         mask_of(matcher)
-        return int(automaton.A[HEADER.TABLES_MADE]) - before
+        return int(automaton.memory.A[HEADER.TABLES_MADE]) - before
 
     assert insides(b"a(") > 0
     assert insides(b"a(a(") > 0  # between brackets
@@ -192,9 +192,9 @@ def test_grammars_share_what_lexers_say():
     vocabulary, walked = all_texts("ab", 7), []
     automaton = constrain.TokenAutomaton(vocabulary)
     for text in ("start: A B\nA: /a+/\nB: /b/", "start: x B\nx: A\nA: /a+/\nB: /b/"):
-        before = int(automaton.A[HEADER.TABLES_MADE])
+        before = int(automaton.memory.A[HEADER.TABLES_MADE])
         mask_of(constrain.compile(constrain.grammar(text, lexer="greedy"), vocabulary, automaton=automaton).matcher())
-        walked.append(int(automaton.A[HEADER.TABLES_MADE]) - before)
+        walked.append(int(automaton.memory.A[HEADER.TABLES_MADE]) - before)
     assert walked[0] > 0
     assert walked[1] == 0
 
@@ -210,15 +210,15 @@ def test_a_run_of_lexemes_that_change_nothing_is_one_place():
     for text in (b"", b"-", b" ", b"-", b"a"):
         assert matcher.advance_bytes(text)
         assert mask_of(matcher) == allowed(matcher)
-    assert automaton.A[HEADER.WHOLE_WALKS] + automaton.A[HEADER.TABLES_MADE] < 40
+    assert automaton.memory.A[HEADER.WHOLE_WALKS] + automaton.memory.A[HEADER.TABLES_MADE] < 40
     walked = []
     for depth in (1, 2, 3):
-        before = int(automaton.A[HEADER.TABLES_MADE])
+        before = int(automaton.memory.A[HEADER.TABLES_MADE])
         matcher = constrain.compile(constraint, vocabulary, automaton=automaton).matcher()
         for text in (b"(" * depth, b"-", b" ", b"-", b"a"):
             assert matcher.advance_bytes(text)
             assert mask_of(matcher) == allowed(matcher)
-        walked.append(int(automaton.A[HEADER.TABLES_MADE]) - before)
+        walked.append(int(automaton.memory.A[HEADER.TABLES_MADE]) - before)
     assert walked[0] > 0
     assert walked[1:] == [0, 0]  # the parser states are new, what their lexer states say is known
 

@@ -83,7 +83,7 @@ def with_flushes(name: str, automaton: Any, matchers: list[Any]) -> None:
     matchers.append(constrain.compile(make(), VOCABULARY, automaton=automaton).matcher())
     for place, byte in enumerate(text):
         if place % 5 == 3:
-            with automaton.lock:
+            with automaton.memory.lock:
                 automaton.flush()
         matchers[0].mask()
         matchers[0].forced_bytes()
@@ -125,7 +125,7 @@ def test_interrupts_change_nothing(name: str, way: str, places: int) -> None:
         with interrupter.active():
             WAYS[way](name, automaton, matchers)
         if interrupter.calls < at:  # one that knows all makes fewer calls
-            with automaton.lock:
+            with automaton.memory.lock:
                 automaton.flush()
             matchers.clear()
             with Interrupter(at).active():
@@ -154,7 +154,7 @@ def test_a_signal_in_a_busy_loop() -> None:
             matcher = None
             try:
                 signal.setitimer(signal.ITIMER_VIRTUAL, float(random.uniform(1e-4, 2e-2)))
-                with automaton.lock:
+                with automaton.memory.lock:
                     automaton.flush()
                 matcher = constrain.compile(make(), VOCABULARY, automaton=automaton).matcher()
                 for byte in text:
@@ -181,7 +181,7 @@ def test_a_fork_while_a_thread_makes_states() -> None:
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with automaton.lock:
+        with automaton.memory.lock:
             held.set()
             done.wait()
 

@@ -139,11 +139,11 @@ def compare(automaton: TokenAutomaton, rules: CompiledRules) -> tuple[int, int]:
     """Compare all alternatives with those that `expand` gives; the number of nonterminals, and of those of sets."""
     compared = of_sets = 0
     for record, symbol in inspect.symbols(automaton, rules).items():
-        if isinstance(symbol, Nonterminal) and alternatives_record(automaton.A, record):
-            expected = {tuple(automaton.symbol(s, rules) for s in each) for each in unskipped(symbol)}
+        if isinstance(symbol, Nonterminal) and alternatives_record(automaton.memory.A, record):
+            expected = {tuple(automaton.symbols.record(s, rules) for s in each) for each in unskipped(symbol)}
             assert written(automaton, record) == expected, symbol
             compared += 1
-            of_sets += keys_of(automaton.A, record) != 0
+            of_sets += keys_of(automaton.memory.A, record) != 0
     return compared, of_sets
 
 
@@ -159,11 +159,11 @@ def unskipped(symbol: Nonterminal) -> Iterator[list[Symbol]]:
 def written(automaton: TokenAutomaton, record: int) -> set[tuple[int, ...]]:
     """The alternatives of a nonterminal, key by key."""
     lists = []
-    for suffix in view.list_items(automaton.A, alternatives_record(automaton.A, record)).tolist():
-        symbol = suffix_symbol(automaton.A, suffix) if suffix else 0
-        if symbol and kind(automaton.A, symbol) == KEY_SET.KIND:
-            assert not suffix_next(automaton.A, suffix)
-            lists += automaton.members(symbol)
+    for suffix in view.list_items(automaton.memory.A, alternatives_record(automaton.memory.A, record)).tolist():
+        symbol = suffix_symbol(automaton.memory.A, suffix) if suffix else 0
+        if symbol and kind(automaton.memory.A, symbol) == KEY_SET.KIND:
+            assert not suffix_next(automaton.memory.A, suffix)
+            lists += inspect.members(automaton, symbol)
         else:
             lists.append(suffix)
     return {inspect.suffix(automaton, suffix) for suffix in lists}
@@ -265,21 +265,22 @@ def test_situations_do_not_remember_the_order() -> None:
 
 @pytest.mark.parametrize("plain", [False, True])
 def test_a_trie_without_keys_is_the_trie_of_the_others(plain: bool) -> None:
-    store = TokenAutomaton(vocabularies.tiny())
+    automaton = TokenAutomaton(vocabularies.tiny())
+    store, memory = automaton.store, automaton.memory
     names = sorted(["", '"', "a", "ab", "abc", "b", "é", "è", "aé"])
     keys = [lower(store, json_string(literal(name), plain)) for name in names]
 
     def trie_of(some: list[int]) -> int:
-        return store._with_stack(some, lambda A, H, S: key_tries.key_trie(A, H, S, S[0] - len(some), S[0]))
+        return memory.call_on(some, lambda A, H, S: key_tries.key_trie(A, H, S, S[0] - len(some), S[0]))
 
     def without(trie: int, key: int) -> int:
-        return store.call(key_tries.without_key, trie, key)
+        return memory.call(key_tries.without_key, trie, key)
 
     assert trie_of([]) == NONE
     for n in range(1, len(keys) + 1):
         for some in itertools.combinations(keys, n):
             trie = trie_of(list(some))
-            assert view.terminals_within(store.A, trie) == set(some)
+            assert view.terminals_within(memory.A, trie) == set(some)
             for key in keys:
                 rest = [other for other in some if other != key]
                 assert without(trie, key) == (trie_of(rest) if key in some else 0)
@@ -301,7 +302,7 @@ def words_for(n: int, more: bool, required: bool, order: str) -> int:
     names = [f"p{i:03}" for i in range(n)]
     schema = {"properties": {key: {"type": "integer"} for key in names}, "additionalProperties": more}
     matcher = matcher_of(schema | ({"required": names} if required else {}), property_order=order)
-    A = matcher.compiled.automaton.A
+    A = matcher.compiled.automaton.memory.A
     before = int(A[HEADER.TOP])
     row = np.zeros(matcher.compiled.vocabulary.words, np.uint32)
     for byte in text_of([(name, 1) for name in names[:: -1 if order == "any" else 1]]):

@@ -55,7 +55,7 @@ TEXT = json_text(1 << 20)
 
 def work_so_far(compiled) -> tuple[int, int]:
     """Records and steps that the automaton has made."""
-    return int(compiled.automaton.A[HEADER.RECORDS]), int(compiled.automaton.A[HEADER.STEPS_MADE])
+    return int(compiled.automaton.memory.A[HEADER.RECORDS]), int(compiled.automaton.memory.A[HEADER.STEPS_MADE])
 
 
 def read(compiled, text: bytes) -> tuple[int, int]:
@@ -96,9 +96,9 @@ def test_a_long_text_needs_no_more_states_than_a_short_one(grammar):
     matcher = compiled.matcher()
     half = TEXT.index(b"{", len(TEXT) // 2)
     assert matcher.advance_bytes(TEXT[:half])
-    records = int(compiled.automaton.A[HEADER.RECORDS])
+    records = int(compiled.automaton.memory.A[HEADER.RECORDS])
     assert matcher.advance_bytes(TEXT[half:])
-    assert compiled.automaton.A[HEADER.RECORDS] < 1.05 * records + 20
+    assert compiled.automaton.memory.A[HEADER.RECORDS] < 1.05 * records + 20
     assert records < 20_000
 
 
@@ -110,7 +110,7 @@ def test_nesting_is_linear():
         matcher = compiled.matcher()
         assert matcher.advance_bytes(b"[" * depth + b"1" + b"]" * depth)
         assert matcher.is_accepting()
-        counts.append(int(compiled.automaton.A[HEADER.RECORDS]))
+        counts.append(int(compiled.automaton.memory.A[HEADER.RECORDS]))
     assert counts[2] - counts[1] < 2.2 * (counts[1] - counts[0])
 
 
@@ -138,9 +138,9 @@ def test_hostile_patterns(pattern):
         assert work_so_far(compiled)[1] - steps <= 3 * len(text) + 10
         assert member == (text in members), text[:50]
         assert len(text) > 10_000 or matches(compiled.constraint.node, text) == member
-    nodes = automaton.A[HEADER.NODES_VISITED]
+    nodes = automaton.memory.A[HEADER.NODES_VISITED]
     mask_of(compiled.matcher())
-    assert automaton.A[HEADER.NODES_VISITED] - nodes <= 2 * len(vocabulary.trie)
+    assert automaton.memory.A[HEADER.NODES_VISITED] - nodes <= 2 * len(vocabulary.trie)
 
 
 def test_a_hundred_thousand_choices():

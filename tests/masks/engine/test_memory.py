@@ -14,7 +14,7 @@ from engine_cases import mask_of
 
 import constrain
 import vocabularies
-from constrain.languages.automata.store import pages
+from constrain.languages.automata.memory import pages
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine import CompiledConstraint, Matcher, TokenAutomaton
@@ -111,7 +111,7 @@ def test_matchers_live_on_after_a_flush(automaton):
 def test_an_operation_larger_than_the_budget():
     """One text that needs more states than fit is read all the same. The memory is given back by the next flush."""
     automaton = TokenAutomaton(VOCABULARY, budget=0)
-    sizes = [each.size for each in (automaton.A, automaton.H, automaton.S)]
+    sizes = [each.size for each in (automaton.memory.A, automaton.memory.H, automaton.memory.S)]
     compiled = constrain.compile(constrain.regex(r"a{300000}b"), VOCABULARY, automaton=automaton)
     matcher = compiled.matcher()
     assert matcher.advance_bytes(b"a" * 300_000)
@@ -119,10 +119,10 @@ def test_an_operation_larger_than_the_budget():
     assert matcher.advance_bytes(b"b")
     assert matcher.is_finished()
     assert automaton.epoch > 0
-    assert automaton.A.size > 2 * sizes[0]
-    with automaton.lock:
+    assert automaton.memory.A.size > 2 * sizes[0]
+    with automaton.memory.lock:
         automaton.flush()
-    assert [each.size for each in (automaton.A, automaton.H, automaton.S)] == sizes
+    assert [each.size for each in (automaton.memory.A, automaton.memory.H, automaton.memory.S)] == sizes
     assert constrain.compile(constrain.regex("ab?"), VOCABULARY, automaton=automaton).matcher().advance_bytes(b"ab")
 
 
@@ -133,8 +133,8 @@ def test_state_after_others_filled_the_memory():
     assert sleeper.advance_bytes(b"abbc" * 1000)
     automaton.flush()
     other = constrain.compile(constrain.regex(r"a{500000}"), VOCABULARY, automaton=automaton).matcher()
-    full = automaton.budget_words - 40_000
-    while automaton.epoch == 1 and automaton.A[0] < full:
+    full = automaton.memory.budget_words - 40_000
+    while automaton.epoch == 1 and automaton.memory.A[0] < full:
         assert other.advance_bytes(b"a" * 200)
     assert automaton.epoch == 1
     state = sleeper.state
@@ -165,7 +165,7 @@ def test_eight_threads_share_compiled_constraints(automaton):
     for thread in threads:
         thread.join()
     assert faults == []
-    assert (automaton.epoch > 0) == (automaton.budget_words < 1 << 22)
+    assert (automaton.epoch > 0) == (automaton.memory.budget_words < 1 << 22)
 
 
 def test_a_batch_releases_the_gil() -> None:

@@ -133,7 +133,7 @@ def test_a_copy_stands_in_a_batch_with_its_original() -> None:
 
 
 def test_steps_that_are_not_allowed_any_more_are_an_error() -> None:
-    from constrain.masks.engine.pickled import reread
+    from constrain.masks.engine.matcher import reread
 
     with pytest.raises(ConstrainError, match="not allowed any more"):
         reread(constrain.compile(constrain.regex("a"), VOCABULARY), [98], None)

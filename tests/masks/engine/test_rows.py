@@ -9,7 +9,7 @@ import pytest
 
 import constrain
 import vocabularies
-from constrain.masks.engine.automaton import MAX_ROWS
+from constrain.masks.engine.known_states import MAX_ROWS
 from small_grammars import JSON
 
 SOURCES: dict[str, tuple[Any, bytes]] = {
@@ -56,4 +56,4 @@ def test_equal_states_share_a_row_and_few_are_kept() -> None:
     for _ in range(2 * MAX_ROWS):
         matcher.mask()
         assert matcher.advance_bytes(b"a")
-    assert 0 < len(automaton.rows) <= MAX_ROWS
+    assert 0 < len(automaton.known.masks) <= MAX_ROWS

@@ -28,11 +28,11 @@ def test_equal_sources_share_states(name: str) -> None:
     automaton = constrain.TokenAutomaton(vocabularies.tiny())
     first = constrain.compile(make(), vocabularies.tiny(), automaton=automaton).matcher()
     assert first.advance_bytes(text)
-    records = int(automaton.A[HEADER.RECORDS])
+    records = int(automaton.memory.A[HEADER.RECORDS])
     again = constrain.compile(make(), vocabularies.tiny(), automaton=automaton).matcher()
     assert again.advance_bytes(text)
     assert again.state == first.state
-    assert automaton.A[HEADER.RECORDS] == records
+    assert automaton.memory.A[HEADER.RECORDS] == records
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -41,20 +41,20 @@ def test_what_is_asked_for_again_is_kept(name: str) -> None:
     automaton = constrain.TokenAutomaton(vocabularies.tiny())
     for _ in range(2):  # nobody holds the first when the second comes
         assert constrain.compile(make(), vocabularies.tiny(), automaton=automaton).matcher().advance_bytes(text)
-    records = int(automaton.A[HEADER.RECORDS])
+    records = int(automaton.memory.A[HEADER.RECORDS])
     third = constrain.compile(make(), vocabularies.tiny(), automaton=automaton).matcher()
     assert third.advance_bytes(text)
-    assert automaton.A[HEADER.RECORDS] == records
+    assert automaton.memory.A[HEADER.RECORDS] == records
 
 
 def test_the_latest_sources_are_remembered() -> None:
-    from constrain.masks.engine.automaton import REMEMBERED
+    from constrain.masks.engine.compiled_rules import REMEMBERED
 
     automaton = constrain.TokenAutomaton(vocabularies.tiny())
     for n in range(REMEMBERED + 10):
         for _ in range(2):
             constrain.compile(constrain.choices([f"option {n}"]), vocabularies.tiny(), automaton=automaton)
-    assert len(automaton._kept) == len(automaton._grammars) == REMEMBERED
+    assert len(automaton.grammars._kept) == len(automaton.grammars._rules) == REMEMBERED
 
 
 def test_what_is_asked_for_once_is_freed_at_once() -> None:
@@ -94,9 +94,9 @@ def test_keys_that_end_alike_share_walks() -> None:
         constraint = constrain.json_schema({**schema, "additionalProperties": False})
         matcher = constrain.compile(constraint, vocabulary, automaton=automaton).matcher()
         assert matcher.advance_bytes(text)
-        before = int(automaton.A[HEADER.TABLES_MADE])
+        before = int(automaton.memory.A[HEADER.TABLES_MADE])
         matcher.fill_mask(row)
-        return int(automaton.A[HEADER.TABLES_MADE]) - before
+        return int(automaton.memory.A[HEADER.TABLES_MADE]) - before
 
     assert walks("first_name", b"{") == 2  # whitespace, and the key with its quote
     assert walks("last_name", b"{") == 1

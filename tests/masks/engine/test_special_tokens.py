@@ -126,7 +126,7 @@ def test_states_survive_that_the_automaton_forgets() -> None:
         automaton = constrain.TokenAutomaton(VOCABULARY, tokens=tokens)
         matcher = constrain.compile(CASES["text around one"][0], VOCABULARY, automaton=automaton).matcher()
         assert matcher.advance_tokens([A, S]) == 2
-        with automaton.lock:
+        with automaton.memory.lock:
             automaton.flush()
         assert allowed(matcher.mask()) == {B}
 

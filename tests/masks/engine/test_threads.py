@@ -56,7 +56,7 @@ def test_masks_of_eight_threads_are_those_of_one(budget: int, expected: list[lis
     def forget() -> None:
         """Forget everything, again and again, beside the readers."""
         while not stopped.wait(0.2):
-            with automaton.lock:
+            with automaton.memory.lock:
                 automaton.flush()
 
     def work(seed: int) -> None:
@@ -101,7 +101,7 @@ def test_an_interrupted_flush_is_done_again(monkeypatch: pytest.MonkeyPatch, exp
     constraint, text = TEXTS[0]
     automaton = constrain.TokenAutomaton(VOCABULARY)
     compiled = constrain.compile(constraint, VOCABULARY, automaton=automaton)
-    regions = automaton.region
+    regions = automaton.memory.region
     for calls_left in range(2):
         matcher = compiled.matcher(prefix=text[:4])
         left = [calls_left]
@@ -112,11 +112,11 @@ def test_an_interrupted_flush_is_done_again(monkeypatch: pytest.MonkeyPatch, exp
             left[0] -= 1
             return regions(words)
 
-        monkeypatch.setattr(automaton, "region", region)
-        with pytest.raises(KeyboardInterrupt), automaton.lock:
+        monkeypatch.setattr(automaton.memory, "region", region)
+        with pytest.raises(KeyboardInterrupt), automaton.memory.lock:
             automaton.flush()
         monkeypatch.undo()
-        assert automaton.A[HEADER.EPOCH] == 0
+        assert automaton.memory.A[HEADER.EPOCH] == 0
         assert matcher.mask().tobytes() == expected[0][4]
         assert masks_of(constraint, text, automaton) == expected[0]
-        assert automaton.A[HEADER.EPOCH] == automaton.epoch + 1
+        assert automaton.memory.A[HEADER.EPOCH] == automaton.epoch + 1

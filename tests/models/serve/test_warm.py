@@ -31,13 +31,13 @@ def test_a_first_request_finds_its_states() -> None:
         if warm:
             warm_up(vocabulary, EngineOptions())
         automaton = TokenAutomaton.of(vocabulary)
-        before = int(automaton.A[HEADER.NODES_VISITED])
+        before = int(automaton.memory.A[HEADER.NODES_VISITED])
         matcher = constrain.compile(constraint_of("json", schema, EngineOptions()), vocabulary).matcher()
         row = np.zeros(vocabulary.words, np.uint32)
         for byte in text:
             matcher.fill_mask(row)
             assert matcher.advance(byte)
-        return int(automaton.A[HEADER.NODES_VISITED]) - before
+        return int(automaton.memory.A[HEADER.NODES_VISITED]) - before
 
     cold = nodes(warm=False)
     assert nodes(warm=True) < cold / 2

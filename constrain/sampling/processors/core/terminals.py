@@ -70,7 +70,7 @@ class _Kinds:
         if configuration not in self.places:
             live: set[int] = set()
             for lexeme in inspect.lexemes(self.automaton, configuration):
-                live |= view.terminals_within(self.automaton.A, lexeme.lexer)
+                live |= view.terminals_within(self.automaton.memory.A, lexeme.lexer)
             if live - self.terminals.keys():
                 self._look()
             found = [self.terminals[each] for each in live if each in self.terminals]
@@ -83,7 +83,7 @@ class _Kinds:
     def _look(self) -> None:
         for record, symbol in inspect.symbols(self.automaton, self.rules).items():
             if isinstance(symbol, Terminal):
-                self.terminals[int(terminal_expression(self.automaton.A, record))] = symbol
+                self.terminals[int(terminal_expression(self.automaton.memory.A, record))] = symbol
 
 
 def kind_of(terminal: Terminal) -> str:

@@ -107,7 +107,7 @@ def place_of(matcher: Matcher | None) -> Place:
         return ()
     automaton = matcher.compiled.automaton
     return matcher.locked(
-        lambda configuration: tuple(sorted(set(view.pairs(automaton.A, configuration)[:, 0].tolist())))
+        lambda configuration: tuple(sorted(set(view.pairs(automaton.memory.A, configuration)[:, 0].tolist())))
     )
 
 

@@ -1,10 +1,10 @@
-"""The guard of rules that are followed: budgets of tokens, and the temperature in force.
+"""FollowedGuard: the guard of rules that are followed: budgets of tokens, and the temperature in force.
 
-The idea: the text is read a second time, with marks around the texts of followed rules, in all ways (situations.py). A
-token is vetoed if it leaves no reading. A token counts for a rule if it has a byte of its text.
+The idea: the text is read a second time, with marks around the texts of followed rules, in all ways (rule_states.py). A
+token is vetoed if it leaves no rule configuration. A token counts for a rule if it has a byte of its text.
 
-Cost: some microseconds a token for each reading; the mask is that of the grammar until a budget is nearly spent. Then
-tokens are read one by one, once for each situation.
+Cost: some microseconds a token for each rule configuration; the mask is that of the grammar until a budget is nearly
+spent. Then tokens are read one by one, once for each rule state.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.utf8 import LONGEST, missing_bytes
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine.automaton import TokenAutomaton
-from constrain.masks.engine.situations import Open, Situations, Walk
+from constrain.masks.engine.followed.rule_states import NO_STATE, OpenRule, RuleStates, TrieLists
 
 BUDGET = 64 << 20  # bytes of the automaton of marked texts, for each vocabulary
 MAX_MASKS = 256
@@ -40,24 +40,24 @@ class FollowedState:
     """The state of the guard after whole tokens.
 
     Attributes:
-        epoch: When `situation` was a number: all numbers change if memory runs out.
-        situation: The number of the set of readings.
-        is_cut: A budget has ended a reading, which the grammar goes on with.
+        epoch: Of the number `rule_state`: all numbers change if memory runs out.
+        rule_state: The rules that the text may be in.
+        is_cut: A budget has dropped a rule configuration, which the grammar goes on with.
         inner: The state of the constraint's other guard.
         before: The state before the last step; None: this is the first one.
         step: The last step.
     """
 
     epoch: int
-    situation: int
+    rule_state: int
     is_cut: bool
     inner: Hashable
     before: FollowedState | None = field(compare=False)
     step: bytes = field(compare=False)
 
 
-class Followed:
-    """A `TokenGuard`.
+class FollowedGuard:
+    """A `TokenGuard` around the constraint's other guard, which also vetoes tokens that leave no rule configuration.
 
     Args:
         constraint: A constraint with followed rules.
@@ -83,48 +83,49 @@ class Followed:
             for opens in (True, False):
                 node, token = bracket(i, opens)
                 spans[node] = ((token, token),)
-        self.automaton.mention(spans)
+        self.automaton.layout.mention(spans)
         assert constraint.bracketed is not None
-        self.situations = Situations(constraint.bracketed, self.rules, self.automaton)
+        self.states = RuleStates(constraint.bracketed, self.rules, self.automaton)
         self.masks: dict[tuple[int, int, int], Row] = {}
 
     # -- states --------------------------------------------------------------------------------------------------------
 
     def _current(self, state: FollowedState) -> int:
-        """The situation of a state, read again if its number was forgotten. Called under the automaton's lock."""
-        self.situations.follow()
-        if state.epoch == self.situations.epoch:
-            return state.situation
+        """The rule state of a state, read again if its number was forgotten. Called under the automaton's lock."""
+        self.states.follow()
+        if state.epoch == self.states.epoch:
+            return state.rule_state
         steps: list[bytes] = []
         at: FollowedState | None = state
         while at is not None:
             steps.append(at.step)
             at = at.before
-        situation = self.situations.first()
+        rule_state = self.states.first()
         for step in reversed(steps[:-1]):
-            situation = self.situations.token(situation, step)[0]
-        return situation
+            rule_state = self.states.token(rule_state, step)[0]
+        return rule_state
 
     def start(self) -> FollowedState:
         """The state before the first byte."""
 
         def make() -> FollowedState:
-            self.situations.follow()
+            self.states.follow()
             inner = self.inner.start() if self.inner is not None else None
-            return FollowedState(self.situations.epoch, self.situations.first(), False, inner, None, b"")
+            return FollowedState(self.states.epoch, self.states.first(), False, inner, None, b"")
 
         return self.automaton.attempt(make)
 
     def step(self, state: Hashable, text: bytes) -> FollowedState | None:
-        """See `Guard`; the text counts as one token."""
+        """The state after more text, which counts as one token; None: it is vetoed."""
         return self._stepped(cast(FollowedState, state), text, -1)
 
     def step_token(self, state: Hashable, token: int) -> FollowedState | None:
-        """See `TokenGuard`."""
+        """The state after a token; None: it is vetoed."""
         return self._stepped(cast(FollowedState, state), self.tokens[token] or b"", token)
 
-    def _stepped(self, here: FollowedState, text: bytes, token: int) -> FollowedState | None:
-        inner = here.inner
+    def _stepped(self, state: FollowedState, text: bytes, token: int) -> FollowedState | None:
+        """The state after a token; -1: after text. None: it is vetoed."""
+        inner = state.inner
         if self.inner is not None:
             guard: Any = self.inner
             plain = b"" if text[:1] == bytes((MARK,)) else text
@@ -134,34 +135,34 @@ class Followed:
                 return None
 
         def make() -> FollowedState | None:
-            situation, is_cut = self.situations.token(self._current(here), text)
-            return None if situation < 0 else FollowedState(
-                self.situations.epoch, situation, here.is_cut or is_cut, inner, here, text
-            )  # fmt: skip
+            after, is_cut = self.states.token(self._current(state), text)
+            if after == NO_STATE:
+                return None
+            return FollowedState(self.states.epoch, after, state.is_cut or is_cut, inner, state, text)
 
         return self.automaton.attempt(make)
 
     # -- masks ---------------------------------------------------------------------------------------------------------
 
     def veto(self, state: Hashable, row: Row) -> None:
-        """See `Guard`."""
-        here = cast(FollowedState, state)
+        """Clear the bits of the tokens that leave no rule configuration, or that the other guard vetoes."""
+        followed = cast(FollowedState, state)
         if self.inner is not None:
-            self.inner.veto(here.inner, row)
+            self.inner.veto(followed.inner, row)
         if all(rule.max_tokens is None for rule in self.rules):
             return
-        row = row[: (self.automaton.size + 31) // 32]
+        row = row[: (self.automaton.layout.size + 31) // 32]
 
         def narrow() -> None:
-            situation = self._current(here)
-            if here.is_cut or not self._is_loose(situation, 0):
-                words = self._mask(situation, row)
-            elif not self._is_loose(situation, 1):
+            rule_state = self._current(followed)
+            if followed.is_cut or not self._is_loose(rule_state, 0):
+                words = self._mask(rule_state, row)
+            elif not self._is_loose(rule_state, 1):
                 words = row.copy()
-                self._read_each(situation, Halves.of(self.automaton.vocabulary).tokens, words)
+                self._read_each(rule_state, Halves.of(self.automaton.vocabulary).tokens, words)
             else:
                 return
-            set_bits(words, self.automaton.eos_ids)  # the matcher decides on these
+            set_bits(words, self.automaton.layout.eos_ids)  # the matcher decides on these
             row[:] &= words
 
         self.automaton.attempt(narrow)
@@ -171,41 +172,39 @@ class Followed:
         return cast(FollowedState, state).inner
 
     def reader(self, state: Hashable) -> GuardedText | None:
-        """See `Guard`."""
+        """The JSON text under way of the other guard, and its reader; None: there is none."""
         return None if self.inner is None else self.inner.reader(self.inner_state(state))
 
-    def _is_loose(self, situation: int, which: int) -> bool:
+    def _is_loose(self, rule_state: int, which: int) -> bool:
         """Whether every rule can end with the tokens that are left after the next one.
 
         which: 0: if the next token ends with a character. 1: anyway.
         """
-        most = [
-            (rule.max_tokens, self.situations.ends[i][which]) for i, rule in enumerate(self.rules) if rule.max_tokens
-        ]
-        begun = all(tokens - 1 >= end for tokens, end in most)
-        opens = (one for _, opens in self.situations.sets[situation] for one in opens)
-        return begun and all(self.situations.left(one) - 1 >= self.situations.ends[one.rule][which] for one in opens)
+        ends = self.states.marked.ends
+        begun = all(rule.max_tokens - 1 >= ends[i][which] for i, rule in enumerate(self.rules) if rule.max_tokens)
+        opens = (rule for _, opens in self.states.sets[rule_state] for rule in opens)
+        return begun and all(self.states.left(rule) - 1 >= ends[rule.rule][which] for rule in opens)
 
-    def _read_each(self, situation: int, tokens: list[int], row: Row) -> None:
-        """Clear those of some tokens of a mask that leave no reading."""
-        after = self.situations.token
+    def _read_each(self, rule_state: int, tokens: list[int], row: Row) -> None:
+        """Clear those of some tokens of a mask that leave no rule configuration."""
+        after = self.states.token
         asked = (token for token in tokens if has_bit(row, token))
-        clear_bits(row, (token for token in asked if after(situation, self.tokens[token] or b"")[0] < 0))
+        clear_bits(row, (token for token in asked if after(rule_state, self.tokens[token] or b"")[0] == NO_STATE))
 
-    def _mask(self, situation: int, row: Row) -> Row:
-        """The tokens of a mask that leave a reading."""
-        key = self.situations.epoch, situation, hash(row.tobytes())
+    def _mask(self, rule_state: int, row: Row) -> Row:
+        """The tokens of a mask that leave a rule configuration."""
+        key = self.states.epoch, rule_state, hash(row.tobytes())
         words = self.masks.get(key)
         if words is None:
-            known = self._without_marks(situation, len(row))
+            known = self._without_marks(rule_state, len(row))
             left = np.flatnonzero(np.unpackbits((row & ~known).view(np.uint8), bitorder="little")).tolist()
             words = row.copy()
             if len(left) <= FEW:
-                self._read_each(situation, left, words)
+                self._read_each(rule_state, left, words)
             else:
                 words &= known
-                twins = Walk.of(self.automaton.vocabulary).next_same
-                for token in self.situations.walk(situation):
+                twins = TrieLists.of(self.automaton.vocabulary).next_same
+                for token in self.states.walk(rule_state):
                     while token >= 0:
                         if has_bit(row, token):
                             set_bits(words, (token,))
@@ -215,28 +214,26 @@ class Followed:
             self.masks[key] = words
         return words.copy()
 
-    def _without_marks(self, situation: int, size: int) -> Row:
-        """Tokens that leave a reading without a mark inside of the token, as far as the automaton tells."""
-        found = np.zeros(size, np.uint32)
+    def _without_marks(self, rule_state: int, size: int) -> Row:
+        """The tokens that leave a rule configuration and have no mark inside, as far as the automaton tells."""
+        allowed = np.zeros(size, np.uint32)
         words = np.zeros(size, np.uint32)
-        for configuration, opens in self.situations.sets[situation]:
-            left = min(
-                (self.situations.left(one) - 1 - self.situations.ends[one.rule][1] for one in opens), default=0.0
-            )
-            if left >= 0:
+        ends = self.states.marked.ends
+        for configuration, opens in self.states.sets[rule_state]:
+            if min((self.states.left(rule) - 1 - ends[rule.rule][1] for rule in opens), default=0.0) >= 0:
                 words[:] = 0
-                self.automaton.call(self.automaton.fill_mask, configuration, words)
-                found |= words
-        return found
+                self.automaton.memory.call(self.automaton.kernels.fill_mask, configuration, words)
+                allowed |= words
+        return allowed
 
     # -- what else is asked --------------------------------------------------------------------------------------------
 
     def may_end(self, state: Hashable) -> bool:
-        """Whether the text may end: some reading is complete."""
-        here = cast(FollowedState, state)
+        """Whether the text may end: some rule configuration is complete."""
+        followed = cast(FollowedState, state)
 
         def ask() -> bool:
-            return self.situations.accepts(self._current(here))
+            return self.states.accepts(self._current(followed))
 
         return self.automaton.attempt(ask)
 
@@ -245,25 +242,26 @@ class Followed:
 
         Of rules inside of each other the innermost counts.
         """
-        here = cast(FollowedState, state)
+        followed = cast(FollowedState, state)
 
         def ask() -> float | None:
-            found = [
+            temperatures = [
                 temperature
-                for configuration, opens in self.situations.sets[self._current(here)]
+                for configuration, opens in self.states.sets[self._current(followed)]
                 if opens
-                and self.situations.goes_on(configuration)
-                and all(self.situations.left(one) > 0 for one in opens)
+                and self.states.marked.goes_on(configuration)
+                and all(self.states.left(rule) > 0 for rule in opens)
                 for temperature in [self._innermost(opens)]
                 if temperature is not None
             ]
-            return max(found, default=None)
+            return max(temperatures, default=None)
 
         return self.automaton.attempt(ask)
 
-    def _innermost(self, opens: tuple[Open, ...]) -> float | None:
-        given = (self.rules[one.rule].temperature for one in reversed(opens))
-        return next((temperature for temperature in given if temperature is not None), None)
+    def _innermost(self, opens: tuple[OpenRule, ...]) -> float | None:
+        """The temperature of the innermost open rule that has one."""
+        temperatures = (self.rules[rule.rule].temperature for rule in reversed(opens))
+        return next((temperature for temperature in temperatures if temperature is not None), None)
 
 
 def tempered_rule(compiled: Any) -> FollowedRule | None:
@@ -288,15 +286,15 @@ class Automata(PerVocabulary):
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.automaton = TokenAutomaton(vocabulary, BUDGET, tokens="special")
-        self.guards: dict[Constraint, Followed] = {}
+        self.guards: dict[Constraint, FollowedGuard] = {}
 
 
-def followed_by(constraint: Constraint, vocabulary: Vocabulary, inner: Guard | None) -> Followed:
+def followed_by(constraint: Constraint, vocabulary: Vocabulary, inner: Guard | None) -> FollowedGuard:
     """The guard of a constraint with followed rules; equal constraints without another guard share it."""
     guards = Automata.of(vocabulary).guards
     guard = guards.get(constraint) if inner is None else None
     if guard is None:
-        guard = Followed(constraint, vocabulary, inner)
+        guard = FollowedGuard(constraint, vocabulary, inner)
         if inner is None:
             if len(guards) >= MAX_GUARDS:
                 guards.clear()

@@ -1,0 +1,37 @@
+"""KnownStates: the masks and the numbers of states that the matchers of one epoch share."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constrain.languages.automata.memory import MAX_WORDS
+
+MAX_ROWS = 512  # complete masks that are kept for `Matcher.mask`
+
+
+class KnownStates:
+    """The masks and numbers of one epoch of an automaton; a new object is made after each flush.
+
+    Attributes:
+        epoch: The automaton's.
+        masks: Configuration -> (mask, the flags of `fill_mask`).
+    """
+
+    def __init__(self, epoch: int) -> None:
+        self.epoch = epoch
+        self.masks: dict[int, tuple[NDArray[np.uint32], int]] = {}
+        self._watched: dict[tuple[int, Hashable], int] = {}
+
+    def keep_mask(self, epoch: int, configuration: int, row: NDArray[np.uint32], flags: int) -> None:
+        """Keep a mask of an epoch that will not be changed any more, with the flags of `fill_mask`."""
+        if epoch == self.epoch:
+            if len(self.masks) >= MAX_ROWS:
+                self.masks.clear()
+            self.masks[configuration] = row, flags
+
+    def number(self, configuration: int, guarded: Hashable) -> int:
+        """A number for a pair (configuration, state of the guard), different from all configurations."""
+        return self._watched.setdefault((configuration, guarded), MAX_WORDS + len(self._watched))

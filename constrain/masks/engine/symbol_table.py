@@ -1,0 +1,197 @@
+"""SymbolTable: finds or makes the arena records of grammar symbols.
+
+The idea: a terminal has one record in the arena, shared by all constraints; a nonterminal has one for each grammar that
+it belongs to, unless it is shared (`Nonterminal.shared`).
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+
+import numpy as np
+
+from constrain.errors import LimitError
+from constrain.kernels.parser import rules as kernel_rules
+from constrain.kernels.records import arena
+from constrain.kernels.records.expressions import TAGSET
+from constrain.kernels.records.grammars import GRAMMAR, NONTERMINAL, TERMINAL
+from constrain.languages.automata.lower import lower
+from constrain.languages.automata.memory import BOTTOM, Int32
+from constrain.languages.automata.store import Store
+from constrain.languages.cfg.bulk_rules import BulkNonterminal, ObjectPunctuation
+from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
+from constrain.masks.engine.compiled_rules import CompiledRules, bulk_record
+
+MAX_RANK = 1 << 20
+MAX_TERMINALS = 4096  # cached records of terminals; others are looked up in the arena
+MAX_AT_HAND = 256  # cached records of symbols that occur in many rules
+WHOLE = Nonterminal("(whole text)", list)  # the augmented start symbol: S' in S' -> start
+
+
+class SymbolTable:
+    """The records of symbols in one epoch of an automaton; a new table is made after each flush.
+
+    Attributes:
+        store: Holds the expressions of terminals.
+        memory: Holds the records.
+        shared: The rules of shared nonterminals.
+        nullable: Records of nonterminals that are known to have an empty alternative.
+        punctuation: The words of messages for the punctuation of objects (bulk_rules.py).
+    """
+
+    def __init__(self, store: Store, epoch: int) -> None:
+        self.store = store
+        self.memory = store.memory
+        self.shared = CompiledRules(Grammar(WHOLE), epoch)
+        self.nullable: set[int] = set()
+        self.punctuation: dict[ObjectPunctuation, list[int]] = {}
+        self._settings: dict[tuple[object, ...], int] = {}  # records of grammars
+        self._terminals: dict[Terminal, int] = {}
+        self._optionals: dict[int, int] = {}  # record of a terminal -> record of the nonterminal "it or nothing"
+        self._at_hand: dict[int, tuple[int, Symbol]] = {}  # by id(symbol): symbols of many rules, such as commas
+        self._names: list[str] = []  # names of nonterminals, by the number in their records
+        self._owners: list[weakref.ref[CompiledRules]] = []  # their rules, likewise
+
+    def settings(self, grammar: Grammar) -> int:
+        """The record of a grammar's settings: ignored terminals, lexer and closing byte."""
+        key = (grammar.ignore, grammar.lexer, grammar.closing)
+        record = self._settings.get(key)
+        if record is None:
+            record = self.memory.call(_intern1, GRAMMAR.KIND, len(self._settings))
+            ignored = [terminal for t in grammar.ignore if (terminal := self.terminal(t))]
+            region = self.memory.region([len(ignored), *ignored])
+            A = self.memory.A  # now: the calls may have moved it
+            A[record + GRAMMAR.IGNORED] = region
+            A[record + GRAMMAR.GREEDY] = grammar.lexer == "greedy"
+            A[record + GRAMMAR.CLOSING] = grammar.closing[0] + 1 if grammar.closing else 0
+            self._settings[key] = record
+        return record
+
+    def record(self, symbol: Symbol, rules: CompiledRules) -> int:
+        """The record of a symbol in some rules; 0 if its language is empty.
+
+        A terminal that contains the empty text becomes a nonterminal with an empty alternative.
+        """
+        if isinstance(symbol, Nonterminal):
+            record = self.nonterminal(symbol, rules)
+            return self._hold(symbol, record) if symbol.shared else record
+        record = self._terminals.get(symbol, -1)
+        if record < 0:
+            record = self.terminal(symbol)
+            expression = lower(self.store, symbol.node)
+            if self.store.is_nullable(expression):
+                record = self._optional(symbol.name, 0 if expression == arena.EPS else record)
+            if len(self._terminals) >= MAX_TERMINALS:
+                self._terminals.clear()
+            self._terminals[symbol] = record
+        return self._hold(symbol, record) if symbol.literal else record
+
+    def records(self, symbols: Sequence[Symbol], rules: CompiledRules) -> list[int]:
+        """The records of a sequence of symbols in some rules. PERF: most are cached."""
+        at_hand, terminals = self._at_hand, self._terminals
+        return [
+            cached[0]
+            if (cached := at_hand.get(id(symbol)))
+            else (type(symbol) is Terminal and terminals.get(symbol)) or self.record(symbol, rules)
+            for symbol in symbols
+        ]
+
+    def _optional(self, name: str, terminal: int) -> int:
+        """The record of a nonterminal that derives a terminal or nothing. terminal: its record; 0: only nothing."""
+        record = self._optionals.get(terminal)
+        if record is None:
+            record = self._optionals[terminal] = self._new(name, self.shared, False, False)
+            self.set_alternatives(record, [1, terminal, 0] if terminal else [0])
+            self.nullable.add(record)
+        return record
+
+    def _hold(self, symbol: Symbol, record: int) -> int:
+        """Cache the record of a symbol that occurs in many rules. Returns the record."""
+        if len(self._at_hand) < MAX_AT_HAND:
+            self._at_hand[id(symbol)] = record, symbol
+        return record
+
+    def terminal(self, terminal: Terminal) -> int:
+        """The record of a terminal, without its empty text; 0 if its language is empty. Raises LimitError."""
+        expression = lower(self.store, terminal.node)
+        if expression == arena.NONE:
+            return 0
+        excluded = 0
+        if terminal.excluding:
+            tags = sorted({lower(self.store, t.node) for t in terminal.excluding})
+            excluded = self.memory.call_on(tags, _intern_list, TAGSET.KIND, BOTTOM)
+        if not -MAX_RANK < terminal.priority < MAX_RANK:
+            raise LimitError(f"terminal {terminal.name}: the priority {terminal.priority} is not within ±{MAX_RANK}")
+        after = 0
+        if terminal.ignored_after is not None:
+            after = self.settings(Grammar(WHOLE, terminal.ignored_after, "greedy"))
+        rank = 2 * terminal.priority + terminal.literal
+        return self.memory.call(intern4, TERMINAL.KIND, expression, excluded, rank, after)
+
+    def nonterminal(self, nonterminal: Nonterminal, rules: CompiledRules) -> int:
+        """The record of a nonterminal in some rules."""
+        if nonterminal.shared:
+            rules = self.shared
+        identity = nonterminal if nonterminal.key is None else nonterminal.key
+        record = rules.records.get(identity)
+        if record is None and isinstance(nonterminal, BulkNonterminal):
+            record = bulk_record(self.store, nonterminal, rules)
+        if record is None:
+            record = self._new(nonterminal.name, rules, nonterminal.right_recursive, nonterminal.watched)
+            rules.records[identity] = record
+            rules.waiting[record] = nonterminal
+        return record
+
+    def _new(self, name: str, rules: CompiledRules, right_recursive: bool, watched: bool) -> int:
+        """A new record for a nonterminal."""
+        return self.memory.call(_new_nonterminal, self.number(name, rules), right_recursive, watched)
+
+    def set_alternatives(self, nonterminal: int, words: list[int]) -> None:
+        """Write the alternatives of a nonterminal: for each the number of its symbols, and their records."""
+        self.memory.call(_set_alternatives, nonterminal, np.array(words, np.int32))
+
+    def number(self, name: str, rules: CompiledRules) -> int:
+        """A number for nonterminals of some rules with a common name, for their records."""
+        self._names.append(name)
+        self._owners.append(rules.reference)
+        return len(self._names) - 1
+
+    def name_of(self, nonterminal: int) -> str:
+        """The name of a nonterminal, from its record."""
+        return self._names[self.memory.A[nonterminal + NONTERMINAL.NUMBER]]
+
+    def rules_with(self, nonterminal: int) -> CompiledRules | None:
+        """The rules of a nonterminal, from its record; None: their constraint was freed."""
+        return self._owners[self.memory.A[nonterminal + NONTERMINAL.NUMBER]]()
+
+    def waits(self, record: int, rules: CompiledRules) -> bool:
+        """Whether a nonterminal of some rules is not expanded yet."""
+        return record in rules.waiting or record in self.shared.waiting
+
+
+# Kernels without scratch, with the arguments that `ArenaMemory.call` passes.
+def _intern1(A: Int32, H: Int32, S: Int32, kind: int, a: int) -> int:
+    return arena.intern1(A, H, kind, a)
+
+
+def _intern_list(A: Int32, H: Int32, S: Int32, kind: int, start: int) -> int:
+    return arena.intern_list(A, H, S, kind, start)
+
+
+def intern4(A: Int32, H: Int32, S: Int32, kind: int, a: int, b: int, c: int, d: int) -> int:
+    """The record of four words."""
+    return arena.intern4(A, H, kind, a, b, c, d)
+
+
+def suffix_of(A: Int32, H: Int32, S: Int32, symbol: int, following: int) -> int:
+    """The SUFFIX list of a symbol before another list."""
+    return kernel_rules.suffix_of(A, H, symbol, following)
+
+
+def _new_nonterminal(A: Int32, H: Int32, S: Int32, number: int, right_recursive: bool, watched: bool) -> int:
+    return kernel_rules.nonterminal(A, number, right_recursive, watched)
+
+
+def _set_alternatives(A: Int32, H: Int32, S: Int32, symbol: int, words: Int32) -> int:
+    return kernel_rules.set_alternatives(A, H, symbol, words)
