@@ -163,7 +163,7 @@ TWO_TOOLS = [{"name": "f", "parameters": UNIQUE}, {"name": "g", "parameters": {*
 def test_repeated_items_and_keys_are_vetoed_where_they_repeat(name: str, thinking: str | None) -> None:
     """Outside of `GUARDED` the finished turn is checked."""
     if name in NO_THOUGHTS and thinking is not None:
-        return
+        pytest.skip("the format has no thoughts")
     turn = constrain.tools(TWO_TOOLS, format=name)
     compiled = constrain.compile(turn, vocabulary_of(name))
     calls = [
