@@ -40,5 +40,4 @@ class Reading(NamedTuple):
     held: tuple[str, ...] = ()
 
 
-PLAIN = Reading("past_key_values", given=True)  # rows of equal lengths in a cache of keys and values
 REREAD = Reading(None, mask="never", padded=True, ragged=True)
