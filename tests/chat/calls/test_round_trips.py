@@ -14,7 +14,7 @@ from tests.calls.random_tools import tools, value
 import constrain
 from constrain.chat.calls import FORMATS, Reader, functions_of
 
-ROUNDS = 200
+ROUNDS = 100
 QUICK = 25
 CONTENTS = ["", "Let me see.", "Grüße: 3 < 4, [1], {x}", "two\n\nlines"]
 THOUGHTS = [None, "", "The user wants\nthe weather.", 'maybe {"name": "f"}?']
@@ -77,7 +77,7 @@ def test_texts_of_the_template_are_members_and_read_back(name: str, rounds: int)
 @pytest.mark.parametrize("name", WRITERS)
 def test_texts_in_pieces_are_read_alike(name: str) -> None:
     source = random.Random(name)
-    for _ in range(QUICK // 2):
+    for _ in range(QUICK // 4):
         turn = Turn(name, source)
         functions = functions_of(turn.tools)
         reader = Reader(FORMATS[name], functions)

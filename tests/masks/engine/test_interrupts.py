@@ -150,7 +150,7 @@ def test_a_signal_in_a_busy_loop() -> None:
     random = np.random.default_rng(0)
     interrupted = 0
     try:
-        while interrupted < 100:
+        while interrupted < 30:
             matcher = None
             try:
                 signal.setitimer(signal.ITIMER_VIRTUAL, float(random.uniform(1e-4, 2e-2)))
