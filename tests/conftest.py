@@ -8,6 +8,7 @@ Data of others are not part of the repository. `data_path` looks for them in thr
 from __future__ import annotations
 
 import copy
+import gc
 import os
 import sys
 from collections import Counter
@@ -67,6 +68,12 @@ def move_to_slow(items: Iterable[Any], tiers: dict[str, Any]) -> None:
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     move_to_slow(items, TIERS)
+
+
+def pytest_collection_finish() -> None:
+    """The garbage collector need not look again at libraries and tests, which live as long as the process."""
+    gc.collect()
+    gc.freeze()
 
 
 def data_roots() -> list[Path]:
