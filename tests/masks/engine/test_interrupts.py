@@ -192,7 +192,7 @@ def test_a_fork_while_a_thread_makes_states() -> None:
     if child == 0:  # no assertion leaves this block: the child must not run pytest's code
         code = 1
         with contextlib.suppress(BaseException):
-            signal.alarm(20)
+            signal.alarm(300)
             code = 0 if masks_of(compiled.matcher(), text) == expected else 2
         os._exit(code)
     done.set()
