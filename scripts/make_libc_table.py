@@ -10,14 +10,11 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "monitors"))
-from lexeme_reading import end_of
-
 import constrain
+from constrain.monitors.reading import Reading
 
 HEADERS = (
     "assert ctype errno fenv float inttypes limits locale math setjmp signal stdarg stdbool stddef stdint stdio stdlib"
@@ -56,10 +53,11 @@ def main() -> None:
     version = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout.split("\n")[0]
     parts = [TITLE.format(version=version)]
     for name in HEADERS:
-        state = end_of(constrain.monitors.c(), gcc(name).encode())
-        assert state is not None and state.at == "outside", name
+        reading = Reading(constrain.monitors.c())
+        end = reading.step(reading.start(), gcc(name).encode() + b" ")
+        assert end is not None and end.inner.value.at == "outside", name
         kinds: list[set[str]] = [set(), set(), set(), set()]
-        for one, entry in state.scopes[0].names.table.items():
+        for one, entry in end.inner.value.scopes[0].names.table.items():
             arity = entry.type.arity if entry.type.derived[:1] != ("*",) else None
             if RESERVED.match(one):
                 continue

@@ -39,17 +39,17 @@ def worker(repository: Path) -> Worker:
 
 def test_a_worker_answers_and_is_started_again(worker: Worker) -> None:
     assert worker.meta == {"version": "1"}
-    (text, first) = worker.ask("žluť", 5)
+    (text, first) = worker.ask("žluť", 60)
     assert (text, first == os.getpid()) == ("žluť", False)
     with pytest.raises(WorkerError, match="the process ended with code 3: something is wrong") as died:
-        worker.ask("die", 5)
+        worker.ask("die", 60)
     assert died.value.kind == "crash"
-    (_, second) = worker.ask({"any": "json"}, 5)
+    (_, second) = worker.ask({"any": "json"}, 60)
     assert second != first
     with pytest.raises(WorkerError, match=r"over 0.1 s: the process was ended") as hung:
         worker.ask("hang", 0.1)
     assert hung.value.kind == "timeout"
-    (text, third) = worker.ask("again", 5)  # of another process: nobody waited for the one that hung
+    (text, third) = worker.ask("again", 60)  # of another process: nobody waited for the one that hung
     assert (text, third != second) == ("again", True)
     worker.end()
 

@@ -188,7 +188,7 @@ def test_an_answer_has_a_limit(client: TestClient, monkeypatch: pytest.MonkeyPat
     assert found["error"]["kind"] == "LimitError"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     kind=st.sampled_from(playground.KINDS),
     constraint=st.text(alphabet='ab{}[]()|*+?:"\\ \nstr,01', max_size=12)

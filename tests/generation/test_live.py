@@ -13,6 +13,7 @@ from rich.console import Console
 
 import constrain
 from constrain.errors import ConstrainError
+from constrain.generation.display import live
 from constrain.generation.display.live import Frame, Notebook, OutputFollower, TerminalScreen, screen_of
 from constrain.generation.display.tokens import ShownToken
 from constrain.sampling.core.job import Sample, TokenRecord
@@ -45,7 +46,7 @@ def cells(monkeypatch: pytest.MonkeyPatch) -> list[list[Frame]]:
     module.display = display  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "IPython", package)
     monkeypatch.setitem(sys.modules, "IPython.display", module)
-    monkeypatch.setattr(OutputFollower.__init__, "__defaults__", (0,))
+    monkeypatch.setattr(live, "INTERVAL", 0)
     return shown
 
 
@@ -88,7 +89,8 @@ def test_an_error_leaves_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(closed) == 1
 
 
-def test_a_terminal_and_a_file() -> None:
+def test_a_terminal_and_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "INTERVAL", 0)  # every picture is drawn, however fast the model writes
     screen = Console(file=io.StringIO(), width=200, force_terminal=True)
     text = stream().show(screen).text
     assert screen.file.getvalue().count("tokens …") > 1  # type: ignore[attr-defined]
@@ -125,7 +127,7 @@ def test_pictures_are_not_drawn_too_often() -> None:
 CODE = """
 import constrain
 import constrain.generation.display.live as live
-live.Follower.__init__.__defaults__ = (0,)
+live.INTERVAL = 0
 stream = constrain.generate(constrain.reference.load(), "A date: ", regex="2[0-9]{3}-[01][0-9]", stream=True, seed=1)
 date = stream.show().text
 """

@@ -132,15 +132,15 @@ CASES = {
     "sql, known": ("sql", sql(CATALOGUE, ahead="known", aliases=["u", "o"]), SQL),
 }
 
-PLACES = {
-    "python, any": 100,
-    "python, known": 200,
-    "objects": 40,
-    "c": 60,
+PLACES = {  # each takes up to a second: what shows at one place in eight is missed by 24 of them with probability 0.04
+    "python, any": 24,
+    "python, known": 48,
+    "objects": 16,
+    "c": 24,
     "jinja, any": 12,
-    "jinja, known": 24,
-    "sql, any": 80,
-    "sql, known": 80,
+    "jinja, known": 12,
+    "sql, any": 24,
+    "sql, known": 24,
 }
 
 
@@ -197,8 +197,8 @@ def cuts(monitor: Any, texts: list[str], many: int, rng: random.Random) -> list[
 @pytest.mark.parametrize(
     ("case", "many"),
     [
-        ("python, known", 8),
-        ("sql, any", 8),
+        ("python, known", 4),
+        ("sql, any", 4),
         *(pytest.param(case, PLACES[case], marks=pytest.mark.slow) for case in CASES),
     ],
 )

@@ -20,7 +20,7 @@ from constrain.generation.display.terminal import rendered
 from constrain.generation.display.tokens import ShownToken, shown_tokens
 from constrain.sampling.core.job import Sample, Watcher
 
-INTERVAL = 0.1  # seconds between pictures
+INTERVAL = 0.1  # seconds between pictures; tests set it to 0, so that every picture is drawn
 
 
 class Frame:
@@ -118,19 +118,20 @@ class OutputFollower(Watcher):
     Args:
         pieces: Token ids → the bytes of each.
         draw: Is given the tokens of a picture.
-        interval: Seconds between two pictures.
+        interval: Seconds between two pictures; None: `INTERVAL`.
     """
 
     def __init__(
         self,
         pieces: Callable[[Sequence[int]], list[bytes]],
         draw: Callable[[list[ShownToken]], None],
-        interval: float = INTERVAL,
+        interval: float | None = None,
     ) -> None:
-        self.pieces, self.draw, self.interval = pieces, draw, interval
+        self.pieces, self.draw = pieces, draw
+        self.interval = INTERVAL if interval is None else interval
         self.tokens: list[int] = []
         self.samples: list[Sample] = []
-        self.drawn = -interval
+        self.drawn = -self.interval
 
     def began(self, row: int, sample: Sample) -> None:
         """Keep a sequence: it grows while it is written."""

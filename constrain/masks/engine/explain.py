@@ -50,11 +50,11 @@ def explain(matcher: Matcher) -> Explanation:
 
 
 class _Explainer:
-    """Explains configurations of one grammar. names: record -> symbol."""
+    """Explains configurations of one grammar. names: record -> symbol, of the configuration that is explained."""
 
     def __init__(self, automaton: TokenAutomaton, rules: CompiledRules) -> None:
-        self.automaton = automaton
-        self.names = inspect.symbols(automaton, rules)
+        self.automaton, self.rules = automaton, rules
+        self.names: dict[int, Symbol] = {}
 
     def at(self, configuration: int) -> Explanation:
         """The explanation of a configuration."""
@@ -62,7 +62,9 @@ class _Explainer:
         go_on: dict[str, None] = {}
         rules: dict[str, None] = {}
         around: dict[str, None] = {}
-        for lexeme in inspect.lexemes(self.automaton, configuration):
+        lexemes = inspect.lexemes(self.automaton, configuration)
+        self.names = inspect.symbols(self.automaton, self.rules)  # after lexemes, whose ends may expand more rules
+        for lexeme in lexemes:
             live = view.terminals_within(self.automaton.memory.A, lexeme.lexer)
             for item in inspect.scanning(self.automaton, lexeme.parser):
                 if terminal_expression(self.automaton.memory.A, item.rest[0]) in live:

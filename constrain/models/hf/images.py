@@ -240,7 +240,7 @@ class ImageModel(HFModel):
         if (name, length) not in self._read:
             prompt = self.prompts[name]
             output, shift = self._forward(prompt, prompt.ids[:length], use_cache=True)
-            self._read[name, length] = (output.past_key_values, output.logits[0, -1:], shift)
+            self._read[name, length] = (getattr(output, self.memory), output.logits[0, -1:], shift)
         return self._read[name, length]
 
     @torch.inference_mode()
@@ -362,7 +362,7 @@ class _ImageRows:
 
     def _go_on(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
         handle, slots = self.handle, len(chunks[0])
-        arguments: dict[str, Any] = {}
+        arguments: dict[str, Any] = {handle.memory: self.cache, "use_cache": True}
         if self.shift is not None:
             start = int(self.lengths[0]) + self.shift
             positions = torch.arange(start, start + slots, device=handle.model.device)
@@ -370,8 +370,8 @@ class _ImageRows:
         if handle.takes_keep:
             arguments["logits_to_keep"] = max(1, *keep)
         ids = torch.tensor([list(chunk) for chunk in chunks], dtype=torch.int64, device=handle.model.device)
-        output = handle.forward(None, input_ids=ids, past_key_values=self.cache, use_cache=True, **arguments)
-        self.cache = output.past_key_values
+        output = handle.forward(None, input_ids=ids, **arguments)
+        self.cache = getattr(output, handle.memory)
         self.lengths += slots
         return [row[row.shape[0] - kept :] for row, kept in zip(output.logits, keep, strict=True)]
 

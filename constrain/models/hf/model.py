@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.models.hf.cache import is_plain, keeps_everything
 from constrain.models.hf.kinds import auto_class, check_kind, is_encoder, is_encoder_decoder
 from constrain.models.hf.memory import forgotten
-from constrain.models.hf.reading import PLAIN, CacheProtocol
+from constrain.models.hf.reading import CacheProtocol
 from constrain.models.hf.session import GroupedSession, HFSession, RereadSession, open_session
 from constrain.models.hf.trials import reading_of
 
@@ -138,23 +138,36 @@ class HFModel:
     @cached_property
     def plain(self) -> bool:
         """What it remembers is a cache of keys and values, as far as names say; else that is found by trial."""
-        takes = inspect.signature(unwrapped(self.model).forward).parameters
         try:
             known = is_plain(self.new_cache())
         except Exception:  # whatever the cache has against this configuration: the model makes its own
             return False
         both = is_encoder(self.model.config) and not self.encodes
         unsure = getattr(unwrapped(self.model), "_is_stateful", False) or both
-        return known and "past_key_values" in takes and not unsure and (self.encodes or self._takes_chunks())
+        return known and self.memory in self._parameters and not unsure and (self.encodes or self._takes_chunks())
+
+    @cached_property
+    def memory(self) -> str:
+        """The name under which a forward takes and returns a cache; transformers 5.24 renamed `past_key_values`."""
+        return "cache" if "cache" in self._parameters else "past_key_values"
+
+    @property
+    def plainly(self) -> CacheProtocol:
+        """How rows of equal lengths are read in a cache of keys and values."""
+        return CacheProtocol(self.memory, given=True)
+
+    @property
+    def _parameters(self) -> Mapping[str, inspect.Parameter]:
+        return inspect.signature(unwrapped(self.model).forward).parameters
 
     @torch.inference_mode()
     def _takes_chunks(self) -> bool:
         """Several tokens at once may follow what is remembered: two small forwards, which some models refuse."""
         ids = torch.arange(5, device=self.model.device).unsqueeze(0) % self.width
         try:
-            cache = self.new_cache()
-            self.forward(None, input_ids=ids[:, :3], past_key_values=cache, use_cache=True)
-            self.forward(None, input_ids=ids[:, 3:], past_key_values=cache, use_cache=True)
+            arguments = {self.memory: self.new_cache(), "use_cache": True}
+            self.forward(None, input_ids=ids[:, :3], **arguments)
+            self.forward(None, input_ids=ids[:, 3:], **arguments)
         except Exception:  # whatever the model has against it: how it is read is found by trial
             return False
         return True
@@ -189,7 +202,7 @@ class HFModel:
     @cached_property
     def takes_keep(self) -> bool:
         """It computes the logits of the last positions only, if told so."""
-        takes = inspect.signature(unwrapped(self.model).forward).parameters
+        takes = self._parameters
         if (
             "logits_to_keep" in takes
             or self.encodes
@@ -228,7 +241,7 @@ class HFModel:
         """Read B prefixes; see `constrain.sampling.LanguageModel`."""
         lengths = list(map(len, prefixes))
         even = self.plain and not self.encodes and len(set(lengths)) == 1  # then there is one way, and nothing to find
-        even = even and vars(self).get("reading", PLAIN).argument is not None
+        even = even and vars(self).get("reading", self.plainly).argument is not None
         session = HFSession(self, len(prefixes)) if even else open_session(self, lengths, self.reading)
         return session, session.feed(prefixes, keep)
 

@@ -40,5 +40,4 @@ class CacheProtocol(NamedTuple):
     held: tuple[str, ...] = ()
 
 
-PLAIN = CacheProtocol("past_key_values", given=True)  # rows of equal lengths in a cache of keys and values
 REREAD = CacheProtocol(None, mask="never", padded=True, ragged=True)

@@ -19,7 +19,7 @@ import torch
 from constrain.errors import ConstrainError
 from constrain.models.hf.cache import branched, is_plain
 from constrain.models.hf.memory import gathered
-from constrain.models.hf.reading import PLAIN, CacheProtocol
+from constrain.models.hf.reading import CacheProtocol
 
 if TYPE_CHECKING:
     from constrain.models.hf.model import HFModel
@@ -52,7 +52,7 @@ class HFSession:
         """How the model is read. Where rows are even and the cache is plain there is one way, and nothing to find."""
         if self._reading is not None:
             return self._reading
-        return self.handle.reading if self._padded or not self.handle.plain else PLAIN
+        return self.handle.reading if self._padded or not self.handle.plain else self.handle.plainly
 
     @torch.inference_mode()
     def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:

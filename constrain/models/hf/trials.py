@@ -23,7 +23,7 @@ import torch
 from constrain.errors import ConstrainError
 from constrain.models.hf.cache import keeps_everything
 from constrain.models.hf.memory import module_tensors, row_axes, tensors
-from constrain.models.hf.reading import PLAIN, REREAD, CacheProtocol
+from constrain.models.hf.reading import REREAD, CacheProtocol
 from constrain.models.hf.session import open_session
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class _Trials:
 
     def find(self) -> CacheProtocol:
         self._check_causal()
-        base = PLAIN if self.handle.plain else self._fallback()
+        base = self.handle.plainly if self.handle.plain else self._fallback()
         if base.argument is None or not base.batched:
             return base
         padded = [
@@ -95,8 +95,7 @@ class _Trials:
             names = self._returned(self._forward(2))
         except Exception:  # whatever a model has against remembering
             return
-        for argument, given in [*((name, False) for name in names), (PLAIN.argument, True)]:
-            assert argument is not None
+        for argument, given in [*((name, False) for name in names), (self.handle.memory, True)]:
             try:
                 two, two_held = self._grown(2, argument, given), module_tensors(self.handle.model)
                 three, three_held = self._grown(3, argument, given), module_tensors(self.handle.model)

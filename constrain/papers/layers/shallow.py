@@ -99,7 +99,7 @@ def goes_on(session: Any) -> bool:
         type(session) is HFTreeSession
         and session.beside is None
         and session.cache is not None
-        and session.reading.argument == "past_key_values"
+        and session.reading.argument == session.handle.memory
         and not session._held
         and not session.handle.encodes
     )
@@ -162,8 +162,8 @@ class Shallow:
             input_ids=torch.from_numpy(ids).to(self.device),
             attention_mask=additive(visible, model.model.dtype),
             position_ids=self.lengths.unsqueeze(1) + torch.from_numpy(depths).to(self.device),
-            past_key_values=self.cache,
             use_cache=True,
+            **{model.memory: self.cache},
             **({"logits_to_keep": wanted} if model.takes_keep else {}),
         )
         logits: torch.Tensor = output.logits
@@ -193,7 +193,7 @@ class Shallow:
         hidden = hidden.gather(1, index.unsqueeze(2).expand(-1, -1, hidden.shape[-1]))
         if self.first.rest.model.takes_keep:
             arguments = {**arguments, "logits_to_keep": wanted}
-        output = self.first.rest(hidden, past_key_values=cache, use_cache=True, **arguments)
+        output = self.first.rest(hidden, **{self.first.rest.model.memory: cache}, use_cache=True, **arguments)
         for layer, own, text in zip(own_layers(cache), self.cache.layers, self.text, strict=False):
             for name in ("keys", "values"):
                 states = getattr(own, name)[..., text:, :]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import random
 
@@ -73,7 +72,7 @@ def test_no_walk_ends_dead(case, vocabulary):
     least = least_budget(budget)
     with pytest.raises(ConstrainError, match=f"takes {least},"):
         budget.matcher(most=least - 1)
-    for more, seed in itertools.product((0, 1, 2, 5, 9, 20), range(2)):
+    for seed, more in enumerate((0, 0, 1, 2, 5, 20)):
         rng, matcher = random.Random(seed), budget.matcher(most=least + more)
         while not matcher.is_finished():
             tokens = allowed(matcher, words)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import random
-from collections.abc import Iterator
 from itertools import product
 
 import pytest
@@ -14,7 +13,6 @@ from constrain.errors import GrammarError, UnsatisfiableError
 from constrain.languages.cfg.layout import Column, Layout, columns_of
 from constrain.languages.grammar_text.text import grammar
 from constrain.languages.vocab.vocabulary import Vocabulary
-from constrain.limits import Limits
 from constrain.masks.derived.between import between
 from constrain.masks.derived.members import byte_matcher, is_member
 from constrain.masks.gaps.projection import gap_language
@@ -95,14 +93,7 @@ def test_columns_of_a_text():
     assert columns_of(["x", "x", "x"], 8) == (Column(4, 4),)
 
 
-@pytest.fixture
-def patience() -> Iterator[None]:
-    """Rules of Python are expanded in half a second; a busy process, with collections of garbage, takes more than 2."""
-    with Limits(seconds=300).of("this test"):
-        yield
-
-
-def test_python_filled_by_letters(patience: None):
+def test_python_filled_by_letters():
     """Whatever masks allow in each hole of a program, the whole is Python, or its own check says that it is not."""
     constraint = collection.load("python")
     whole = "def f(a?):\n    if a ?:\n        return [a,\n  ?]\n?    b = 'x?'\n"

@@ -228,14 +228,11 @@ TRIED += ['": 0, "a', '": 0, "bc": ["b', '": 0, "bc": ["b", "b']
 
 
 @pytest.mark.parametrize("suffix", ["", "}", ', "z": 0}', "]}"])
-@pytest.mark.parametrize("prefix", ['{"a": 1, "b', '{"a": 1,', '{"a": {"b": 0}, "tags": ["red"', '{"a": {"b": 0},'])
+@pytest.mark.parametrize("prefix", ['{"a": 1, "b', '{"a": 1,', '{"tags": ["red"', '{"a": {"b": 0},'])
 def test_masks_veto_what_repeats(prefix, suffix):
     """Keys and items that the prefix has, and those of the middle; masks and single tokens agree."""
     constraint = json_schema({"type": "object", "properties": {"tags": {"type": "array", "uniqueItems": True}}})
-    try:
-        rest = between(constraint, prefix=prefix, suffix=suffix)
-    except UnsatisfiableError:
-        return
+    rest = between(constraint, prefix=prefix, suffix=suffix)
     vocabulary = vocabularies.tiny()
     compiled = compile_source(rest, vocabulary)
     plain = compile_source(Made(rest.to_grammar()), vocabulary)

@@ -223,7 +223,7 @@ def test_forgetting_waits_for_readers() -> None:
     time.sleep(0.02)
     assert not passed.is_set()
     readers.leave()
-    thread.join(5)
+    thread.join(60)
     assert passed.is_set()
 
 
@@ -232,5 +232,5 @@ def test_workers_of_a_forked_process() -> None:
     first = batches._workers()
     batches._forget_workers()
     assert batches._workers() is not first
-    assert batches._workers().submit(sum, [1, 2]).result(5) == 3
+    assert batches._workers().submit(sum, [1, 2]).result(60) == 3
     first.shutdown()

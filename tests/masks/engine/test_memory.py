@@ -191,7 +191,7 @@ def test_a_batch_releases_the_gil() -> None:
     thread.start()
     try:
         counted = calls = 0
-        while counted < 1000 and calls < 20:
+        while counted < 1000 and calls < 100:  # on a busy machine the thread waits for its turn
             compiled = constrain.compile(constraint, vocabulary, automaton=TokenAutomaton(vocabulary))
             matchers = [compiled.matcher() for _ in texts]
             for matcher, text in zip(matchers, texts, strict=True):

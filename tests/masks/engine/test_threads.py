@@ -54,10 +54,12 @@ def test_masks_of_eight_threads_are_those_of_one(budget: int, expected: list[lis
     stopped = threading.Event()
 
     def forget() -> None:
-        """Forget everything, again and again, beside the readers."""
-        while not stopped.wait(0.2):
+        """Forget everything, at least once and again and again, beside the readers."""
+        while True:
             with automaton.memory.lock:
                 automaton.flush()
+            if stopped.wait(0.2):
+                return
 
     def work(seed: int) -> None:
         order = np.random.default_rng(seed).permutation(len(TEXTS))

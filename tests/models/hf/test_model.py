@@ -50,7 +50,9 @@ def models(tokenizer: Any) -> dict[str, HFModel]:
         "wrapped gpt2": Wrapper(gpt2),
         "llama without positions": Wrapper(llama, "position_ids"),
         "gpt2 without positions": Wrapper(gpt2, "position_ids"),
-        "gpt2 without a cache": Wrapper(gpt2, "position_ids", "past_key_values", "use_cache", "logits_to_keep"),
+        "gpt2 without a cache": Wrapper(
+            gpt2, "position_ids", "cache", "past_key_values", "use_cache", "logits_to_keep"
+        ),
     }
     return {name: HFModel(model, tokenizer) for name, model in found.items()}
 

@@ -134,12 +134,15 @@ def test_logits_are_finite_and_repeatable(ref):
 
 
 def test_cached_steps_equal_one_pass(ref):
+    from constrain.models.hf.model import HFModel
+
     ids = ref.tokenizer.encode(TABLE["text"][1]["text"])[:40]
     whole, past, steps = logits(ref.model, ids), None, []
+    name = HFModel.of(ref).memory
     with torch.no_grad():
         for token in ids:
-            out = ref.model(input_ids=torch.tensor([[token]]), past_key_values=past, use_cache=True)
-            past = out.past_key_values
+            out = ref.model(input_ids=torch.tensor([[token]]), use_cache=True, **{name: past})
+            past = getattr(out, name)
             steps.append(out.logits[0, -1])
     assert torch.allclose(torch.stack(steps), whole, atol=1e-3)
 

@@ -52,8 +52,8 @@ def test_a_schema_that_takes_too_long_is_refused_in_time() -> None:
         {"properties": {f"p{i}": {"enum": [i]}, "q": {"maximum": i}}, "minProperties": i % 3} for i in range(14)
     ]
     text = str({"oneOf": branches}).replace("'", '"')
-    with pytest.raises(ConstrainError, match=r"takes more than 0\.01 seconds"):
-        constraint_of("json", text, EngineOptions(seconds=0.01))
+    with pytest.raises(ConstrainError, match="takes more than 1e-09 seconds"):
+        constraint_of("json", text, EngineOptions(seconds=1e-9))
 
 
 # --- options ----------------------------------------------------------------------------------------------------------
