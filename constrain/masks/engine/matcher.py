@@ -154,7 +154,8 @@ class Matcher(MaskedSteps):
 
     def fork(self) -> Matcher:
         """An independent copy in the same state. Cost: O(steps)."""
-        copy = Matcher(self.compiled, self._own_eos_ids)
+        eos_ids = self._eos_ids  # PERF: without the property
+        copy = Matcher(self.compiled, None if eos_ids is self._automaton.layout.eos_ids else eos_ids)
         copy._epoch = self._epoch
         copy._steps = self._steps.copy()
         copy._states = self._states.copy()

@@ -42,8 +42,16 @@ class Steps:
         self._automaton = automaton = compiled.automaton
         self._memory = automaton.memory
         self._kernels = automaton.kernels
-        self._size = automaton.layout.size
-        self._eos_ids = automaton.layout.eos_ids if eos_ids is None else eos_ids
+        layout = automaton.layout
+        self._size = layout.size
+        if eos_ids is None:
+            self._eos_ids = layout.eos_ids
+            self._always_narrowed = compiled.always_guarded
+            self._remembering = compiled.remembering
+        else:
+            self._eos_ids = eos_ids
+            self._always_narrowed = True
+            self._remembering = None
         self._epoch, start = compiled.known_start
         self._steps: list[int | bytes] = []  # token ids, or bytes
         # The configuration before each step and after the last one. A step counts once it stands in `_steps`: what was
@@ -52,8 +60,6 @@ class Steps:
         self._end = -1  # the number of steps after which the text has ended
         self._guarded: list[Hashable] = []  # the guard's states before each step; None where it was not asked
         self._checked = UNCHECKED  # (number of steps, fault) of the last check of the text by the constraint
-        self._always_narrowed = compiled.always_guarded or eos_ids is not None
-        self._remembering = compiled.remembering if eos_ids is None else None
         self._row: Row | None = None  # the last row for a mask that was checked
 
     def take(self, step: int | bytes, state: int) -> None:
