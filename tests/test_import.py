@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import constrain
 
@@ -31,6 +33,29 @@ def test_all_is_sorted_and_exists() -> None:
     assert set(constrain.__all__) <= set(dir(constrain))
     for name in constrain.__all__:
         assert getattr(constrain, name) is not None
+
+
+def test_checkers_see_the_names_that_are_loaded() -> None:
+    """__init__.pyi imports each public name from the module that the table at run time names, and each package."""
+    tree = ast.parse(Path(constrain.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imported = [
+        (each.name, node.module, each.asname)
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for each in node.names
+    ]
+    assert all(name == shown for name, _, shown in imported)  # what is not imported as itself is no public name
+    packages = [package.rpartition(".") for package in constrain._PACKAGES]
+    loaded = [*constrain._HOMES.items(), *((name, parent) for parent, _, name in packages)]
+    assert sorted((name, module) for name, module, _ in imported) == sorted(loaded)
+
+
+def test_packages_are_reached_by_name() -> None:
+    """In a new interpreter, in which nothing else has imported them."""
+    names = [package.rpartition(".")[2] for package in constrain._PACKAGES]
+    probe = f"import constrain; print([getattr(constrain, name).__name__ for name in {names}])"
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert ast.literal_eval(done.stdout) == list(constrain._PACKAGES)
 
 
 def test_the_front_door_of_the_design() -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import typer
@@ -78,30 +80,25 @@ def command(
     if stream and (n > 1 or as_json):
         raise UsageError("--stream shows one text as it is written: leave out -n and --json")
     constraint = options.constraint()
+    given: dict[str, Any] = {"constraint": constraint, "stop": stop or None, "complete": complete, "n": n, "seed": seed}
+    given |= {"temperature": temperature, "top_k": top_k, "top_p": top_p, "method": method, "draft": draft or None}
     with waiting("loading torch"):
-        from constrain.generation.request import arguments, drafts, shaping
-        from constrain.sampling import method_of
-    arguments.check_settings(max_tokens, temperature, top_k, top_p)
-    shaping.check_limits(min_tokens, max_tokens, complete, healing=False)
-    drafts.check_draft(draft or None, method_of(method))
-    constraint = shaping.between_texts(constraint, prompt, prefix, suffix)
-    constraint = shaping.ending_at(constraint, stop) if stop else constraint
-    constraint.to_grammar()
-    with waiting("loading the model"):
-        loaded, tokenizer = load_model(model)
-    import constrain
-
-    given = {"constraint": constraint, "tokenizer": tokenizer, "max_tokens": max_tokens, "seed": seed}
-    given |= {"min_tokens": min_tokens, "complete": complete, "draft": draft or None}
-    given |= {"temperature": temperature, "top_k": top_k, "top_p": top_p, "method": method}
+        from constrain.generation import Length, Prompt
+        from constrain.generation.call import prepare
+        from constrain.generation.request.request import Request
+    given["max_tokens"] = Length(max_tokens, min_tokens)
+    request = Request.of(Prompt(prompt, prefix=prefix, suffix=suffix), given)
+    (constraint,) = request.constraints.values
     if stream is None:  # a text that is checked at its end may be thrown away, which a stream cannot
         stream = sys.stdout.isatty() and n == 1 and not as_json and not constraint.residual
+    with waiting("loading the model"):
+        loaded = load_model(model)
     if stream:
-        results = [_streamed(constrain.generate(loaded, prompt, stream=True, **given), constraint)]
+        results = [_streamed(prepare(loaded, replace(request, stream=True)).stream(), constraint)]
     else:
         with nullcontext() if n > 1 else waiting("writing"):  # of several texts a bar says how many are done
-            results = constrain.generate(loaded, prompt, n=n, progress=n > 1, **given)
-        results = results if isinstance(results, list) else [results]
+            outputs: Any = prepare(loaded, request).complete(progress=n > 1)
+        results = outputs if isinstance(outputs, list) else [outputs]
         for result in results:
             if as_json:
                 say_json(as_object(result))
@@ -113,20 +110,19 @@ def command(
         fail(f"{_count(results)} did not finish: {', '.join(reasons)}", UNFINISHED)
 
 
-def load_model(name: str | None) -> tuple[Any, Any]:
-    """(model, tokenizer) by name; the embedded reference model where there is none. Raises UsageError."""
+def load_model(name: str | None) -> Any:
+    """A model with its tokenizer, by name; the embedded reference model where there is none. Raises UsageError."""
     if name is None:
         from constrain import reference
 
-        loaded = reference.load()
-        return loaded.model, loaded.tokenizer
+        return reference.load()
     from transformers import AutoModelForCausalLM
 
     from constrain.cli.vocabularies import first_line, load_tokenizer
 
     tokenizer = load_tokenizer(name)
     try:
-        return AutoModelForCausalLM.from_pretrained(name), tokenizer
+        return SimpleNamespace(model=AutoModelForCausalLM.from_pretrained(name), tokenizer=tokenizer)
     except Exception as error:  # what is raised for a name that is nothing differs between versions
         raise UsageError(f"{name}: no model of that name or folder ({first_line(error)})") from None
 

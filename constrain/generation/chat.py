@@ -15,14 +15,19 @@ import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from constrain.chat.calls.functions import Function, functions_of
 from constrain.chat.calls.message import ToolCall
 from constrain.chat.calls.tools import ToolUse
 from constrain.errors import ConstrainError
 from constrain.generation.front import generate
+from constrain.generation.request.request import arguments_of
+from constrain.generation.request.signature import ModelLike, Sampling
 from constrain.generation.result import Generation
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 ROUNDS = 8
 
@@ -52,7 +57,7 @@ class Conversation:
 
 
 def converse(
-    model: Any,
+    model: ModelLike,
     messages: Sequence[Mapping[str, Any]],
     tools: Sequence[Any] | ToolUse,
     *,
@@ -60,7 +65,7 @@ def converse(
     tool_choice: Any = "auto",
     on_error: str = "raise",
     run: Callable[[ToolCall, Function], Any] | None = None,
-    **options: Any,
+    **options: Unpack[Sampling],
 ) -> Conversation:
     """Let a model call tools until it answers: generate a turn, run its calls, tell the results, go on.
 
@@ -94,6 +99,7 @@ def converse(
     """
     if not isinstance(rounds, int) or rounds < 1:
         raise ConstrainError(f"rounds must be an int of at least 1, not {rounds!r}")
+    arguments_of(options, "converse", ("n", "stream"))
     if on_error not in ("raise", "tell"):
         raise ConstrainError(f"on_error is 'raise' or 'tell', not {on_error!r:.60}")
     functions = {f.name: f for f in (tools.functions if isinstance(tools, ToolUse) else functions_of(tools))}
@@ -107,7 +113,8 @@ def converse(
     seed = options.pop("seed", None)
     for number in range(rounds):
         asked = _asked(tools, tool_choice if number == 0 else "auto")
-        turn = generate(model, conversation.messages, **asked, **options, seed=None if seed is None else seed + number)
+        given: dict[str, Any] = {**options, **asked, "seed": None if seed is None else seed + number}
+        turn = generate(model, conversation.messages, **given)
         conversation.turns.append(turn)
         conversation.messages.append(message_of(turn))
         if turn.finish_reason != "stop" or not turn.tool_calls:

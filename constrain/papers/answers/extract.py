@@ -29,9 +29,9 @@ from constrain.errors import ConstrainError, UnsatisfiableError
 from constrain.generation.answers.score import cut
 from constrain.generation.answers.token_tree import ROOT, TokenTree, TreeScores, note
 from constrain.generation.handles import handle_of
-from constrain.generation.request.arguments import check_settings, check_tokenizer
-from constrain.generation.request.prompts import parse_prompts, token_ids
-from constrain.generation.request.signature import ModelLike, Prompt
+from constrain.generation.request.prompts import token_ids
+from constrain.generation.request.request import Request
+from constrain.generation.request.signature import ModelLike, PromptLike
 from constrain.sampling.core.sampler import check_count
 
 Boundaries = Literal["token", "word"]
@@ -101,7 +101,7 @@ class Spans(list[Span]):
 
 def extract(
     model: ModelLike,
-    prompt: Prompt,
+    prompt: PromptLike,
     document: str,
     *,
     tokenizer: object = None,
@@ -149,11 +149,10 @@ def extract(
         >>> [document[span.begin : span.end] == span.text for span in spans]
         [True, True, True]
     """
-    check_count("n", n)
     check_count("max_tokens", max_tokens)
     check_count("batch", batch)
-    temperature = check_settings(1, temperature, None, None).temperature
-    if temperature == 0:
+    request = Request.of(prompt, {"tokenizer": tokenizer, "n": n, "temperature": temperature}, plain=True)
+    if request.settings.temperature == 0:
         raise ConstrainError("temperature 0 has no probabilities", fix="leave temperature out")
     if boundaries not in get_args(Boundaries):
         raise ConstrainError(f"boundaries must be 'token' or 'word', not {boundaries!r:.60}")
@@ -161,21 +160,19 @@ def extract(
         raise ConstrainError(f"blank must be True or False, not {blank!r:.60}")
     if not isinstance(document, str) or any("\ud800" <= character <= "\udfff" for character in document):
         raise ConstrainError(f"the document is no text: {document!r:.60}", place="document")
-    check_tokenizer(tokenizer)
-    prompts = parse_prompts(prompt)
-    if not prompts.single:
+    if not request.prompts.single:
         raise ConstrainError("extract takes one prompt", fix="call it once for each prompt")
     handle = handle_of(model, tokenizer)
     ends = _ends(handle, end)
     spans = _SpanTree(handle, document, max_tokens, boundaries, blank)
-    (ids,) = token_ids(prompts, handle)
+    (ids,) = token_ids(request.prompts, handle)
     if handle.context is not None and len(ids) + max(spans.tree.depths) > handle.context:
         raise ConstrainError(
             f"prompt and span have {len(ids) + max(spans.tree.depths)} tokens, and the model has {handle.context} "
             "positions",
             fix="shorten the prompt, or lower max_tokens",
         )
-    return _search(handle, ids, spans, ends, n, temperature, batch)
+    return _search(handle, ids, spans, ends, n, request.settings.temperature, batch)
 
 
 def _ends(handle: Any, end: str | None) -> list[int]:
