@@ -38,11 +38,6 @@ def check_images(prompts: ParsedPrompts) -> list[list[Any]] | None:
     return found if any(found) else None
 
 
-def has_images(prompts: ParsedPrompts, images: Sequence[Sequence[Any]] | None) -> bool:
-    """Whether a call has images, or prompts that a processor made."""
-    return images is not None or any(isinstance(prompt, Mapping) for prompt in prompts.each)
-
-
 def seeing(handle: Any) -> Any:
     """A handle that reads prompts with images. Raises ConstrainError: this kind of model reads none."""
     from constrain.models.hf.images import ImageModel

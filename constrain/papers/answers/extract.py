@@ -21,7 +21,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 import numpy as np
 
@@ -31,12 +31,23 @@ from constrain.generation.answers.token_tree import ROOT, TokenTree, TreeScores,
 from constrain.generation.handles import handle_of
 from constrain.generation.request.prompts import token_ids
 from constrain.generation.request.request import Request
-from constrain.generation.request.signature import ModelLike, PromptLike
+from constrain.generation.request.signature import DEFAULTS, ModelLike, PromptLike
 from constrain.sampling.core.sampler import check_count
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Boundaries = Literal["token", "word"]
 _WORD = re.compile(r"\S+")
 SLACK = 4  # tokens at the end of a piece of the document that may be others in the whole
+
+
+class Extraction(TypedDict, total=False):
+    """The options that `extract` has in common with `generate`."""
+
+    tokenizer: object
+    n: int
+    temperature: float
 
 
 @dataclass(frozen=True)
@@ -104,14 +115,12 @@ def extract(
     prompt: PromptLike,
     document: str,
     *,
-    tokenizer: object = None,
-    n: int = 1,
     max_tokens: int = 30,
     boundaries: Boundaries = "token",
     blank: bool = True,
     end: str | None = None,
-    temperature: float = 1.0,
     batch: int = 16,
+    **options: Unpack[Extraction],
 ) -> Spans:
     """Find the likeliest spans of a document after a prompt.
 
@@ -119,16 +128,14 @@ def extract(
         model: What `generate` takes.
         prompt: One prompt, which mostly has the document in it.
         document: The text that the answer is a span of.
-        tokenizer: Of transformers; None: found by the model's name.
-        n: Spans that are wanted.
         max_tokens: Tokens of a span at most.
         boundaries: "token": a span begins with a token of the document and ends with one, never in whitespace, as in
             the paper; "word": with words, which are runs without whitespace.
         blank: A span may begin with one blank, as models write after "Answer:"; it is no part of `text`. False: after
             an open quotation mark.
         end: The character that closes the answer, such as a quotation mark or "\\n"; None: the end of the text.
-        temperature: Divides the logits.
         batch: Rows of a forward.
+        options: `tokenizer` and `temperature` as in `generate`, and `n`, the number of spans that are wanted.
 
     Returns:
         At most n spans, proven to be the likeliest.
@@ -151,7 +158,9 @@ def extract(
     """
     check_count("max_tokens", max_tokens)
     check_count("batch", batch)
-    request = Request.of(prompt, {"tokenizer": tokenizer, "n": n, "temperature": temperature}, plain=True)
+    request = Request.of(
+        prompt, options, door="extract", without=DEFAULTS.keys() - Extraction.__annotations__.keys(), plain=True
+    )
     if request.settings.temperature == 0:
         raise ConstrainError("temperature 0 has no probabilities", fix="leave temperature out")
     if boundaries not in get_args(Boundaries):
@@ -162,7 +171,7 @@ def extract(
         raise ConstrainError(f"the document is no text: {document!r:.60}", place="document")
     if not request.prompts.single:
         raise ConstrainError("extract takes one prompt", fix="call it once for each prompt")
-    handle = handle_of(model, tokenizer)
+    handle = handle_of(model, request.tokenizer)
     ends = _ends(handle, end)
     spans = _SpanTree(handle, document, max_tokens, boundaries, blank)
     (ids,) = token_ids(request.prompts, handle)
@@ -172,7 +181,7 @@ def extract(
             "positions",
             fix="shorten the prompt, or lower max_tokens",
         )
-    return _search(handle, ids, spans, ends, n, request.settings.temperature, batch)
+    return _search(handle, ids, spans, ends, request.n, request.settings.temperature, batch)
 
 
 def _ends(handle: Any, end: str | None) -> list[int]:
