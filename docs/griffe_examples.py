@@ -17,7 +17,7 @@ class Examples(griffe.Extension):
 
 
 # Types as people read them; the module has what checkers need.
-SHOWN = {name: "str | Sequence[str | None] | None" for name in ("regex", "grammar")} | {
+SHOWN = dict.fromkeys(("regex", "grammar"), "str | Sequence[str | None] | None") | {
     "choices": "Sequence[str] | type[Enum] | Sequence[Sequence[str] | type[Enum] | None] | None",
     "type": "object",
 }
