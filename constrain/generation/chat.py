@@ -14,7 +14,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from constrain.chat.calls.functions import Function, functions_of
@@ -22,6 +22,7 @@ from constrain.chat.calls.message import ToolCall
 from constrain.chat.calls.tools import ToolUse
 from constrain.errors import ConstrainError
 from constrain.generation.front import generate
+from constrain.generation.request.prompts import Prompt
 from constrain.generation.request.request import arguments_of
 from constrain.generation.request.signature import ModelLike, Sampling
 from constrain.generation.result import Generation
@@ -58,7 +59,7 @@ class Conversation:
 
 def converse(
     model: ModelLike,
-    messages: Sequence[Mapping[str, Any]],
+    messages: Sequence[Mapping[str, Any]] | Prompt,
     tools: Sequence[Any] | ToolUse,
     *,
     rounds: int = ROUNDS,
@@ -71,7 +72,7 @@ def converse(
 
     Args:
         model: As in `generate`.
-        messages: The chat so far.
+        messages: The chat so far; or a `Prompt` with it, which holds for each turn.
         tools: Callables with annotations; other tools need `run`. Or what `constrain.tools` returned.
         rounds: The greatest number of turns.
         tool_choice: As in `generate`, for the first turn; after it "auto".
@@ -109,12 +110,13 @@ def converse(
                 f"the tool {function.name!r} cannot be run: it is no callable",
                 fix="pass a function, or run=, which runs a call",
             )
-    conversation = Conversation([dict(message) for message in messages])
+    prompt = messages if isinstance(messages, Prompt) else Prompt(messages)
+    conversation = Conversation([dict(message) for message in prompt.content])
     seed = options.pop("seed", None)
     for number in range(rounds):
         asked = _asked(tools, tool_choice if number == 0 else "auto")
         given: dict[str, Any] = {**options, **asked, "seed": None if seed is None else seed + number}
-        turn = generate(model, conversation.messages, **given)
+        turn = generate(model, replace(prompt, content=conversation.messages), **given)
         conversation.turns.append(turn)
         conversation.messages.append(message_of(turn))
         if turn.finish_reason != "stop" or not turn.tool_calls:

@@ -8,7 +8,7 @@ decided before a model is loaded (`parse_prompts`); its tokens are found with th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, TypeAlias
 
 from constrain.chat.calls.functions import Function
@@ -54,6 +54,11 @@ class Prompt:
     healing: bool = False
     prefix: str | None = None
     suffix: str | None = None
+
+    @classmethod
+    def of(cls, content: Any, options: dict[str, Any]) -> Prompt:
+        """The prompt of a content, with the options of a prompt among others; they are taken out."""
+        return cls(content, **{each.name: options.pop(each.name) for each in fields(cls) if each.name in options})
 
     @property
     def is_between(self) -> bool:
