@@ -343,6 +343,7 @@ def test_a_model_by_name(processed: tuple[Any, Any], tmp_path: Any) -> None:
     processor.save_pretrained(tmp_path)
     handle = HFModel.of(str(tmp_path))
     assert handle.processor is not None and type(handle.model) is type(model)
-    given = {"regex": "(red|green){2}", "seed": 3, "images": pictures(1)}
-    ours = constrain.generate(model, "red <image>", tokenizer=processor, **given)
-    assert constrain.generate(str(tmp_path), "red <image>", **given).tokens == ours.tokens
+    given = {"regex": "(red|green){2}", "seed": 3}
+    prompt = Prompt("red <image>", images=pictures(1))
+    ours = constrain.generate(model, prompt, tokenizer=processor, **given)
+    assert constrain.generate(str(tmp_path), prompt, **given).tokens == ours.tokens
