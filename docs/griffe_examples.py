@@ -16,13 +16,6 @@ class Examples(griffe.Extension):
             obj.docstring.value = obj.docstring.value.replace("\nExample:\n", "\nExamples:\n")
 
 
-# Types as people read them; the module has what checkers need.
-SHOWN = dict.fromkeys(("regex", "grammar"), "str | Sequence[str | None] | None") | {
-    "choices": "Sequence[str] | type[Enum] | Sequence[Sequence[str] | type[Enum] | None] | None",
-    "type": "object",
-}
-
-
 class Options(griffe.Extension):
     """Gives `generate` its keyword parameters, with the types and defaults that stand in the module of its options."""
 
@@ -31,12 +24,12 @@ class Options(griffe.Extension):
             return
         module, function = pkg["generation.request.signature"], pkg["generation.front.generate"]
         types: dict[str, Any] = {"n": "int", "stream": "bool"}
-        for name in ("Decoding", "Sampling", "Valued", "Options"):
-            types.update((each.name, str(each.annotation)) for each in module[name].attributes.values())
+        for name in ("Decoding", "Sampling", "Constrained", "AnyOptions"):
+            types.update((each.name, each.annotation) for each in module[name].attributes.values())
         defaults = module["DEFAULTS"].value
         kind = griffe.ParameterKind.keyword_only
         options = [
-            griffe.Parameter(name, annotation=SHOWN.get(name, types[name]), kind=kind, default=str(default))
+            griffe.Parameter(name, annotation=types[name], kind=kind, default=str(default))
             for name, default in zip([str(key).strip("\"'") for key in defaults.keys], defaults.values, strict=True)
         ]
         function.parameters = griffe.Parameters(*list(function.parameters)[:2], *options)

@@ -24,7 +24,7 @@ from constrain.chat.streaming import Change
 from constrain.generation.call import Call, prepare
 from constrain.generation.progress import refuse_progress
 from constrain.generation.request.request import Request, arguments_of
-from constrain.generation.request.signature import ModelLike, Options, PromptLike, PromptsLike
+from constrain.generation.request.signature import AnyOptions, ModelLike, Options, PromptLike, PromptsLike
 from constrain.generation.result import Generation, Stream
 from constrain.sampling.core.job import Clock
 
@@ -48,7 +48,7 @@ async def agenerate(
 
 @overload
 async def agenerate(
-    model: ModelLike, prompt: PromptLike | PromptsLike, *, n: int = 1, **options: Unpack[Options[Any]]
+    model: ModelLike, prompt: PromptLike | PromptsLike, *, n: int = 1, **options: Unpack[AnyOptions]
 ) -> Any: ...
 
 
@@ -83,7 +83,7 @@ async def agenerate(model: ModelLike, prompt: PromptLike | PromptsLike, **option
     return call.shaped(await _take_turns(thread, steps))
 
 
-def astream(model: ModelLike, prompt: PromptLike, **options: Unpack[Options[Any]]) -> AsyncStream[Any]:
+def astream(model: ModelLike, prompt: PromptLike, **options: Unpack[AnyOptions]) -> AsyncStream[Any]:
     """A stream for an event loop: pieces of text as they are written.
 
     Args:

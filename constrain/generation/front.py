@@ -10,6 +10,7 @@ from constrain.generation.progress import refuse_progress, shown_progress
 from constrain.generation.request.request import Request
 from constrain.generation.request.signature import (
     DEFAULTS,
+    AnyOptions,
     ModelLike,
     Options,
     PromptLike,
@@ -190,8 +191,7 @@ def generate(model: ModelLike, prompt: PromptLike | PromptsLike, **options: Any)
 def _signature() -> inspect.Signature:
     """The signature of `generate` with its options spelled out, for `help` and editors."""
     types = {"n": "int", "stream": "bool"} | {
-        name: str(getattr(each, "__forward_arg__", each)).replace("Text[T]", "str").replace("Members[T]", "type[Enum]")
-        for name, each in Options.__annotations__.items()
+        name: getattr(each, "__forward_arg__", each) for name, each in AnyOptions.__annotations__.items()
     }
     kind = inspect.Parameter.KEYWORD_ONLY
     options = [

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from constrain.generation.call import rows_of
 from constrain.generation.handles import for_call, handle_of
 from constrain.generation.request.request import Request
-from constrain.generation.request.signature import ModelLike, Options, PromptLike, PromptsLike
+from constrain.generation.request.signature import AnyOptions, ModelLike, PromptLike, PromptsLike
 from constrain.generation.run import Run
 from constrain.sampling.core.job import Clock, Job
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 WITHOUT = ("method", "draft", "processors", "stream", "stop", "complete", "tools", "tool_choice")
 
 
-def make_job(model: ModelLike, prompt: PromptLike | PromptsLike, *, n: int = 1, **options: Unpack[Options[Any]]) -> Job:
+def make_job(model: ModelLike, prompt: PromptLike | PromptsLike, *, n: int = 1, **options: Unpack[AnyOptions]) -> Job:
     """A job with n rows for each prompt, to run a method of `constrain.sampling` by hand.
 
     options: a constraint, lengths, the shape of the distribution and the seed (0 by default), as for `generate`;

@@ -14,7 +14,7 @@ from constrain.errors import ConstrainError
 from constrain.generation import make_job
 from constrain.generation.front import generate
 from constrain.generation.request.request import MOVED, Request
-from constrain.generation.request.signature import DEFAULTS, Options
+from constrain.generation.request.signature import DEFAULTS, AnyOptions, Options
 
 MOST = 24  # parameters
 
@@ -24,6 +24,7 @@ def test_the_options_have_types_and_defaults() -> None:
     assert list(parameters) == ["model", "prompt", *DEFAULTS] and len(parameters) <= MOST
     assert {name: each.default for name, each in list(parameters.items())[2:]} == DEFAULTS
     assert set(Options.__annotations__) | {"n", "stream"} == set(DEFAULTS)
+    assert set(AnyOptions.__annotations__) == set(Options.__annotations__)
 
 
 def test_the_docstring_tells_every_parameter() -> None:

@@ -26,7 +26,7 @@ from constrain.generation.call import prepare
 from constrain.generation.progress import Progress, check_progress
 from constrain.generation.request.arguments import CONSTRAINTS, the_constraint
 from constrain.generation.request.request import Request, arguments_of
-from constrain.generation.request.signature import ModelLike, Options
+from constrain.generation.request.signature import AnyOptions, ModelLike
 from constrain.generation.result import Generation
 from constrain.generation.verdict import verdict
 
@@ -139,7 +139,7 @@ def map(  # noqa: A001  (the public name)
     out: str | Path | None = None,
     progress: Progress = True,
     workers: int = 1,
-    **options: Unpack[Options[Any]],
+    **options: Unpack[AnyOptions],
 ) -> Answers | Any:
     """Generate one output for each of many inputs, under one constraint.
 

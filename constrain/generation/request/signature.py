@@ -1,5 +1,7 @@
 """The types of the arguments of `generate`, told once: the overloads in front.py and every other door refer to them.
 
+A new option is a key here, a default below, a field of `Request` and a line in the docstring of `generate`.
+
 A type checker reads from them whether one `Generation` comes back, `Generations`, a list or a `Stream`, and the type T
 of `value`. T is what `type=` or the Enum of `choices=` says; None where a constraint is given as text, which has no
 value; Any where the value is JSON of some schema.
@@ -8,6 +10,7 @@ value; Any where the value is JSON of some schema.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias
 
 import torch
@@ -112,33 +115,43 @@ class Texts(Sampling, total=False):
     choices: Sequence[str] | None
 
 
-class Valued(Sampling, Generic[T], total=False):
-    """A constraint with values of type T, but `choices`.
-
-    A form of `typing` that is no class (a union, `Literal`, `Annotated`), and a function, are `type: object` in
-    overloads of their own: mypy reads a union of classes as its first class, too.
-    """
+class Constrained(Sampling, total=False):
+    """The constraints whose values are Any, and all options beside the constraint."""
 
     schema: object
-    type: type[T] | TypeAdapter[T] | None
     constraint: Constraint | Compiled | Sequence[Constraint | Compiled | None] | None
     response_format: Mapping[str, Any] | Sequence[Mapping[str, Any] | None] | None
     tools: Sequence[Any] | None
     tool_choice: str | Mapping[str, Any]
 
 
-class Typed(Valued[T], Generic[T], total=False):
-    """A constraint with values of type T, for one prompt."""
+class Typed(Constrained, Generic[T], total=False):
+    """A constraint with values of type T, for one prompt.
 
+    A form of `typing` that is no class (a union, `Literal`, `Annotated`), and a function, are `type: object` in
+    overloads of their own: mypy reads a union of classes as its first class, too.
+    """
+
+    type: type[T] | TypeAdapter[T] | None
     choices: Members[T] | None
 
 
-class Options(Valued[T], Generic[T], total=False):
-    """All options of `generate` but `n` and `stream`, which change what it returns."""
+class Options(Constrained, Generic[T], total=False):
+    """All options of `generate` but `n` and `stream`, which change what it returns; they say T."""
 
+    type: type[T] | TypeAdapter[T] | None
     regex: Text[T] | Sequence[Text[T] | None] | None
     grammar: Text[T] | Sequence[Text[T] | None] | None
     choices: Members[T] | Sequence[Text[T]] | Sequence[Sequence[Text[T]] | Members[T] | None] | None
+
+
+class AnyOptions(Constrained, total=False):
+    """The same options where they do not say T, as people read them."""
+
+    type: object
+    regex: str | Sequence[str | None] | None
+    grammar: str | Sequence[str | None] | None
+    choices: Sequence[str] | type[Enum] | Sequence[Sequence[str] | type[Enum] | None] | None
 
 
 # The defaults, in the order of the signature.
