@@ -126,27 +126,21 @@ def generate(model: ModelLike, prompt: PromptLike | PromptsLike, **options: Any)
             `content` and `thinking`. Other formats: `constraint=constrain.tools(...)`. Their results: `converse`.
         tool_choice: "auto": text or calls; "required": calls; "none": text; the name of a tool, or OpenAI's object.
         tokenizer: of transformers, or a processor, which has one; None: found by the model's name.
-        method: what is sampled, by name or as an object of `constrain.sampling` such as `CARS(memory=...)`. "lcd" is
-            masked decoding; "faithful" chooses a method that samples the model conditioned on the constraint, and says
-            which.
+        method: what is sampled, by name or as an object of `constrain.sampling`. "lcd" is masked decoding; "faithful"
+            samples the model conditioned on the constraint, by a method that it chooses and tells.
         n: outputs for each prompt, independent of each other; 1: one output, by itself, not a list.
         max_tokens: tokens of an output at most, EOS counted; fewer where the model's context ends. A `constrain.Length`
             also says how many there are at least. Beside a list of prompts it may be a list with one for each.
         temperature: divides the logits; 0 takes the likeliest allowed token.
         top_k: keep so many of the likeliest tokens that the mask allows; None keeps all.
         top_p: keep the likeliest tokens of this mass, in (0, 1], of what the mask allows; None keeps all.
-        seed: makes outputs repeatable. Output j of prompt i draws from stream i·n + j of the seed, whatever its batch;
-            methods that learn from draw to draw repeat a whole call only. None: drawn from torch's own generator, and
-            told by `stats.seed`.
-        draft: drafts that make several tokens of one forward, for the methods "lcd", "sir", "mcmc" and "faithful".
-            "auto" needs no other model: it drafts what the constraint forces and what the text repeats. Or the name of
-            a drafter, a drafter of `constrain.speculative`, a smaller model, a list of these, or a `Speculation`, which
-            also says how drafts are verified. The output is that of the same seed without drafts, up to rounding of
-            logits, unless the `Speculation` is lossy.
+        seed: makes outputs repeatable: output j of prompt i draws from stream i·n + j of the seed; methods that learn
+            from draw to draw repeat a whole call only. None: drawn, and told by `stats.seed`.
+        draft: drafts that make several tokens of one forward, for "lcd", "sir", "mcmc" and "faithful": "auto", which
+            needs no other model, a name or drafter of `constrain.speculative`, a smaller model, a list of these, or a
+            `Speculation`. Outputs are those of the seed without drafts, unless the `Speculation` is lossy.
         processors: rules that change the distribution of the next token, asked in order: those of
-            `constrain.processors`, and logits processors of transformers (or functions that are called likewise) as
-            they are. They see what the mask leaves, and are not asked where it leaves one token. Every method samples
-            what it says, about the distribution that they make (docs/howto/processors.md).
+            `constrain.processors`, and logits processors of transformers, or functions like them, as they are.
         stream: return a `Stream` of pieces of text, whose `result` is the generation; for one prompt and one output. An
             output that fails a residual check cannot be taken back: it ends as "dead_end".
         stop: a text or several. The output ends where the first of them is complete (`constrain.masks.derived.stopping`);
@@ -173,9 +167,6 @@ def generate(model: ModelLike, prompt: PromptLike | PromptsLike, **options: Any)
         >>> outputs = constrain.generate(model, "Flags: ", type=list[bool], n=2, max_tokens=20, complete=True, seed=1)
         >>> all(isinstance(flag, bool) for output in outputs for flag in output.value)
         True
-        >>> both = constrain.generate(model, ["A year: ", "Yes? "], regex=["2[0-9]{3}", "y|n"], max_tokens=[9, 2])
-        >>> [len(output.text) for output in both]
-        [4, 1]
         >>> stream = constrain.generate(model, "A colour: ", choices=["red", "green"], stream=True, seed=1)
         >>> "".join(stream) in ("red", "green")
         True
