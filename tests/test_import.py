@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import constrain
+from constrain.packages import PACKAGES
 
+FULL_NAMES = {name: f"constrain.{PACKAGES.get(name, name)}" for name in constrain._PACKAGES}
 HEAVY = ("vllm", "torch", "transformers", "numba", "lark", "pydantic", "jsonschema", "tokenizers", "typer", "rich")
 LIMIT = 60  # modules; a hundred of the standard library take about 50 ms
 PROBE = f"""
@@ -31,6 +35,38 @@ def test_all_is_sorted_and_exists() -> None:
     assert set(constrain.__all__) <= set(dir(constrain))
     for name in constrain.__all__:
         assert getattr(constrain, name) is not None
+
+
+def test_checkers_see_the_names_that_are_loaded() -> None:
+    """__init__.pyi imports each public name from the module that the table at run time names, and each package."""
+    tree = ast.parse(Path(constrain.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imported = [
+        (each.name, node.module, each.asname)
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for each in node.names
+    ]
+    assert all(name == shown for name, _, shown in imported)  # what is not imported as itself is no public name
+    packages = [FULL_NAMES[name].rpartition(".") for name in constrain._PACKAGES]
+    loaded = [*constrain._HOMES.items(), *((name, parent) for parent, _, name in packages)]
+    assert sorted((name, module) for name, module, _ in imported) == sorted(loaded)
+
+
+def test_packages_are_reached_by_name() -> None:
+    """In a new interpreter, in which nothing else has imported them."""
+    probe = f"import constrain; print({{name: getattr(constrain, name).__name__ for name in {constrain._PACKAGES}}})"
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert ast.literal_eval(done.stdout) == FULL_NAMES
+
+
+@pytest.mark.parametrize("name", sorted(PACKAGES))
+def test_a_short_name_is_the_package_itself(name: str) -> None:
+    """In an import statement too, in a new interpreter, whichever name comes first."""
+    for first, second in [(f"constrain.{name}", FULL_NAMES[name]), (FULL_NAMES[name], f"constrain.{name}")]:
+        probe = f"import sys, {first}, {second}; print(sys.modules[{first!r}] is sys.modules[{second!r}])"
+        probe += f"; print({first}.__spec__.name)"
+        done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+        assert done.stdout.split() == ["True", FULL_NAMES[name]]
 
 
 def test_the_front_door_of_the_design() -> None:

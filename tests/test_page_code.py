@@ -101,7 +101,8 @@ def defined(repository: Path, module: str) -> set[str] | None:
     if not file.is_file():
         return None
     names = {each.stem for each in path.glob("*")} if path.is_dir() else set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    stub = file.with_suffix(".pyi")  # where names are loaded when asked for, it imports them
+    for node in ast.walk(ast.parse((stub if stub.is_file() else file).read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom | ast.Import):
             names |= {alias.asname or alias.name for alias in node.names}
         elif isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):

@@ -12,7 +12,7 @@ import functools
 import inspect
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -217,22 +217,29 @@ def read_text(name: str, hint: str) -> str:
 
 
 def with_source(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the options of `SourceOptions` before its own; it is called with them as `options`."""
-    hints = get_type_hints(SourceOptions, include_extras=True)
-    own_hints = get_type_hints(command, include_extras=True)
+    """The command with the fields of its dataclasses of options, such as `SourceOptions`, before its own options."""
+    hints = get_type_hints(command, include_extras=True)
+    parameters = inspect.signature(command).parameters
+    groups = {name: hints[name] for name in parameters if is_dataclass(hints[name])}
     keyword = inspect.Parameter.KEYWORD_ONLY
-    defaults = {field.name: field.default for field in fields(SourceOptions)}
-    shared = [inspect.Parameter(n, keyword, default=d, annotation=hints[n]) for n, d in defaults.items()]
+    shared = [
+        inspect.Parameter(each.name, keyword, default=each.default, annotation=typed[each.name])
+        for group in groups.values()
+        for typed in [get_type_hints(group, include_extras=True)]
+        for each in fields(group)
+    ]
     own = [
-        parameter.replace(kind=keyword, annotation=own_hints[name])
-        for name, parameter in inspect.signature(command).parameters.items()
-        if name != "options"
+        parameter.replace(kind=keyword, annotation=hints[name])
+        for name, parameter in parameters.items()
+        if name not in groups
     ]
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
-        options = SourceOptions(**{name: given.pop(name) for name in defaults})
-        command(options=options, **given)
+        made = {
+            name: group(**{each.name: given.pop(each.name) for each in fields(group)}) for name, group in groups.items()
+        }
+        command(**made, **given)
 
     run.__signature__ = inspect.Signature([*shared, *own])  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in (*shared, *own)} | {"return": None}

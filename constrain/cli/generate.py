@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import typer
@@ -22,19 +24,20 @@ FIELDS = ("text", "finish_reason", "logprob", "log_weight")
 COUNTS = ("tokens", "forced", "forwards", "method", "seed")  # of its stats
 
 
-@with_source
-def command(
-    options: SourceOptions,
+@dataclass
+class RequestOptions:
+    """The options of a request, as `constrain.generate` has them."""
+
     model: Annotated[
         str | None, typer.Option(metavar="NAME", help="A Hugging Face model; the embedded reference model by default.")
-    ] = None,
-    prompt: Annotated[str, typer.Option(help="What the model reads first.")] = "",
-    max_tokens: Annotated[int, typer.Option(help="End after this many tokens.", min=1)] = 512,
-    temperature: Annotated[float, typer.Option(help="0 takes the likeliest token.", min=0.0)] = 1.0,
-    top_k: Annotated[int | None, typer.Option(help="Only the k likeliest allowed tokens.", min=1)] = None,
+    ] = None
+    prompt: Annotated[str, typer.Option(help="What the model reads first.")] = ""
+    max_tokens: Annotated[int, typer.Option(help="End after this many tokens.", min=1)] = 512
+    temperature: Annotated[float, typer.Option(help="0 takes the likeliest token.", min=0.0)] = 1.0
+    top_k: Annotated[int | None, typer.Option(help="Only the k likeliest allowed tokens.", min=1)] = None
     top_p: Annotated[
         float | None, typer.Option(help="Only the likeliest allowed tokens of this mass.", min=0.0, max=1.0)
-    ] = None,
+    ] = None
     method: Annotated[
         str,
         typer.Option(
@@ -42,26 +45,45 @@ def command(
             help="What is sampled: lcd, faithful, sir, smc, awrs, mcmc, asap, cars, rejection, exact, beam or argmax.",
             autocompletion=suggest(*METHODS),
         ),
-    ] = "lcd",
+    ] = "lcd"
     draft: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
             help="Write several tokens from one forward: auto, or a drafter; may be given several times.",
         ),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="The same seed writes the same text.")] = None,
+    ] = None
+    seed: Annotated[int | None, typer.Option(help="The same seed writes the same text.")] = None
     stop: Annotated[
         list[str] | None,
         typer.Option(metavar="TEXT", help="End the text where this is first written; may be given several times."),
-    ] = None,
-    min_tokens: Annotated[int, typer.Option(help="At least so many tokens, where the text can go on.", min=0)] = 0,
-    complete: Annotated[bool, typer.Option("--complete", help="Always complete the text within --max-tokens.")] = False,
-    prefix: Annotated[str | None, typer.Option(help="What comes before the text in a member; see --suffix.")] = None,
+    ] = None
+    min_tokens: Annotated[int, typer.Option(help="At least so many tokens, where the text can go on.", min=0)] = 0
+    complete: Annotated[bool, typer.Option("--complete", help="Always complete the text within --max-tokens.")] = False
+    prefix: Annotated[str | None, typer.Option(help="What comes before the text in a member; see --suffix.")] = None
     suffix: Annotated[
         str | None, typer.Option(help="Fill in the middle: prefix (or prompt), text and suffix are a member.")
-    ] = None,
-    n: Annotated[int, typer.Option("--n", "-n", help="How many texts.", min=1)] = 1,
+    ] = None
+    n: Annotated[int, typer.Option("--n", "-n", help="How many texts.", min=1)] = 1
+
+    def request(self, constraint: Any) -> Any:
+        """The request, checked before a model is loaded. Raises UsageError, ConstrainError."""
+        from constrain.generation import Length, Prompt
+        from constrain.generation.request.request import Request
+
+        if self.min_tokens > self.max_tokens:
+            raise UsageError(f"--min-tokens ({self.min_tokens}) is greater than --max-tokens ({self.max_tokens})")
+        names = ("temperature", "top_k", "top_p", "method", "seed", "complete", "n")
+        given = {name: getattr(self, name) for name in names} | {"constraint": constraint}
+        given |= {"draft": self.draft or None, "stop": self.stop or None}
+        given["max_tokens"] = Length(self.max_tokens, self.min_tokens)
+        return Request.of(Prompt(self.prompt, prefix=self.prefix, suffix=self.suffix), given)
+
+
+@with_source
+def command(
+    options: SourceOptions,
+    asked: RequestOptions,
     stream: Annotated[
         bool | None,
         typer.Option(
@@ -75,33 +97,24 @@ def command(
     ] = False,
 ) -> None:
     """Write text that obeys the constraint."""
-    if stream and (n > 1 or as_json):
+    many = asked.n > 1
+    if stream and (many or as_json):
         raise UsageError("--stream shows one text as it is written: leave out -n and --json")
     constraint = options.constraint()
     with waiting("loading torch"):
-        from constrain.generation.request import arguments, drafts, shaping
-        from constrain.sampling import method_of
-    arguments.check_settings(max_tokens, temperature, top_k, top_p)
-    shaping.check_limits(min_tokens, max_tokens, complete, healing=False)
-    drafts.check_draft(draft or None, method_of(method))
-    constraint = shaping.between_texts(constraint, prompt, prefix, suffix)
-    constraint = shaping.ending_at(constraint, stop) if stop else constraint
-    constraint.to_grammar()
-    with waiting("loading the model"):
-        loaded, tokenizer = load_model(model)
-    import constrain
-
-    given = {"constraint": constraint, "tokenizer": tokenizer, "max_tokens": max_tokens, "seed": seed}
-    given |= {"min_tokens": min_tokens, "complete": complete, "draft": draft or None}
-    given |= {"temperature": temperature, "top_k": top_k, "top_p": top_p, "method": method}
+        from constrain.generation.call import prepare
+    request = asked.request(constraint)
+    (constraint,) = request.constraints.values
     if stream is None:  # a text that is checked at its end may be thrown away, which a stream cannot
-        stream = sys.stdout.isatty() and n == 1 and not as_json and not constraint.residual
+        stream = sys.stdout.isatty() and not many and not as_json and not constraint.residual
+    with waiting("loading the model"):
+        loaded = load_model(asked.model)
     if stream:
-        results = [_streamed(constrain.generate(loaded, prompt, stream=True, **given), constraint)]
+        results = [_streamed(prepare(loaded, replace(request, stream=True)).stream(), constraint)]
     else:
-        with nullcontext() if n > 1 else waiting("writing"):  # of several texts a bar says how many are done
-            results = constrain.generate(loaded, prompt, n=n, progress=n > 1, **given)
-        results = results if isinstance(results, list) else [results]
+        with nullcontext() if many else waiting("writing"):  # of several texts a bar says how many are done
+            outputs: Any = prepare(loaded, request).complete(progress=many)
+        results = outputs if isinstance(outputs, list) else [outputs]
         for result in results:
             if as_json:
                 say_json(as_object(result))
@@ -113,20 +126,19 @@ def command(
         fail(f"{_count(results)} did not finish: {', '.join(reasons)}", UNFINISHED)
 
 
-def load_model(name: str | None) -> tuple[Any, Any]:
-    """(model, tokenizer) by name; the embedded reference model where there is none. Raises UsageError."""
+def load_model(name: str | None) -> Any:
+    """A model with its tokenizer, by name; the embedded reference model where there is none. Raises UsageError."""
     if name is None:
         from constrain import reference
 
-        loaded = reference.load()
-        return loaded.model, loaded.tokenizer
+        return reference.load()
     from transformers import AutoModelForCausalLM
 
     from constrain.cli.vocabularies import first_line, load_tokenizer
 
     tokenizer = load_tokenizer(name)
     try:
-        return AutoModelForCausalLM.from_pretrained(name), tokenizer
+        return SimpleNamespace(model=AutoModelForCausalLM.from_pretrained(name), tokenizer=tokenizer)
     except Exception as error:  # what is raised for a name that is nothing differs between versions
         raise UsageError(f"{name}: no model of that name or folder ({first_line(error)})") from None
 

@@ -74,9 +74,9 @@ def read_examples(folder: Path, member: bool) -> Iterator[Example]:
 def failures(constraint: Constraint, examples: Iterable[Example]) -> list[Failure]:
     """The examples on which the constraint is wrong. Raises LimitError."""
     from constrain.languages.vocab.vocabulary import Vocabulary
-    from constrain.masks.engine import compile as compile_source  # loads numba
+    from constrain.masks.engine import compile_bytewise  # loads numba
 
-    compiled = compile_source(constraint, Vocabulary([*(bytes([i]) for i in range(256)), None], eos_ids=[256]))
+    compiled = compile_bytewise(constraint, Vocabulary([*(bytes([i]) for i in range(256)), None], eos_ids=[256]))
     found = []
     for example in examples:
         matcher = compiled.matcher()

@@ -15,6 +15,9 @@ from constrain.generation.chat import Conversation, converse
 from constrain.generation.front import generate
 from constrain.generation.holes import Infilled, infill
 from constrain.generation.jobs import make_job
+from constrain.generation.progress import progress
+from constrain.generation.request.length import Length
+from constrain.generation.request.prompts import Prompt
 from constrain.generation.result import Generation, Generations, Stats, Stream
 from constrain.generation.vote import Vote
 
@@ -24,6 +27,8 @@ __all__ = [
     "Generation",
     "Generations",
     "Infilled",
+    "Length",
+    "Prompt",
     "Stats",
     "Stream",
     "Vote",
@@ -33,4 +38,5 @@ __all__ = [
     "generate",
     "infill",
     "make_job",
+    "progress",
 ]

@@ -11,29 +11,28 @@ A task that is cancelled ends after its turn, and what it held is freed: caches,
 from __future__ import annotations
 
 import asyncio
-import inspect
 import threading
 import time
 import weakref
-from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from constrain.chat.calls.message import Event
 from constrain.chat.streaming import Change
-from constrain.errors import ConstrainError
 from constrain.generation.call import Call, prepare
-from constrain.generation.front import generate
-from constrain.generation.request.signature import ModelLike, Prompt, Prompts
+from constrain.generation.progress import refuse_progress
+from constrain.generation.request.request import Request, arguments_of
+from constrain.generation.request.signature import AnyOptions, ModelLike, Options, PromptLike, PromptsLike
 from constrain.generation.result import Generation, Stream
+from constrain.sampling.core.job import Clock
 
 if TYPE_CHECKING:
-    from pydantic import TypeAdapter
+    from typing_extensions import Unpack
 
 T = TypeVar("T")
 TURN = 0.01  # seconds that a call has the model for itself, at least one step
-_SIGNATURE = inspect.signature(generate)
 _END = object()
 _lock = threading.Lock()
 _by_name: dict[str, ThreadPoolExecutor] = {}
@@ -43,21 +42,23 @@ _others = ThreadPoolExecutor(1, "constrain")  # of models that cannot be referre
 
 @overload
 async def agenerate(
-    model: ModelLike, prompt: Prompt, *, type: type[T] | TypeAdapter[T], **options: Any
+    model: ModelLike, prompt: PromptLike, *, n: Literal[1] = 1, **options: Unpack[Options[T]]
 ) -> Generation[T]: ...
 
 
 @overload
-async def agenerate(model: ModelLike, prompt: Prompt | Prompts, **options: Any) -> Any: ...
+async def agenerate(
+    model: ModelLike, prompt: PromptLike | PromptsLike, *, n: int = 1, **options: Unpack[AnyOptions]
+) -> Any: ...
 
 
-async def agenerate(model: ModelLike, prompt: Prompt | Prompts, **options: Any) -> Any:
+async def agenerate(model: ModelLike, prompt: PromptLike | PromptsLike, **options: Any) -> Any:
     """`generate` for an event loop: tasks share a model, and each output is that of `generate` with the same seed.
 
     Args:
         model: As in `generate`.
         prompt: As in `generate`.
-        options: The other arguments of `generate`, but `stream` and `progress`.
+        options: The other arguments of `generate`, but `stream`.
 
     Returns:
         What `generate` returns.
@@ -75,25 +76,26 @@ async def agenerate(model: ModelLike, prompt: Prompt | Prompts, **options: Any) 
         >>> [g.finish_reason for g in asyncio.run(both())]
         ['stop', 'stop']
     """
+    refuse_progress("agenerate")
     thread = _thread_of(model)
-    call: Call = await _run(thread, partial(prepare, model, prompt, _arguments("agenerate", options)))
+    call: Call = await _run(thread, lambda: _prepared(model, prompt, options, "agenerate", ("stream",)))
     steps = call.steps()
     return call.shaped(await _take_turns(thread, steps))
 
 
-def astream(model: ModelLike, prompt: Prompt, **options: Any) -> AsyncStream[Any]:
+def astream(model: ModelLike, prompt: PromptLike, **options: Unpack[AnyOptions]) -> AsyncStream[Any]:
     """A stream for an event loop: pieces of text as they are written.
 
     Args:
         model: As in `generate`.
         prompt: As in `generate`; one.
-        options: The other arguments of `generate`, but `stream`, `progress` and `n`.
+        options: The other arguments of `generate`, but `stream` and `n`.
 
     Returns:
         The stream. Nothing runs before its first piece is asked for.
 
     Raises:
-        ConstrainError: An option is not one of `generate`. The rest is raised where the first piece is asked for.
+        ConstrainError: There is no such option. The rest is raised where the first piece is asked for.
 
     Example:
         >>> import asyncio, constrain
@@ -104,8 +106,11 @@ def astream(model: ModelLike, prompt: Prompt, **options: Any) -> AsyncStream[Any
         >>> asyncio.run(read())
         True
     """
-    arguments = _arguments("astream", options) | {"stream": True}
-    return AsyncStream(_thread_of(model), lambda: prepare(model, prompt, arguments).stream())
+    refuse_progress("astream")
+    without = ("stream", "n")
+    arguments_of(options, "astream", without)
+    streamed = {**options, "stream": True}
+    return AsyncStream(_thread_of(model), lambda: _prepared(model, prompt, streamed, "astream").stream())
 
 
 class AsyncStream(Generic[T]):
@@ -136,15 +141,15 @@ class AsyncStream(Generic[T]):
         return self._each(lambda stream: stream)
 
     def changes(self) -> AsyncIterator[Change]:
-        """See `Stream.changes`."""
+        """The changes of a JSON value, as `Stream.changes` gives them."""
         return self._each(Stream.changes)
 
     def partials(self) -> AsyncIterator[T]:
-        """See `Stream.partials`. The object grows while the next one is awaited, in another thread."""
+        """The value so far, as of `Stream.partials`. It grows in another thread while the next one is awaited."""
         return self._each(Stream.partials)
 
     def events(self) -> AsyncIterator[Event]:
-        """See `Stream.events`."""
+        """The parts of an assistant's turn, as `Stream.events` gives them."""
         return self._each(Stream.events)
 
     async def result(self) -> Generation[T]:
@@ -200,17 +205,10 @@ async def _run(thread: ThreadPoolExecutor, function: Callable[[], T]) -> T:
     return await asyncio.get_running_loop().run_in_executor(thread, function)
 
 
-def _arguments(name: str, options: dict[str, Any]) -> dict[str, Any]:
-    """All arguments of `generate` but the model and the prompt. Raises ConstrainError: there is no such argument."""
-    unknown = [option for option in options if option not in _SIGNATURE.parameters or option in ("stream", "progress")]
-    if unknown:
-        raise ConstrainError(
-            f"{name} has no argument {unknown[0]!r}",
-            fix="astream(...) gives a stream" if unknown[0] == "stream" else "name an argument of generate",
-        )
-    bound = _SIGNATURE.bind(None, None, **options)
-    bound.apply_defaults()
-    return {argument: value for argument, value in bound.arguments.items() if argument not in ("model", "prompt")}
+def _prepared(model: Any, prompt: Any, options: Mapping[str, Any], door: str, without: Sequence[str] = ()) -> Call:
+    """A call, ready to run. Raises what `generate` raises."""
+    clock = Clock()
+    return prepare(model, Request.of(prompt, options, door=door, without=without, clock=clock), clock)
 
 
 def _thread_of(model: Any) -> ThreadPoolExecutor:

@@ -14,15 +14,21 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from constrain.chat.calls.functions import Function, functions_of
 from constrain.chat.calls.message import ToolCall
 from constrain.chat.calls.tools import ToolUse
 from constrain.errors import ConstrainError
 from constrain.generation.front import generate
+from constrain.generation.request.prompts import Prompt
+from constrain.generation.request.request import arguments_of
+from constrain.generation.request.signature import ModelLike, Sampling
 from constrain.generation.result import Generation
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 ROUNDS = 8
 
@@ -52,21 +58,21 @@ class Conversation:
 
 
 def converse(
-    model: Any,
-    messages: Sequence[Mapping[str, Any]],
+    model: ModelLike,
+    messages: Sequence[Mapping[str, Any]] | Prompt,
     tools: Sequence[Any] | ToolUse,
     *,
     rounds: int = ROUNDS,
     tool_choice: Any = "auto",
     on_error: str = "raise",
     run: Callable[[ToolCall, Function], Any] | None = None,
-    **options: Any,
+    **options: Unpack[Sampling],
 ) -> Conversation:
     """Let a model call tools until it answers: generate a turn, run its calls, tell the results, go on.
 
     Args:
         model: As in `generate`.
-        messages: The chat so far.
+        messages: The chat so far; or a `Prompt` with it, which holds for each turn.
         tools: Callables with annotations; other tools need `run`. Or what `constrain.tools` returned.
         rounds: The greatest number of turns.
         tool_choice: As in `generate`, for the first turn; after it "auto".
@@ -94,6 +100,7 @@ def converse(
     """
     if not isinstance(rounds, int) or rounds < 1:
         raise ConstrainError(f"rounds must be an int of at least 1, not {rounds!r}")
+    arguments_of(options, "converse", ("n", "stream"))
     if on_error not in ("raise", "tell"):
         raise ConstrainError(f"on_error is 'raise' or 'tell', not {on_error!r:.60}")
     functions = {f.name: f for f in (tools.functions if isinstance(tools, ToolUse) else functions_of(tools))}
@@ -103,11 +110,13 @@ def converse(
                 f"the tool {function.name!r} cannot be run: it is no callable",
                 fix="pass a function, or run=, which runs a call",
             )
-    conversation = Conversation([dict(message) for message in messages])
+    prompt = messages if isinstance(messages, Prompt) else Prompt(messages)
+    conversation = Conversation([dict(message) for message in prompt.content])
     seed = options.pop("seed", None)
     for number in range(rounds):
         asked = _asked(tools, tool_choice if number == 0 else "auto")
-        turn = generate(model, conversation.messages, **asked, **options, seed=None if seed is None else seed + number)
+        given: dict[str, Any] = {**options, **asked, "seed": None if seed is None else seed + number}
+        turn = generate(model, replace(prompt, content=conversation.messages), **given)
         conversation.turns.append(turn)
         conversation.messages.append(message_of(turn))
         if turn.finish_reason != "stop" or not turn.tool_calls:

@@ -1,328 +1,103 @@
-"""`generate`: the front door. It has what it is given checked and made ready (call.py), and runs it (run.py)."""
+"""`generate`: the front door. Its arguments become a `Request`, once; a `Call` (call.py) runs it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from enum import Enum
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+import inspect
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-from constrain.generation.call import prepare
-from constrain.generation.progress import Progress
+from constrain.generation.call import Outputs, prepare
+from constrain.generation.progress import refuse_progress, shown_progress
+from constrain.generation.request.request import Request
 from constrain.generation.request.signature import (
-    Compiled,
-    DraftLike,
+    DEFAULTS,
+    AnyOptions,
     ModelLike,
     Options,
-    ProcessorLike,
-    Prompt,
-    Prompts,
+    PromptLike,
+    PromptsLike,
+    Sampling,
+    T,
+    Texts,
+    Typed,
 )
 from constrain.generation.result import Generation, Generations, Stream
-from constrain.languages.constraints.base import Constraint
-from constrain.sampling.methods.table import Method
+from constrain.sampling.core.job import Clock
 
 if TYPE_CHECKING:
-    from pydantic import TypeAdapter
     from typing_extensions import Unpack
 
-T = TypeVar("T")
-E = TypeVar("E", bound=Enum)
-
 
 @overload
 def generate(  # type: ignore[overload-overlap]
-    model: ModelLike,
-    prompt: Prompt,
-    *,
-    type: type[T] | TypeAdapter[T],
-    n: Literal[1] = 1,
-    stream: Literal[False] = False,
-    **options: Unpack[Options],
-) -> Generation[T]: ...
-
-
-@overload
-def generate(  # type: ignore[overload-overlap]
-    model: ModelLike,
-    prompt: Prompt,
-    *,
-    choices: type[E],
-    n: Literal[1] = 1,
-    stream: Literal[False] = False,
-    **options: Unpack[Options],
-) -> Generation[E]: ...
-
-
-@overload
-def generate(  # type: ignore[overload-overlap]
-    model: ModelLike,
-    prompt: Prompt,
-    *,
-    regex: str | None = None,
-    grammar: str | None = None,
-    choices: Sequence[str] | None = None,
-    n: Literal[1] = 1,
-    stream: Literal[False] = False,
-    **options: Unpack[Options],
+    model: ModelLike, prompt: PromptLike, *, n: Literal[1] = 1, stream: Literal[False] = False, **options: Unpack[Texts]
 ) -> Generation[None]: ...
 
 
 @overload
 def generate(  # type: ignore[overload-overlap]
     model: ModelLike,
-    prompt: Prompt,
+    prompt: PromptLike,
     *,
-    schema: object = None,
-    type: object = None,
-    constraint: Constraint | Compiled | None = None,
     n: Literal[1] = 1,
     stream: Literal[False] = False,
-    **options: Unpack[Options],
+    **options: Unpack[Typed[T]],
+) -> Generation[T]: ...
+
+
+@overload
+def generate(  # type: ignore[overload-overlap]
+    model: ModelLike,
+    prompt: PromptLike,
+    *,
+    type: object,
+    n: Literal[1] = 1,
+    stream: Literal[False] = False,
+    **options: Unpack[Sampling],
 ) -> Generation[Any]: ...
 
 
 @overload
 def generate(
-    model: ModelLike,
-    prompt: Prompt,
-    *,
-    type: type[T] | TypeAdapter[T],
-    n: Literal[1] = 1,
-    stream: Literal[True],
-    **options: Unpack[Options],
+    model: ModelLike, prompt: PromptLike, *, n: Literal[1] = 1, stream: Literal[True], **options: Unpack[Options[T]]
 ) -> Stream[T]: ...
 
 
 @overload
 def generate(
-    model: ModelLike,
-    prompt: Prompt,
-    *,
-    choices: type[E],
-    n: Literal[1] = 1,
-    stream: Literal[True],
-    **options: Unpack[Options],
-) -> Stream[E]: ...
-
-
-@overload
-def generate(
-    model: ModelLike,
-    prompt: Prompt,
-    *,
-    regex: str | None = None,
-    grammar: str | None = None,
-    choices: Sequence[str] | None = None,
-    n: Literal[1] = 1,
-    stream: Literal[True],
-    **options: Unpack[Options],
-) -> Stream[None]: ...
-
-
-@overload
-def generate(
-    model: ModelLike,
-    prompt: Prompt,
-    *,
-    schema: object = None,
-    type: object = None,
-    constraint: Constraint | Compiled | None = None,
-    n: Literal[1] = 1,
-    stream: Literal[True],
-    **options: Unpack[Options],
-) -> Stream[Any]: ...
-
-
-@overload
-def generate(
-    model: ModelLike,
-    prompt: Prompt,
-    *,
-    type: type[T] | TypeAdapter[T],
-    n: int,
-    stream: Literal[False] = False,
-    **options: Unpack[Options],
+    model: ModelLike, prompt: PromptLike, *, n: int, stream: Literal[False] = False, **options: Unpack[Options[T]]
 ) -> Generations[T]: ...
 
 
 @overload
-def generate(
-    model: ModelLike,
-    prompt: Prompt,
-    *,
-    choices: type[E],
-    n: int,
-    stream: Literal[False] = False,
-    **options: Unpack[Options],
-) -> Generations[E]: ...
-
-
-@overload
-def generate(
-    model: ModelLike,
-    prompt: Prompt,
-    *,
-    regex: str | None = None,
-    grammar: str | None = None,
-    choices: Sequence[str] | None = None,
-    n: int,
-    stream: Literal[False] = False,
-    **options: Unpack[Options],
-) -> Generations[None]: ...
-
-
-@overload
-def generate(
-    model: ModelLike,
-    prompt: Prompt,
-    *,
-    schema: object = None,
-    type: object = None,
-    constraint: Constraint | Compiled | None = None,
-    n: int,
-    stream: Literal[False] = False,
-    **options: Unpack[Options],
-) -> Generations[Any]: ...
-
-
-@overload
 def generate(  # type: ignore[overload-overlap]
     model: ModelLike,
-    prompt: Prompts,
+    prompt: PromptsLike,
     *,
-    type: type[T] | TypeAdapter[T],
     n: Literal[1] = 1,
     stream: Literal[False] = False,
-    **options: Unpack[Options],
+    **options: Unpack[Options[T]],
 ) -> list[Generation[T]]: ...
 
 
 @overload
-def generate(  # type: ignore[overload-overlap]
-    model: ModelLike,
-    prompt: Prompts,
-    *,
-    choices: type[E],
-    n: Literal[1] = 1,
-    stream: Literal[False] = False,
-    **options: Unpack[Options],
-) -> list[Generation[E]]: ...
-
-
-@overload
-def generate(  # type: ignore[overload-overlap]
-    model: ModelLike,
-    prompt: Prompts,
-    *,
-    regex: str | Sequence[str | None] | None = None,
-    grammar: str | Sequence[str | None] | None = None,
-    choices: Sequence[str] | Sequence[Sequence[str] | None] | None = None,
-    n: Literal[1] = 1,
-    stream: Literal[False] = False,
-    **options: Unpack[Options],
-) -> list[Generation[None]]: ...
-
-
-@overload
-def generate(  # type: ignore[overload-overlap]
-    model: ModelLike,
-    prompt: Prompts,
-    *,
-    schema: object = None,
-    type: object = None,
-    constraint: Constraint | Compiled | Sequence[Constraint | Compiled | None] | None = None,
-    n: Literal[1] = 1,
-    stream: Literal[False] = False,
-    **options: Unpack[Options],
-) -> list[Generation[Any]]: ...
-
-
-@overload
 def generate(
-    model: ModelLike,
-    prompt: Prompts,
-    *,
-    type: type[T] | TypeAdapter[T],
-    n: int,
-    stream: Literal[False] = False,
-    **options: Unpack[Options],
+    model: ModelLike, prompt: PromptsLike, *, n: int, stream: Literal[False] = False, **options: Unpack[Options[T]]
 ) -> list[Generations[T]]: ...
 
 
 @overload
 def generate(
     model: ModelLike,
-    prompt: Prompts,
+    prompt: PromptLike | PromptsLike,
     *,
-    choices: type[E],
-    n: int,
-    stream: Literal[False] = False,
-    **options: Unpack[Options],
-) -> list[Generations[E]]: ...
-
-
-@overload
-def generate(
-    model: ModelLike,
-    prompt: Prompts,
-    *,
-    regex: str | Sequence[str | None] | None = None,
-    grammar: str | Sequence[str | None] | None = None,
-    choices: Sequence[str] | Sequence[Sequence[str] | None] | None = None,
-    n: int,
-    stream: Literal[False] = False,
-    **options: Unpack[Options],
-) -> list[Generations[None]]: ...
-
-
-@overload
-def generate(
-    model: ModelLike,
-    prompt: Prompts,
-    *,
-    schema: object = None,
-    type: object = None,
-    constraint: Constraint | Compiled | Sequence[Constraint | Compiled | None] | None = None,
-    n: int,
-    stream: Literal[False] = False,
-    **options: Unpack[Options],
-) -> list[Generations[Any]]: ...
-
-
-def generate(
-    model: ModelLike,
-    prompt: Prompt | Prompts,
-    *,
-    schema: object = None,
-    regex: str | Sequence[str | None] | None = None,
-    grammar: str | Sequence[str | None] | None = None,
-    choices: Sequence[str] | type[Enum] | Sequence[Sequence[str] | type[Enum] | None] | None = None,
-    type: object = None,  # noqa: A002  (the public name)
-    constraint: Constraint | Compiled | Sequence[Constraint | Compiled | None] | None = None,
-    response_format: Mapping[str, Any] | Sequence[Mapping[str, Any] | None] | None = None,
-    tools: Sequence[Any] | None = None,
-    tool_choice: str | Mapping[str, Any] = "auto",
-    images: Any = None,
-    tokenizer: object = None,
-    method: str | Method = "lcd",
+    type: object,
     n: int = 1,
-    first: int | None = None,
-    max_tokens: int | Sequence[int] = 512,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    seed: int | None = None,
-    draft: DraftLike | Sequence[DraftLike] | None = None,
-    processors: ProcessorLike | Sequence[ProcessorLike] | None = None,
     stream: bool = False,
-    healing: bool = False,
-    stop: str | Sequence[str] | None = None,
-    min_tokens: int = 0,
-    complete: bool = False,
-    prefix: str | None = None,
-    suffix: str | None = None,
-    progress: Progress = False,
-) -> Generation[Any] | list[Generation[Any]] | Generations[Any] | list[Generations[Any]] | Stream[Any]:
+    **options: Unpack[Sampling],
+) -> Any: ...
+
+
+def generate(model: ModelLike, prompt: PromptLike | PromptsLike, **options: Any) -> Outputs | Stream[Any]:
     """Generate text that obeys a constraint.
 
     At most one of `schema`, `regex`, `grammar`, `choices`, `type`, `constraint`, `response_format` and `tools` is
@@ -334,7 +109,8 @@ def generate(
             `tokenizer`, such as `constrain.reference.load()`; a `vllm.LLM`, or "vllm:" and a name (docs/howto/vllm.md);
             a model of mlx-lm, llama-cpp-python or onnxruntime-genai.
         prompt: a str, token ids, chat messages (dicts with "role" and "content", rendered by the tokenizer's template),
-            what a processor of transformers made of text and images, or a list of such prompts.
+            what a processor of transformers made of text and images, or a list of such prompts. A `constrain.Prompt`
+            also says which images belong to it, what stands around the output, or that its end is healed.
         schema: a JSON Schema as a dict, a bool or JSON text; whatever `constrain.json_schema` takes.
         regex: a pattern that the whole text matches (`constrain.regex`).
         grammar: a Lark grammar (`constrain.grammar`).
@@ -349,48 +125,28 @@ def generate(
             that the tokenizer's chat template names; the template gets the tools. Then the output has `tool_calls`,
             `content` and `thinking`. Other formats: `constraint=constrain.tools(...)`. Their results: `converse`.
         tool_choice: "auto": text or calls; "required": calls; "none": text; the name of a tool, or OpenAI's object.
-        images: what a vision-language model sees with the prompt: an image or a list of images (PIL, arrays, tensors),
-            for which the prompt has placeholders, or content parts if it is chat messages; beside a list of prompts a
-            list with an entry for each. They need the model's processor as `tokenizer` (docs/models.md).
         tokenizer: of transformers, or a processor, which has one; None: found by the model's name.
-        method: what is sampled, by name or as an object of `constrain.sampling` such as `CARS(memory=...)`. "lcd" is
-            masked decoding; "faithful" chooses a method that samples the model conditioned on the constraint, and says
-            which.
+        method: what is sampled, by name or as an object of `constrain.sampling`. "lcd" is masked decoding; "faithful"
+            samples the model conditioned on the constraint, by a method that it chooses and tells.
         n: outputs for each prompt, independent of each other; 1: one output, by itself, not a list.
-        first: give the first so many of the n samples that end as the constraint wants, the shortest in tokens, and
-            give up the others: `constrain.sampling.FirstFinish`. None: all n.
-        max_tokens: tokens of an output at most, EOS counted; fewer where the model's context ends. Beside a list of
-            prompts it may be a list with a number for each.
+        max_tokens: tokens of an output at most, EOS counted; fewer where the model's context ends. A `constrain.Length`
+            also says how many there are at least. Beside a list of prompts it may be a list with one for each.
         temperature: divides the logits; 0 takes the likeliest allowed token.
         top_k: keep so many of the likeliest tokens that the mask allows; None keeps all.
         top_p: keep the likeliest tokens of this mass, in (0, 1], of what the mask allows; None keeps all.
-        seed: makes outputs repeatable. Output j of prompt i draws from stream i·n + j of the seed, whatever its batch;
-            methods that learn from draw to draw repeat a whole call only. None: drawn from torch's own generator, and
-            told by `stats.seed`.
-        draft: drafts that make several tokens of one forward, for the methods "lcd", "sir", "mcmc" and "faithful".
-            "auto" needs no other model: it drafts what the constraint forces and what the text repeats. Or the name of
-            a drafter, a drafter of `constrain.speculative`, a smaller model, a list of these, or a `Speculation`, which
-            also says how drafts are verified. The output is that of the same seed without drafts, up to rounding of
-            logits, unless the `Speculation` is lossy.
-        processors: rules that change the law of the next token, asked in order: those of `constrain.processors`, and
-            logits processors of transformers (or functions that are called likewise) as they are. They see what the
-            mask leaves, and are not asked where it leaves one token. Every method samples what it says, about the law
-            that they make (docs/howto/processors.md).
+        seed: makes outputs repeatable: output j of prompt i draws from stream i·n + j of the seed; methods that learn
+            from draw to draw repeat a whole call only. None: drawn, and told by `stats.seed`.
+        draft: drafts that make several tokens of one forward, for "lcd", "sir", "mcmc" and "faithful": "auto", which
+            needs no other model, a name or drafter of `constrain.speculative`, a smaller model, a list of these, or a
+            `Speculation`. Outputs are those of the seed without drafts, unless the `Speculation` is lossy.
+        processors: rules that change the distribution of the next token, asked in order: those of
+            `constrain.processors`, and logits processors of transformers, or functions like them, as they are.
         stream: return a `Stream` of pieces of text, whose `result` is the generation; for one prompt and one output. An
             output that fails a residual check cannot be taken back: it ends as "dead_end".
-        healing: take the last token of the prompt back and let the model write its bytes again, merged with what
-            follows if it likes. `text` does not repeat them. This changes what is sampled: see
-            `constrain.generation.healing`.
         stop: a text or several. The output ends where the first of them is complete (masks/derived/stopping.py);
             `text` leaves it out, `tokens` has it, `stats.stop` names it.
-        min_tokens: tokens of an output at least, EOS counted, where the constraint lets a text go on.
         complete: allow a token only if the text can still be completed with the tokens that are left, so that outputs
-            are always complete (`constrain.masks.completion.length_budget`).
-        prefix: fill in the middle: prefix + text + suffix is a member of the constraint, and `value` is that of the
-            whole (`constrain.between`). None beside a suffix: the prompt, which is a str then.
-        suffix: see `prefix`.
-        progress: draw a bar on standard error: outputs that are done, tokens, steps of the model. True: where that is a
-            terminal; "always": also elsewhere. Not with `stream`.
+            are always complete (masks/completion/length_budget.py).
 
     Returns:
         A `Generation` for one prompt; `Generations`, a list that knows its weights, where `n` is greater than 1; for a
@@ -411,13 +167,29 @@ def generate(
         >>> outputs = constrain.generate(model, "Flags: ", type=list[bool], n=2, max_tokens=20, complete=True, seed=1)
         >>> all(isinstance(flag, bool) for output in outputs for flag in output.value)
         True
-        >>> both = constrain.generate(model, ["A year: ", "Yes? "], regex=["2[0-9]{3}", "y|n"], max_tokens=[9, 2])
-        >>> [len(output.text) for output in both]
-        [4, 1]
         >>> stream = constrain.generate(model, "A colour: ", choices=["red", "green"], stream=True, seed=1)
         >>> "".join(stream) in ("red", "green")
         True
     """
-    given = {name: value for name, value in locals().items() if name not in ("model", "prompt")}
-    call = prepare(model, prompt, given)
-    return call.stream() if stream else call.complete(progress)
+    clock = Clock()
+    request = Request.of(prompt, options, clock=clock)
+    if request.stream:
+        refuse_progress("a stream")
+    call = prepare(model, request, clock)
+    return call.stream() if request.stream else call.complete(shown_progress())
+
+
+def _signature() -> inspect.Signature:
+    """The signature of `generate` with its options spelled out, for `help` and editors."""
+    types = {"n": "int", "stream": "bool"} | {
+        name: getattr(each, "__forward_arg__", each) for name, each in AnyOptions.__annotations__.items()
+    }
+    kind = inspect.Parameter.KEYWORD_ONLY
+    options = [
+        inspect.Parameter(name, kind, default=default, annotation=types[name]) for name, default in DEFAULTS.items()
+    ]
+    written = inspect.signature(generate)
+    return written.replace(parameters=[*list(written.parameters.values())[:2], *options])
+
+
+generate.__signature__ = _signature()  # type: ignore[attr-defined]

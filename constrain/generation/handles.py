@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator, Sequence
-from typing import Any, Protocol, runtime_checkable
+from importlib import import_module
+from operator import attrgetter
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from constrain.errors import ConstrainError
 from constrain.languages.vocab.vocabulary import Vocabulary
@@ -50,6 +52,40 @@ class MaskedDecoding(Protocol):
         """As `Job.grow`."""
 
 
+class Engine(NamedTuple):
+    """A kind of models that are not of transformers.
+
+    module, name: the class of its models; a name that ends in ":" begins the names of its models instead
+    home, maker: the module that makes a handle, imported when it is asked for, and the attribute that does, called with
+    the model and its tokenizer
+    """
+
+    module: str
+    name: str
+    home: str
+    maker: str
+
+    def is_of(self, model: Any) -> bool:
+        """Whether a model is of this kind."""
+        if self.name.endswith(":"):
+            return isinstance(model, str) and model.startswith(self.name)
+        return _is_of(self.module, self.name, model)
+
+    def handle(self, model: Any, tokenizer: Any) -> Handle:
+        """The handle of a model. Raises ConstrainError: its tokenizer is missing."""
+        made: Handle = attrgetter(self.maker)(import_module(self.home))(model, tokenizer)
+        return made
+
+
+ENGINES = (
+    Engine("mlx.nn", "Module", "constrain.models.serve.mlx", "MLXModel"),
+    Engine("llama_cpp", "Llama", "constrain.models.serve.llama", "LlamaModel.of"),
+    Engine("onnxruntime_genai", "Model", "constrain.models.serve.onnx", "ONNXModel"),
+    Engine("vllm.entrypoints.llm", "LLM", "constrain.models.serve.vllm.model", "VLLMModel.of"),
+    Engine("vllm", "vllm:", "constrain.models.serve.vllm.model", "VLLMModel.named"),
+)
+
+
 def handle_of(model: Any, tokenizer: Any = None) -> Handle:
     """The handle of a model.
 
@@ -63,26 +99,9 @@ def handle_of(model: Any, tokenizer: Any = None) -> Handle:
     Raises:
         ConstrainError: It is no model that can be read, or its tokenizer is missing.
     """
-    if _is_of("mlx.nn", "Module", model):
-        from constrain.models.serve.mlx import MLXModel
-
-        return MLXModel(model, tokenizer)
-    if _is_of("llama_cpp", "Llama", model):
-        from constrain.models.serve.llama import LlamaModel
-
-        return LlamaModel(model)
-    if _is_of("onnxruntime_genai", "Model", model):
-        from constrain.models.serve.onnx import ONNXModel
-
-        return ONNXModel(model, tokenizer)
-    if _is_of("vllm.entrypoints.llm", "LLM", model):
-        from constrain.models.serve.vllm.model import VLLMModel
-
-        return VLLMModel.of(model, tokenizer)
-    if isinstance(model, str) and model.startswith("vllm:"):
-        from constrain.models.serve.vllm.model import VLLMModel
-
-        return VLLMModel.named(model, tokenizer)
+    for kind in ENGINES:
+        if kind.is_of(model):
+            return kind.handle(model, tokenizer)
     if _is_of("vllm.v1.engine.async_llm", "AsyncLLM", model):
         raise ConstrainError("an asynchronous engine of vLLM runs in loops of its own", fix="pass a vllm.LLM")
     if not isinstance(model, HFModel) and isinstance(model, Handle):

@@ -9,14 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from constrain.errors import ConstrainError
 from constrain.generation.front import generate
+from constrain.generation.request.signature import Decoding, ModelLike
 from constrain.generation.result import Generation
 from constrain.languages.constraints.base import Constraint
+from constrain.masks.completion.length_budget import BudgetError
 from constrain.masks.derived.between import between
 from constrain.masks.derived.holes import split_holes
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class Infilled:
 
 
 def infill(
-    model: Any,
+    model: ModelLike,
     constraint: Constraint,
     *,
     text: str,
@@ -48,7 +53,7 @@ def infill(
     max_tokens: int = 64,
     attempts: int = 20,
     seed: int | None = None,
-    **settings: Any,
+    **settings: Unpack[Decoding],
 ) -> Infilled:
     """Fill the holes of a text, so that the whole is a member of a constraint.
 
@@ -94,8 +99,8 @@ def infill(
                     model, shown(before, "".join(rest)), constraint=_next(constraint, before, rest),
                     max_tokens=max_tokens, complete=True, seed=own, **settings,
                 )  # fmt: skip
-            except ConstrainError as error:
-                if number == 0 or "too small" not in error.message or attempt == attempts - 1:
+            except BudgetError:
+                if number == 0 or attempt == attempts - 1:
                     raise
                 reason = "length"  # what the holes before opened takes more tokens to close: begin anew
                 break

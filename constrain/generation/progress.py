@@ -1,7 +1,7 @@
 """A bar for long calls of `generate`: outputs that are done, tokens written, steps of the model.
 
 The idea: methods tell a `Watcher` (constrain/sampling/core/job.py) what happened, and know nothing of a bar. The bar is
-tqdm's, on standard error; without a terminal it says nothing, unless it is asked for with progress="always".
+tqdm's, on standard error; without a terminal it says nothing, unless it is asked for with `progress(always=True)`.
 
 Cost: some additions a token; tqdm draws at most ten times a second.
 Limit: nobody knows before how long an output becomes, so the bar counts outputs; a single one goes from 0 to 1.
@@ -12,23 +12,61 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Literal, TypeAlias
 
 from constrain.errors import ConstrainError
 from constrain.sampling.core.job import Watcher
 
 Progress: TypeAlias = bool | Literal["always"]
+_asked: ContextVar[Progress] = ContextVar("progress", default=False)
 
 
-def check_progress(progress: Any, stream: bool) -> None:
-    """Refuse what is no value of `progress`. Raises ConstrainError."""
+@contextmanager
+def progress(*, always: bool = False) -> Iterator[None]:
+    """Draw a bar on standard error for each call of `generate` in the block: outputs that are done, tokens, steps.
+
+    Args:
+        always: draw it also where standard error is no terminal.
+
+    Returns:
+        A context manager for a `with` block.
+
+    Raises:
+        ConstrainError: in the block, for a stream or an asynchronous call: these draw no bar.
+
+    Example:
+        >>> import constrain
+        >>> with constrain.progress():
+        ...     outputs = constrain.generate(constrain.reference.load(), "A: ", regex="[a-c]{9}", n=4, seed=1)
+        >>> len(outputs)
+        4
+    """
+    token = _asked.set("always" if always else True)
+    try:
+        yield
+    finally:
+        _asked.reset(token)
+
+
+def shown_progress() -> Progress:
+    """Whether the calls of this block draw a bar."""
+    return _asked.get()
+
+
+def refuse_progress(what: str) -> None:
+    """Refuse calls that draw no bar. Raises ConstrainError."""
+    if shown_progress() is not False:
+        raise ConstrainError(f"{what} draws no bar", fix="call it outside of constrain.progress()")
+
+
+def check_progress(progress: Any) -> None:
+    """Refuse what is no value of `progress` of `constrain.map`. Raises ConstrainError."""
     if progress is not True and progress is not False and progress != "always":
         raise ConstrainError(
             f'progress must be True, False or "always", not {progress!r}',
             fix='True draws a bar on a terminal, "always" also elsewhere',
         )
-    if progress is not False and stream:
-        raise ConstrainError("a stream draws no bar: its pieces are the progress", fix="leave progress or stream out")
 
 
 class Bar(Watcher):
@@ -79,7 +117,7 @@ class Bar(Watcher):
 
 @contextmanager
 def watching(outputs: int, progress: Progress) -> Iterator[Watcher]:
-    """What follows a call with so many outputs while the block runs: a bar, or nothing."""
+    """The watcher of a call with so many outputs while the block runs: a bar, or one that does nothing."""
     if not progress:
         yield Watcher()
         return

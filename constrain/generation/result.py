@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Generic
 
 from constrain.chat.calls.message import Event, Message, ToolCall
@@ -19,7 +19,7 @@ from constrain.generation.display.terminal import print_tokens
 from constrain.generation.display.tokens import ShownToken, shown_tokens
 from constrain.generation.posterior import posterior
 from constrain.generation.vote import Vote, vote
-from constrain.sampling.core.job import DraftCount, FinishReason, TokenRecord
+from constrain.sampling.core.job import FinishReason, Sample, TokenRecord, Work
 from constrain.sampling.measure.diagnostics import Diagnostics, diagnose, normalised
 
 if TYPE_CHECKING:
@@ -35,16 +35,16 @@ else:
 
 
 @dataclass
-class Stats:
-    """What a generation cost.
+class Stats(Work):
+    """The cost of a generation.
 
     Attributes:
         tokens: tokens of the output, EOS counted.
         forced: tokens that the constraint left no choice about.
+        retries: outputs that were thrown away because a residual check failed; forwards and masks count them too.
         forwards: model forwards that the output took part in, one for each of its sequences (particles, attempts,
             states), but sequences that were read as one count once; other outputs of the batch share them.
         masks: masks filled for it.
-        retries: outputs that were thrown away because a residual check failed; forwards and masks count them too.
         attempts: sequences begun for the output.
         accepted: attempts that became members.
         evaluations: calls of a predicate or potential.
@@ -63,16 +63,10 @@ class Stats:
 
     tokens: int = 0
     forced: int = 0
-    forwards: int = 0
-    masks: int = 0
     retries: int = 0
-    attempts: int = 0
-    accepted: int = 0
-    evaluations: int = 0
     method: str = ""
     stop: str = ""
     seed: int = 0
-    drafts: dict[str, DraftCount] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -139,6 +133,12 @@ class Generation(Generic[T]):
     captures: list[Capture] = field(default_factory=list)
     message: Message | None = field(default=None, repr=False)
     pieces: list[bytes] = field(default_factory=list, repr=False)
+
+    @classmethod
+    def of(cls, sample: Sample, **own: Any) -> Generation[Any]:
+        """The output of a sample: the fields that both have are the sample's, the others are given."""
+        both = {each.name: getattr(sample, each.name) for each in fields(cls) if hasattr(sample, each.name)}
+        return cls(**{**both, "value": None, "logprob": sample.log_prob, **own})
 
     @property
     def content(self) -> str:

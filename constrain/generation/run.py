@@ -16,10 +16,9 @@ from __future__ import annotations
 import codecs
 import logging
 import math
-import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from constrain.chat.calls.tools import ToolUse
 from constrain.generation.display.live import OutputFollower
@@ -27,7 +26,8 @@ from constrain.generation.display.tokens import ShownToken
 from constrain.generation.handles import Handle, MaskedDecoding
 from constrain.generation.healing import Healing
 from constrain.generation.identity import key_of
-from constrain.generation.request.shaping import LengthLimits
+from constrain.generation.request.length import Length
+from constrain.generation.request.request import Request
 from constrain.generation.result import Generation, Stats
 from constrain.generation.verdict import verdict
 from constrain.masks.completion.length_budget import LengthBudget
@@ -35,12 +35,11 @@ from constrain.masks.derived.stopping import Stopped
 from constrain.masks.engine import CompiledConstraint, fill_masks
 from constrain.masks.engine.followed import tempered_rule
 from constrain.sampling.core.draw import TorchDraw
-from constrain.sampling.core.job import Clock, DraftCount, Job, Sample, Settings, Watcher, fill_one_by_one
+from constrain.sampling.core.job import Clock, Job, Sample, Settings, Watcher, fill_one_by_one
 from constrain.sampling.core.model import LanguageModel
 from constrain.sampling.core.particles import budget_of
 from constrain.sampling.core.tempered import TemperedModel
-from constrain.sampling.methods.table import Method
-from constrain.sampling.processors.core.processor import Processor
+from constrain.sampling.methods.lcd import lcd
 from constrain.sampling.processors.core.run import run_processed
 from constrain.speculative import Speculation
 
@@ -53,69 +52,68 @@ class Terms:
     """What an output must obey, and how long it may be.
 
     compiled, constraint: None when unconstrained; a constraint of another make is both.
-    max_tokens: of an output, EOS counted
+    length: tokens of an output, EOS counted
     """
 
     compiled: Any
     constraint: Any
-    max_tokens: int
+    length: Length
+
+
+class Row(NamedTuple):
+    """One output of a call.
+
+    prompt: token ids. terms: rows with equal terms have the same object. number: of the output in the call; its stream
+    of the seed. healing: the last token of the prompt is taken back, and written again; needs a constraint.
+    """
+
+    prompt: list[int]
+    terms: Terms
+    number: int
+    healing: bool
+
+
+def settings_of(request: Request, rows: Sequence[Row]) -> Settings:
+    """The settings that are common to some rows; `max_tokens` is the greatest."""
+    return replace(request.settings, max_tokens=max(row.terms.length.at_most for row in rows))
 
 
 @dataclass
 class Run:
-    """A checked request, one row for each output. All rows are constrained, by constraints of one vocabulary, or none.
+    """A request that runs. All rows are constrained, by constraints of one vocabulary, or none.
 
-    terms: of each row; rows with equal terms have the same object
-    settings: those of all rows; `max_tokens` is the greatest
-    streams: the stream of each row at its first attempt; by default 0, 1, …
-    outputs: rows of the whole call, of which this may be a part
-    clock: "compile" is in it already; start: `time.perf_counter()` when the call began.
+    rows: those of the request, or a part of them
+    seed: of the call
+    clock: was made when the call began; "compile" is in it already
     decoding: how methods that are built on masked decoding get whole sequences: with drafts, or from an engine; None:
         token by token
-    processors: change the law of the next token (`constrain.processors`)
-    healing: take the last token of each prompt back, and have it written again (healing.py); needs a constraint
-    limits: of tokens, kept by the masks; they need a constraint of the engine
     watcher: is told how far the rows are
     """
 
+    request: Request
+    rows: Sequence[Row]
     handle: Handle
-    prompts: Sequence[list[int]]
-    terms: Sequence[Terms]
-    settings: Settings
-    method: Method
     seed: int
     clock: Clock
-    start: float
-    healing: bool = False
-    limits: LengthLimits | None = None
     decoding: MaskedDecoding | None = None
-    processors: Sequence[Processor] = ()
-    streams: Sequence[int] = ()
-    outputs: int = 0
     watcher: Watcher = field(default_factory=Watcher)
-    stats: list[Stats] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.settings = settings_of(self.request, self.rows)
+        lcd_decoded = self.decoding is not None and self.request.method is lcd
+        self.method: Any = self.decoding if lcd_decoded else self.request.method
+        self.terms = [row.terms for row in self.rows]
         self.distinct = list(dict.fromkeys(self.terms))
         self.constrained = self.terms[0].compiled is not None
         self.vocabulary = self.terms[0].compiled.vocabulary if self.constrained else self.handle.vocabulary
-        self.streams = self.streams or range(len(self.prompts))
-        self.outputs = self.outputs or len(self.prompts)
         self.draw = TorchDraw(self.seed)
         self.healer = Healing(self.vocabulary)
-        cut = [self.healer.cut(prompt) if self.healing else (prompt, b"") for prompt in self.prompts]
+        cut = [self.healer.cut(row.prompt) if row.healing else (row.prompt, b"") for row in self.rows]
         self.prompts, self.begins = [prompt for prompt, _ in cut], [begin for _, begin in cut]
-        self.length_budgets = {} if self.limits is None else _length_budgets(self.distinct, self.limits)
-        self.stats = [Stats(seed=self.seed, seconds=self.clock.seconds) for _ in self.prompts]
-
-    def complete(self) -> list[Generation]:
-        """Run all rows."""
-        steps = self.steps()
-        while True:
-            try:
-                next(steps)
-            except StopIteration as stop:
-                return stop.value
+        # What keeps the lengths, by compiled constraint; empty where nothing does. Raises LimitError.
+        kept = self.distinct if self.request.limited else []
+        self.budgets = {each.compiled: LengthBudget(each.compiled, complete=self.request.complete) for each in kept}
+        self.stats = [Stats(seed=self.seed, seconds=self.clock.seconds) for _ in self.rows]
 
     def steps(self) -> Generator[None, None, list[Generation]]:
         """Run all rows, and again those whose output failed the last check. Yields after each step of the method."""
@@ -146,7 +144,7 @@ class Run:
         for row, output in outputs.items():
             if self._target(row) in retried:
                 output.log_evidence = None
-        self._stop()
+        self.clock.stop()
         return [outputs[row] for row in range(len(self.prompts))]
 
     def _target(self, row: int) -> Any:
@@ -155,7 +153,7 @@ class Run:
 
     def _followed(self, job: Job) -> Generator[None, None, list[Sample]]:
         """The samples of a job; the watcher is told what a method streams, and which outputs that ends."""
-        method = run_processed(self.method, job, self.processors)
+        method = run_processed(self.method, job, self.request.processors)
         written = [0] * len(job.prompts)
         while True:
             try:
@@ -171,7 +169,7 @@ class Run:
     def stream(self, named: bool = False) -> Generator[str, None, Generation]:
         """The text of the only row, as it is written. named: with special tokens by their names."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        method = run_processed(self.method, self.job([0]), self.processors)
+        method = run_processed(self.method, self.job([0]), self.request.processors)
         written = 0
         skipped = len(self.begins[0])
         held = ""  # what may turn out to be a stop sequence
@@ -194,7 +192,7 @@ class Run:
         text = self._named(sample.tokens, len(self.begins[0])) if named else output.text
         if rest := text[written:]:  # a character that was cut off, or everything, if the method does not stream
             yield rest
-        self._stop()
+        self.clock.stop()
         return output
 
     def follow(self, draw: Callable[[list[ShownToken]], None]) -> None:
@@ -211,8 +209,9 @@ class Run:
         with_key |= getattr(self.method, "memory", None) is not None
         # Where drafts change no token, the model reads them ahead, whatever the method; "lcd" does so by itself.
         ahead = isinstance(self.decoding, Speculation) and self.decoding.matches and self.method is not self.decoding
-        ahead = ahead and not self.processors  # a processed model is drafted for by `Speculation.complete` alone
-        budgets = [self.terms[row].max_tokens for row in rows]
+        # A processed model is drafted for by `Speculation.complete` alone.
+        ahead = ahead and not self.request.processors
+        budgets = [self.terms[row].length.at_most for row in rows]
         keys = [self._key(terms) if with_key and self.constrained else "" for terms in self.distinct]
         job = Job(
             model=self._model(),
@@ -222,8 +221,8 @@ class Run:
             eos_ids=self.vocabulary.eos_ids,
             settings=self.settings,
             draw=self.draw,
-            streams=[attempt * self.outputs + self.streams[row] for row in rows],
-            fill_masks=fill_one_by_one if any(self.begins) or self.limits else _mask_filler(self.distinct),
+            streams=[attempt * self.request.outputs + self.rows[row].number for row in rows],
+            fill_masks=fill_one_by_one if any(self.begins) or self.budgets else _mask_filler(self.distinct),
             clock=self.clock,
             constraint_key=keys[0] if len(keys) == 1 else "of each row" * all(keys),
             row_keys=self._row_keys(rows, keys),
@@ -236,15 +235,13 @@ class Run:
 
     def _row_keys(self, rows: Sequence[int], keys: Sequence[str]) -> list[str] | None:
         """What is particular about the constraint of each row. keys: of the distinct terms, "" where nobody asks."""
-        if len(keys) == 1 and not any(self.begins) and not self.limits:
+        if len(keys) == 1 and not any(self.begins) and not self.budgets:
             return None
-        shaped = [f"{self.begins[row].hex()} {self.limits}" for row in rows]
+        complete = self.request.complete
+        shaped = [f"{self.begins[row].hex()} {complete} {self.terms[row].length}" for row in rows]
         if len(keys) == 1:
             return shaped
-        own = {
-            terms: f" {key or number} {terms.max_tokens}"
-            for number, (terms, key) in enumerate(zip(self.distinct, keys, strict=True))
-        }
+        own = {terms: f" {key or number}" for number, (terms, key) in enumerate(zip(self.distinct, keys, strict=True))}
         return [each + own[self.terms[row]] for each, row in zip(shaped, rows, strict=True)]
 
     def _model(self) -> LanguageModel:
@@ -256,11 +253,10 @@ class Run:
 
     def _matcher(self, row: int) -> Any:
         terms = self.terms[row]
-        if self.limits is not None:
-            room = math.inf if self.handle.context is None else self.handle.context - len(self.prompts[row])
-            budget = self.length_budgets[terms.compiled]
-            return budget.matcher(self.limits.least, int(min(terms.max_tokens, room)))
-        return self.healer.matcher(terms.compiled.matcher(), self.begins[row])
+        if not self.budgets:
+            return self.healer.matcher(terms.compiled.matcher(), self.begins[row])
+        room = math.inf if self.handle.context is None else self.handle.context - len(self.prompts[row])
+        return self.budgets[terms.compiled].matcher(terms.length.at_least, int(min(terms.length.at_most, room)))
 
     def _key(self, terms: Terms) -> str:
         """What tells a constraint from others, "" when nobody can say."""
@@ -272,13 +268,7 @@ class Run:
         stats = self.stats[row]
         stats.tokens = len(sample.tokens)
         stats.forced = sum(record.forced for record in sample.trace)
-        stats.forwards += sample.forwards
-        stats.masks += sample.masks
-        stats.attempts += sample.attempts
-        stats.accepted += sample.accepted
-        stats.evaluations += sample.evaluations
-        for name, count in sample.drafts.items():
-            stats.drafts.setdefault(name, DraftCount()).add(count)
+        stats.add(sample)
         stats.method = sample.method or getattr(self.method, "name", "") or getattr(self.method, "__name__", "")
         return self._checked(self.terms[row], sample, stats, len(self.begins[row]))
 
@@ -288,19 +278,11 @@ class Run:
         whole = text = self.vocabulary.to_bytes(sample.tokens)[skipped:].decode("utf-8", "replace")
         if isinstance(constraint, Stopped) and sample.finish_reason == "stop":
             text, stats.stop = constraint.cut(whole)
-        output = Generation(
+        output: Generation[Any] = Generation.of(
+            sample,
             text=text,
-            tokens=sample.tokens,
-            value=None,
-            logprob=sample.log_prob,
-            log_weight=sample.log_weight,
-            finish_reason=sample.finish_reason,
             stats=stats,
-            trace=sample.trace,
             pieces=self._pieces(sample.tokens),
-            log_evidence=sample.log_evidence,
-            evidence_bounds=sample.evidence_bounds,
-            tv_bound=sample.tv_bound,
             population=[
                 self._checked(terms, each, Stats(tokens=len(each.tokens)), skipped) for each in sample.population
             ],
@@ -343,9 +325,6 @@ class Run:
         kept = [token for token in tokens if token not in self.vocabulary.eos_ids]
         return self.vocabulary.to_bytes(kept, names=True)
 
-    def _stop(self) -> None:
-        self.clock.seconds["total"] = time.perf_counter() - self.start
-
 
 def _fault(compiled: Any, text: str) -> str | None:
     """What the last check, or the guard, says of a text that could have gone on otherwise."""
@@ -357,11 +336,6 @@ def _fault(compiled: Any, text: str) -> str | None:
     guarded = compiled.guard is not None
     fault = "every continuation that is left repeats a key or an item, or uses a name that may not stand there"
     return matcher.fault or (fault if guarded else None)
-
-
-def _length_budgets(distinct: Sequence[Terms], limits: LengthLimits) -> dict[Any, LengthBudget]:
-    """What keeps the limits, by compiled constraint. Raises LimitError."""
-    return {terms.compiled: LengthBudget(terms.compiled, complete=limits.complete) for terms in distinct}
 
 
 def _mask_filler(distinct: Sequence[Terms]) -> Any:

@@ -165,6 +165,8 @@ def test_the_loop_ends_with_an_answer(chat: Any) -> None:
     talk = constrain.converse(chat, ASK, [double], tool_choice="none", **options(max_tokens=12))
     assert talk.finished and len(talk.turns) == 1 and talk.content == talk.turns[0].content
     talk = constrain.converse(chat, ASK, [double], tool_choice="none", seed=1, max_tokens=1)
+    same = constrain.converse(chat, constrain.Prompt(ASK), [double], tool_choice="none", seed=1, max_tokens=1)
+    assert same.messages == talk.messages
     assert not talk.finished and talk.turns[0].finish_reason == "length"
 
 

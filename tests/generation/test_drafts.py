@@ -184,9 +184,10 @@ def test_a_stop_in_the_middle_of_a_draft(ref: reference.Reference, stop: Any, te
 
 
 def test_healing_and_drafts(ref: reference.Reference) -> None:
-    given = {"schema": PERSON, "seed": 5, "max_tokens": 60, "healing": True}
-    expected = constrain.generate(ref, PROMPT, **given)
-    check(constrain.generate(ref, PROMPT, draft="auto", **given), expected, 1e-3)
+    given = {"schema": PERSON, "seed": 5, "max_tokens": 60}
+    healed = constrain.Prompt(PROMPT, healing=True)
+    expected = constrain.generate(ref, healed, **given)
+    check(constrain.generate(ref, healed, draft="auto", **given), expected, 1e-3)
 
 
 class Broken(Drafter):

@@ -407,7 +407,7 @@ def test_arguments_of_python_are_checked_before_a_model_is_loaded(tmp_path: Path
     with pytest.raises(ConstrainError, match="cannot be loaded"):
         constrain.generate(nowhere, "a", regex="a")
     foreign = ToyConstraint(ToyVocabulary([b"a", None], [1]), [b"a"])
-    with pytest.raises(ConstrainError, match="complete and min_tokens need a constraint of this library"):
+    with pytest.raises(ConstrainError, match="complete and at_least need a constraint of this library"):
         constrain.generate(nowhere, "a", constraint=foreign, complete=True)
     lossy = Speculation(["lookup"], verifier="typical", lossy=True)
     with pytest.raises(ConstrainError, match="is lossy, and this method needs weights"):

@@ -32,26 +32,25 @@ def test_the_law_is_that_of_the_longer_text(tokenizer: Any, model: Any) -> None:
                 logits = model(torch.tensor([ids])).logits[0].log_softmax(-1)
             start = len(prompt) - 1
             truth[tuple(ids[start:])] = math.fsum(float(logits[i - 1, ids[i]]) for i in range(start, len(ids)))
-    given = {"tokenizer": tokenizer, "choices": texts, "healing": True}
-    members = constrain.generate(model, "red tr", method=Argmax(texts=False), n=len(truth) + 1, **given)
+    given = {"tokenizer": tokenizer, "choices": texts}
+    healed = constrain.Prompt("red tr", healing=True)
+    members = constrain.generate(model, healed, method=Argmax(texts=False), n=len(truth) + 1, **given)
     assert members[-1].finish_reason == "dead_end"
     assert {tuple(g.tokens): g.logprob for g in members[:-1]} == pytest.approx(truth, abs=1e-9)
     assert {g.text for g in members[:-1]} == set(texts)
     assert (tokenizer.convert_tokens_to_ids("true"), *vocabulary.eos_ids) in truth
-    table = constrain.generate(model, "red tr", method="exact", **given)
+    table = constrain.generate(model, healed, method="exact", **given)
     assert table.log_evidence == pytest.approx(math.log(math.fsum(map(math.exp, truth.values()))), abs=1e-9)
-    weighted = constrain.generate(model, "red tr", n=400, seed=1, **given)
+    weighted = constrain.generate(model, healed, n=400, seed=1, **given)
     assert weighted.diagnostics.log_evidence == pytest.approx(table.log_evidence, abs=0.3)
 
 
 def test_prompts_with_other_ends_are_other_targets(tokenizer: Any, model: Any) -> None:
     """The shorter prompts are equal, the bytes to begin with are not."""
     memory = Memory()
+    healed = [constrain.Prompt(text, healing=True) for text in ("red na", "red fa", "red na")]
     for method in ("lcd", "exact", "argmax", "faithful", CARS(memory=memory, attempts=3)):
-        outputs = constrain.generate(
-            model, ["red na", "red fa", "red na"], tokenizer=tokenizer, choices=["me", "lse"], method=method, seed=1,
-            healing=True,
-        )  # fmt: skip
+        outputs = constrain.generate(model, healed, tokenizer=tokenizer, choices=["me", "lse"], method=method, seed=1)
         for begin, g in zip((b"na", b"fa", b"na"), outputs, strict=True):
             vocabulary = HFModel(model, tokenizer).vocabulary
             if g.finish_reason == "stop":
@@ -65,7 +64,9 @@ def test_what_cannot_be_healed_is_left(tokenizer: Any, model: Any) -> None:
     ids = tokenizer("red")["input_ids"]
     for prompt in (ids[:1], [*ids, tokenizer.eos_token_id], [*ids, len(tokenizer) + 1]):
         both = [
-            constrain.generate(model, prompt, tokenizer=tokenizer, regex="[a-z]{3}", seed=1, healing=healing)
+            constrain.generate(
+                model, constrain.Prompt(prompt, healing=healing), tokenizer=tokenizer, regex="[a-z]{3}", seed=1
+            )
             for healing in (False, True)
         ]
         assert both[0].tokens == both[1].tokens
@@ -73,15 +74,16 @@ def test_what_cannot_be_healed_is_left(tokenizer: Any, model: Any) -> None:
 
 
 def test_without_a_constraint_and_streamed(tokenizer: Any, model: Any) -> None:
-    given = {"tokenizer": tokenizer, "healing": True, "seed": 4, "max_tokens": 12}
-    g = constrain.generate(model, "the tru", **given)
+    given = {"tokenizer": tokenizer, "seed": 4, "max_tokens": 12}
+    healed = constrain.Prompt("the tru", healing=True)
+    g = constrain.generate(model, healed, **given)
     vocabulary = HFModel(model, tokenizer).vocabulary
     whole = vocabulary.to_bytes(g.tokens)
     last = vocabulary.tokens[tokenizer("the tru")["input_ids"][-1]]
     assert last
     assert whole.startswith(last) or last.startswith(whole)
     assert g.text == whole[len(last) :].decode("utf-8", "replace")
-    stream = constrain.generate(model, "the tru", stream=True, **given)
+    stream = constrain.generate(model, healed, stream=True, **given)
     assert "".join(stream) == g.text
     assert stream.result.tokens == g.tokens
 

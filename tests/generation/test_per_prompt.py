@@ -41,13 +41,26 @@ def shown(output: Generation[Any]) -> Any:
     return output.tokens, output.finish_reason, [None if each is None else pytest.approx(each) for each in numbers]
 
 
-def check(handle: HFModel, patterns: Sequence[str | None], budgets: Sequence[int], **options: Any) -> None:
-    """Lists, beside calls in which all prompts have the constraint and the budget of one."""
+def check(
+    handle: HFModel,
+    patterns: Sequence[str | None],
+    budgets: Sequence[int],
+    *,
+    at_least: int = 0,
+    prompt: dict[str, Any] | None = None,
+    **options: Any,
+) -> None:
+    """Lists, beside calls in which all prompts have the constraint and the budget of one.
+
+    prompt: what is said of each prompt beside its text
+    """
     given = {"seed": 4, **options}
-    together = constrain.generate(handle, PROMPTS, regex=patterns, max_tokens=budgets, **given)
+    prompts = [constrain.Prompt(text, **(prompt or {})) for text in PROMPTS]
+    lengths = [constrain.Length(budget, at_least) for budget in budgets]
+    together = constrain.generate(handle, prompts, regex=patterns, max_tokens=lengths, **given)
     assert isinstance(together, list)
-    for place, (pattern, budget) in enumerate(zip(patterns, budgets, strict=True)):
-        alone = constrain.generate(handle, PROMPTS, regex=pattern, max_tokens=budget, **given)[place]
+    for place, (pattern, length) in enumerate(zip(patterns, lengths, strict=True)):
+        alone = constrain.generate(handle, prompts, regex=pattern, max_tokens=length, **given)[place]
         found = together[place]
         pairs = [(found, alone)] if isinstance(found, Generation) else list(zip(found, alone, strict=True))
         for one, other in pairs:
@@ -69,11 +82,11 @@ def test_every_method_gives_what_each_constraint_gives_alone(handle: HFModel, na
         {"draft": ["forced", "lookup"]},
         {"draft": ["forced", "lookup"], "method": "smc"},
         {"processors": MinP(0.2)},
-        {"healing": True},
-        {"min_tokens": 2},
+        {"prompt": {"healing": True}},
+        {"at_least": 2},
         {"complete": True},
         {"stop": "a"},
-        {"prefix": "", "suffix": ""},
+        {"prompt": {"prefix": "", "suffix": ""}},
         {"top_k": 3, "n": 3},
     ],
     ids=lambda options: " ".join(options),
@@ -155,8 +168,8 @@ def test_a_memory_tells_the_constraints_of_rows_apart(handle: HFModel) -> None:
         ({"regex": ["a"]}, ConstrainError, "regex is a list of 1, and there is a list of 2 prompts\n  at regex\n"),
         ({"max_tokens": [3, 0]}, ConstrainError, "max_tokens must be an int of at least 1, not 0\n  at max_tokens[1]"),
         ({"max_tokens": [3]}, ConstrainError, "max_tokens is a list of 1, and there is a list of 2 prompts"),
-        ({"regex": "a+", "max_tokens": [3, 9], "min_tokens": 4}, ConstrainError,
-         "min_tokens (4) is greater than max_tokens (3)\n  at max_tokens[0]"),
+        ({"regex": "a+", "max_tokens": [9, "3"]}, ConstrainError,
+         "max_tokens must be an int of at least 1, not '3'\n  at max_tokens[1]"),
         ({"regex": ["a", "b"], "choices": ["a"]}, ConstrainError, "generate takes one constraint, not 2"),
     ],
 )  # fmt: skip
@@ -170,5 +183,21 @@ def test_faults_say_which_entry(given: dict[str, Any], kind: type[Exception], me
 def test_lists_are_for_lists_of_prompts(handle: HFModel) -> None:
     with pytest.raises(ConstrainError, match="regex is a list of 1, and there is one prompt"):
         constrain.generate(handle, "red", regex=["a"])
-    with pytest.raises(ConstrainError, match="max_tokens must be an int"):
-        make_job(handle, "red", regex="a", max_tokens=[3])  # type: ignore[arg-type]
+    with pytest.raises(ConstrainError, match="max_tokens is a list of 1, and there is one prompt"):
+        make_job(handle, "red", regex="a", max_tokens=[3])
+
+
+def test_each_prompt_says_what_holds_for_it(handle: HFModel) -> None:
+    """Texts around outputs, healing and least lengths of some prompts, beside the same calls for all prompts."""
+    texts = [{"prefix": "gr", "suffix": "n"}, {}, {"suffix": "n"}]
+    prompts = [constrain.Prompt("g", **each) for each in texts]
+    outputs = constrain.generate(handle, prompts, regex=r"(gr|gree|red)+n|ab", seed=4, max_tokens=20)
+    for place, (prompt, output) in enumerate(zip(prompts, outputs, strict=True)):
+        same = constrain.generate(handle, [prompt] * 3, regex=r"(gr|gree|red)+n|ab", seed=4, max_tokens=20)
+        assert shown(output) == shown(same[place])
+    lengths = [constrain.Length(12, at_least=8), 12, 3]
+    long, free, short = constrain.generate(handle, ["a"] * 3, regex="[a-c]*", max_tokens=lengths, complete=True, seed=1)
+    assert len(long.tokens) >= 8 and len(short.tokens) <= 3
+    assert shown(free) == shown(
+        constrain.generate(handle, ["a"] * 3, regex="[a-c]*", max_tokens=12, complete=True, seed=1)[1]
+    )

@@ -1,4 +1,4 @@
-"""stop, min_tokens, complete, prefix and suffix of `generate`, on tiny random models that would rather not end."""
+"""stop and complete of `generate`, `Length`, texts around outputs, on tiny random models that would rather not end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import constrain
 from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError
-from constrain.generation.front import generate
+from constrain.generation import Length, Prompt, generate
 from constrain.languages.constraints.regular import regex
 from constrain.languages.grammar_text.text import grammar
 from constrain.masks.derived.members import is_member
@@ -86,8 +86,7 @@ def test_values_are_those_without_the_stop(tokenizer, model):
     assert g.value == json.loads(g.text)
 
 
-# --- complete and min_tokens
-# ---------------------------------------------------------------------------------------------
+# --- complete and at_least --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["lcd", "awrs", "smc"])
@@ -125,15 +124,15 @@ def test_a_budget_that_is_too_small(tokenizer, model):
 
 def test_at_least_so_many_tokens(tokenizer, model):
     for seed in range(6):
-        given = {"tokenizer": tokenizer, "seed": seed, "max_tokens": 20}
-        g = generate(model, "x", regex="[a-c]*", min_tokens=9, complete=True, **given)
+        given = {"tokenizer": tokenizer, "seed": seed, "max_tokens": Length(20, at_least=9)}
+        g = generate(model, "x", regex="[a-c]*", complete=True, **given)
         assert 9 <= len(g.tokens) <= 20
         assert g.finish_reason == "stop"
-        assert generate(model, "x", choices=["a", "b"], min_tokens=9, **given).text in "ab"  # nothing more can follow
+        assert generate(model, "x", choices=["a", "b"], **given).text in "ab"  # nothing more can follow
 
 
 def test_unconstrained_texts_close_too(tokenizer, model):
-    g = generate(model, "the", tokenizer=tokenizer, complete=True, max_tokens=9, min_tokens=4, seed=2)
+    g = generate(model, "the", tokenizer=tokenizer, complete=True, max_tokens=Length(9, 4), seed=2)
     assert g.finish_reason == "stop"
     assert 4 <= len(g.tokens) <= 9
 
@@ -144,34 +143,46 @@ def test_unconstrained_texts_close_too(tokenizer, model):
 def test_filling_in_the_middle(tokenizer, model):
     for seed in range(10):
         given = {"tokenizer": tokenizer, "complete": True, "max_tokens": 20, "seed": seed}
-        g = generate(model, "[1,[", grammar=NESTED, suffix="]]", **given)
+        g = generate(model, Prompt("[1,[", suffix="]]"), grammar=NESTED, **given)
         assert is_member(grammar(NESTED), "[1,[" + g.text + "]]")
-        g = generate(model, "Fill in: ", schema=LIST, prefix='["a', suffix='z"]', **given)
+        g = generate(model, Prompt("Fill in: ", prefix='["a', suffix='z"]'), schema=LIST, **given)
         assert g.value == json.loads('["a' + g.text + 'z"]')
         assert g.value[0][0] == "a"
         assert g.value[-1][-1] == "z"
-        g = generate(model, "the ", regex="the (red|green)", suffix="", **given)
+        g = generate(model, Prompt("the ", suffix=""), regex="the (red|green)", **given)
         assert g.text in ("red", "green")
 
 
 @pytest.mark.parametrize(
     "arguments, match",
     [
-        ({"suffix": "]"}, "need a constraint"),
-        ({"suffix": "]", "grammar": NESTED, "prompt": ["a", "b"]}, "not one str"),
-        ({"suffix": "(", "grammar": NESTED, "prompt": "["}, "ends with the suffix"),
+        ({"prompt": Prompt("x", suffix="]")}, "need a constraint"),
+        ({"grammar": NESTED, "prompt": Prompt([1, 2], suffix="]")}, "not one str"),
+        ({"grammar": NESTED, "prompt": Prompt("[", suffix="(")}, "ends with the suffix"),
+        ({"tools": [len], "prompt": Prompt("[", suffix="(")}, "suffix has no meaning beside tools"),
         ({"stop": ""}, "not empty"),
         ({"stop": []}, "empty list"),
         ({"stop": [3]}, "not 3"),
-        ({"min_tokens": -1}, "at least 0"),
-        ({"min_tokens": 9, "max_tokens": 5}, "greater than max_tokens"),
         ({"complete": 1}, "True or False"),
-        ({"complete": True, "healing": True}, "healing"),
+        ({"complete": True, "prompt": Prompt("x", healing=True)}, "healing"),
     ],
 )
 def test_faults(tokenizer, model, arguments, match):
     with pytest.raises((ConstrainError, UnsatisfiableError), match=match):
         generate(model, tokenizer=tokenizer, **{"prompt": "x", **arguments})
+
+
+@pytest.mark.parametrize(
+    "numbers, match", [((9, -1), "at_least must be"), ((5, 9), "greater than at_most"), ((0,), "at_most must be")]
+)
+def test_lengths_that_are_none(numbers, match):
+    with pytest.raises(ConstrainError, match=match):
+        Length(*numbers)
+
+
+def test_only_generate_takes_a_prompt_object(tokenizer, model):
+    with pytest.raises(ConstrainError, match="only generate takes a Prompt"):
+        constrain.score(model, Prompt("x", healing=True), ["a"], tokenizer=tokenizer)
 
 
 def test_greedy_grammars_have_no_stop():

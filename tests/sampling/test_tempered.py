@@ -130,12 +130,13 @@ def test_generate_draws_at_the_temperatures_of_rules(options: dict[str, Any]) ->
 def test_what_cannot_honour_a_temperature_refuses_it() -> None:
     model = constrain.reference.load()
     grammar = "start: x\nx[temperature=0.5]: /[a-z]{4}/"
-    for options, message in [
-        ({"temperature": 0}, "temperature 0 draws nothing, and a rule of the grammar asks for a temperature"),
-        ({"healing": True}, "token healing draws at one temperature"),
+    for temperature, healing, message in [
+        (0, False, "temperature 0 draws nothing, and a rule of the grammar asks for a temperature"),
+        (1, True, "token healing draws at one temperature"),
     ]:
+        prompt = constrain.Prompt("A word: ", healing=healing)
         with pytest.raises(ConstrainError, match=re.escape(message)) as caught:
-            constrain.generate(model, "A word: ", grammar=grammar, **options)
+            constrain.generate(model, prompt, grammar=grammar, temperature=temperature)
         assert caught.value.place is not None and caught.value.fix
     with pytest.raises(ConstrainError, match="a prompt begins another one"):
         constrain.generate(model, ["A", "A b"], grammar=grammar, tokenizer=None)

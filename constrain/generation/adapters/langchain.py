@@ -22,7 +22,7 @@ from typing import Any
 from constrain.chat.calls import CallEnded, Content, Event, Thought, ToolCall, tools
 from constrain.errors import ConstrainError
 from constrain.extras import require
-from constrain.generation import Generation, agenerate, astream, generate
+from constrain.generation import Generation, Prompt, agenerate, astream, generate
 from constrain.languages.schema.read.inputs import schema_of_type
 
 require("langchain", "constrain.generation.adapters.langchain")
@@ -46,8 +46,8 @@ class ChatConstrain(BaseChatModel):
 
     Attributes:
         model: The model, as `constrain.generate` takes it. Its tokenizer has a chat template.
-        options: Other arguments of `generate`, such as `max_tokens`, `temperature`, `seed` or `tokenizer`. What
-            `invoke` and `bind` are given goes before them.
+        options: Other arguments of `generate`, such as `max_tokens`, `temperature`, `seed` or `tokenizer`, and of a
+            `Prompt`, such as `healing`. What `invoke` and `bind` are given goes before them.
         tool_options: Arguments of `constrain.tools`, such as `format` or `thinking`, where the format is not the one
             that the chat template names.
 
@@ -127,18 +127,20 @@ class ChatConstrain(BaseChatModel):
     # -- calls ---------------------------------------------------------------------------------------------------------
 
     def _generate(self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any) -> Any:
-        return _result(generate(self.model, chat_of(messages), **self._arguments(stop, kwargs)))
+        arguments = self._arguments(stop, kwargs)
+        return _result(generate(self.model, Prompt.of(chat_of(messages), arguments), **arguments))
 
     async def _agenerate(
         self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> Any:
-        return _result(await agenerate(self.model, chat_of(messages), **self._arguments(stop, kwargs)))
+        arguments = self._arguments(stop, kwargs)
+        return _result(await agenerate(self.model, Prompt.of(chat_of(messages), arguments), **arguments))
 
     def _stream(
         self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> Iterator[Any]:
         arguments = self._arguments(stop, kwargs)
-        stream: Any = generate(self.model, chat_of(messages), **arguments, stream=True)
+        stream: Any = generate(self.model, Prompt.of(chat_of(messages), arguments), **arguments, stream=True)
         for piece in stream.events() if _calls(arguments) else stream:
             chunk = _chunk(piece)
             if chunk is not None:
@@ -151,7 +153,7 @@ class ChatConstrain(BaseChatModel):
         self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> AsyncIterator[Any]:
         arguments = self._arguments(stop, kwargs)
-        stream = astream(self.model, chat_of(messages), **arguments)
+        stream = astream(self.model, Prompt.of(chat_of(messages), arguments), **arguments)
         async for piece in stream.events() if _calls(arguments) else stream:
             chunk = _chunk(piece)
             if chunk is not None:

@@ -18,7 +18,7 @@ from typing import Any
 from constrain.chat.calls import Function, tools
 from constrain.errors import ConstrainError
 from constrain.extras import require
-from constrain.generation import Generation, agenerate
+from constrain.generation import Generation, Prompt, agenerate
 
 require("pydantic-ai", "constrain.generation.adapters.pydantic_ai")
 
@@ -36,7 +36,7 @@ class ConstrainModel(Model):
 
     Args:
         model: The model, as `constrain.generate` takes it. Its tokenizer has a chat template.
-        options: Other arguments of `generate`; the settings of a request go before them.
+        options: Other arguments of `generate`, and of a `Prompt`; the settings of a request go before them.
         tool_options: Arguments of `constrain.tools`, such as `format` and `tokenizer`, where the chat template does not
             name the format.
         settings: Settings of Pydantic AI for all requests.
@@ -83,7 +83,8 @@ class ConstrainModel(Model):
         settings = settings or {}
         options = {**self._options, **{ours: settings[name] for name, ours in SETTINGS.items() if name in settings}}
         constraint = self._constraint(asked, settings)
-        turn = await agenerate(self._model, chat_of(messages, asked.instruction_parts), **options, **constraint)
+        prompt = Prompt.of(chat_of(messages, asked.instruction_parts), options)
+        turn = await agenerate(self._model, prompt, **options, **constraint)
         demanded = "schema" in constraint or not asked.allow_text_output
         if turn.finish_reason != "stop" and demanded:
             raise UnexpectedModelBehavior(

@@ -16,22 +16,25 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
-from inspect import signature
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from constrain.errors import ConstrainError, MissingExtraError
 from constrain.generation.answers.cluster import is_ray, on_ray
 from constrain.generation.call import prepare
-from constrain.generation.front import generate
 from constrain.generation.progress import Progress, check_progress
 from constrain.generation.request.arguments import CONSTRAINTS, the_constraint
+from constrain.generation.request.request import Request, arguments_of
+from constrain.generation.request.signature import AnyOptions, ModelLike
 from constrain.generation.result import Generation
 from constrain.generation.verdict import verdict
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 FORMAT = "constrain.map 1"
-DEFAULTS = {name: each.default for name, each in list(signature(generate).parameters.items())[2:]}
+WITHOUT = ("n", "stream")
 
 
 @dataclass(frozen=True)
@@ -128,16 +131,15 @@ class Answers(Sequence[Answer]):
 
 
 def map(  # noqa: A001  (the public name)
-    model: Any,
+    model: ModelLike | Callable[[], Any],
     inputs: Any,
     *,
     prompt: str | Callable[[Any], Any] | None = None,
     batch: int = 8,
     out: str | Path | None = None,
     progress: Progress = True,
-    seed: int = 0,
     workers: int = 1,
-    **options: Any,
+    **options: Unpack[AnyOptions],
 ) -> Answers | Any:
     """Generate one output for each of many inputs, under one constraint.
 
@@ -149,11 +151,11 @@ def map(  # noqa: A001  (the public name)
         batch: Inputs that are generated together.
         out: A file, to which the answers are appended batch by batch, as lines of JSON. If it has batches of this call
             already, they are read and not generated again.
-        progress: As for `generate`; the bar counts inputs. True: on a terminal only.
-        seed: Makes answers repeatable. An answer depends on the seed, the input's place and the batch size.
+        progress: Draw a bar of inputs on standard error. True: where that is a terminal; "always": also elsewhere.
         workers: Processes that generate, for a data set of Ray only. Each makes its own model: `model` is a name then,
             or a function that gives one.
-        **options: The constraint and the other arguments of `generate`, but `n`, `stream` and `images`.
+        **options: The constraint and the other arguments of `generate`, but `n` and `stream`. `seed` is 0 by default;
+            an answer depends on the seed, the input's place and the batch size.
 
     Returns:
         An answer for each input. Inputs that raise have an `error`, and the others go on. For a data set of Ray: the
@@ -173,10 +175,9 @@ def map(  # noqa: A001  (the public name)
     """
     if not isinstance(batch, int) or isinstance(batch, bool) or batch < 1:
         raise ConstrainError(f"batch must be an int of at least 1, not {batch!r}")
-    check_progress(progress, False)
-    for name in ("n", "stream", "images"):
-        if name in options:
-            raise ConstrainError(f"map does not take {name}", fix=f"call generate for each input with {name}")
+    check_progress(progress)
+    arguments_of(options, "map", WITHOUT)
+    seed = options.pop("seed", None) or 0
     if workers != 1 and not is_ray(inputs):
         raise ConstrainError(f"workers={workers!r} is for data sets of Ray", fix="batch= generates rows together")
     if is_ray(inputs):
@@ -185,15 +186,15 @@ def map(  # noqa: A001  (the public name)
     rows = list(_rows(inputs))
     prompts = [prompt_of(prompt, row) for row in rows]
     described = _described(options, seed, batch)
-    constraint = the_constraint({name: options.pop(name, None) for name in CONSTRAINTS})
-    options["constraint"] = constraint
-    prepare(model, "x", DEFAULTS | options | {"seed": seed})  # what is wrong with all inputs is said once
+    given = dict(options)
+    given["constraint"] = constraint = the_constraint({name: given.pop(name, None) for name in CONSTRAINTS})
+    prepare(model, Request.of("x", {**given, "seed": seed}))  # what is wrong with all inputs is said once
     kept = None if out is None else _File(Path(out), described, prompts, constraint)
     answers = [] if kept is None else kept.answers
     with _bar(len(rows), progress) as bar:
         bar.update(len(answers))
         for first in range(len(answers), len(rows), batch):
-            some = _batch(model, prompts[first : first + batch], first, seed, options)
+            some = _batch(model, prompts[first : first + batch], first, seed, given)
             if kept is not None:
                 kept.append(some)
             answers += some
@@ -204,7 +205,7 @@ def map(  # noqa: A001  (the public name)
 def _batch(model: Any, prompts: list[Any], first: int, seed: int, options: Mapping[str, Any]) -> list[Answer]:
     """The answers to some inputs, together, or one by one if together they raise."""
     try:
-        outputs = generate(model, prompts, seed=_seed(seed, first), **options)
+        outputs: Any = prepare(model, Request.of(prompts, {**options, "seed": _seed(seed, first)})).complete()
         return [_answer(first + i, output) for i, output in enumerate(outputs)]
     except Exception:  # of which input it is, each alone tells
         return [_alone(model, each, first + i, seed, options) for i, each in enumerate(prompts)]
@@ -212,7 +213,8 @@ def _batch(model: Any, prompts: list[Any], first: int, seed: int, options: Mappi
 
 def _alone(model: Any, prompt: Any, index: int, seed: int, options: Mapping[str, Any]) -> Answer:
     try:
-        return _answer(index, generate(model, prompt, seed=_seed(seed, index), **options))
+        output: Any = prepare(model, Request.of(prompt, {**options, "seed": _seed(seed, index)})).complete()
+        return _answer(index, output)
     except Exception as error:  # kept with its input; others go on
         return Answer(index, error=f"{type(error).__name__}: {error}")
 

@@ -28,7 +28,7 @@ from constrain.generation.answers.token_tree import ROOT, TokenTree, TreeScores,
 from constrain.generation.handles import handle_of
 from constrain.generation.request.arguments import check_settings, check_tokenizer
 from constrain.generation.request.prompts import parse_prompts, token_ids, tokenize
-from constrain.generation.request.signature import ModelLike, Prompt, Prompts
+from constrain.generation.request.signature import ModelLike, PromptLike, PromptsLike
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.sampling.core.sampler import log_add
 
@@ -121,7 +121,7 @@ class _Option:
 @overload
 def score(
     model: ModelLike,
-    prompt: Prompt,
+    prompt: PromptLike,
     choices: Sequence[Any] | type[Enum],
     *,
     tokenizer: object = None,
@@ -134,7 +134,7 @@ def score(
 @overload
 def score(
     model: ModelLike,
-    prompt: Prompts,
+    prompt: PromptsLike,
     choices: Sequence[Any] | type[Enum],
     *,
     tokenizer: object = None,
@@ -146,7 +146,7 @@ def score(
 
 def score(
     model: ModelLike,
-    prompt: Prompt | Prompts,
+    prompt: PromptLike | PromptsLike,
     choices: Sequence[Any] | type[Enum],
     *,
     tokenizer: object = None,

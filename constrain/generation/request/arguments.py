@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from constrain.errors import ConstrainError, VocabularyError
 from constrain.generation.handles import Handle
 from constrain.sampling.core.job import Settings
 from constrain.sampling.core.shape import refuse_greedy
-from constrain.sampling.methods.lcd import lcd
 
 CONSTRAINTS = ("schema", "regex", "grammar", "choices", "type", "constraint", "response_format")
 
@@ -30,9 +30,9 @@ def check_settings(max_tokens: Any, temperature: Any, top_k: Any, top_p: Any) ->
     return Settings(max_tokens, float(temperature), top_k, None if top_p is None else float(top_p))
 
 
-def check_request(n: Any, seed: Any, stream: Any, healing: Any = False) -> None:
+def check_request(n: Any, seed: Any, stream: Any, complete: Any = False) -> None:
     """The arguments that say how often and how; ConstrainError naming the argument and its value."""
-    for name, value in (("stream", stream), ("healing", healing)):
+    for name, value in (("stream", stream), ("complete", complete)):
         if not isinstance(value, bool):
             raise ConstrainError(f"{name} must be True or False, not {value!r}")
     _check_count("n", n)
@@ -42,24 +42,6 @@ def check_request(n: Any, seed: Any, stream: Any, healing: Any = False) -> None:
         raise ConstrainError(
             f"stream=True gives one output, not n={n}", fix="call generate n times, or leave stream out"
         )
-
-
-def first_of(first: Any, n: int, method: Any) -> tuple[Any, int]:
-    """(method, outputs) where the first so many of n samples are asked for. Raises ConstrainError."""
-    if first is None:
-        return method, n
-    _check_count("first", first)
-    if first > n:
-        raise ConstrainError(f"of {n} samples there are no {first} first ones", fix=f"raise n to {first} or more")
-    if method is not lcd:
-        raise ConstrainError(
-            "first= chooses among samples of masked decoding, so it goes with no other method",
-            place="method",
-            fix="leave method out, or pass FirstFinish(...) as the method",
-        )
-    from constrain.sampling import FirstFinish
-
-    return FirstFinish(samples=n), first
 
 
 def check_tokenizer(tokenizer: Any) -> None:
@@ -78,25 +60,25 @@ def check_method(method: Any, settings: Settings) -> None:
         refuse_greedy(settings)
 
 
-def check_language(constraint: Any, limits: Any) -> None:
+def check_language(constraint: Any, limited: bool) -> None:
     """Make the grammar of a constraint, which shows whether it has a text. Raises what `to_grammar` raises.
 
-    limits: `LengthLimits` or None; they need a constraint of this library. Raises ConstrainError for others.
+    limited: lengths are kept by the masks, which needs a constraint of this library. Raises ConstrainError for others.
     """
     if constraint is None:
         return
     if not hasattr(constraint, "matcher"):
         constraint.to_grammar()
-    elif limits is not None:
+    elif limited:
         from constrain.masks.engine import CompiledConstraint
 
         if not isinstance(constraint, CompiledConstraint):
             raise ConstrainError(
-                "complete and min_tokens need a constraint of this library", fix="pass what constrain.compile returned"
+                "complete and at_least need a constraint of this library", fix="pass what constrain.compile returned"
             )
 
 
-def the_constraint(given: dict[str, Any]) -> Any:
+def the_constraint(given: Mapping[str, Any]) -> Any:
     """The constraint, or compiled constraint, that one of `CONSTRAINTS` describes; None if none is given, or tools are.
 
     Raises ConstrainError when several are given, and what the constraint's own reader raises.
@@ -153,10 +135,9 @@ def compile_for(constraint: Any, handle: Handle) -> Any:
     it.
     """
     if not hasattr(constraint, "matcher"):
-        from constrain.masks.completion.writable import written
-        from constrain.masks.engine import compile as compile_source
+        from constrain.masks.completion.compiling import compile as compile_constraint
 
-        return compile_source(written(constraint, handle.vocabulary), handle.vocabulary)
+        return compile_constraint(constraint, handle.vocabulary)
     size = constraint.vocabulary.size
     if size > handle.width:
         raise ConstrainError(

@@ -6,7 +6,7 @@ Faults of an entry are located: `regex[2]`, and the place in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from typing import Any, NamedTuple
@@ -40,16 +40,21 @@ class Entries(NamedTuple):
             )
         return cls(name, list(value), True)
 
-    def each(self, function: Callable[[Any], Any]) -> Entries:
-        """What a function makes of the values, of equal ones once. Raises what it raises, with the entry's place."""
+    def each(self, function: Callable[..., Any], beside: Sequence[Any] | None = None) -> Entries:
+        """The results of a function of each value, of equal ones once. Raises what it raises, with the entry's place.
+
+        beside: a second argument of the function for each prompt, hashable.
+        """
         made: dict[Any, Any] = {}
+        values = []
         for place, value in enumerate(self.values):
-            key = value if isinstance(value, str) else id(value)
+            others = () if beside is None else (beside[place],)
+            key = (value if isinstance(value, str) else id(value), *others)
             if key not in made:
                 with self._at(place):
-                    made[key] = function(value)
-        keys = [value if isinstance(value, str) else id(value) for value in self.values]
-        return self._replace(values=[made[key] for key in keys])
+                    made[key] = function(value, *others)
+            values.append(made[key])
+        return self._replace(values=values)
 
     @contextmanager
     def _at(self, place: int) -> Iterator[None]:

@@ -1,8 +1,7 @@
-"""Images beside prompts: the argument checked before a model is loaded, then made into what the model reads.
+"""Images of prompts: checked before a model is loaded, then made into what the model reads.
 
-images=[cat]                 of one prompt: an image or a list of them
-images=[[cat], [], [a, b]]   of a list of prompts: a list with an entry for each
-prompt=processor(...)        or the prompt is what the processor made of text and images
+prompt=Prompt(text, images=cat)   an image, or a list of images
+prompt=processor(...)             or the prompt is what the processor made of text and images
 """
 
 from __future__ import annotations
@@ -16,28 +15,16 @@ from constrain.generation.request.prompts import ParsedPrompts
 NEEDED = "pass tokenizer=AutoProcessor.from_pretrained(name), or the processor's output as the prompt"
 
 
-def check_images(images: Any, prompts: ParsedPrompts) -> list[list[Any]] | None:
-    """The images of each prompt; None: none are given. Raises ConstrainError."""
-    if images is None:
-        return None
-    if prompts.single:
-        entries = [images]
-    else:
-        if not isinstance(images, (list, tuple)) or len(images) != len(prompts.each):
-            given = f"a list of {len(images)}" if isinstance(images, (list, tuple)) else type(images).__name__
-            raise ConstrainError(
-                f"images is {given}, and there is a list of {len(prompts.each)} prompts",
-                place="images",
-                fix="give a list with an entry for each prompt: an image, a list of images, or None",
-            )
-        entries = list(images)
+def check_images(prompts: ParsedPrompts) -> list[list[Any]] | None:
+    """The images of each prompt; None: there are none. Raises ConstrainError."""
     found = []
-    for place, (entry, prompt) in enumerate(zip(entries, prompts.each, strict=True)):
+    for place, (given, prompt) in enumerate(zip(prompts.given, prompts.each, strict=True)):
+        entry = given.images
         own = [] if entry is None else list(entry) if isinstance(entry, (list, tuple)) else [entry]
-        where = "images" if prompts.single else f"images[{place}]"
+        where = f"images of {prompts.name(place)}"
         if any(each is None or isinstance(each, (str, bytes, Mapping)) for each in own):
             raise ConstrainError(
-                f"{where} has {next(e for e in own if e is None or isinstance(e, (str, bytes, Mapping)))!r:.60}",
+                f"images has {next(e for e in own if e is None or isinstance(e, (str, bytes, Mapping)))!r:.60}",
                 place=where,
                 fix="open the image first: PIL.Image.open(path); arrays and tensors are images too",
             )
@@ -49,11 +36,6 @@ def check_images(images: Any, prompts: ParsedPrompts) -> list[list[Any]] | None:
             )
         found.append(own)
     return found if any(found) else None
-
-
-def has_images(prompts: ParsedPrompts, images: Sequence[Sequence[Any]] | None) -> bool:
-    """Whether a call has images, or prompts that a processor made."""
-    return images is not None or any(isinstance(prompt, Mapping) for prompt in prompts.each)
 
 
 def seeing(handle: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Prompts: text, chat messages or token ids, one or several → token ids.
+"""`Prompt`, and prompts as text, chat messages or token ids, one or several → token ids.
 
 A list is several prompts, unless it is a list of numbers (token ids) or of dicts (chat messages). A dict with
 "input_ids" is a prompt that a processor made, maybe with images (images.py). What a prompt is, is
@@ -8,6 +8,7 @@ decided before a model is loaded (`parse_prompts`); its tokens are found with th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, TypeAlias
 
 from constrain.chat.calls.functions import Function
@@ -22,27 +23,90 @@ FORMS = (
 Parsed: TypeAlias = "str | list[int] | list[Mapping[str, Any]] | Mapping[str, Any]"
 
 
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt that says more than its content; `generate` takes it where it takes a text.
+
+    Attributes:
+        content: text, token ids or chat messages.
+        images: the images of a vision-language model (PIL, arrays, tensors): one or a list, for which the content has
+            placeholders, or content parts if it is chat messages. They need the model's processor as `tokenizer`
+            (docs/models.md).
+        healing: take the last token back and let the model write its bytes again, merged with what follows if it likes;
+            the `text` of an output does not repeat them. This changes what is sampled: see
+            `constrain.generation.healing`.
+        prefix: fill in the middle: prefix + output + suffix is in the language of the constraint, and `value` is that
+            of the whole (`constrain.between`). None beside a suffix: the content, which is a text then.
+        suffix: the text after the output; None beside a prefix: nothing.
+
+    Example:
+        >>> import constrain
+        >>> pair = {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}
+        >>> prompt = constrain.Prompt("Two numbers: ", prefix="[1", suffix="9]")
+        >>> model = constrain.reference.load()
+        >>> g = constrain.generate(model, prompt, schema=pair, max_tokens=20, complete=True, seed=1)
+        >>> str(g.value[0])[0], g.value[1] % 10
+        ('1', 9)
+    """
+
+    content: Any
+    images: Any = None
+    healing: bool = False
+    prefix: str | None = None
+    suffix: str | None = None
+
+    @classmethod
+    def of(cls, content: Any, options: dict[str, Any]) -> Prompt:
+        """The prompt of a content, with the options of a prompt among others; they are taken out."""
+        return cls(content, **{each.name: options.pop(each.name) for each in fields(cls) if each.name in options})
+
+    @property
+    def is_between(self) -> bool:
+        """The output stands between texts."""
+        return self.prefix is not None or self.suffix is not None
+
+
 class ParsedPrompts(NamedTuple):
-    """Prompts whose form is known. single: there was one prompt, not a list of them."""
+    """Prompts whose form is known.
+
+    each: their contents. single: there was one prompt, not a list of them. given: all that was said of each.
+    """
 
     each: list[Parsed]
     single: bool
+    given: list[Prompt]
 
     def name(self, place: int) -> str:
         """What messages call a prompt."""
         return "the prompt" if self.single else f"prompt {place}"
 
 
-def parse_prompts(prompt: Any) -> ParsedPrompts:
-    """The prompts, each as text, chat messages or token ids; needs no model. Raises ConstrainError."""
+def parse_prompts(prompt: Any, *, plain: bool = True) -> ParsedPrompts:
+    """The prompts, each as text, chat messages or token ids; needs no model. plain: a `Prompt` is refused.
+
+    Raises ConstrainError.
+    """
+    listed = _several(prompt)
+    given = [each if isinstance(each, Prompt) else Prompt(each) for each in ([prompt] if listed is None else listed)]
+    if plain and any(isinstance(each, Prompt) for each in ([prompt] if listed is None else listed)):
+        raise ConstrainError("only generate takes a Prompt", place="prompt", fix="pass its content")
+    names = ["the prompt"] if listed is None else [f"prompt {place}" for place in range(len(given))]
+    for each, name in zip(given, names, strict=True):
+        if not isinstance(each.healing, bool):
+            raise ConstrainError(f"healing must be True or False, not {each.healing!r}", place=name)
+    contents = [_parse(each.content, name) for each, name in zip(given, names, strict=True)]
+    return ParsedPrompts(contents, listed is None, given)
+
+
+def _several(prompt: Any) -> Sequence[Any] | None:
+    """The prompts of a list of prompts; None: it is one prompt. Raises ConstrainError: the list is empty."""
     prompt = _plain(prompt)
     if isinstance(prompt, (str, Mapping)) or not isinstance(prompt, (list, tuple)):
-        return ParsedPrompts([_parse(prompt, "the prompt")], True)
+        return None
     if not prompt:
         raise ConstrainError("the prompt is an empty list", fix=FORMS)
-    if isinstance(_plain(prompt[0]), (int, Mapping)) and not _is_features(prompt[0]):
-        return ParsedPrompts([_parse(prompt, "the prompt")], True)
-    return ParsedPrompts([_parse(each, f"prompt {i}") for i, each in enumerate(prompt)], False)
+    one = isinstance(_plain(prompt[0]), (int, Mapping)) and not _is_features(prompt[0])
+    return None if one else prompt
 
 
 def _parse(prompt: Any, name: str) -> Parsed:

@@ -1,21 +1,40 @@
-"""Types of the arguments of `generate`.
+"""The types of the arguments of `generate`, told once: the overloads in front.py and every other door refer to them.
 
-Type checkers read them through the overloads in front.py: which arguments were given decides whether one `Generation`
-comes back, `Generations`, a list or a `Stream`, and what its `value` is. Nothing here runs but the definitions.
+A new option is a key here, a default below, a field of `Request` and a line in the docstring of `generate`.
+
+A type checker reads from them whether one `Generation` comes back, `Generations`, a list or a `Stream`, and the type T
+of `value`. T is what `type=` or the Enum of `choices=` says; None where a constraint is given as text, which has no
+value; Any where the value is JSON of some schema.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, TypedDict
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias
 
 import torch
+from typing_extensions import TypedDict
 
 from constrain.generation.handles import Handle
-from constrain.generation.progress import Progress
+from constrain.generation.request.length import Length
+from constrain.generation.request.prompts import Prompt
+from constrain.languages.constraints.base import Constraint
 from constrain.sampling.methods.table import Method
 from constrain.sampling.processors.core.processor import Processor
 from constrain.speculative import Drafter, Speculation
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+    from typing_extensions import TypeVar
+
+    T = TypeVar("T", default=Any)
+    T_co = TypeVar("T_co", covariant=True, default=Any)
+else:
+    from typing import TypeVar
+
+    T = TypeVar("T")
+    T_co = TypeVar("T_co", covariant=True)
 
 
 class ModelAndTokenizer(Protocol):
@@ -41,36 +60,122 @@ class Compiled(Protocol):
         """A matcher at the beginning of a text."""
 
 
+class Members(Protocol[T_co]):
+    """An Enum class, by what tells it from other classes: it gives its members, of type T, by name."""
+
+    def __getitem__(self, name: str, /) -> T_co: ...
+    def __instancecheck__(self, instance: Any, /) -> bool: ...
+
+
+class Text(Protocol[T_co]):
+    """A str that says T = None, the type of the value of an output: a str has no other method that returns None."""
+
+    def casefold(self) -> str: ...
+    def __delattr__(self, name: str, /) -> T_co: ...  # type: ignore[override]
+
+
 ModelLike: TypeAlias = str | Handle | ModelAndTokenizer | torch.nn.Module
 # text, token ids, chat messages, what a processor made of text and images
-Prompt: TypeAlias = str | Sequence[int] | Sequence[Mapping[str, object]] | Mapping[str, Any]
+Content: TypeAlias = str | Sequence[int] | Sequence[Mapping[str, object]] | Mapping[str, Any]
+PromptLike: TypeAlias = Content | Prompt
 # A str is a sequence of str, so only lists and tuples of str are several prompts.
-Prompts: TypeAlias = list[str] | tuple[str, ...] | Sequence[Sequence[int]] | Sequence[Sequence[Mapping[str, object]]]
+PromptsLike: TypeAlias = (
+    list[str] | tuple[str, ...] | Sequence[Sequence[int]] | Sequence[Sequence[Mapping[str, object]]] | Sequence[Prompt]
+)
 DraftLike: TypeAlias = ModelLike | Drafter | Speculation
 ProcessorLike: TypeAlias = Processor | Callable[[Any, Any], Any]  # (input_ids, scores) -> scores
 
 
-class Options(TypedDict, total=False):
-    """Arguments of `generate` that do not change the type of what it returns."""
+class Decoding(TypedDict, total=False):
+    """Options that say how tokens are drawn."""
 
     tokenizer: object
     method: str | Method
-    first: int | None
-    max_tokens: int | Sequence[int]
     temperature: float
     top_k: int | None
     top_p: float | None
-    seed: int | None
-    tools: Sequence[Any] | None
-    tool_choice: str | Mapping[str, Any]
-    images: Any
-    response_format: Mapping[str, Any] | Sequence[Mapping[str, Any] | None] | None
     draft: DraftLike | Sequence[DraftLike] | None
     processors: ProcessorLike | Sequence[ProcessorLike] | None
-    healing: bool
+
+
+class Sampling(Decoding, total=False):
+    """Options beside the constraint."""
+
+    max_tokens: int | Length | Sequence[int | Length]
+    seed: int | None
     stop: str | Sequence[str] | None
-    min_tokens: int
     complete: bool
-    prefix: str | None
-    suffix: str | None
-    progress: Progress
+
+
+class Texts(Sampling, total=False):
+    """A constraint without values, for one prompt."""
+
+    regex: str | None
+    grammar: str | None
+    choices: Sequence[str] | None
+
+
+class Constrained(Sampling, total=False):
+    """The constraints whose values are Any, and all options beside the constraint."""
+
+    schema: object
+    constraint: Constraint | Compiled | Sequence[Constraint | Compiled | None] | None
+    response_format: Mapping[str, Any] | Sequence[Mapping[str, Any] | None] | None
+    tools: Sequence[Any] | None
+    tool_choice: str | Mapping[str, Any]
+
+
+class Typed(Constrained, Generic[T], total=False):
+    """A constraint with values of type T, for one prompt.
+
+    A form of `typing` that is no class (a union, `Literal`, `Annotated`), and a function, are `type: object` in
+    overloads of their own: mypy reads a union of classes as its first class, too.
+    """
+
+    type: type[T] | TypeAdapter[T] | None
+    choices: Members[T] | None
+
+
+class Options(Constrained, Generic[T], total=False):
+    """All options of `generate` but `n` and `stream`, which change what it returns; they say T."""
+
+    type: type[T] | TypeAdapter[T] | None
+    regex: Text[T] | Sequence[Text[T] | None] | None
+    grammar: Text[T] | Sequence[Text[T] | None] | None
+    choices: Members[T] | Sequence[Text[T]] | Sequence[Sequence[Text[T]] | Members[T] | None] | None
+
+
+class AnyOptions(Constrained, total=False):
+    """The same options where they do not say T, as people read them."""
+
+    type: object
+    regex: str | Sequence[str | None] | None
+    grammar: str | Sequence[str | None] | None
+    choices: Sequence[str] | type[Enum] | Sequence[Sequence[str] | type[Enum] | None] | None
+
+
+# The defaults, in the order of the signature.
+DEFAULTS: dict[str, Any] = {
+    "schema": None,
+    "regex": None,
+    "grammar": None,
+    "choices": None,
+    "type": None,
+    "constraint": None,
+    "response_format": None,
+    "tools": None,
+    "tool_choice": "auto",
+    "tokenizer": None,
+    "method": "lcd",
+    "n": 1,
+    "max_tokens": 512,
+    "temperature": 1.0,
+    "top_k": None,
+    "top_p": None,
+    "seed": None,
+    "draft": None,
+    "processors": None,
+    "stream": False,
+    "stop": None,
+    "complete": False,
+}

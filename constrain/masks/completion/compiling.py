@@ -14,8 +14,7 @@ from __future__ import annotations
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.completion.writable import written
-from constrain.masks.engine import CompiledConstraint
-from constrain.masks.engine import compile as compile_as_it_stands
+from constrain.masks.engine import CompiledConstraint, compile_bytewise
 from constrain.masks.engine.automaton import TokenAutomaton
 
 
@@ -51,4 +50,4 @@ def compile(  # noqa: A001
     """
     if isinstance(constraint, Constraint) and isinstance(vocabulary, Vocabulary):
         constraint = written(constraint, vocabulary)
-    return compile_as_it_stands(constraint, vocabulary, automaton=automaton)
+    return compile_bytewise(constraint, vocabulary, automaton=automaton)

@@ -41,6 +41,10 @@ NEAR = 32  # tokens that are left beyond those that the text needs
 FAR = 4  # a text is not near its end if this many times the grammar's tokens are left, and twice `NEAR`: PERF
 
 
+class BudgetError(ConstrainError):
+    """The shortest text of a constraint needs more tokens than the budget has."""
+
+
 class LengthBudget:
     """The common data of the limited matchers of one compiled constraint.
 
@@ -66,25 +70,27 @@ class LengthBudget:
     def matcher(self, least: int = 0, most: int = NEVER) -> LimitedMatcher:
         """A matcher at the beginning of a text of `least` to `most` tokens, EOS included.
 
-        Raises ConstrainError if the shortest text needs more than `most` tokens.
+        Raises BudgetError if the shortest text needs more than `most` tokens, ConstrainError if none was found.
         """
         limited = LimitedMatcher(self, self.compiled.matcher(), least, most)
         need = limited.needs_allowed()
         if need > most:
-            raise ConstrainError(self._too_small(need, most), fix=self._fix(need))
+            raise self._too_small(need, most)
         return limited
 
-    def _too_small(self, need: int, most: int) -> str:
+    def _too_small(self, need: int, most: int) -> ConstrainError:
+        alternative = "leave out complete=True"
         if need >= NEVER:
-            return "no completion was found that the vocabulary can spell, so the text cannot be closed in time"
+            return ConstrainError(
+                "no completion was found that the vocabulary can spell, so the text cannot be closed in time",
+                fix=alternative,
+            )
         text = self._shortest()
         shown = text if len(text) <= 60 else text[:57] + "..."
-        return f"a budget of {most} tokens is too small: the shortest text, {shown!r}, takes {need}, EOS counted"
-
-    def _fix(self, need: int) -> str:
-        """A suggestion for a budget that is smaller than `need`, the least number of tokens."""
-        alternative = "leave out complete=True"
-        return alternative if need >= NEVER else f"set max_tokens to {need} or more, or {alternative}"
+        return BudgetError(
+            f"a budget of {most} tokens is too small: the shortest text, {shown!r}, takes {need}, EOS counted",
+            fix=f"set max_tokens to {need} or more, or {alternative}",
+        )
 
     def _shortest(self) -> str:
         def ask() -> bytes:

@@ -128,7 +128,7 @@ class CompiledConstraint:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the constraint and the vocabulary. States are computed again, in the vocabulary's shared automaton."""
-        return compile, (self.constraint, self.vocabulary)
+        return compile_bytewise, (self.constraint, self.vocabulary)
 
     def __copy__(self) -> CompiledConstraint:
         return self
@@ -140,34 +140,33 @@ class CompiledConstraint:
         return f"CompiledConstraint({self.constraint!r}, {self.vocabulary!r})"
 
 
-def compile(  # noqa: A001
+def compile_bytewise(
     constraint: Constraint, vocabulary: Vocabulary, *, automaton: TokenAutomaton | None = None
 ) -> CompiledConstraint:
-    """Compile a constraint for a vocabulary.
+    """Compile a constraint as it stands: masks are exact in bytes, whether or not tokens can write the rest of a text.
+
+    `constrain.compile` first leaves out the texts that the tokens cannot write.
 
     Args:
-        constraint: The constraint: `json_schema(...)`, `regex(...)`, `grammar(...)`, `choices([...])`, ...
+        constraint: The constraint.
         vocabulary: The bytes of every token id.
         automaton: Holds the states. Default: the automaton that all constraints on the vocabulary share, with 256 MiB
             at most. Pass `TokenAutomaton(vocabulary, budget=...)` for a budget of its own.
 
     Returns:
-        The compiled constraint. Equal constraints share their states. Cost: usually under 1 ms.
+        The compiled constraint.
 
     Raises:
-        UnsatisfiableError: No text fulfils the constraint.
-        LimitError: A stated limit was reached.
-        VocabularyError: The constraint mentions a token (`constrain.token`) that the vocabulary lacks, or that ends
-            the text.
-        ConstrainError: An argument has the wrong type, or the constraint itself is faulty (SchemaError, GrammarError,
-            RegexError).
+        ConstrainError: What `constrain.compile` raises.
 
     Example:
         >>> import constrain
-        >>> compiled = constrain.compile(constrain.regex("a|b"), constrain.Vocabulary.of_bytes())
-        >>> matcher = compiled.matcher()
-        >>> [chr(byte) for byte in range(256) if matcher.allows(byte)]
-        ['a', 'b']
+        >>> from constrain.masks.engine import compile_bytewise
+        >>> digits = constrain.Vocabulary([b"a", b"1", None], eos_ids=[2])
+        >>> compile_bytewise(constrain.regex("ab|1"), digits).matcher().allows(0)  # no token writes "b"
+        True
+        >>> constrain.compile(constrain.regex("ab|1"), digits).matcher().allows(0)
+        False
     """
     if not isinstance(constraint, Constraint):
         raise ConstrainError(

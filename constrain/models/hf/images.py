@@ -135,7 +135,7 @@ def image_prompt(features: Mapping[str, Any], model: Any, name: str) -> ImagePro
         raise ConstrainError(
             f"{name} has {placeholders} placeholders of images, and no image",
             place="images",
-            fix="give the images: images=[...], or what the processor makes of text and images",
+            fix="give the images: constrain.Prompt(text, images=[...]), or what the processor makes of text and images",
         )
     if pictured and not placeholders and placeholder_ids(model.config):
         raise ConstrainError(

@@ -48,6 +48,15 @@ class LlamaModel(OneTextModel):
         self.context = len(llama.input_ids)  # as asked for; n_ctx() is rounded up, and it has no room for so many
         self.tokenizer = LlamaTokenizer(llama)
 
+    @classmethod
+    def of(cls, llama: Any, tokenizer: Any = None) -> LlamaModel:
+        """The handle of a model. Raises ConstrainError: a tokenizer is given."""
+        if tokenizer is not None:
+            raise ConstrainError(
+                "a model of llama-cpp-python has a tokenizer of its own", place="tokenizer", fix="leave tokenizer out"
+            )
+        return cls(llama)
+
     @property
     def vocabulary(self) -> Vocabulary:
         """The bytes of every token id; all ids at which llama.cpp ends a generation end a text."""

@@ -19,7 +19,7 @@ from typing import Any
 from constrain.errors import ConstrainError, UnsatisfiableError
 from constrain.generation.front import generate
 from constrain.generation.request.arguments import CONSTRAINTS, the_constraint
-from constrain.generation.request.signature import ModelLike, Prompt
+from constrain.generation.request.signature import ModelLike, PromptLike
 from constrain.generation.result import Generations
 from constrain.languages.automata.syntax import complement, literals
 from constrain.languages.constraints.base import Constraint
@@ -27,7 +27,9 @@ from constrain.languages.constraints.regular import Regular
 from constrain.sampling.core.sampler import check_count
 
 
-def distinct(model: ModelLike, prompt: Prompt, n: int, *, seed: int | None = None, **options: Any) -> Generations[Any]:
+def distinct(
+    model: ModelLike, prompt: PromptLike, n: int, *, seed: int | None = None, **options: Any
+) -> Generations[Any]:
     """Generate n different texts for one prompt.
 
     Args:

@@ -21,7 +21,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 import numpy as np
 
@@ -29,14 +29,25 @@ from constrain.errors import ConstrainError, UnsatisfiableError
 from constrain.generation.answers.score import cut
 from constrain.generation.answers.token_tree import ROOT, TokenTree, TreeScores, note
 from constrain.generation.handles import handle_of
-from constrain.generation.request.arguments import check_settings, check_tokenizer
-from constrain.generation.request.prompts import parse_prompts, token_ids
-from constrain.generation.request.signature import ModelLike, Prompt
+from constrain.generation.request.prompts import token_ids
+from constrain.generation.request.request import Request
+from constrain.generation.request.signature import DEFAULTS, ModelLike, PromptLike
 from constrain.sampling.core.sampler import check_count
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Boundaries = Literal["token", "word"]
 _WORD = re.compile(r"\S+")
 SLACK = 4  # tokens at the end of a piece of the document that may be others in the whole
+
+
+class Extraction(TypedDict, total=False):
+    """The options that `extract` has in common with `generate`."""
+
+    tokenizer: object
+    n: int
+    temperature: float
 
 
 @dataclass(frozen=True)
@@ -101,17 +112,15 @@ class Spans(list[Span]):
 
 def extract(
     model: ModelLike,
-    prompt: Prompt,
+    prompt: PromptLike,
     document: str,
     *,
-    tokenizer: object = None,
-    n: int = 1,
     max_tokens: int = 30,
     boundaries: Boundaries = "token",
     blank: bool = True,
     end: str | None = None,
-    temperature: float = 1.0,
     batch: int = 16,
+    **options: Unpack[Extraction],
 ) -> Spans:
     """Find the likeliest spans of a document after a prompt.
 
@@ -119,16 +128,14 @@ def extract(
         model: What `generate` takes.
         prompt: One prompt, which mostly has the document in it.
         document: The text that the answer is a span of.
-        tokenizer: Of transformers; None: found by the model's name.
-        n: Spans that are wanted.
         max_tokens: Tokens of a span at most.
         boundaries: "token": a span begins with a token of the document and ends with one, never in whitespace, as in
             the paper; "word": with words, which are runs without whitespace.
         blank: A span may begin with one blank, as models write after "Answer:"; it is no part of `text`. False: after
             an open quotation mark.
         end: The character that closes the answer, such as a quotation mark or "\\n"; None: the end of the text.
-        temperature: Divides the logits.
         batch: Rows of a forward.
+        options: `tokenizer` and `temperature` as in `generate`, and `n`, the number of spans that are wanted.
 
     Returns:
         At most n spans, proven to be the likeliest.
@@ -149,11 +156,12 @@ def extract(
         >>> [document[span.begin : span.end] == span.text for span in spans]
         [True, True, True]
     """
-    check_count("n", n)
     check_count("max_tokens", max_tokens)
     check_count("batch", batch)
-    temperature = check_settings(1, temperature, None, None).temperature
-    if temperature == 0:
+    request = Request.of(
+        prompt, options, door="extract", without=DEFAULTS.keys() - Extraction.__annotations__.keys(), plain=True
+    )
+    if request.settings.temperature == 0:
         raise ConstrainError("temperature 0 has no probabilities", fix="leave temperature out")
     if boundaries not in get_args(Boundaries):
         raise ConstrainError(f"boundaries must be 'token' or 'word', not {boundaries!r:.60}")
@@ -161,21 +169,19 @@ def extract(
         raise ConstrainError(f"blank must be True or False, not {blank!r:.60}")
     if not isinstance(document, str) or any("\ud800" <= character <= "\udfff" for character in document):
         raise ConstrainError(f"the document is no text: {document!r:.60}", place="document")
-    check_tokenizer(tokenizer)
-    prompts = parse_prompts(prompt)
-    if not prompts.single:
+    if not request.prompts.single:
         raise ConstrainError("extract takes one prompt", fix="call it once for each prompt")
-    handle = handle_of(model, tokenizer)
+    handle = handle_of(model, request.tokenizer)
     ends = _ends(handle, end)
     spans = _SpanTree(handle, document, max_tokens, boundaries, blank)
-    (ids,) = token_ids(prompts, handle)
+    (ids,) = token_ids(request.prompts, handle)
     if handle.context is not None and len(ids) + max(spans.tree.depths) > handle.context:
         raise ConstrainError(
             f"prompt and span have {len(ids) + max(spans.tree.depths)} tokens, and the model has {handle.context} "
             "positions",
             fix="shorten the prompt, or lower max_tokens",
         )
-    return _search(handle, ids, spans, ends, n, temperature, batch)
+    return _search(handle, ids, spans, ends, request.n, request.settings.temperature, batch)
 
 
 def _ends(handle: Any, end: str | None) -> list[int]:

@@ -31,7 +31,7 @@ from constrain.generation.answers.token_tree import ROOT, TokenTree, read_tree
 from constrain.generation.handles import handle_of
 from constrain.generation.request.arguments import check_tokenizer
 from constrain.generation.request.prompts import parse_prompts, token_ids
-from constrain.generation.request.signature import ModelLike, Prompt
+from constrain.generation.request.signature import ModelLike, PromptLike
 from constrain.sampling.core.draw import Chance, Draw, TorchDraw
 
 MOST = 14  # items: 2¹⁴ · 14 entries of a table
@@ -83,7 +83,7 @@ class Orders:
     def of(
         cls,
         model: ModelLike,
-        prompt: Prompt,
+        prompt: PromptLike,
         items: Sequence[str],
         *,
         separator: str = ", ",

@@ -17,11 +17,11 @@ from constrain.generation.answers.score import Score, Scores, cut, options_of
 from constrain.generation.handles import handle_of
 from constrain.generation.request.arguments import check_tokenizer
 from constrain.generation.request.prompts import parse_prompts, token_ids
-from constrain.generation.request.signature import ModelLike, Prompt
+from constrain.generation.request.signature import ModelLike, PromptLike
 from constrain.sampling.core.step import score as log_probs
 
 
-def rank(model: ModelLike, prompt: Prompt, labels: Sequence[str], *, tokenizer: object = None) -> Scores:
+def rank(model: ModelLike, prompt: PromptLike, labels: Sequence[str], *, tokenizer: object = None) -> Scores:
     """Rank labels by the log-probabilities of their first tokens, from one forward of the prompt.
 
     Args:

@@ -106,18 +106,46 @@ class DraftCount:
         self.fault = self.fault or other.fault
 
 
-def total_drafts(samples: Iterable[Sample]) -> dict[str, DraftCount]:
-    """What drafters did for several sequences."""
-    total: dict[str, DraftCount] = {}
-    for sample in samples:
-        for name, count in sample.drafts.items():
-            total.setdefault(name, DraftCount()).add(count)
-    return total
+@dataclass(kw_only=True)
+class Work:
+    """The work that an output took; `Sample` and `Stats` have it in common. Its counts add up over attempts.
+
+    Attributes:
+        forwards: sequences × forwards that the output took part in; sequences that were read as one count as one.
+        masks: masks filled for it.
+        attempts: sequences begun for it.
+        accepted: attempts that became members and were not thrown away.
+        evaluations: calls of a predicate or potential.
+        drafts: counts by drafter; "constraint" has tokens forced after a drafted one. Empty without drafts.
+
+    Example:
+        >>> total = Work(forwards=2)
+        >>> total.add(Work(forwards=3, masks=1))
+        >>> total.forwards, total.masks
+        (5, 1)
+    """
+
+    forwards: int = 0
+    masks: int = 0
+    attempts: int = 0
+    accepted: int = 0
+    evaluations: int = 0
+    drafts: dict[str, DraftCount] = field(default_factory=dict)
+
+    def add(self, other: Work) -> None:
+        """Count in the work of another attempt."""
+        self.forwards += other.forwards
+        self.masks += other.masks
+        self.attempts += other.attempts
+        self.accepted += other.accepted
+        self.evaluations += other.evaluations
+        for name, count in other.drafts.items():
+            self.drafts.setdefault(name, DraftCount()).add(count)
 
 
 @dataclass
-class Sample:
-    """One output of a method.
+class Sample(Work):
+    """One output of a method, with its `Work`.
 
     Attributes:
         tokens: ids, EOS included when it was taken.
@@ -132,13 +160,8 @@ class Sample:
         evidence_bounds: proven (lower, upper) bounds on that log; None where the method has none.
         population: weighted samples that this one was chosen from, or the states of the chain that it ends; else empty.
         tv_bound: a proven bound on the total variation distance between the law of this sample and the target, or None.
-        forwards: sequences × forwards that this row took part in; sequences of the row that were read as one are one.
-        masks: masks filled for it.
-        attempts: sequences begun for this row.
-        accepted: attempts that became members and were not thrown away.
-        evaluations: calls of a predicate or potential.
+        attempts: sequences begun for this row, of its `Work`; here 1 by default.
         method: where a method chose another, which one and why.
-        drafts: counts by drafter; "constraint" has tokens forced after a drafted one. Empty without drafts.
 
     Example:
         >>> from constrain.sampling import Sample
@@ -155,17 +178,20 @@ class Sample:
     evidence_bounds: tuple[float, float] | None = None
     population: list[Sample] = field(default_factory=list, repr=False)
     tv_bound: float | None = None
-    forwards: int = 0
-    masks: int = 0
-    attempts: int = 1
-    accepted: int = 0
-    evaluations: int = 0
+    attempts: int = field(default=1, kw_only=True)
     method: str = ""
-    drafts: dict[str, DraftCount] = field(default_factory=dict)
+
+
+def total_drafts(samples: Iterable[Sample]) -> dict[str, DraftCount]:
+    """The counts of drafters over several sequences."""
+    total = Work()
+    for sample in samples:
+        total.add(sample)
+    return total.drafts
 
 
 class Watcher:
-    """Is told how far a method is. This one does nothing with it; `generate(progress=True)` draws a bar.
+    """Is told how far a method is. This one does nothing with it; `constrain.progress` draws a bar.
 
     Rows are numbered as in the job.
     """
@@ -213,6 +239,11 @@ class Clock:
     def __init__(self, watcher: Watcher | None = None) -> None:
         self.seconds: dict[str, float] = {}
         self.watcher = watcher
+        self._start = time.perf_counter()
+
+    def stop(self) -> None:
+        """Note the time since the clock was made, as "total"."""
+        self.seconds["total"] = time.perf_counter() - self._start
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

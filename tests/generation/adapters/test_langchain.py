@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from typing import Annotated, Any
 
 import pydantic
@@ -187,6 +188,8 @@ def test_text(chat: Any) -> None:
     assert model.bind(regex="[ab]{3}").invoke("Hello").content.strip("ab") == ""
     assert "c" not in model.invoke("Hello", stop=["c"]).content
     assert model.bind(seed=2).invoke("Hello").content != message.content  # what is bound goes first
+    between = model.bind(regex="x[ab]{3}y", prefix="x", suffix="y")  # of the prompt
+    assert re.fullmatch("[ab]{3}", between.invoke("Hello").content)
 
 
 def test_messages_are_those_of_chat_templates() -> None:

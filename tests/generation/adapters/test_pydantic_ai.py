@@ -75,6 +75,8 @@ def test_text_where_calls_are_not_wanted(chat: Any) -> None:
     agent = Agent(local(chat), output_type=str, tools=[flag], retries=0, instructions="Be brief.")
     said = agent.run_sync("2?", model_settings={"tool_choice": "none", "max_tokens": 12})
     assert isinstance(said.output, str) and said.usage.requests == 1
+    between = Agent(local(chat, regex="x[ab]{3}y", prefix="x", suffix="y"), output_type=str)
+    assert set(between.run_sync("2?").output) <= set("ab")
 
 
 def test_what_is_cut_off_is_an_error(chat: Any) -> None:

@@ -14,6 +14,7 @@ import pytest
 import constrain
 from constrain.errors import ConstrainError
 from constrain.generation.answers import Answers
+from constrain.generation.request.request import Request
 
 MODEL = constrain.reference.load()
 PEOPLE = [{"name": name, "text": None} for name in ("Ada", "Emmy", "Kurt", "Alan", "Rosa")]
@@ -55,19 +56,19 @@ def test_a_file_goes_on_where_it_ended(tmp_path: Path, monkeypatch: pytest.Monke
     cut = tmp_path / "cut.jsonl"
     cut.write_text("\n".join(lines[:2]) + "\n" + lines[2][:30])  # ended while a batch was written
     asked: list[int] = []
-    generate = constrain.generation.answers.documents.generate
+    prepare = constrain.generation.answers.documents.prepare
 
-    def counted(model: Any, given: Any, **arguments: Any) -> Any:
-        asked.append(len(given))
-        return generate(model, given, **arguments)
+    def counted(model: Any, request: Request) -> Any:
+        asked.append(len(request.prompts.each))
+        return prepare(model, request)
 
-    monkeypatch.setattr(constrain.generation.answers.documents, "generate", counted)
+    monkeypatch.setattr(constrain.generation.answers.documents, "prepare", counted)
     again = constrain.map(MODEL, prompts, out=cut, **options)
-    assert asked == [2, 1]
+    assert asked == [1, 2, 1]  # the call itself is checked first
     assert again.answers == whole.answers
     assert cut.read_text() == (tmp_path / "whole.jsonl").read_text()
     assert constrain.map(MODEL, prompts, out=cut, **options).answers == whole.answers
-    assert asked == [2, 1]
+    assert asked == [1, 2, 1, 1]
 
 
 def test_a_file_of_another_call_is_refused(tmp_path: Path) -> None:
@@ -113,7 +114,7 @@ def test_errors_are_kept() -> None:
     [
         ({"regex": "("}, "unterminated subpattern"),
         ({"regex": "a", "batch": 0}, "batch must be an int of at least 1, not 0"),
-        ({"regex": "a", "n": 3}, "map does not take n"),
+        ({"regex": "a", "n": 3}, "map has no argument 'n'"),
         ({"regex": "a", "method": "psychic"}, "psychic"),
         ({"regex": "a", "temperature": -1}, "temperature"),
         (

@@ -25,7 +25,7 @@ from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.languages.schema import json_schema
 from constrain.languages.schema.api import JsonSchema
 from constrain.languages.vocab import Vocabulary
-from constrain.masks.engine import CompiledConstraint, compile
+from constrain.masks.engine import CompiledConstraint, compile_bytewise
 from schema_corpus import corpora, sample
 
 URIS = [draft.uri for draft in DRAFTS.values()]
@@ -167,7 +167,7 @@ def test_walks_through_masks_are_valid(draft: str, vocabulary: Vocabulary) -> No
             constraint = json_schema(schema, whitespace="compact", property_order=order, formats="annotate")
         except ConstrainError:
             continue
-        compiled = compile(constraint, vocabulary)
+        compiled = compile_bytewise(constraint, vocabulary)
         for _ in range(3):
             text = walk(compiled, choose)
             unfinished += text is None  # it wandered: nothing in a mask says what ends soonest

@@ -14,7 +14,7 @@ from constrain import tags
 from constrain.errors import ConstrainError
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.completion.length_budget import LengthBudget
-from constrain.masks.engine import compile as compile_source
+from constrain.masks.engine import compile_bytewise
 
 BIT = {"type": "integer", "minimum": 0, "maximum": 1}
 KEYS = {"type": "object", "additionalProperties": BIT, "minProperties": 3}
@@ -68,7 +68,7 @@ def least_budget(budget: LengthBudget) -> int:
 def test_no_walk_ends_dead(case, vocabulary):
     """Random tokens of the masks, those most often that open something; each walk ends in time in a valid text."""
     constraint, words = CASES[case], VOCABULARIES[vocabulary]
-    budget = LengthBudget(compile_source(constraint, words))
+    budget = LengthBudget(compile_bytewise(constraint, words))
     least = least_budget(budget)
     with pytest.raises(ConstrainError, match=f"takes {least},"):
         budget.matcher(most=least - 1)
@@ -83,14 +83,14 @@ def test_no_walk_ends_dead(case, vocabulary):
             token = rng.choice(opening if opening and rng.random() < 0.7 else tokens)
             assert matcher.advance(token), (case, more, seed, matcher.inner.text, words.tokens[token])
         assert matcher.taken <= least + more
-        assert compile_source(constraint, words).constraint.check(matcher.inner.text.decode()) is None
+        assert compile_bytewise(constraint, words).constraint.check(matcher.inner.text.decode()) is None
 
 
 @pytest.mark.parametrize("case", ["keys", "short keys", "few keys", "items", "numbers", "objects, compact"])
 def test_completions_are_the_shortest(case):
     """Beside a search through all texts of few letters, byte by byte, which knows no bound."""
     constraint, vocabulary = CASES[case], VOCABULARIES["bytes"]
-    compiled = compile_source(constraint, vocabulary)
+    compiled = compile_bytewise(constraint, vocabulary)
     budget = LengthBudget(compiled)
     rng = random.Random(0)
     for length in (0, 1, 2, 4, 6, 8, 10, 14):

@@ -15,7 +15,7 @@ from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.completion.length_budget import LengthBudget
 from constrain.masks.completion.tokens_to_end import NEVER, Spellings
-from constrain.masks.engine import compile as compile_source
+from constrain.masks.engine import compile_bytewise
 from handmade import Made
 from naive_grammar import random_grammar
 from small_grammars import JSON, STATEMENTS
@@ -50,7 +50,7 @@ def test_every_text_is_closed_in_time(seed, least, lexer):
     """Random grammars: from every place that masks lead to, some token goes on or the text has ended; each text that
     ends is one of the language."""
     constraint = Made(random_grammar(random.Random(seed), lexer=lexer))
-    compiled = compile_source(constraint, AB)
+    compiled = compile_bytewise(constraint, AB)
     budget = LengthBudget(compiled)
     for most in (1, 2, 4, 5):
         if budget.matcher().needs() > most:
@@ -79,7 +79,7 @@ def test_masks_and_single_tokens_agree(seed):
     constraints = [constrain.grammar(JSON), constrain.grammar(STATEMENTS, lexer="greedy"), constrain.json_schema(True)]
     constraint = constraints[seed % 3]
     vocabulary = vocabularies.tiny()
-    budget = LengthBudget(compile_source(constraint, vocabulary))
+    budget = LengthBudget(compile_bytewise(constraint, vocabulary))
     matcher = budget.matcher(rng.choice([0, 5]), 24)
     while True:
         tokens = allowed(matcher, vocabulary)
@@ -97,7 +97,7 @@ def test_masks_and_single_tokens_agree(seed):
 def test_counts_of_groups_are_those_of_single_tokens(name):
     """`TokensToEnd.after`, which decides most tokens at once, against reading each token."""
     vocabulary = getattr(vocabularies, name)()
-    compiled = compile_source(constrain.grammar(JSON), vocabulary)
+    compiled = compile_bytewise(constrain.grammar(JSON), vocabulary)
     budget = LengthBudget(compiled)
     rng = random.Random(0)
     for text in ('{"a', '{"', "[1", "", '["é', '["\\'):
@@ -126,12 +126,12 @@ def test_fewest_tokens():
 
 
 def test_budgets_that_cannot_be_met():
-    compiled = compile_source(constrain.json_schema({"enum": ["aaaaaaaaaa"]}), vocabularies.tiny())
+    compiled = compile_bytewise(constrain.json_schema({"enum": ["aaaaaaaaaa"]}), vocabularies.tiny())
     with pytest.raises(ConstrainError, match=r"12 tokens is too small: the shortest text, '\"aaaaaaaaaa\"', takes 13"):
         LengthBudget(compiled).matcher(most=12)
     matcher = LengthBudget(compiled).matcher(most=13)
     assert not matcher.is_accepting()
-    unspelled = compile_source(constrain.regex("a|b"), Vocabulary([b"b?", b"a?", b"c", None], eos_ids=[3]))
+    unspelled = compile_bytewise(constrain.regex("a|b"), Vocabulary([b"b?", b"a?", b"c", None], eos_ids=[3]))
     with pytest.raises(ConstrainError, match="can spell"):
         LengthBudget(unspelled).matcher(most=9)
 
@@ -150,15 +150,15 @@ def test_endlessly_many_rules(monkeypatch):
     """Those nearest to the start are enough if they have an end; else more are looked at, up to a limit."""
     monkeypatch.setattr("constrain.masks.completion.shortest.ENOUGH", 20)
     monkeypatch.setattr("constrain.masks.completion.shortest.LIMIT", 100)
-    budget = LengthBudget(compile_source(Made(Grammar(endless(0, None))), AB))
+    budget = LengthBudget(compile_bytewise(Made(Grammar(endless(0, None))), AB))
     matcher = budget.matcher(most=90)
     while not matcher.is_accepting():
         tokens = allowed(matcher, AB)
         assert matcher.advance(1 if 1 in tokens else tokens[0])  # b as long as it goes
     assert matcher.taken == 89
-    assert LengthBudget(compile_source(Made(Grammar(endless(0, 60))), AB)).matcher().needs() == 60  # 58 b, bba, EOS
+    assert LengthBudget(compile_bytewise(Made(Grammar(endless(0, 60))), AB)).matcher().needs() == 60  # 58 b, bba, EOS
     with pytest.raises(LimitError, match="no text within 100 rules"):
-        LengthBudget(compile_source(Made(Grammar(endless(0, 1000))), AB))
+        LengthBudget(compile_bytewise(Made(Grammar(endless(0, 1000))), AB))
 
 
 def test_a_text_that_begins_inside_an_object():

@@ -15,8 +15,7 @@ from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.completion import levels
 from constrain.masks.completion.length_budget import LengthBudget
 from constrain.masks.completion.levels import Levels, TrieLevelWalk
-from constrain.masks.engine import TokenAutomaton
-from constrain.masks.engine import compile as compile_source
+from constrain.masks.engine import TokenAutomaton, compile_bytewise
 from small_grammars import JSON, STATEMENTS
 
 SOURCES = [
@@ -47,7 +46,7 @@ def check(compiled, walk: TrieLevelWalk, configuration: int) -> None:
 @pytest.mark.parametrize("constraint", SOURCES, ids=lambda constraint: repr(constraint)[:30])
 def test_every_token(constraint):
     """The tiny vocabulary: bytes, longer tokens, two tokens of the same bytes, special ones."""
-    compiled = compile_source(constraint, vocabularies.tiny(), automaton=TokenAutomaton(vocabularies.tiny()))
+    compiled = compile_bytewise(constraint, vocabularies.tiny(), automaton=TokenAutomaton(vocabularies.tiny()))
     walk = TrieLevelWalk(compiled.automaton, compiled.vocabulary)
     for text in TEXTS:
         matcher = compiled.matcher()
@@ -57,7 +56,7 @@ def test_every_token(constraint):
 
 def test_a_real_vocabulary():
     vocabulary = vocabularies.sentencepiece32k()
-    compiled = compile_source(SOURCES[2], vocabulary)
+    compiled = compile_bytewise(SOURCES[2], vocabulary)
     matcher = compiled.matcher()
     assert matcher.advance_bytes(b"if ab")
     check(compiled, TrieLevelWalk(compiled.automaton, vocabulary), matcher._states[-1])
@@ -83,7 +82,7 @@ def test_levels_spell_the_tokens():
 def test_the_table_is_bounded_and_follows_the_automaton(monkeypatch):
     """With little room, and after the automaton forgot everything, the answers are the same."""
     monkeypatch.setattr(levels, "MOST", 20)
-    compiled = compile_source(SOURCES[1], vocabularies.tiny(), automaton=TokenAutomaton(vocabularies.tiny()))
+    compiled = compile_bytewise(SOURCES[1], vocabularies.tiny(), automaton=TokenAutomaton(vocabularies.tiny()))
     walk = TrieLevelWalk(compiled.automaton, compiled.vocabulary)
     for text in ["if ab", "if (a+", "let a=1", "let a=1;"]:
         matcher = compiled.matcher()
@@ -101,7 +100,7 @@ def test_the_table_is_bounded_and_follows_the_automaton(monkeypatch):
 def test_a_large_budget_changes_no_mask(constraint):
     """Guards, end of text and checks are seen to as in the engine's own masks."""
     vocabulary = vocabularies.tiny()
-    compiled = compile_source(constraint, vocabulary)
+    compiled = compile_bytewise(constraint, vocabulary)
     limited = LengthBudget(compiled).matcher(most=1000)
     rng = random.Random(3)
     rows = np.zeros((2, vocabulary.words), np.uint32)

@@ -13,8 +13,7 @@ from constrain.languages.cfg.transform.walk import reachable
 from constrain.masks.completion.length_budget import LengthBudget
 from constrain.masks.completion.shortest import least_lexeme
 from constrain.masks.derived.members import is_member
-from constrain.masks.engine import TokenAutomaton, inspect
-from constrain.masks.engine import compile as compile_source
+from constrain.masks.engine import TokenAutomaton, compile_bytewise, inspect
 from work import counted
 
 PREFIX = "CREATE VIEW accounts AS\n  SELECT rolname AS usename,\n    a.oid AS usesysid,\n    rolcreatedb"
@@ -39,7 +38,7 @@ def sql():
 
 def work_of_a_cut(constraint, vocabulary) -> dict[str, int]:
     """What one cut costs, with one mask at each place between the tokens of MIDDLE."""
-    compiled = compile_source(constraint, vocabulary, automaton=TokenAutomaton(vocabulary))
+    compiled = compile_bytewise(constraint, vocabulary, automaton=TokenAutomaton(vocabulary))
     automaton = compiled.automaton
     closing = LengthBudget(compiled)
     matcher = closing.matcher(most=64)

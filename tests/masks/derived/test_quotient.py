@@ -20,7 +20,7 @@ from constrain.languages.grammar_text.text import grammar
 from constrain.languages.schema import json_schema
 from constrain.masks.derived.between import between
 from constrain.masks.derived.members import byte_matcher, is_member
-from constrain.masks.engine import compile as compile_source
+from constrain.masks.engine import compile_bytewise
 from handmade import Made
 from naive_grammar import language, random_grammar, random_node, texts
 from small_grammars import JSON, STATEMENTS
@@ -234,8 +234,8 @@ def test_masks_veto_what_repeats(prefix, suffix):
     constraint = json_schema({"type": "object", "properties": {"tags": {"type": "array", "uniqueItems": True}}})
     rest = between(constraint, prefix=prefix, suffix=suffix)
     vocabulary = vocabularies.tiny()
-    compiled = compile_source(rest, vocabulary)
-    plain = compile_source(Made(rest.to_grammar()), vocabulary)
+    compiled = compile_bytewise(rest, vocabulary)
+    plain = compile_bytewise(Made(rest.to_grammar()), vocabulary)
     vetoed = []
     for text in TRIED:
         matcher, free = compiled.matcher(), plain.matcher()
@@ -279,7 +279,7 @@ def repeats_inside(text: str) -> bool:
 def test_a_prefix_that_repeats():
     rest = between(json_schema({"type": "object"}), prefix='{"a": 1, "a": ')
     with pytest.raises(UnsatisfiableError, match="occurs twice"):
-        compile_source(rest, vocabularies.tiny())
+        compile_bytewise(rest, vocabularies.tiny())
 
 
 def test_what_cannot_be_cut_and_what_does_not_fit():

@@ -18,7 +18,7 @@ from constrain.languages.automata import syntax
 from constrain.languages.automata.syntax import Node
 from constrain.languages.constraints.regular import Regular
 from constrain.languages.vocab.vocabulary import Vocabulary
-from constrain.masks.engine import Matcher, TokenAutomaton, compile
+from constrain.masks.engine import Matcher, TokenAutomaton, compile_bytewise
 from naive_grammar import language, members_greedy, random_grammar
 from naive_mask import RegexOracle, alive_within, beginnings, byte_trie, naive_mask
 from naive_regex import NaiveRegex
@@ -70,7 +70,7 @@ def test_random_grammars_dynamic(block):
         viable = {text for text, (_, alive) in oracle.items() if alive}
         found = {}
         for text, member, mask in visit(
-            compile(Made(grammar), VOCABULARY, automaton=automaton).matcher(), alphabet, LONGEST
+            compile_bytewise(Made(grammar), VOCABULARY, automaton=automaton).matcher(), alphabet, LONGEST
         ):
             found[text] = member
             if mask is not None:
@@ -83,7 +83,7 @@ def test_random_grammars_greedy(block):
     automaton = TokenAutomaton(VOCABULARY)
     for seed in range(block * BLOCK, (block + 1) * BLOCK):
         grammar = random_grammar(random.Random(seed), "ab", "greedy")
-        found = list(visit(compile(Made(grammar), VOCABULARY, automaton=automaton).matcher(), "ab", LONGEST))
+        found = list(visit(compile_bytewise(Made(grammar), VOCABULARY, automaton=automaton).matcher(), "ab", LONGEST))
         viable = {text for text, _, _ in found}
         for text, member, mask in found:
             if mask is not None:
@@ -175,9 +175,9 @@ def test_random_regular_languages(alphabet, block):
         if NaiveRegex(same).empty():
             empty += 1
             with pytest.raises(UnsatisfiableError):
-                compile(Regular(node), vocabulary, automaton=automaton)
+                compile_bytewise(Regular(node), vocabulary, automaton=automaton)
             continue
-        compiled, oracle = compile(Regular(node), vocabulary, automaton=automaton), RegexOracle(same)
+        compiled, oracle = compile_bytewise(Regular(node), vocabulary, automaton=automaton), RegexOracle(same)
         check_everywhere(oracle, compiled.matcher(), alphabet, LONGEST)
         matcher = compiled.matcher()
         for _ in range(6):  # a random walk over tokens, that is, also between the bytes of a character

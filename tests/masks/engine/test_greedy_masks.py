@@ -21,7 +21,7 @@ from constrain.kernels.records.arena import HEADER
 from constrain.kernels.records.configurations import LEXER_LIST
 from constrain.kernels.records.expressions import ALT
 from constrain.languages.grammar_text.words import WholeWords
-from constrain.masks.engine import compile as compile_as_it_stands
+from constrain.masks.engine import compile_bytewise
 from layout_cases import SUBSET
 from naive_grammar import random_grammar
 from small_grammars import STATEMENTS
@@ -35,7 +35,7 @@ def all_texts(alphabet: str, length: int) -> constrain.Vocabulary:
 
 def check_masks(constraint, vocabulary, rng: random.Random, texts: int, steps: int) -> int:
     """Compare along random texts; the number of masks."""
-    compiled = compile_as_it_stands(constraint, vocabulary)  # its letters are not all that the grammar names
+    compiled = compile_bytewise(constraint, vocabulary)  # its letters are not all that the grammar names
     masks = 0
     for _ in range(texts):
         matcher = compiled.matcher()
@@ -105,7 +105,7 @@ def test_what_a_reference_does_is_taken_over():
     assert len(vocabulary.trie) > 1.25 * lexer_lists.LARGE  # a fifth of it is the hub
     constraint = constrain.grammar(WORDS, lexer="greedy")
     assert check_masks(constraint, vocabulary, random.Random(8), 3, 8) > 15
-    automaton = compile_as_it_stands(constraint, vocabulary).automaton
+    automaton = compile_bytewise(constraint, vocabulary).automaton
     lexers = {lexer for lexer, *others in _roots(automaton) if not others}
     parts = {part for lexer in lexers if _kind(automaton, lexer) == ALT.KIND for part in _key(automaton, lexer)}
     assert parts & lexers  # one was walked for the unions that it is a part of

@@ -8,7 +8,7 @@ import pytest
 from engine_cases import Made, small_vocabulary
 
 import constrain
-from constrain.masks.engine import TokenAutomaton, compile
+from constrain.masks.engine import TokenAutomaton, compile_bytewise
 from naive_grammar import random_grammar
 
 VOCABULARY = small_vocabulary("ab", ["aa", "ab", "ba", "bb", "aba", "abb", "bab", "baab", "abab", "bbbb"])
@@ -22,7 +22,7 @@ def test_tokens_and_bytes_lead_to_the_same_configuration(block: int) -> None:
     leaps = 0
     for seed in range(block * 50, block * 50 + 50):
         grammar = random_grammar(random.Random(seed), "ab", "dynamic")
-        compiled = compile(Made(grammar), VOCABULARY, automaton=automaton)
+        compiled = compile_bytewise(Made(grammar), VOCABULARY, automaton=automaton)
         for _ in range(6):
             by_tokens, text = compiled.matcher(), b""
             for _ in range(5):
@@ -46,7 +46,7 @@ def test_a_value_leads_to_one_configuration_however_it_is_cut(text: bytes) -> No
     schema = {"type": "object", "properties": properties, "required": ["a", "bc"], "additionalProperties": False}
     pieces = sorted({text[i:j] for i in range(len(text)) for j in range(i + 1, min(i + 8, len(text)) + 1)})
     vocabulary = constrain.Vocabulary([*pieces, None], eos_ids=[len(pieces)])
-    compiled = compile(constrain.json_schema(schema, spelling="any"), vocabulary)
+    compiled = compile_bytewise(constrain.json_schema(schema, spelling="any"), vocabulary)
     expected = []
     whole = compiled.matcher()
     for byte in text:

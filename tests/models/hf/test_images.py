@@ -12,6 +12,7 @@ import torch
 
 import constrain
 from constrain.errors import ConstrainError
+from constrain.generation import Prompt
 from constrain.generation.result import Generation
 from constrain.models.hf import HFModel
 from constrain.models.hf import images as hf_images
@@ -204,8 +205,9 @@ def test_other_images_are_other_targets(llava: Pictured) -> None:
 
 
 def test_healing_takes_the_last_token_back(llava: Pictured) -> None:
-    given = {"regex": "(0|1)+", "healing": True, "seed": 2, "max_tokens": 6}
-    output = constrain.generate(llava.model, llava.features(0), tokenizer=llava.tokenizer, **given)
+    given = {"regex": "(0|1)+", "seed": 2, "max_tokens": 6}
+    healed = Prompt(llava.features(0), healing=True)
+    output = constrain.generate(llava.model, healed, tokenizer=llava.tokenizer, **given)
     llava.prompts.append(("red", 1, " age ", 1))  # the prompt without its last token, "00"
     before = llava.features(len(llava.prompts) - 1)["input_ids"][0].tolist()
     assert llava.features(0)["input_ids"][0].tolist()[: len(before)] == before
@@ -252,24 +254,21 @@ def test_images_go_through_the_processor(processed: tuple[Any, Any]) -> None:
     one, two = pictures(2)
     given = {"regex": "(red|green){2}", "seed": 3, "tokenizer": processor}
     texts = ["red <image> age", "<image><image> 00", "red"]
-    together = constrain.generate(model, texts, images=[one, [one, two], None], **given)
-    alone = [constrain.generate(model, texts[0], images=one, **given)]
+    prompts = [Prompt(text, images=seen) for text, seen in zip(texts, [one, [one, two], None], strict=True)]
+    together = constrain.generate(model, prompts, **given)
+    alone = [constrain.generate(model, prompts[0], **given)]
     assert together[0].tokens == alone[0].tokens  # the other rows draw from other streams of the seed
     greedy = [
-        constrain.generate(model, texts, images=[one, [one, two], None], temperature=0, **given),
-        [
-            constrain.generate(model, texts[0], images=one, temperature=0, **given),
-            constrain.generate(model, texts[1], images=[one, two], temperature=0, **given),
-            constrain.generate(model, texts[2], temperature=0, **given),
-        ],
+        constrain.generate(model, prompts, temperature=0, **given),
+        [constrain.generate(model, prompt, temperature=0, **given) for prompt in prompts],
     ]
     for mine, theirs in zip(*greedy, strict=True):
         assert mine.tokens == theirs.tokens
         assert mine.logprob == pytest.approx(theirs.logprob, abs=1e-4)
     made = processor(text=[texts[1]], images=[[one, two]], return_tensors="pt")
     assert constrain.generate(model, made, temperature=0, **given).logprob == pytest.approx(greedy[0][1].logprob)
-    first = constrain.generate(model, texts[0], images=[one], method="argmax", n=8, **given)
-    other = constrain.generate(model, texts[0], images=[two], method="argmax", n=8, **given)
+    first = constrain.generate(model, Prompt(texts[0], images=[one]), method="argmax", n=8, **given)
+    other = constrain.generate(model, Prompt(texts[0], images=[two]), method="argmax", n=8, **given)
     assert [each.logprob for each in first] != [each.logprob for each in other]
 
 
@@ -278,7 +277,7 @@ def test_images_go_through_the_processor(processed: tuple[Any, Any]) -> None:
 def test_placeholders_and_images_are_counted(processed: tuple[Any, Any], text: str) -> None:
     model, processor = processed
     with pytest.raises(ConstrainError, match="the processor refuses the prompt with 1 images") as caught:
-        constrain.generate(model, text, images=pictures(1), tokenizer=processor, regex="a")
+        constrain.generate(model, Prompt(text, images=pictures(1)), tokenizer=processor, regex="a")
     assert caught.value.place == "images"
 
 
@@ -288,7 +287,7 @@ def test_chat_messages_with_images(processed: tuple[Any, Any]) -> None:
     (image,) = pictures(1)
     messages = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "red?"}]}]
     given = {"regex": "(red|green){2}", "seed": 3, "tokenizer": processor}
-    output = constrain.generate(model, messages, images=[image], **given)
+    output = constrain.generate(model, Prompt(messages, images=[image]), **given)
     made = processor(text=["user: <image>red? "], images=[[image]], add_special_tokens=False, return_tensors="pt")
     assert output.tokens == constrain.generate(model, made, **given).tokens
 
@@ -307,12 +306,11 @@ def test_what_is_refused(llava: Pictured) -> None:
         assert caught.value.place and (caught.value.fix or "transformers" in message)
 
     blind_model = tiny_llama(tokenizer)
-    refused("LlamaForCausalLM takes no images", blind_model, "red", images=[image])
+    refused("LlamaForCausalLM takes no images", blind_model, Prompt("red", images=[image]))
     refused("LlamaForCausalLM takes no images, and the prompt has pixel_values", blind_model, made)
-    refused("images is a list of 1, and there is a list of 2 prompts", llava.model, ["a", "b"], images=[image])
-    refused("images need the processor of LlavaForConditionalGeneration", llava.model, "red", images=[image])
-    refused("images has 'cat.png'", llava.model, "red", images=["cat.png"])
-    refused("the prompt is token ids or a processor's output", llava.model, [5, 6], images=[image])
+    refused("images need the processor of LlavaForConditionalGeneration", llava.model, Prompt("red", images=[image]))
+    refused("images has 'cat.png'", llava.model, Prompt("red", images=["cat.png"]))
+    refused("the prompt is token ids or a processor's output", llava.model, Prompt([5, 6], images=[image]))
     blind = features("llava", llava.model, [5], 0, [], 1) | {"pixel_values": made["pixel_values"]}
     refused("the prompt has images, and no token that stands for one", llava.model, blind)
     two = {**made, "input_ids": made["input_ids"].repeat(2, 1)}
@@ -345,6 +343,7 @@ def test_a_model_by_name(processed: tuple[Any, Any], tmp_path: Any) -> None:
     processor.save_pretrained(tmp_path)
     handle = HFModel.of(str(tmp_path))
     assert handle.processor is not None and type(handle.model) is type(model)
-    given = {"regex": "(red|green){2}", "seed": 3, "images": pictures(1)}
-    ours = constrain.generate(model, "red <image>", tokenizer=processor, **given)
-    assert constrain.generate(str(tmp_path), "red <image>", **given).tokens == ours.tokens
+    given = {"regex": "(red|green){2}", "seed": 3}
+    prompt = Prompt("red <image>", images=pictures(1))
+    ours = constrain.generate(model, prompt, tokenizer=processor, **given)
+    assert constrain.generate(str(tmp_path), prompt, **given).tokens == ours.tokens

@@ -74,7 +74,7 @@ def test_too_few_logits() -> None:
 
 def test_a_dead_end() -> None:
     holes = constrain.Vocabulary([b"a", None], eos_ids=[1])
-    follower = Follower(engine.compile(constrain.regex("ab"), holes))  # as it stands: the tokens cannot end it
+    follower = Follower(engine.compile_bytewise(constrain.regex("ab"), holes))  # as it stands: the tokens cannot end it
     follower.allowed([0], 2)
     with pytest.raises(ConstrainError, match="allows no token"):
         follower.allowed([0, 0], 2)

@@ -150,7 +150,7 @@ WAYS: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
     ({}, {"top_p": 0.9}, False),
     ({}, {"stop": "c"}, False),
     ({}, {"complete": True}, False),
-    ({}, {"min_tokens": 2}, False),
+    ({}, {"max_tokens": constrain.Length(8, at_least=2)}, False),
     ({}, {"method": "smc"}, False),
     ({}, {"method": "sir"}, True),
     ({}, {"method": MCMC()}, True),
@@ -165,7 +165,7 @@ def test_which_way_a_request_goes(engine: dict[str, Any], arguments: dict[str, A
     said: list[bool] = []
     answer = llm.answer
     llm.answer = lambda prompt, how: said.append(bool(how.structured_outputs)) or answer(prompt, how)  # type: ignore[method-assign,func-returns-value]
-    output = constrain.generate(handle_of_toy(llm), PROMPT, regex=PATTERN, seed=1, max_tokens=8, **arguments)
+    output = constrain.generate(handle_of_toy(llm), PROMPT, regex=PATTERN, **{"seed": 1, "max_tokens": 8, **arguments})
     assert output.finish_reason == "stop" and any(said) is whole
 
 

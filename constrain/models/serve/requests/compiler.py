@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from constrain.masks.engine.compiled import CompiledConstraint, compile
+from constrain.masks.engine.compiled import CompiledConstraint, compile_bytewise
 from constrain.masks.engine.followed import refuse_tempered
 from constrain.models.serve.requests.constraints import constraint_of, writable
 from constrain.models.serve.requests.options import EngineOptions
@@ -44,6 +44,6 @@ class RequestCompiler:
 
     def _compile(self, kind: str, text: str) -> CompiledConstraint:
         constraint = constraint_of(kind, text, self.options)
-        compiled = compile(writable(constraint, self.vocabulary, self.options), self.vocabulary)
+        compiled = compile_bytewise(writable(constraint, self.vocabulary, self.options), self.vocabulary)
         refuse_tempered(compiled, "the engine")
         return compiled

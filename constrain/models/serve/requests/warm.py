@@ -15,7 +15,7 @@ import numpy as np
 from constrain.errors import LimitError
 from constrain.languages.schema.formats.registry import FORMATS
 from constrain.languages.vocab.vocabulary import Vocabulary
-from constrain.masks.engine.compiled import compile
+from constrain.masks.engine.compiled import compile_bytewise
 from constrain.models.serve.requests.constraints import constraint_of
 from constrain.models.serve.requests.options import EngineOptions
 
@@ -117,7 +117,7 @@ def warm_up(vocabulary: Vocabulary, options: EngineOptions) -> None:
         constraint = _constraint(warm, options)
         if constraint is None:
             continue
-        compiled = compile(constraint, vocabulary)
+        compiled = compile_bytewise(constraint, vocabulary)
         for member in warm.members:
             matcher = compiled.matcher()
             for character in member:

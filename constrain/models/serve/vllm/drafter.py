@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from constrain.masks.engine.compiled import CompiledConstraint, compile
+from constrain.masks.engine.compiled import CompiledConstraint, compile_bytewise
 from constrain.masks.engine.matcher import Matcher
 from constrain.models.serve.requests.constraints import constraint_of
 from constrain.models.serve.requests.options import EngineOptions
@@ -245,7 +245,7 @@ class ConstraintDrafter:
         return len(tokens) - len(self.reasoner.extract_content_ids(tokens[prompt:]))
 
     def _prior_of(self, kind: str, text: str) -> ConstraintPrior:
-        compiled = compile(constraint_of(kind, text, self.options), self.vocabulary)
+        compiled = compile_bytewise(constraint_of(kind, text, self.options), self.vocabulary)
         hint = self.tokenizer.encode(text, add_special_tokens=False) if len(text) <= MAX_HINT else []
         return ConstraintPrior(compiled, list(hint))
 
