@@ -106,7 +106,7 @@ def reverse(node: Node) -> Node:
 
 @lru_cache(maxsize=REMEMBERED)
 def _divides(node: Node) -> bool:
-    """Whether a tree contains a `Remainder`."""
+    """True if a tree contains a `Remainder`."""
     return isinstance(node, Remainder) or any(_divides(part) for part in node.args if isinstance(part, Node))
 
 

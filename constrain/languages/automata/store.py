@@ -1,4 +1,4 @@
-"""Store: owns an arena, makes room when a kernel runs out of it, and builds expressions in it.
+"""Store: owns an arena, grows it when a kernel fills it, and builds expressions in it.
 
 A store without a vocabulary serves the decisions on languages (decide.py); the engine's stores contain one.
 Thread-safe: kernels change the arena, so every call holds the store's lock; kernels release the GIL while they run.
@@ -323,7 +323,7 @@ class Store:
         return [after[number] for number in classes.tolist()]
 
     def is_nullable(self, e: int) -> bool:
-        """Whether an expression's language contains the empty text."""
+        """True if an expression's language contains the empty text."""
         return bool(is_nullable(self.A, e))
 
 

@@ -27,7 +27,7 @@ LARGEST = 1_000_000  # weight of a body that becomes one regular language
 
 @dataclass(frozen=True)
 class FollowedRule:
-    """What holds for the tokens of a rule's texts.
+    """A rule with options on the tokens of its texts: a budget, a temperature.
 
     Attributes:
         max_tokens: The greatest number of tokens that have a byte of the text; None: no bound.

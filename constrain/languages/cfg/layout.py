@@ -46,7 +46,7 @@ class Column(NamedTuple):
         return Column(self.column - self.column % tab + tab, self.characters + 1)
 
     def is_inside(self, other: Column) -> bool:
-        """Whether a line at this column can begin a block inside a block at the other, for any width of a tab."""
+        """True if a line at this column can begin a block inside a block at the other, for any width of a tab."""
         return self.column > other.column and self.characters > other.characters
 
 

@@ -44,7 +44,7 @@ class Composite(Constraint):
 
     @lazily
     def captured(self) -> bool:
-        """Whether rules of the grammar, or of a part, have captures."""
+        """True if rules of the grammar, or of a part, have captures."""
         return bool(self.reading.captures) or any(part.captured for part in self.members)
 
     def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:
@@ -74,7 +74,7 @@ class Composite(Constraint):
 
     @property
     def counts_tokens(self) -> bool:
-        """Whether there are such rules."""
+        """True if there are such rules."""
         return bool(self.reading.followed)
 
     @lazily
@@ -101,12 +101,12 @@ class Composite(Constraint):
 
     @property
     def residual(self) -> bool:
-        """Whether some part has a check, or has a guard and may begin at a place that no fixed text determines."""
+        """True if some part has a check, or has a guard and may begin at a place that no fixed text determines."""
         return any(part.residual or (part.guarded and not self.guarded) for part in self.members)
 
     @property
     def guarded(self) -> bool:
-        """Whether the text determines where each guarded part begins."""
+        """True if the text determines where each guarded part begins."""
         return self._branches is not None or self._after is not None
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:

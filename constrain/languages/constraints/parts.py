@@ -142,7 +142,7 @@ def _in_sequence(expression: Sequence, rules: Mapping[str, Expression], inside: 
 
 
 def _guarded(expression: Expression, rules: Mapping[str, Expression]) -> bool:
-    """Whether the expression, or a rule that it reaches, has a guarded part."""
+    """True if the expression, or a rule that it reaches, has a guarded part."""
     seen: set[str] = set()
     stack = [expression]
     while stack:
@@ -162,7 +162,7 @@ def _guarded(expression: Expression, rules: Mapping[str, Expression]) -> bool:
 
 
 def is_prefix_free(node: Node) -> bool:
-    """Whether no member of a regular language begins another. False too where that takes too many states to decide."""
+    """True if no member of a regular language begins another. False too where that takes too many states to decide."""
     try:
         return is_empty(syntax.intersect(node, syntax.concat(node, syntax.ANY_CHAR, syntax.ANY_TEXT)))
     except LimitError:

@@ -117,5 +117,5 @@ def shadowed(grammar: Grammar, table: dict[Nonterminal, Alternatives]) -> list[s
 
 
 def _contains(large: Terminal, small: Terminal) -> bool:
-    """Whether every text of the small terminal is one of the large terminal."""
+    """True if every text of the small terminal is one of the large terminal."""
     return empty_node(syntax.difference(spelled(small.node), spelled(large.node)))

@@ -74,13 +74,11 @@ class GrammarText(Composite):
         return self.reading.findings
 
     def as_dynamic(self) -> Grammar:
-        """See `Constraint`."""
         if self.layout is None or self.layout.columns is None:
             return super().as_dynamic()
         return inline_ignored_after(self.to_grammar())
 
     def laid_out_like(self, texts: Sequence[str]) -> GrammarText:
-        """See `Constraint`."""
         if self.layout is None or self.layout.columns is not None:
             return self
         return replace(self, layout=replace(self.layout, columns=columns_of(texts, self.layout.tab)))

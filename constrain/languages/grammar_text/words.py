@@ -89,7 +89,6 @@ class WholeWords(Constraint):
             return super().as_dynamic()  # it has more texts, which is allowed
 
     def laid_out_like(self, texts: Sequence[str]) -> WholeWords:
-        """See `Constraint`."""
         return replace(self, text=self.text.laid_out_like(texts))
 
     @property
@@ -203,7 +202,7 @@ def _no_longer(node: Node, begins: syntax.Ranges) -> syntax.Ranges:
 
 
 def _is_kept(terminal: Terminal, before_words: tuple[str, ...]) -> bool:
-    """Whether a word may follow the terminal directly."""
+    """True if a word may follow the terminal directly."""
     return (
         terminal.name in before_words or terminal.ignored_after == ()
     )  # nothing is ignored after it: it stands at words

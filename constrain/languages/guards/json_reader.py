@@ -195,7 +195,7 @@ def _kept(stack: Stack, raw: bytes) -> bytes:
 
 
 def _is_escaped(raw: bytes) -> bool:
-    """Whether the text ends in an odd number of backslashes."""
+    """True if the text ends in an odd number of backslashes."""
     return (len(raw) - len(raw.rstrip(b"\\"))) % 2 == 1
 
 

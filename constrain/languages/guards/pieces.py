@@ -78,7 +78,6 @@ class Pieces:
         return PiecesState(FREE)
 
     def step(self, state: Hashable, text: bytes) -> PiecesState | None:
-        """See `Guard`."""
         here: PiecesState | None = cast(PiecesState, state)
         while text and here is not None:
             if here.mode == FREE:
@@ -149,7 +148,6 @@ class Pieces:
         return piece.stop, *piece.others
 
     def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
-        """See `Guard`."""
         here = cast(PiecesState, state)
         if here.mode == INSIDE:
             cast(Repeats, self.pieces[here.piece].guard).veto(here.inner, row)
@@ -157,6 +155,5 @@ class Pieces:
             self.tables.veto_doubles(row, partial(self.step, here))
 
     def reader(self, state: Hashable) -> GuardedText | None:
-        """See `Guard`."""
         here = cast(PiecesState, state)
         return cast(Repeats, self.pieces[here.piece].guard).reader(here.inner) if here.mode == INSIDE else None

@@ -58,7 +58,6 @@ class Prefixed:
         return self._begun(b"") or PrefixState(b"")
 
     def step(self, state: Hashable, text: bytes) -> PrefixState | None:
-        """See `Guard`."""
         here = cast(PrefixState, state)
         if here.known:
             if here.guard is None:
@@ -78,7 +77,6 @@ class Prefixed:
         return PrefixState(text)
 
     def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
-        """See `Guard`."""
         here = cast(PrefixState, state)
         if here.guard is not None:
             here.guard.veto(here.inner, row)
@@ -86,7 +84,6 @@ class Prefixed:
             self.tables.veto_doubles(row, partial(self.step, here))
 
     def reader(self, state: Hashable) -> GuardedText | None:
-        """See `Guard`."""
         here = cast(PrefixState, state)
         return None if here.guard is None else here.guard.reader(here.inner)
 
@@ -125,7 +122,6 @@ class AfterPattern:
         return PatternState(b"", None)
 
     def step(self, state: Hashable, text: bytes) -> PatternState | None:
-        """See `Guard`."""
         here = cast(PatternState, state)
         if here.inner is None:
             run, end = first_end(self.pattern, here.run, here.text, text)
@@ -136,7 +132,6 @@ class AfterPattern:
         return None if inner is None else here._replace(inner=inner)
 
     def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
-        """See `Guard`."""
         here = cast(PatternState, state)
         if here.inner is not None:
             self.guard.veto(here.inner, row)
@@ -144,7 +139,6 @@ class AfterPattern:
             self.tables.veto_doubles(row, partial(self.step, here))
 
     def reader(self, state: Hashable) -> GuardedText | None:
-        """See `Guard`."""
         here = cast(PatternState, state)
         return None if here.inner is None else self.guard.reader(here.inner)
 
@@ -165,13 +159,10 @@ class AfterPrefix:
         return self.state
 
     def step(self, state: Hashable, text: bytes) -> Hashable | None:
-        """See `Guard`."""
         return self.guard.step(state, text)
 
     def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
-        """See `Guard`."""
         self.guard.veto(state, row)
 
     def reader(self, state: Hashable) -> GuardedText | None:
-        """See `Guard`."""
         return self.guard.reader(state)

@@ -63,7 +63,7 @@ class GuardedText(NamedTuple):
 
     @property
     def runs_out(self) -> bool:
-        """Whether a value may run out, so that the guard vetoes everything that the grammar leaves."""
+        """True if a value may run out, so that the guard vetoes everything that the grammar leaves."""
         if self.guard.root is None:  # PERF: nearly all schemas
             return False
         return self.here.stack is None or watches(self.here.stack)
@@ -88,7 +88,6 @@ class Repeats:
         return JsonState(VALUE, None, b"", self.root)
 
     def step(self, state: Hashable, text: bytes) -> JsonState | None:
-        """See `Guard`."""
         tick()
         try:
             return read(cast(JsonState, state), text)
@@ -96,7 +95,6 @@ class Repeats:
             return None
 
     def veto(self, state: Hashable, row: Row) -> None:
-        """See `Guard`."""
         here = cast(JsonState, state)
         tables = self.tables
         if here.mode == TEXT:
@@ -116,7 +114,6 @@ class Repeats:
     # -- for looking ahead ---------------------------------------------------------------------------------------------
 
     def reader(self, state: Hashable) -> GuardedText:
-        """See `Guard`."""
         return GuardedText(self, cast(JsonState, state))
 
     def suspects(self, here: JsonState, row: Row, names: bool = False) -> Iterator[Sequence[int]]:
@@ -262,12 +259,12 @@ def _alike(tokens: BracketTokens, row: Row) -> Iterable[list[int]]:
 
 
 def _is_whole(text: bytes) -> bool:
-    """Whether a text begins with a whole character."""
+    """True if a text begins with a whole character."""
     return not text or not 0x80 <= text[0] < 0xC0
 
 
 def _may_veto_closing(here: JsonState, tables: TokenTables) -> bool:
-    """Whether a closing bracket may be vetoed: an array must contain a repetition, or a container must not equal
+    """True if a closing bracket may be vetoed: an array must contain a repetition, or a container must not equal
     another item of an array around it."""
     within = False
     for container in _within_reach(here, tables):
@@ -279,7 +276,7 @@ def _may_veto_closing(here: JsonState, tables: TokenTables) -> bool:
 
 
 def _words_seen(here: JsonState) -> bool:
-    """Whether `true`, `false` or `null` must not come as the next item."""
+    """True if `true`, `false` or `null` must not come as the next item."""
     container: OpenContainer | None = here.stack[0] if here.stack is not None else None
     if container is None or not container.unique or container.seen is None:
         return False

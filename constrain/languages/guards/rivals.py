@@ -33,7 +33,7 @@ from constrain.languages.guards.json_reader import (
 
 
 class Rivals(NamedTuple):
-    """What must not come.
+    """The values and names that must not come next.
 
     Attributes:
         whole: The values that the innermost container agrees with and must not equal.
@@ -87,14 +87,14 @@ def kind_of(here: JsonState) -> str:
 
 
 def can_run_out(frame: OpenContainer, kind: str) -> bool:
-    """Whether a container is an array whose items must differ, and its values of a kind may run out."""
+    """True if a container is an array whose items must differ, and its values of a kind may run out."""
     if frame.is_object or frame.place is None or not frame.place.unique:
         return False
     return kind in frame.place.runs_out or (kind == EVERY and bool(frame.place.runs_out))
 
 
 def item_in_question(here: JsonState, every_kind: bool = False) -> int | None:
-    """How many open containers are inside of the innermost item that may run into a dead end; None: there is none.
+    """The number of open containers inside the innermost item that may reach a dead end; None: there is no such item.
 
     every_kind: see `rivals`.
     """
@@ -150,7 +150,7 @@ def doubt(state: JsonState) -> Hashable | None:
 
 
 def is_fresh(state: JsonState) -> bool:
-    """Whether the string or scalar under way can no longer become a name or a value that was seen and must not come."""
+    """True if the string or scalar under way can no longer become a name or a value that was seen and must not come."""
     mode, stack, raw, _ = state
     if stack is None or mode not in (TEXT, SCALAR):
         return stack is None and mode in (TEXT, SCALAR)
@@ -177,7 +177,7 @@ def standing(state: JsonState) -> Hashable:
 
 
 def watches(stack: Stack) -> bool:
-    """Whether values in an open container may run out at all."""
+    """True if values in an open container may run out at all."""
     while stack is not None:
         frame, stack = stack
         if can_run_out(frame, EVERY):
@@ -198,7 +198,7 @@ def conditions(here: JsonState) -> Hashable:
 
 
 def is_named(frame: OpenContainer) -> bool:
-    """Whether a string in a container is a name."""
+    """True if a string in a container is a name."""
     return frame.is_object and frame.name is None
 
 
@@ -224,7 +224,7 @@ _NUMBER = re.compile(rb"(-?)(\d*)(?:\.(\d*))?([eE][-+]?\d*)?")
 
 
 def may_become(raw: bytes, key: Any) -> bool:
-    """Whether the beginning of a scalar agrees with a value. Always true if a text that begins so has the value."""
+    """True if the beginning of a scalar agrees with a value. Always true if a text that begins so has the value."""
     if isinstance(key, bytes):  # `true`, `false` or `null`
         return key.startswith(raw)
     if key[0] != "number" or raw[:1] in b"tfn":

@@ -88,7 +88,6 @@ class Thoughts:
         return self._step(cast(ThoughtState, state), text, -1)
 
     def step_token(self, state: Hashable, token: int) -> ThoughtState | None:
-        """See `TokenGuard`."""
         return self._step(cast(ThoughtState, state), self.tokens[token] or b"", token)
 
     def _step(self, here: ThoughtState, text: bytes, token: int) -> ThoughtState | None:
@@ -174,7 +173,6 @@ class Thoughts:
         return here._replace(rests=rests) if rests else None
 
     def veto(self, state: Hashable, row: Row) -> None:
-        """See `Guard`."""
         here = cast(ThoughtState, state)
         if here.mode == AFTER:
             if self.inner is not None:
@@ -188,7 +186,6 @@ class Thoughts:
                 self._veto_open(here, left, row)
 
     def reader(self, state: Hashable) -> GuardedText | None:
-        """See `Guard`."""
         here = cast(ThoughtState, state)
         return self.inner.reader(here.inner) if here.mode == AFTER and self.inner is not None else None
 

@@ -97,7 +97,7 @@ class Unbounded:
         return False
 
     def _repeats(self, place: Place) -> bool:
-        """Whether a byte that leads back can be repeated to make other values."""
+        """True if a byte that leads back can be repeated to make other values."""
         if place.mode not in (TEXT, NAMED, SCALAR):
             return False
         for alike, after in self.ways(place.configuration):

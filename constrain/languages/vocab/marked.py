@@ -60,7 +60,7 @@ class Marked(Vocabulary):
 
 
 class Sets(PerVocabulary):
-    """What sets of tokens mean in a vocabulary.
+    """The meanings of sets of tokens in a vocabulary.
 
     Attributes:
         lowest: The lowest id of the tokens with some bytes.
@@ -94,7 +94,7 @@ def spans_of(node: Tokens, vocabulary: Vocabulary) -> Spans:
 
 
 def reads_text(spans: Spans, vocabulary: Vocabulary) -> bool:
-    """Whether a set has a token with bytes."""
+    """True if a set has a token with bytes."""
     return any(vocabulary.tokens[token] for low, high in spans for token in range(low, high + 1))
 
 

@@ -141,7 +141,7 @@ class Shortest:
 
     @property
     def is_least(self) -> bool:
-        """Whether all completions so far are the shortest: false where a grammar has more than `ENOUGH` rules."""
+        """True if all completions so far are the shortest: false where a grammar has more than `ENOUGH` rules."""
         return all(way.is_least for way in self.ways)
 
     def _forget(self) -> None:

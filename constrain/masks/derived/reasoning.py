@@ -72,7 +72,7 @@ class Reasoned(Constraint):
 
     @property
     def counts_tokens(self) -> bool:
-        """Whether the thoughts have a budget."""
+        """True if the thoughts have a budget."""
         return self.most is not None
 
     @property
@@ -83,12 +83,12 @@ class Reasoned(Constraint):
 
     @property
     def residual(self) -> bool:
-        """Whether a finished text counts only if it passes `check`."""
+        """True if a finished text counts only if it passes `check`."""
         return self.answer.residual
 
     @property
     def guarded(self) -> bool:
-        """Whether there is a guard: that of the answer, or the budget."""
+        """True if there is a guard: that of the answer, or the budget."""
         return self.most is not None or self.answer.guarded
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
@@ -118,14 +118,6 @@ class Reasoned(Constraint):
             return text
         found = [text.find(str(name)) + len(str(name)) for name in _names(self.close) if str(name) in text]
         return text[min(found, default=0) :]
-
-    def thoughts_of(self, text: str) -> str | None:
-        """The thoughts in a text; None if it has none. Tokens stand in it by their names."""
-        begin = next((str(name) for name in _names(self.begin) if text.startswith(str(name))), None)
-        if begin is None:
-            return None
-        found = [at for name in _names(self.close) if (at := text.find(str(name))) >= 0]
-        return text[len(begin) : min(found, default=len(text))]
 
     def __getattr__(self, name: str) -> Any:
         if name == "parse":  # defined if the answer defines it, or is text
@@ -250,17 +242,17 @@ def _read(edge: Edge, vocabulary: Vocabulary) -> bytes | frozenset[int]:
 
 
 def _begins(text: bytes, edge: Edge, spans: Mapping[Tokens, Ranges]) -> bool:
-    """Whether a text with marks begins with an edge."""
+    """True if a text with marks begins with an edge."""
     return _found(text, edge, spans)[0] == 0
 
 
 def _end(text: bytes, edge: Edge, spans: Mapping[Tokens, Ranges]) -> int:
-    """Where the first edge in a text with marks ends."""
+    """The end of the first edge in a text with marks."""
     return _found(text, edge, spans)[1]
 
 
 def _found(text: bytes, edge: Edge, spans: Mapping[Tokens, Ranges]) -> tuple[int, int]:
-    """Where the first edge in a text with marks begins and ends. A token with bytes stands in it as these."""
+    """The span of the first edge in a text with marks. A token with bytes stands in it as these."""
     names = [name.encode() for name in _names(edge) if isinstance(name, str)]
     found = [(at, at + len(name)) for name in names if (at := text.find(name)) >= 0]
     at = text.find(MARK) if isinstance(edge, Constraint) else -1

@@ -1,6 +1,6 @@
-"""What may stand in the first of several gaps, as a grammar of its own.
+"""The texts that may stand in the first of several gaps, as a grammar of its own.
 
-    first_gap(grammar, "a", ["b", "d"])      # {w : a w b x d y is a member, for some texts x and y}
+    first_gap(grammar, "a", ["b", "d"])      # {w : a w b x d y is valid, for some texts x and y}
 
 The idea: an item (A, p, q) says that A derives a text between two positions. What an item contributes to the text of
 the gap is known from where p and q are. An item before the gap or behind it contributes nothing; one from the gap to
@@ -78,7 +78,7 @@ def contradiction(language: GapLanguage, before: str, after: Sequence[str]) -> U
     letters = [(number, at) for number, text in enumerate(texts) for at in range(len(text))]
 
     def fits(begin: int, end: int, begun: bool = True, ended: bool = False) -> bool:
-        """Whether some text has these letters. begun, ended: it begins with the first one, it ends with the last."""
+        """True if some text has these letters. begun, ended: it begins with the first one, it ends with the last."""
         pieces = [""] * len(texts)
         for number, at in letters[begin:end]:
             pieces[number] += texts[number][at]
@@ -138,7 +138,7 @@ class _Projection:
         return Grammar(Nonterminal("start", lambda: [list(top) for top in tops]))
 
     def symbols(self, symbol: int, begin: int, end: int) -> tuple[Symbol, ...]:
-        """What a symbol that leads from one position to another contributes to the text of the gap."""
+        """The symbols that a symbol from one position to another contributes to the text of the gap."""
         if end < self.before or begin >= self.behind:
             return ()
         if self.before <= begin and end < self.behind:

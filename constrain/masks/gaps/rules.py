@@ -92,10 +92,6 @@ class BinaryRules:
         """The number of symbols."""
         return len(self.names)
 
-    def number_of(self, symbol: Symbol) -> int:
-        """The number of a symbol of the grammar."""
-        return self._numbers[language_of(symbol) if isinstance(symbol, Terminal) else symbol]
-
     def _number(self, key: object, original: object, name: str) -> int:
         if key not in self._numbers:
             self._numbers[key] = len(self.names)

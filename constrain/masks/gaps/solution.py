@@ -1,4 +1,4 @@
-"""Which derivations of a grammar fit a pattern: emptiness, live arcs, a shortest text.
+"""The derivations of a grammar that fit a pattern: emptiness, live arcs, a shortest text.
 
     language = GapLanguage(grammar)
     solution = language.solve(pattern)
@@ -73,7 +73,7 @@ class GapLanguage:
 
 
 class Solution:
-    """What fits a pattern.
+    """The derivations that fit a pattern.
 
     Attributes:
         positions: The nodes that are positions, in the order of their numbers.
@@ -123,7 +123,7 @@ class Solution:
         return (*table, self.place, self.pair_s, self.pair_q)
 
     def has(self, symbol: int, begin: int, end: int) -> bool:
-        """Whether a symbol derives a text that leads from one position to another. begin, end: positions."""
+        """True if a symbol derives a text that leads from one position to another. begin, end: positions."""
         return self.chart.has(symbol, begin, end)
 
     @cached_property
@@ -136,7 +136,7 @@ class Solution:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no member of the grammar fits the pattern."""
+        """True if no text of the grammar fits the pattern."""
         return not self.tops
 
     @cached_property

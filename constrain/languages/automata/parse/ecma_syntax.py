@@ -28,7 +28,7 @@ class _Fault(Exception):
 
 
 def is_ecma_pattern(text: str) -> bool:
-    """Whether the text is a Pattern of ECMA-262, with or without the flag `u`."""
+    """True if the text is a Pattern of ECMA-262, with or without the flag `u`."""
     return _parses(text, True) or _parses(text, False)
 
 

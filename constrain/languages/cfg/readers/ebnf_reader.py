@@ -235,7 +235,7 @@ class EbnfParser(GbnfParser):
             raise self.fault("the arguments of this macro are not closed", opened, fix="add ), and commas between them")
 
     def at_end_of_rule(self) -> bool:
-        """Whether the text ends here, or a rule or an assertion begins."""
+        """True if the text ends here, or a rule or an assertion begins."""
         if self.index >= len(self.text) or (not self.groups and self.text.startswith("(=", self.index)):
             return True
         return not self.groups and self.DEFINES.match(self.text, self.index) is not None

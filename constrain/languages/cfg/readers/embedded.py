@@ -89,7 +89,7 @@ def _argument(text: str, index: int, kind: str, place: Draw) -> tuple[int, int, 
 
 
 def _embedded(read: Callable[[], Expression], index: int, length: int, place: Draw) -> Expression:
-    """What a reader returns; its errors get the place of the directive."""
+    """Call a reader and return its result; its errors name the place of the directive."""
     try:
         return read()
     except ConstrainError as error:

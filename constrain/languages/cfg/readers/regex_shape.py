@@ -25,12 +25,12 @@ _ASSERTIONS = {"(?=", "(?!", "(?<=", "(?<!", r"\b", r"\B", r"\A", r"\Z", "^", "$
 
 
 def is_lazy(pattern: str) -> bool:
-    """Whether the regex has a lazy quantifier."""
+    """True if the regex has a lazy quantifier."""
     return any(piece["lazy"] for piece in _PIECE.finditer(pattern))
 
 
 def needs_neighbours(pattern: str) -> bool:
-    """Whether the regex has an assertion, so that its meaning depends on its neighbours."""
+    """True if the regex has an assertion, so that its meaning depends on its neighbours."""
     return any(piece[0] in _ASSERTIONS for piece in _PIECE.finditer(pattern))
 
 
@@ -47,7 +47,7 @@ def sees_outside(pattern: str) -> tuple[int, int]:
 
 
 def has_greedy_after_lazy(pattern: str) -> bool:
-    """Whether a lazy quantifier is followed by a part that is neither lazy nor of fixed length."""
+    """True if a lazy quantifier is followed by a part that is neither lazy nor of fixed length."""
     parsed = _parse(pattern)
     return parsed is None or _mixes(parsed, False)[1]
 

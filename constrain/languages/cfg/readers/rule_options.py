@@ -69,7 +69,7 @@ class RuleOptions:
 
     @property
     def follows(self) -> bool:
-        """Whether the rule's tokens matter, and not only its text."""
+        """True if the rule's tokens matter, and not only its text."""
         return bool(self.max_tokens) or self.temperature is not None
 
 

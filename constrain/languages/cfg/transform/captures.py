@@ -68,16 +68,16 @@ def named(spans: list[CaptureSpan], text: bytes) -> list[Capture]:
 def capture_spans(
     reading: GrammarReading, text: bytes, spans: Mapping[Tokens, Ranges], inner: Inner
 ) -> list[CaptureSpan]:
-    """Where the captures of a member of a grammar are.
+    """The captures in a valid text of a grammar.
 
     Args:
         reading: The grammar.
-        text: The member, as UTF-8, with marks of tokens (automata/marks.py).
+        text: The text, as UTF-8, with marks of tokens (automata/marks.py).
         spans: The ids of the sets of tokens.
         inner: Gives the captures of a text of an embedded constraint.
 
     Returns:
-        The captures in the order in which they end; none if the text is not a member.
+        The captures in the order in which they end; none if the text is not valid.
     """
     rules, start = reading.rules, reading.start
     if reading.grammar.ignore:
@@ -193,7 +193,7 @@ def _reached(symbol: Nonterminal) -> set[Nonterminal]:
 
 
 def _origins(chart: TextChart, symbol: Symbol, at: int, index: Index) -> list[int]:
-    """Where the texts of a symbol that end at a position begin, in order."""
+    """The positions where the texts of a symbol that end at a position begin, in order."""
     if isinstance(symbol, Terminal):
         return chart.lexemes[at].get(symbol, [])
     here = index[at]

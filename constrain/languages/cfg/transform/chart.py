@@ -45,7 +45,7 @@ class TextChart:
         self.fault: str | None = None
 
     def derives(self, start: Nonterminal) -> bool:
-        """Whether the start symbol derives the text and all checks pass."""
+        """True if the start symbol derives the text and all checks pass."""
         self.predict(start, 0)
         for position in range(len(self.text) + 1):
             self.visit(position)

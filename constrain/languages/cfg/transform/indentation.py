@@ -223,7 +223,7 @@ class _Lines:
             indented |= more
 
     def _needs_column(self, alternative: Alternative, indented: set[str]) -> bool:
-        """Whether a symbol is or reaches an indent, or may be the first on a line behind another symbol."""
+        """True if a symbol is or reaches an indent, or may be the first on a line behind another symbol."""
         at = {0}
         for symbol in alternative:
             inner = symbol.symbol if isinstance(symbol, Counted) else symbol
@@ -264,7 +264,7 @@ class _Lines:
         return [symbols for alternative in alternatives for symbols in self._sequences(alternative, here, to)]
 
     def _has_column(self, symbol: str | Counted, at: int, to: int) -> bool:
-        """Whether a rule outside of brackets depends on the column of the block."""
+        """True if a rule outside of brackets depends on the column of the block."""
         name = symbol if isinstance(symbol, str) else symbol.symbol
         return at == 1 or name in self.indented or (isinstance(symbol, Counted) and to == 1)
 
@@ -402,7 +402,7 @@ class _Lines:
 
 
 def is_named(terminal: Terminal, names: Sequence[str]) -> bool:
-    """Whether a terminal's name, or its only text, is one of the names."""
+    """True if a terminal's name, or its only text, is one of the names."""
     node = terminal.node
     only = node.texts[0] if isinstance(node, syntax.Literals) and len(node.texts) == 1 else None
     return terminal.name in names or only in names

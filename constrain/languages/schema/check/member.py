@@ -59,7 +59,7 @@ class Membership:
         self._known: dict[tuple[int, Conj], bool] = {}  # by id(value): the value outlives this
 
     def is_member(self, value: Json, conj: Conj) -> bool:
-        """Whether the value fulfils the conjunction."""
+        """True if the value fulfils the conjunction."""
         if conj in (TRUE, FALSE):
             return conj == TRUE
         key = (id(value), conj)
@@ -74,7 +74,7 @@ class Membership:
         return all(self._fulfils(value, formulas[serial]) for serial in conj)
 
     def _fulfils(self, value: Json, formula: Formula | None) -> bool:
-        """Whether the value fulfils a formula. The normal form of a `oneOf` may hold more than it says."""
+        """True if the value fulfils a formula. The normal form of a `oneOf` may hold more than it says."""
         if isinstance(formula, AllOf):
             return all(self._fulfils(value, part) for part in formula.parts)
         if isinstance(formula, AnyOf):
@@ -180,7 +180,7 @@ def _one_of(formula: Formula | None) -> OneOf | None:
 
 
 def _in_box(value: int | Decimal, box: NumberBox) -> bool:
-    """Whether the number is in the box."""
+    """True if the number is in the box."""
     if isinstance(value, Decimal) and value and abs(value.adjusted()) > MAX_EXPONENT:
         return _extreme_in_box(value, box)
     number = value if isinstance(value, int) else Fraction(value)

@@ -43,7 +43,7 @@ def meet_strings(a: Node, b: Node) -> Node:
 
 @lru_cache(maxsize=65536)
 def matches(node: Node, text: str) -> bool:
-    """Whether the text is in the language. PERF: unions, complements and lists need no automaton."""
+    """True if the text is in the language. PERF: unions, complements and lists need no automaton."""
     if isinstance(node, Complement):
         return not matches(node.args[0], text)
     if isinstance(node, Literals):
@@ -59,14 +59,14 @@ def is_void(node: Node) -> bool:
 
 
 def begin_apart(a: Node, b: Node) -> bool:
-    """Whether the trees show that no text is in both languages, since their texts begin differently."""
+    """True if the trees show that no text is in both languages, since their texts begin differently."""
     left, right = first_text(a), first_text(b)
     return not (left.startswith(right) or right.startswith(left))
 
 
 @lru_cache(maxsize=1024)
 def plainly_some(node: Node) -> bool:
-    """Whether the tree shows, without an automaton, that the language is not empty."""
+    """True if the tree shows, without an automaton, that the language is not empty."""
     if isinstance(node, Literals):
         return bool(node.texts)
     if isinstance(node, Chars):

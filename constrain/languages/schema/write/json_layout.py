@@ -97,7 +97,7 @@ class JsonLayout:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether the whitespace is that of json.dumps."""
+        """True if the whitespace is that of json.dumps."""
         return self.most is None and self.pattern is None and self.item_separator is None and self.key_separator is None
 
     @property
@@ -137,7 +137,7 @@ def _is_empty(node: Node) -> bool:
 
 
 def _around(mark: str) -> Node:
-    """What JSON allows for a mark: whitespace around it."""
+    """A mark with optional JSON whitespace around it."""
     return concat(repeat(_BLANK), literal(mark), repeat(_BLANK))
 
 
