@@ -83,7 +83,7 @@ class Composite(Constraint):
         return branches(self.reading.rules, self.reading.start) if guarded else None
 
     @lazily
-    def _after(self) -> tuple[Node, Constraint] | None:
+    def _guarded_tail(self) -> tuple[Node, Constraint] | None:
         """(regular language, guarded part after it) if the text tells where it begins: no member begins another."""
         whole = self.reading.rules.get(self.reading.start)
         if self._branches is not None or not isinstance(whole, Sequence) or not whole.parts:
@@ -107,15 +107,15 @@ class Composite(Constraint):
     @property
     def guarded(self) -> bool:
         """True if the text determines where each guarded part begins."""
-        return self._branches is not None or self._after is not None
+        return self._branches is not None or self._guarded_tail is not None
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
         """The guard that follows the text into the part where it leads."""
         if self._branches is not None:
             return guard_of(self._branches, vocabulary)
-        if self._after is None:
+        if self._guarded_tail is None:
             return None
-        before, part = self._after
+        before, part = self._guarded_tail
         guard = part.guard(vocabulary)
         return None if guard is None else AfterPattern(before, guard, vocabulary)
 

@@ -111,13 +111,13 @@ def _branches(expression: Expression, rules: Mapping[str, Expression], inside: f
             return None
         return _branches(rules[expression.name], rules, inside | {expression.name})
     if isinstance(expression, Choice):
-        return _joined(_branches(part, rules, inside) for part in expression.parts)
+        return _concatenate(_branches(part, rules, inside) for part in expression.parts)
     if isinstance(expression, Sequence):
         return _in_sequence(expression, rules, inside)
     return None if _guarded(expression, rules) else [Branch("", open=False)]
 
 
-def _joined(lists: Iterable[list[Branch] | None]) -> list[Branch] | None:
+def _concatenate(lists: Iterable[list[Branch] | None]) -> list[Branch] | None:
     joined: list[Branch] = []
     for ways in lists:
         if ways is None or len(joined) + len(ways) > MAX_BRANCHES:

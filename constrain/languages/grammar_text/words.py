@@ -74,13 +74,13 @@ class WholeWords(Constraint):
         return parse_python(self.characters)
 
     @cached_property
-    def _read(self) -> Grammar:
+    def _text_grammar(self) -> Grammar:
         grammar = self.text.to_grammar()
         return ascii_keywords(grammar) if self.ascii_keywords else grammar
 
     def as_dynamic(self) -> Grammar:
         """A dynamic grammar in which words are whole too. It has all texts of the greedy grammar, and may have more."""
-        grammar = self._read
+        grammar = self._text_grammar
         if self.text.layout is not None and self.text.layout.columns is None:  # its rules depend on columns
             return super().as_dynamic()
         try:
@@ -102,7 +102,7 @@ class WholeWords(Constraint):
         return self.text.findings
 
     def _build(self) -> Grammar:
-        return whole_words(self._read, self._class, self.before_words)
+        return whole_words(self._text_grammar, self._class, self.before_words)
 
     def __repr__(self) -> str:
         return f"{self.text!r} with whole words of {self.characters}"
@@ -149,9 +149,9 @@ def apart(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()
     """
     others = intervals.negate(_ranges(characters))
     terminals = list(terminals_of(grammar.start))
-    ignored = {*grammar.ignore, *(each for terminal in terminals for each in terminal.ignored_after or ())}
-    begins = _ranges(syntax.alternate(*(first_characters(each.node) for each in (*terminals, *ignored))))
-    unfinished = Unfinished((each.node for each in grammar.ignore), (each.node for each in terminals))
+    ignored = {*grammar.ignore, *(other for terminal in terminals for other in terminal.ignored_after or ())}
+    begins = _ranges(syntax.alternate(*(first_characters(other.node) for other in (*terminals, *ignored))))
+    unfinished = Unfinished((other.node for other in grammar.ignore), (other.node for other in terminals))
 
     def terminal(old: Terminal) -> Terminal:
         node = syntax.difference(old.node, unfinished.alone) if old in grammar.ignore else old.node

@@ -83,7 +83,7 @@ class Pieces:
             if here.mode == FREE:
                 here, text = self._free(here, text)
             elif here.mode == INSIDE:
-                here, text = self._inside(here, text)
+                here, text = self._read_piece(here, text)
             elif here.mode == BEHIND:
                 here, text = self._behind(here, text)
             elif here.mode == SEEKING:
@@ -104,7 +104,7 @@ class Pieces:
             return PiecesState(SEEKING if self.pieces[i].sought else LOST, b"", i), text[end:]
         return PiecesState(INSIDE, b"", i, guard.start()), text[end:]
 
-    def _inside(self, here: PiecesState, text: bytes) -> tuple[PiecesState | None, bytes]:
+    def _read_piece(self, here: PiecesState, text: bytes) -> tuple[PiecesState | None, bytes]:
         """(state, remaining text) after text of a piece; the state is None if the piece's guard vetoes it."""
         guard = cast(Repeats, self.pieces[here.piece].guard)
         after = guard.step(here.inner, text)

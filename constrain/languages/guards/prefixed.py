@@ -55,7 +55,7 @@ class Prefixed:
 
     def start(self) -> PrefixState:
         """The state before the first byte."""
-        return self._begun(b"") or PrefixState(b"")
+        return self._start_state(b"") or PrefixState(b"")
 
     def step(self, state: Hashable, text: bytes) -> PrefixState | None:
         here = cast(PrefixState, state)
@@ -64,9 +64,9 @@ class Prefixed:
                 return here
             inner = here.guard.step(here.inner, text)
             return None if inner is None else here._replace(inner=inner)
-        return self._begun(here.text + text)
+        return self._start_state(here.text + text)
 
-    def _begun(self, text: bytes) -> PrefixState | None:
+    def _start_state(self, text: bytes) -> PrefixState | None:
         """The state after a text from the beginning; None: it is vetoed."""
         for fixed, guard in self.texts:
             if text.startswith(fixed):

@@ -126,13 +126,13 @@ class Repeats:
         names = names and here.stack is not None and is_named(here.stack[0])
         if here.mode in (AFTER, COLON) or (item_in_question(here, every_kind=True) is None and not names):
             return
-        found = self._rivals(here)
+        rivals = self._rivals(here)
         if names:
-            found = found._replace(names=[*found.names, *_texts_seen(here), *_begun(here)])
+            rivals = rivals._replace(names=[*rivals.names, *_texts_seen(here), *_text_so_far(here)])
         if here.mode == TEXT:
-            yield from self._suspects_in_string(here, found, row)
+            yield from self._suspects_in_string(here, rivals, row)
         else:
-            yield from self._suspects(here, found, row)
+            yield from self._suspects(here, rivals, row)
 
     def moving(self, here: JsonState, row: Row) -> Iterable[Sequence[int]]:
         """The tokens of a mask that move to another value or member, those together that behave alike."""
@@ -152,14 +152,14 @@ class Repeats:
         begun, cut = unescaped(here.raw)
         named = here.stack is not None and is_named(here.stack[0])
         texts = map(spelled, found.texts(named))
-        left = [text[len(begun) :] for text in texts if text.startswith(begun)]
-        if left and cut:  # the next characters complete an escape
+        endings = [text[len(begun) :] for text in texts if text.startswith(begun)]
+        if endings and cut:  # the next characters complete an escape
             everything = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
             yield from ([token] for token in everything[everything < len(tables.tokens)].tolist())
-        elif left:
-            beginnings = {text[:n] for text in left for n in range(min(len(text), tables.longest) + 1)}
+        elif endings:
+            beginnings = {text[:n] for text in endings for n in range(min(len(text), tables.longest) + 1)}
             yield from ([token] for text in beginnings for token in _within(tables.going_on(text), row))
-            for text in left:
+            for text in endings:
                 ended = tables.strings_ended_by.get(text.decode("utf-8", "surrogatepass")) if _is_whole(text) else None
                 if ended is not None:
                     yield from ([token] for token in ended.within(row))
@@ -283,7 +283,7 @@ def _words_seen(here: JsonState) -> bool:
     return any(word in container.seen for word in WORDS.values())
 
 
-def _begun(here: JsonState) -> list[str]:
+def _text_so_far(here: JsonState) -> list[str]:
     """The text of the string under way, if it is whole."""
     try:
         return [decode(here.raw)]

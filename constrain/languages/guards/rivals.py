@@ -60,20 +60,20 @@ def rivals(here: JsonState, every_kind: bool = False) -> Rivals:
         frame, stack = stack
         frames.append((frame, kind))
         kind = "object" if frame.is_object else "array"
-    found = Rivals([], [], [])
+    inner = Rivals([], [], [])
     for frame, kind in reversed(frames):
-        outer = (*found.outer, frozenset(found.whole))
-        whole = _agreeing(frame, found.values) if found.values else []
+        outer = (*inner.outer, frozenset(inner.whole))
+        whole = _agreeing(frame, inner.values) if inner.values else []
         if frame.is_object and frame.name is None:
-            found = Rivals(whole, [], [name for key in whole for name, _ in key[1]], outer)
+            inner = Rivals(whole, [], [name for key in whole for name, _ in key[1]], outer)
         elif frame.is_object:
-            found = Rivals(whole, [value for key in whole for name, value in key[1] if name == frame.name], [], outer)
+            inner = Rivals(whole, [value for key in whole for name, value in key[1] if name == frame.name], [], outer)
         else:
             values = [key[1][frame.size] for key in whole if len(key[1]) > frame.size]
             if can_run_out(frame, kind):
                 values += frame.seen or ()
-            found = Rivals(whole, values, [], outer)
-    return found
+            inner = Rivals(whole, values, [], outer)
+    return inner
 
 
 EVERY = "every"
@@ -128,24 +128,24 @@ def doubt(state: JsonState) -> Hashable | None:
         return None
     frame = stack[0]
     here: Hashable = None
-    found = rivals(state)
+    values = rivals(state)
     if mode == TEXT:
         here = begun, _ = unescaped(raw)
-        texts = found.texts(is_named(frame))
+        texts = values.texts(is_named(frame))
         doubtful = any(spelled(text).startswith(begun) for text in texts)
     elif mode == SCALAR:
-        doubtful = any(may_become(raw, key) for key in found.values)
-        here = canonical(raw, found.values) if doubtful else None
+        doubtful = any(may_become(raw, key) for key in values.values)
+        here = canonical(raw, values.values) if doubtful else None
     elif mode == VALUE:
-        doubtful = bool(found.values or (found.whole and not frame.is_object))
+        doubtful = bool(values.values or (values.whole and not frame.is_object))
     elif mode == NAME:
-        doubtful = bool(found.names or found.whole)
+        doubtful = bool(values.names or values.whole)
     else:
         assert mode in (AFTER, COLON)
-        doubtful = bool(found.whole if mode == AFTER else found.values)
+        doubtful = bool(values.whole if mode == AFTER else values.values)
     if not doubtful:
         return None
-    seen = (found.outer, *map(frozenset, (found.whole, found.values, found.names)))
+    seen = (values.outer, *map(frozenset, (values.whole, values.values, values.names)))
     return mode, here, _path(stack), seen
 
 

@@ -328,9 +328,9 @@ class TokenTables(PerVocabulary):
         if not begun:
             yield from (both.get(text, []) for text in {digits[:n].rstrip(b"0") for n in range(len(digits) + 1)})
             return
-        left = digits[len(begun) :] if digits.startswith(begun) else b""
+        following = digits[len(begun) :] if digits.startswith(begun) else b""
         if digits.startswith(begun.rstrip(b"0")):
-            yield from (right.get(text, []) for text in {left[:n].rstrip(b"0") for n in range(len(left) + 1)})
+            yield from (right.get(text, []) for text in {following[:n].rstrip(b"0") for n in range(len(following) + 1)})
 
     @cached_property
     def _structural(self) -> _Structural:

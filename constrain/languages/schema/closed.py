@@ -113,16 +113,16 @@ class _Closing:
         if site.parent is not None and isinstance(raw.get(self.dialect.id), str):
             message = "undeclared='refuse' does not close a document inside of a document"
             raise site.error(message, "move it to $defs, and refer to it by #/$defs/...", self.dialect.id)
-        here = frozenset(kind for kind in closing if self.is_declared_here(site, kind))
-        parts = {name: self.keyword(site, name, value, closing - here) for name, value in raw.items()}
+        closed_here = frozenset(kind for kind in closing if self.is_declared_here(site, kind))
+        parts = {name: self.keyword(site, name, value, closing - closed_here) for name, value in raw.items()}
         copied = {name: value for name, value in parts.items() if name not in _NOT_COPIED}
         if "oneOf" in raw:  # one branch holds as written, and then closed
-            branches = [self.copy(part, closing - here) for part in _parts(site, "oneOf", raw["oneOf"])]
+            branches = [self.copy(part, closing - closed_here) for part in _parts(site, "oneOf", raw["oneOf"])]
             copied["allOf"] = [*copied.get("allOf", ()), {"anyOf": branches}]
-        for kind in here:
+        for kind in closed_here:
             if not kind.says_rest(raw):
                 copied[kind.closing if any(self.applied(site)) else kind.rest(raw)] = False
-        return {**copied, **self.reference(site, closing - here)} if "$ref" in raw else copied
+        return {**copied, **self.reference(site, closing - closed_here)} if "$ref" in raw else copied
 
     def keyword(self, site: Site, name: str, value: Any, closing: frozenset[_Kind]) -> Any:
         """The value of a keyword in a closed schema. closing: what is closed in schemas of the same place."""

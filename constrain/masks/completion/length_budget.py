@@ -197,14 +197,14 @@ class LimitedMatcher:
         to_end, (reading, _) = self.budget.to_end, self._reading()
         assert to_end is not None
         reached = self.inner.locked(to_end.reached)
-        left = np.unpackbits((row & ~self.budget.eos).view(np.uint8), bitorder="little").astype(np.bool_)
+        remaining = np.unpackbits((row & ~self.budget.eos).view(np.uint8), bitorder="little").astype(np.bool_)
         groups: list[Sequence[int]] = []
         if reading is not None:
-            guard, here = reading
-            groups = [*guard.suspects(here, row, names=True), *guard.moving(here, row)]
-        for group in [*map(np.array, groups), np.arange(len(left))]:
-            group = group[left[group]]
-            left[group] = False
+            guard, state = reading
+            groups = [*guard.suspects(state, row, names=True), *guard.moving(state, row)]
+        for group in [*map(np.array, groups), np.arange(len(remaining))]:
+            group = group[remaining[group]]
+            remaining[group] = False
             for number in np.unique(reached[group]):
                 yield group[reached[group] == number]
 

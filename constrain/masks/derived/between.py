@@ -145,11 +145,11 @@ def between(
             f"between() takes a constraint, not {type(constraint).__name__}",
             fix="wrap it: constrain.json_schema(...), .regex(...), .grammar(...) or .choices([...])",
         )
-    for name, given in (("prefix", prefix), ("suffix", suffix)):
-        if not isinstance(given, str):
-            raise ConstrainError(f"{name} is a str, not {type(given).__name__}: {given!r:.60}", fix="decode it")
-        if any("\ud800" <= character <= "\udfff" for character in given):
-            raise ConstrainError(f"{name} has a lone surrogate: {given!r:.60}", fix="it is not text: remove it")
+    for name, value in (("prefix", prefix), ("suffix", suffix)):
+        if not isinstance(value, str):
+            raise ConstrainError(f"{name} is a str, not {type(value).__name__}: {value!r:.60}", fix="decode it")
+        if any("\ud800" <= character <= "\udfff" for character in value):
+            raise ConstrainError(f"{name} has a lone surrogate: {value!r:.60}", fix="it is not text: remove it")
     if text is not None or holes:
         if prefix or suffix or text is None:
             raise ConstrainError("between() takes prefix and suffix, or text and holes", fix="leave one pair out")

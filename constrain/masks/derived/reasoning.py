@@ -96,7 +96,13 @@ class Reasoned(Constraint):
         inner = self.answer.guard(vocabulary)
         if self.most is None and inner is None:
             return None
-        return Thoughts(_read(self.begin, vocabulary), _read(self.close, vocabulary), self.most, inner, vocabulary)
+        return Thoughts(
+            _edge_for_guard(self.begin, vocabulary),
+            _edge_for_guard(self.close, vocabulary),
+            self.most,
+            inner,
+            vocabulary,
+        )
 
     def check(self, text: str) -> str | None:
         """None if the answer passes its check, else one sentence."""
@@ -224,7 +230,7 @@ def _terminal(edge: Edge) -> Terminal:
     return edge.expression.terminal
 
 
-def _read(edge: Edge, vocabulary: Vocabulary) -> bytes | frozenset[int]:
+def _edge_for_guard(edge: Edge, vocabulary: Vocabulary) -> bytes | frozenset[int]:
     """An edge as the guard reads it. Raises VocabularyError for a token that could be read as text too."""
     if isinstance(edge, str):
         return edge.encode()
@@ -243,23 +249,23 @@ def _read(edge: Edge, vocabulary: Vocabulary) -> bytes | frozenset[int]:
 
 def _begins(text: bytes, edge: Edge, spans: Mapping[Tokens, Ranges]) -> bool:
     """True if a text with marks begins with an edge."""
-    return _found(text, edge, spans)[0] == 0
+    return _edge_span(text, edge, spans)[0] == 0
 
 
 def _end(text: bytes, edge: Edge, spans: Mapping[Tokens, Ranges]) -> int:
     """The end of the first edge in a text with marks."""
-    return _found(text, edge, spans)[1]
+    return _edge_span(text, edge, spans)[1]
 
 
-def _found(text: bytes, edge: Edge, spans: Mapping[Tokens, Ranges]) -> tuple[int, int]:
+def _edge_span(text: bytes, edge: Edge, spans: Mapping[Tokens, Ranges]) -> tuple[int, int]:
     """The span of the first edge in a text with marks. A token with bytes stands in it as these."""
     names = [name.encode() for name in _names(edge) if isinstance(name, str)]
-    found = [(at, at + len(name)) for name in names if (at := text.find(name)) >= 0]
+    edge_spans = [(at, at + len(name)) for name in names if (at := text.find(name)) >= 0]
     at = text.find(MARK) if isinstance(edge, Constraint) else -1
     while at >= 0 and isinstance(edge, Constraint):
         token = token_of(text[at : at + LENGTH])
         if any(low <= token <= high for node in edge.token_sets for low, high in spans[node]):
-            found.append((at, at + LENGTH))
+            edge_spans.append((at, at + LENGTH))
             break
         at = text.find(MARK, at + LENGTH)
-    return min(found, default=(len(text), len(text)))
+    return min(edge_spans, default=(len(text), len(text)))

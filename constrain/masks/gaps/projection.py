@@ -52,13 +52,13 @@ def first_gap(grammar: Grammar, before: str, after: Sequence[str]) -> Grammar:
     pattern = language.pattern()
     pattern.text(before.encode())
     free = pattern.anything()
-    solution = language.solve(_fixed(language, pattern, after))
+    solution = language.solve(_append_texts(language, pattern, after))
     if solution.is_empty:
         raise contradiction(language, before, after)
     return _Projection(solution, free).grammar()
 
 
-def _fixed(language: GapLanguage, pattern: Pattern, texts: Sequence[str]) -> Pattern:
+def _append_texts(language: GapLanguage, pattern: Pattern, texts: Sequence[str]) -> Pattern:
     """The pattern with texts behind it up to its end, and a gap between any two of them."""
     for number, text in enumerate(texts):
         if number:
@@ -83,7 +83,7 @@ def contradiction(language: GapLanguage, before: str, after: Sequence[str]) -> U
         for number, at in letters[begin:end]:
             pieces[number] += texts[number][at]
         pieces = [*([] if begun and begin == 0 else [""]), *pieces, *([] if ended else [""])]
-        return not language.solve(_fixed(language, language.pattern(), pieces)).is_empty
+        return not language.solve(_append_texts(language, language.pattern(), pieces)).is_empty
 
     low, high, ended = 0, len(letters), False
     if fits(0, high):  # then the end of the text contradicts: no gap behind it

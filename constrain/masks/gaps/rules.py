@@ -108,12 +108,12 @@ class BinaryRules:
     def _alternative(self, parent: int, symbols: tuple[Symbol, ...], rules: list[tuple[int, int, int]]) -> None:
         """Add the rules of parent -> symbols, and those of the rests that are new."""
         while symbols:
-            first = self._of(symbols[0])
+            first = self._symbol_number(symbols[0])
             if len(symbols) == 1:
                 rules.append((parent, first, -1))
                 return
             if len(symbols) == 2:
-                rules.append((parent, first, self._of(symbols[1])))
+                rules.append((parent, first, self._symbol_number(symbols[1])))
                 return
             rest = symbols[1:]
             is_new = rest not in self._numbers
@@ -124,7 +124,7 @@ class BinaryRules:
             parent, symbols = number, rest
         self.nullable.append(parent)
 
-    def _of(self, symbol: Symbol) -> int:
+    def _symbol_number(self, symbol: Symbol) -> int:
         if isinstance(symbol, Nonterminal):
             return self._number(symbol, symbol, symbol.name)
         return self._numbers[language_of(symbol)]

@@ -88,7 +88,7 @@ class Solution:
         self.ends = np.zeros(pattern.nodes, np.int32)
         self.ends[pattern.frontier] = 1
         self._pairs()
-        self._inside()
+        self._fill_chart()
 
     def _pairs(self) -> None:
         lexer, nodes = self.lexer, self.pattern.nodes
@@ -110,7 +110,7 @@ class Solution:
         self.place = np.full(nodes, -1, np.int32)
         self.place[self.positions] = np.arange(len(self.positions), dtype=np.int32)
 
-    def _inside(self) -> None:
+    def _fill_chart(self) -> None:
         self.chart = GapChart(self.language, len(self.positions))
         self.begun = np.zeros((len(self.pair_s), self.chart.width), np.uint32)
         if len(self.pair_s) and len(self.positions):

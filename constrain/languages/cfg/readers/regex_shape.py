@@ -118,7 +118,7 @@ def _asserts(parsed: Any, *, leading: bool) -> int:
             if argument[0] == (-1 if leading else 1):
                 characters = max(characters, 1 if argument[1].getwidth() == (1, 1) else 2)
             continue
-        inner = list(_inside(name, argument))
+        inner = list(_inner_parts(name, argument))
         characters = max([characters, *(_asserts(part, leading=leading) for part in inner)])
         least = min((part.getwidth()[0] for part in inner), default=1)
         if least * (argument[0] if "REPEAT" in name else 1) > 0:
@@ -126,7 +126,7 @@ def _asserts(parsed: Any, *, leading: bool) -> int:
     return characters
 
 
-def _inside(name: str, argument: Any) -> Iterable[Any]:
+def _inner_parts(name: str, argument: Any) -> Iterable[Any]:
     """The parts of a group, a choice or a repetition in `re`'s tree."""
     if name == "BRANCH":
         return argument[1]
@@ -144,7 +144,7 @@ def _mixes(parsed: Any, lazy: bool) -> tuple[bool, bool]:
     """
     for operation, argument in parsed:
         name = str(operation)
-        inner = list(_inside(name, argument))
+        inner = list(_inner_parts(name, argument))
         if name == "BRANCH" and lazy and len({part.getwidth() for part in inner}) > 1:
             return lazy, True
         if name in ("MAX_REPEAT", "POSSESSIVE_REPEAT") and argument[0] != argument[1]:

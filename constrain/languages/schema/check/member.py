@@ -166,14 +166,14 @@ class Membership:
 
     def _branches_fault(self, value: Json, conj: Conj) -> str:
         """A sentence about the first `oneOf` that the value does not fulfil; empty if there is none."""
-        for one in filter(None, (_one_of(self.normalizer.document.formulas[serial]) for serial in conj)):
+        for one in filter(None, (_first_one_of(self.normalizer.document.formulas[serial]) for serial in conj)):
             count = sum(self._fulfils(value, part) for part in one.parts)
             if count != 1:
                 return f"{excerpt(value, 60)} fulfils {count or 'no'} branch{'es' if count else ''} of oneOf"
         return ""
 
 
-def _one_of(formula: Formula | None) -> OneOf | None:
+def _first_one_of(formula: Formula | None) -> OneOf | None:
     """The first `oneOf` of a subschema."""
     parts = formula.parts if isinstance(formula, AllOf) else (formula,)
     return next((part for part in parts if isinstance(part, OneOf)), None)

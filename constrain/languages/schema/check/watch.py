@@ -90,17 +90,17 @@ class Watched:
 
     def item(self, i: int) -> Watched | None:
         """The place of item i; None if nothing is watched there."""
-        return self._at(box.prefix[i] if i < len(box.prefix) else box.rest for box in self._arrays)
+        return self._watched(box.prefix[i] if i < len(box.prefix) else box.rest for box in self._arrays)
 
     def member(self, name: str) -> Watched | None:
         """The place of the value of a property; None if nothing is watched there."""
         if name not in self._members:
             if len(self._members) >= REMEMBERED:
                 self._members.clear()
-            self._members[name] = self._at(value_of(box, name) for box in self._objects)
+            self._members[name] = self._watched(value_of(box, name) for box in self._objects)
         return self._members.get(name)
 
-    def _at(self, conjs: Iterable[Conj]) -> Watched | None:
+    def _watched(self, conjs: Iterable[Conj]) -> Watched | None:
         key = frozenset(conj for conj in conjs if conj != FALSE)
         if not key or key == {TRUE}:
             return None

@@ -327,8 +327,8 @@ class NormalForms:
             if self._may_overlap(inside[i], inside[j]):
                 overlaps[i].append(j)
                 overlaps[j].append(i)
-        if sum(map(len, overlaps.values())) > MAX_SUBTRACTIONS and (found := self._without_the_others(parts, sets)):
-            return union(found)
+        if sum(map(len, overlaps.values())) > MAX_SUBTRACTIONS and (disjoint := self._without_the_others(parts, sets)):
+            return union(disjoint)
         tests = EmptinessTests(
             lambda box: self._unless_loop(self.has_arrays, box, otherwise=True),
             lambda box: self._unless_loop(self.has_objects, box, otherwise=True),
@@ -354,12 +354,12 @@ class NormalForms:
         3 n intersections, not n * n differences.
         """
         outside = [self._outside(part) for part in parts]
-        if any(max(len(each.numbers), len(each.arrays), len(each.objects)) > 1 for each in outside):
+        if any(max(len(part_set.numbers), len(part_set.arrays), len(part_set.objects)) > 1 for part_set in outside):
             return []
         before = list(accumulate(outside[:-1], self._intersection, initial=EVERYTHING))
         after = list(accumulate(outside[:0:-1], self._intersection, initial=EVERYTHING))[::-1]
         others = map(self._intersection, before, after)
-        return [self._intersection(branch, each) for branch, each in zip(sets, others, strict=True)]
+        return [self._intersection(branch, part_set) for branch, part_set in zip(sets, others, strict=True)]
 
     def _may_overlap(self, a: NormalForm, b: NormalForm) -> bool:
         """False only if the intersection is provably empty."""
@@ -382,19 +382,19 @@ class NormalForms:
 
     def _discriminates(self, name: str, unions: list[tuple[ObjectBox, ...]]) -> bool:
         """True if the property takes finitely many texts in every union of objects, and no text in two of them."""
-        taken: set[str] = set()
+        texts: set[str] = set()
         for boxes in unions:
-            own: set[str] = set()
+            union_texts: set[str] = set()
             for box in boxes:
                 allowed = self.normal(value_of(box, name))
                 if allowed == NOTHING:
                     continue
                 if allowed._replace(strings=EMPTY) != NOTHING or not isinstance(allowed.strings, Literals):
                     return False
-                own.update(allowed.strings.texts)
-            if taken & own:
+                union_texts.update(allowed.strings.texts)
+            if texts & union_texts:
                 return False
-            taken |= own
+            texts |= union_texts
         return True
 
 

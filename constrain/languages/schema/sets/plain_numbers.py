@@ -97,8 +97,8 @@ def _decimal(digits: Digits) -> Node:
         node = concat(repeat(DIGIT, 0, digits.whole - 1), behind)
     else:
         node = repeat(DIGIT, 0, digits.whole - digits.significant)  # behind the last digit that a point may follow
-        for left in range(1, digits.significant):
-            node = alternate(optional(concat(POINT, repeat(DIGIT, 1, left))), concat(DIGIT, node))
+        for fraction in range(1, digits.significant):
+            node = alternate(optional(concat(POINT, repeat(DIGIT, 1, fraction))), concat(DIGIT, node))
     small = concat(repeat(ZERO, 0, digits.zeros), NONZERO, repeat(DIGIT, 0, digits.significant - 1))
     behind = alternate(repeat(ZERO, 1, digits.zeros + 1), small)
     return alternate(concat(NONZERO, node), concat(ZERO, optional(concat(POINT, behind))))

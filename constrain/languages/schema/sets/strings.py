@@ -100,12 +100,12 @@ def finite_texts(node: Node) -> tuple[str, ...] | None:
             return None
         return _few({text for part in parts for text in part or ()})
     if isinstance(node, Concat):
-        return _joined([finite_texts(part) for part in node.args])
+        return _product([finite_texts(part) for part in node.args])
     if isinstance(node, Repeat) and node.high is not None and node.high <= MAX_FINITE:
-        each = finite_texts(node.node)
-        if each is None or (len(each) > 1 and node.high > 6):
+        texts_of_one = finite_texts(node.node)
+        if texts_of_one is None or (len(texts_of_one) > 1 and node.high > 6):
             return None
-        counts = [_joined([each] * count) for count in range(node.low, node.high + 1)]
+        counts = [_product([texts_of_one] * count) for count in range(node.low, node.high + 1)]
         return (
             None if any(count is None for count in counts) else _few({text for count in counts for text in count or ()})
         )
@@ -115,7 +115,7 @@ def finite_texts(node: Node) -> tuple[str, ...] | None:
     return None
 
 
-def _joined(parts: list[tuple[str, ...] | None]) -> tuple[str, ...] | None:
+def _product(parts: list[tuple[str, ...] | None]) -> tuple[str, ...] | None:
     size = 1
     for part in parts:
         size *= MAX_FINITE + 1 if part is None else len(part)

@@ -198,17 +198,17 @@ class _InOrder(_Union):
 
     def members(self, position: int, alive: Alive, open_yet: bool) -> Alternatives:
         is_open = position == len(self.keys)
-        left: defaultdict[int, set[int]] = defaultdict(set)
+        tails: defaultdict[int, set[int]] = defaultdict(set)
         skipped = set()
         for tail in alive:
             conj, must, following, _, _ = self.columns[position][tail]
             if conj:
-                left[conj].add(tail if is_open else following)
+                tails[conj].add(tail if is_open else following)
             if not must and not is_open:
                 skipped.add(following)
         if is_open:
-            return self.pairs(self.open_key, left, position, True)
-        alternatives = self.pairs(self.keys[position], left, position + 1, False)
+            return self.pairs(self.open_key, tails, position, True)
+        alternatives = self.pairs(self.keys[position], tails, position + 1, False)
         if self.goes_on(position + 1, _alive(skipped)):
             alternatives.append([_Member(self, position + 1, _alive(skipped))])
         return alternatives

@@ -86,7 +86,7 @@ def layout(policy: Policy, depth: int) -> Separators:
     """The layout of containers at a depth, the same in every schema; depth: 0 unless lines have indentations."""
     check_policy(policy)
     if isinstance(policy, JsonLayout) and policy.is_fixed:
-        return _fixed(policy, depth)
+        return _dumped_separators(policy, depth)
     if isinstance(policy, JsonLayout):
         gap = space(policy)
         return Separators(
@@ -128,7 +128,7 @@ def layout(policy: Policy, depth: int) -> Separators:
     )
 
 
-def _fixed(policy: JsonLayout, depth: int) -> Separators:
+def _dumped_separators(policy: JsonLayout, depth: int) -> Separators:
     """The separators that json.dumps writes. Lines of any depth have their own rules."""
     has_lines = policy.indent is not None
     inside, outside = (literal("\n" + policy.unit * d if has_lines else "") for d in (depth + 1, depth))
