@@ -95,21 +95,21 @@ class Repeats:
             return None
 
     def veto(self, state: Hashable, row: Row) -> None:
-        here = cast(JsonState, state)
+        state = cast(JsonState, state)
         tables = self.tables
-        if here.mode == TEXT:
-            self._veto_string_ends(here, row)
+        if state.mode == TEXT:
+            self._veto_string_ends(state, row)
         if self.always:
-            self._try(here, tables.doubles, row)
+            self._try(state, tables.doubles, row)
         if self.root is None:
-            for tokens in self._whole_names(here):
-                self._try(here, tokens, row)
-        elif here.mode == TEXT:
-            self._try(here, tables.after_string, row)
-            if _may_veto_closing(here, tables):
-                self._try_brackets(here, tables.after_string_brackets, row)
+            for tokens in self._whole_names(state):
+                self._try(state, tokens, row)
+        elif state.mode == TEXT:
+            self._try(state, tables.after_string, row)
+            if _may_veto_closing(state, tables):
+                self._try_brackets(state, tables.after_string_brackets, row)
         else:
-            self._veto_outside_strings(here, row)
+            self._veto_outside_strings(state, row)
 
     # -- for looking ahead ---------------------------------------------------------------------------------------------
 
@@ -138,19 +138,19 @@ class Repeats:
         """The tokens of a mask that move to another value or member, those together that behave alike."""
         return _alike(self.tables.renewing if here.mode == TEXT else self.tables.outside, row)
 
-    def _rivals(self, here: JsonState) -> Rivals:
+    def _rivals(self, state: JsonState) -> Rivals:
         """The rivals at a place. PERF: remembered, for the tokens of one string."""
         stack, found, mode, kind = self._latest
-        if stack is not here.stack or mode != here.mode or kind != kind_of(here):
-            found = rivals(here, every_kind=True)
-            self._latest = here.stack, found, here.mode, kind_of(here)
+        if stack is not state.stack or mode != state.mode or kind != kind_of(state):
+            found = rivals(state, every_kind=True)
+            self._latest = state.stack, found, state.mode, kind_of(state)
         return found
 
-    def _suspects_in_string(self, here: JsonState, found: Rivals, row: Row) -> Iterator[list[int]]:
+    def _suspects_in_string(self, state: JsonState, found: Rivals, row: Row) -> Iterator[list[int]]:
         """The tokens after which the string may still become one that was seen, or that end it so."""
         tables = self.tables
-        begun, cut = unescaped(here.raw)
-        named = here.stack is not None and is_named(here.stack[0])
+        begun, cut = unescaped(state.raw)
+        named = state.stack is not None and is_named(state.stack[0])
         texts = map(spelled, found.texts(named))
         endings = [text[len(begun) :] for text in texts if text.startswith(begun)]
         if endings and cut:  # the next characters complete an escape
@@ -164,16 +164,16 @@ class Repeats:
                 if ended is not None:
                     yield from ([token] for token in ended.within(row))
 
-    def _suspects(self, here: JsonState, found: Rivals, row: Row) -> Iterator[list[int]]:
+    def _suspects(self, state: JsonState, found: Rivals, row: Row) -> Iterator[list[int]]:
         """The tokens after which a number or a string may still become one that was seen."""
         tables = self.tables
-        if here.mode in (VALUE, SCALAR):
+        if state.mode in (VALUE, SCALAR):
             for key in found.values:
                 if key[0] == "number":
-                    for group in tables.agreeing(here.raw, digits_of(key)):
+                    for group in tables.agreeing(state.raw, digits_of(key)):
                         yield from ([token] for token in _within(group, row))
-        if here.mode in (VALUE, NAME):
-            texts = found.texts(here.mode == NAME)
+        if state.mode in (VALUE, NAME):
+            texts = found.texts(state.mode == NAME)
             beginnings = {text[:n] for text in map(spelled, texts) for n in range(len(text) + 1)} or {b""}
             for text in beginnings:
                 group = _within(tables.opening.get(text, ()), row)
@@ -182,62 +182,62 @@ class Repeats:
 
     # -- what is vetoed at once ----------------------------------------------------------------------------------------
 
-    def _veto_outside_strings(self, here: JsonState, row: Row) -> None:
+    def _veto_outside_strings(self, state: JsonState, row: Row) -> None:
         tables = self.tables
-        if here.mode == SCALAR and self.step(here, b" ") is None:
+        if state.mode == SCALAR and self.step(state, b" ") is None:
             tables.ending_number.clear(row)
-        self._try(here, tables.structural, row)
-        self._try_brackets(here, tables.empty_containers, row)
-        if _may_veto_closing(here, tables):
-            self._try_brackets(here, tables.brackets, row)
-        for text in _texts_seen(here, names=True):  # a token may end a number and begin the next name: `,"a"`
+        self._try(state, tables.structural, row)
+        self._try_brackets(state, tables.empty_containers, row)
+        if _may_veto_closing(state, tables):
+            self._try_brackets(state, tables.brackets, row)
+        for text in _texts_seen(state, names=True):  # a token may end a number and begin the next name: `,"a"`
             if text in tables.one_string:
-                self._try(here, tables.one_string[text], row)
-        if here.mode == VALUE and _words_seen(here):
-            self._try(here, tables.words, row)
+                self._try(state, tables.one_string[text], row)
+        if state.mode == VALUE and _words_seen(state):
+            self._try(state, tables.words, row)
 
-    def _veto_string_ends(self, here: JsonState, row: Row) -> None:
+    def _veto_string_ends(self, state: JsonState, row: Row) -> None:
         """Inside a string, veto the tokens that complete it to a text that was seen."""
         try:
-            begun = decode(here.raw)
+            begun = decode(state.raw)
         except ValueError:  # inside an escape or a character
-            self._try(here, self.tables.quoted, row)
+            self._try(state, self.tables.quoted, row)
             return
-        for text in _texts_seen(here):
+        for text in _texts_seen(state):
             if text.startswith(begun):
                 tokens = self.tables.strings_ended_by.get(text[len(begun) :])
                 if tokens is not None:
                     tokens.clear(row)
 
-    def _whole_names(self, here: JsonState) -> Iterator[TokenSet]:
+    def _whole_names(self, state: JsonState) -> Iterator[TokenSet]:
         """The tokens that contain a name of some open object with both of its quotes."""
         between = self.tables.texts_between
-        for container in _within_reach(here, self.tables):
+        for container in _within_reach(state, self.tables):
             if container.is_object and container.seen is not None:
                 yield from (between[name] for name in container.seen if name in between)
 
-    def _try(self, here: JsonState, tokens: TokenSet, row: Row) -> None:
+    def _try(self, state: JsonState, tokens: TokenSet, row: Row) -> None:
         """Clear the tokens that `step` vetoes, trying them one by one."""
         spelled = self.tables.tokens
-        clear_bits(row, (token for token in tokens.within(row) if self.step(here, spelled[token] or b"") is None))
+        clear_bits(row, (token for token in tokens.within(row) if self.step(state, spelled[token] or b"") is None))
 
-    def _try_brackets(self, here: JsonState, tokens: BracketTokens, row: Row) -> None:
+    def _try_brackets(self, state: JsonState, tokens: BracketTokens, row: Row) -> None:
         """Clear the tokens that `step` vetoes, trying those with the same brackets once."""
         vetoed: dict[bytes, bool] = {}
         for token in tokens.within(row):
             text = tokens.short[token]
             if text not in vetoed:
-                vetoed[text] = self.step(here, text) is None
+                vetoed[text] = self.step(state, text) is None
             if vetoed[text]:
                 clear_bits(row, (token,))
 
 
-def _within_reach(here: JsonState, tables: TokenTables) -> Iterator[OpenContainer]:
+def _within_reach(state: JsonState, tables: TokenTables) -> Iterator[OpenContainer]:
     """The open containers, the innermost first, in which a token may write: those around which it cannot close.
 
     A text may be nested deeper than any token closes: without this bound each mask would cost its depth.
     """
-    stack = here.stack
+    stack = state.stack
     for _ in range(tables.most_closed + 1):
         if stack is None:
             return
@@ -263,11 +263,11 @@ def _is_whole(text: bytes) -> bool:
     return not text or not 0x80 <= text[0] < 0xC0
 
 
-def _may_veto_closing(here: JsonState, tables: TokenTables) -> bool:
+def _may_veto_closing(state: JsonState, tables: TokenTables) -> bool:
     """True if a closing bracket may be vetoed: an array must contain a repetition, or a container must not equal
     another item of an array around it."""
     within = False
-    for container in _within_reach(here, tables):
+    for container in _within_reach(state, tables):
         place = container.place
         if not container.is_object and place is not None and (place.repeats or (within and container.unique)):
             return True
@@ -275,25 +275,25 @@ def _may_veto_closing(here: JsonState, tables: TokenTables) -> bool:
     return False
 
 
-def _words_seen(here: JsonState) -> bool:
+def _words_seen(state: JsonState) -> bool:
     """True if `true`, `false` or `null` must not come as the next item."""
-    container: OpenContainer | None = here.stack[0] if here.stack is not None else None
+    container: OpenContainer | None = state.stack[0] if state.stack is not None else None
     if container is None or not container.unique or container.seen is None:
         return False
     return any(word in container.seen for word in WORDS.values())
 
 
-def _text_so_far(here: JsonState) -> list[str]:
+def _text_so_far(state: JsonState) -> list[str]:
     """The text of the string under way, if it is whole."""
     try:
-        return [decode(here.raw)]
+        return [decode(state.raw)]
     except ValueError:  # inside an escape or a character
         return []
 
 
-def _texts_seen(here: JsonState, names: bool = False) -> Iterator[str]:
+def _texts_seen(state: JsonState, names: bool = False) -> Iterator[str]:
     """The texts that the current string must not equal. names: those of an object even while a value is read."""
-    container: OpenContainer | None = here.stack[0] if here.stack is not None else None
+    container: OpenContainer | None = state.stack[0] if state.stack is not None else None
     if container is None or container.seen is None:
         return
     if container.is_object:
