@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import constrain
 from constrain.packages import PACKAGES
 

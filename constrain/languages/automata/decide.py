@@ -55,7 +55,7 @@ def shared_store() -> DecisionStore:
 
 @lru_cache(maxsize=65536)
 def is_empty(node: Node) -> bool:
-    """Whether the language is empty. Exact. Raises LimitError."""
+    """True if the language is empty. Exact. Raises LimitError."""
     if isinstance(node, Chars | Begun):
         return not node.ranges
     if isinstance(node, Literals):
@@ -80,7 +80,7 @@ def is_empty(node: Node) -> bool:
 
 
 def matches(node: Node, text: str) -> bool:
-    """Whether the text is in the language."""
+    """True if the text is in the language."""
     store = shared_store()
     with store.memory.lock:
         return store.is_nullable(store.run(lower(store, node), text.encode()))

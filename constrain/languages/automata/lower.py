@@ -84,7 +84,7 @@ def _chars(store: Store, node: Node, spell: Spelling) -> int:
     return e
 
 
-def _begun(store: Store, node: Node, spell: Spelling) -> int:
+def _beginning(store: Store, node: Node, spell: Spelling) -> int:
     assert isinstance(node, Begun)
     sequences = (beginning(s) for low, high in node.ranges for s in utf8_sequences(low, high))
     return _sequences(store, tuple(dict.fromkeys(sequences)))
@@ -208,7 +208,7 @@ _LOWER: dict[type[Node], Callable[[Store, Node, Spelling], int]] = {
     Acyclic: _acyclic,
     Concat: _concat,
     Alternate: _alternate,
-    Begun: _begun,
+    Begun: _beginning,
     Repeat: _repeat,
     Intersect: _intersect,
     Complement: _complement,

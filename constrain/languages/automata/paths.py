@@ -76,7 +76,7 @@ class Language:
             state += 1
 
     def accepts(self, state: int) -> bool:
-        """Whether a state is accepting."""
+        """True if a state is accepting."""
         return self.store.is_nullable(self._expressions[state])
 
     def row(self, state: int) -> list[int]:

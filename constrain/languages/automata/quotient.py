@@ -48,7 +48,7 @@ def left_quotient(node: Node, text: str) -> Node:
     for character in text:
         if node == syntax.EMPTY:
             break
-        node = _after(node, ord(character))
+        node = _derivative(node, ord(character))
     return node
 
 
@@ -64,20 +64,20 @@ def right_quotient_by(node: Node, ends: Node) -> Node:
     """
     start = reverse(node), reverse(ends)
     seen, queue = {start}, [start]
-    found: dict[Node, None] = {}
-    for left, right in queue:  # it grows
-        if nullable(right):
-            found[left] = None
-        for c in _representatives(left, right):
-            after = _after(left, c), _after(right, c)
-            if syntax.EMPTY in after or after in seen:
+    beginnings: dict[Node, None] = {}
+    for reversed_node, reversed_ends in queue:  # it grows
+        if nullable(reversed_ends):
+            beginnings[reversed_node] = None
+        for c in _representatives(reversed_node, reversed_ends):
+            derivatives = _derivative(reversed_node, c), _derivative(reversed_ends, c)
+            if syntax.EMPTY in derivatives or derivatives in seen:
                 continue
             if len(seen) == MAX_PAIRS:
                 message = f"what stands before these ends needs more than {MAX_PAIRS} states to find out"
                 raise LimitError(message, fix="use a simpler end, such as a few fixed texts")
-            seen.add(after)
-            queue.append(after)
-    return reverse(syntax.alternate(*found)) if found else syntax.EMPTY
+            seen.add(derivatives)
+            queue.append(derivatives)
+    return reverse(syntax.alternate(*beginnings)) if beginnings else syntax.EMPTY
 
 
 def _representatives(*nodes: Node) -> list[int]:
@@ -106,12 +106,12 @@ def reverse(node: Node) -> Node:
 
 @lru_cache(maxsize=REMEMBERED)
 def _divides(node: Node) -> bool:
-    """Whether a tree contains a `Remainder`."""
+    """True if a tree contains a `Remainder`."""
     return isinstance(node, Remainder) or any(_divides(part) for part in node.args if isinstance(part, Node))
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _after(node: Node, c: int) -> Node:
+def _derivative(node: Node, c: int) -> Node:
     """The derivative by a character."""
     if isinstance(node, Chars):
         return syntax.EPSILON if any(low <= c <= high for low, high in node.ranges) else syntax.EMPTY
@@ -119,18 +119,18 @@ def _after(node: Node, c: int) -> Node:
         return syntax.literals(text[1:] for text in node.texts if text and ord(text[0]) == c)
     if isinstance(node, Concat):
         first, rest = node.args[0], syntax.concat(*node.args[1:])
-        longer = syntax.concat(_after(first, c), rest)
-        return syntax.alternate(longer, _after(rest, c)) if nullable(first) else longer
+        longer = syntax.concat(_derivative(first, c), rest)
+        return syntax.alternate(longer, _derivative(rest, c)) if nullable(first) else longer
     if isinstance(node, Repeat):
         fewer = syntax.repeat(node.node, max(node.low - 1, 0), None if node.high is None else node.high - 1)
-        return syntax.concat(_after(node.node, c), fewer)
+        return syntax.concat(_derivative(node.node, c), fewer)
     if isinstance(node, JsonString):
-        return _after(spelled(node), c)
+        return _derivative(spelled(node), c)
     if isinstance(node, Begun | Tokens):
         return syntax.EMPTY
     if isinstance(node, Remainder):
         raise _cannot_cut()
-    return _rebuilt(node, lambda part: _after(part, c))
+    return _rebuilt(node, lambda part: _derivative(part, c))
 
 
 def _rebuilt(node: Node, change: Callable[[Node], Node]) -> Node:

@@ -35,7 +35,7 @@ from constrain.languages.automata.unicode import intervals
 
 
 def nullable(node: Node) -> bool:
-    """Whether the language contains the empty text."""
+    """True if the language contains the empty text."""
     if isinstance(node, Literals):
         return "" in node.texts
     if isinstance(node, Acyclic):
@@ -50,7 +50,7 @@ def nullable(node: Node) -> bool:
 
 
 def endless(node: Node) -> bool:
-    """Whether it is plain that every beginning of a text of the language is that of infinitely many."""
+    """True if it is plain that every beginning of a text of the language is that of infinitely many."""
     if isinstance(node, Concat):
         return endless(node.args[-1])
     if isinstance(node, Alternate):

@@ -144,7 +144,7 @@ class Store:
         return [states[number] for number in classes.tolist()]
 
     def is_nullable(self, e: int) -> bool:
-        """Whether an expression's language contains the empty text."""
+        """True if an expression's language contains the empty text."""
         return bool(is_nullable(self.memory.A, e))
 
 

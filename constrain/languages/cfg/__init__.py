@@ -1,7 +1,6 @@
 """Context-free grammars: rules over terminals, readers of grammar texts, analyses and rewrites.
 
-takes: Lark, GBNF or EBNF text, or rules built by other rooms (the schema room makes them lazily)
+takes: Lark, GBNF or EBNF text, or rules built by other packages (schema makes them lazily)
 gives: `Grammar` (rules.py); errors that name their place in the text
-used by: constraints, schema, grammar_text, engine, derived
 start reading at: rules.py, then ebnf.py and build.py
 """

@@ -25,7 +25,7 @@ MAX_SEARCHED = 1_000_000  # rules times terminals; in larger grammars pairs of t
 
 @dataclass(frozen=True)
 class CaptureRule:
-    """What is captured of the texts of a rule.
+    """A rule with captures: the parts of its texts that a matcher reports.
 
     Attributes:
         name: The name of what is captured; None: nothing but the suffix.
@@ -157,7 +157,7 @@ def _about_lexing(table: Table, ignore: tuple[Terminal, ...], declared: Sequence
 
 
 def _culprit(written: Table, table: Table, start: str) -> str:
-    """Why the start rule derives no text."""
+    """The sentence that says why the start rule derives no text."""
     names = [name for name in analysis.reachable_rules(written, start) if name not in table and "#" not in name]
     if names == [start]:
         return "every alternative contains the rule itself, or a terminal that matches nothing"

@@ -122,7 +122,7 @@ def written_rule(name: str) -> str:
 
 
 def is_helper(name: str) -> bool:
-    """Whether the lowering made this rule for a part of a written one."""
+    """True if the lowering made this rule for a part of a written one."""
     return "#" in name
 
 

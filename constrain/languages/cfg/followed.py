@@ -27,7 +27,7 @@ LARGEST = 1_000_000  # weight of a body that becomes one regular language
 
 @dataclass(frozen=True)
 class FollowedRule:
-    """What holds for the tokens of a rule's texts.
+    """A rule with options on the tokens of its texts: a budget, a temperature.
 
     Attributes:
         max_tokens: The greatest number of tokens that have a byte of the text; None: no bound.
@@ -48,7 +48,7 @@ def checked(rules: Mapping[str, Expression], followed: Mapping[str, FollowedRule
     Raises:
         GrammarError: A rule contains itself, has a budget and is not regular, or has a budget inside of another one.
     """
-    found: dict[str, FollowedRule] = {}
+    with_bodies: dict[str, FollowedRule] = {}
     for name, rule in followed.items():
         inner = reachable(rules, name)
         if any(name in reachable(rules, other) for other in references(rules[name])):
@@ -64,8 +64,8 @@ def checked(rules: Mapping[str, Expression], followed: Mapping[str, FollowedRule
                 message = f"rule {name} has max_tokens, and so has {nested[0]} inside of it"
                 raise GrammarError(message, place=rule.place, fix="keep one of the two")
             rule = replace(rule, body=body)
-        found[name] = rule
-    return found
+        with_bodies[name] = rule
+    return with_bodies
 
 
 def bracket(index: int, opens: bool) -> tuple[Tokens, int]:

@@ -31,7 +31,7 @@ from constrain.languages.cfg.rules import Terminal
 
 def without(texts: Sequence[str]) -> Node:
     """Any text in which none of the texts occurs."""
-    return complement(_with(texts)) if texts else ANY_TEXT
+    return complement(_containing(texts)) if texts else ANY_TEXT
 
 
 def up_to(trigger: str, triggers: Sequence[str], excludes: Sequence[str] = ()) -> Node:
@@ -41,12 +41,12 @@ def up_to(trigger: str, triggers: Sequence[str], excludes: Sequence[str] = ()) -
     never = [
         earlier,
         *([concat(ANY_TEXT, literals(longer))] if longer else []),
-        *([_with(excludes)] if excludes else []),
+        *([_containing(excludes)] if excludes else []),
     ]
     return intersect(concat(ANY_TEXT, literal(trigger)), *map(complement, never))
 
 
-def _with(texts: Sequence[str]) -> Node:
+def _containing(texts: Sequence[str]) -> Node:
     return concat(ANY_TEXT, literals(texts), ANY_TEXT)
 
 

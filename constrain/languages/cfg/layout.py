@@ -46,7 +46,7 @@ class Column(NamedTuple):
         return Column(self.column - self.column % tab + tab, self.characters + 1)
 
     def is_inside(self, other: Column) -> bool:
-        """Whether a line at this column can begin a block inside a block at the other, for any width of a tab."""
+        """True if a line at this column can begin a block inside a block at the other, for any width of a tab."""
         return self.column > other.column and self.characters > other.characters
 
 
@@ -100,10 +100,10 @@ class Layout:
 
     def __post_init__(self) -> None:
         for name in ("open", "close", "verbatim"):
-            given = getattr(self, name)
-            if isinstance(given, str) or not all(isinstance(text, str) for text in given):
-                raise GrammarError(f"layout: {name} is a list of names, not {given!r:.60}", fix=f'{name}=("(", "[")')
-            object.__setattr__(self, name, tuple(given))
+            value = getattr(self, name)
+            if isinstance(value, str) or not all(isinstance(text, str) for text in value):
+                raise GrammarError(f"layout: {name} is a list of names, not {value!r:.60}", fix=f'{name}=("(", "[")')
+            object.__setattr__(self, name, tuple(value))
         if len({self.newline, self.indent, self.dedent}) < 3:
             raise GrammarError(
                 f"layout: newline, indent and dedent are three terminals, not {self.newline}, {self.indent}, "
@@ -115,7 +115,7 @@ class Layout:
                 f"layout: tab is a number of columns from 1 to 100, or None, not {self.tab!r}", fix="tab=8"
             )
         if self.columns is not None:
-            object.__setattr__(self, "columns", tuple(sorted({_column(given) for given in self.columns})))
+            object.__setattr__(self, "columns", tuple(sorted({_column(value) for value in self.columns})))
 
     @property
     def declared(self) -> tuple[str, str, str]:
@@ -168,10 +168,10 @@ def columns_of(texts: Sequence[str], tab: int | None) -> tuple[Column, ...]:
     for number, text in enumerate(texts):
         begun = re.split("\r\n|\r|\n", text)[bool(number) :]  # behind a hole the first line is the rest of one
         lines += [line for line in begun[:-1] if line.strip()] + begun[-1:]
-    found = {column_of(line, tab) for line in lines} - {Column()}
-    step = min(found, default=Column(4, 4))
-    deeper = {Column(c.column + step.column, c.characters + step.characters) for c in {Column(), *found}}
-    return tuple(sorted(found | deeper))
+    columns = {column_of(line, tab) for line in lines} - {Column()}
+    step = min(columns, default=Column(4, 4))
+    deeper = {Column(c.column + step.column, c.characters + step.characters) for c in {Column(), *columns}}
+    return tuple(sorted(columns | deeper))
 
 
 def line_end(ignored: tuple[Terminal, ...], name: str) -> Terminal:
@@ -211,21 +211,23 @@ def _spelled(column: Column, tab: int | None) -> Node:
         return syntax.EPSILON
     reached = [{Column()}]
     for _ in range(column.characters):
-        reached.append({after for here in reached[-1] for after in _after(here, tab) if after.column <= column.column})
+        reached.append(
+            {after for here in reached[-1] for after in _next_columns(here, tab) if after.column <= column.column}
+        )
     kept = {column} & reached[-1]  # those from which the column is reached
     for level in reversed(reached[:-1]):
-        kept |= {here for here in level if not kept.isdisjoint(_after(here, tab))}
+        kept |= {here for here in level if not kept.isdisjoint(_next_columns(here, tab))}
     if not kept:
         return syntax.EMPTY
     states = sorted(kept, key=lambda state: (state.characters, state.column))
     number = {state: i for i, state in enumerate(states)}
     edges = tuple(
-        tuple((label, number[after]) for label, after in enumerate(_after(state, tab)) if after in number)
+        tuple((label, number[after]) for label, after in enumerate(_next_columns(state, tab)) if after in number)
         for state in states
     )
     return syntax.Acyclic((" ", "\t"), edges, tuple(state == column for state in states))
 
 
-def _after(column: Column, tab: int) -> tuple[Column, Column]:
+def _next_columns(column: Column, tab: int) -> tuple[Column, Column]:
     """The columns after a space and after a tab."""
     return column.after_space(), column.after_tab(tab)

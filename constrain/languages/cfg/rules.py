@@ -7,7 +7,7 @@ equal languages, and lists loop back to states that exist already.
 
 Limits: a list rule is best written left-recursive. Alternatives must be *productive*: each symbol of each alternative
 derives some text, else a mask could lead into a dead end. transform/analysis.py removes unproductive alternatives of
-grammar texts; the schema room tests emptiness before it offers an alternative.
+grammar texts; the package schema tests emptiness before it offers one.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 takes: a name ("json", "sql"), or a folder of your own that is laid out in the same way (`folder`)
 gives: a `Constraint`; the folder's settings and the places of its examples
-used by: cli, benchmarks/grammars.py
 start reading at: folder.py
 
 The folders are in `grammars/` at the top of a checkout, and are copied into the package when a wheel is built.

@@ -87,8 +87,8 @@ class GrammarFolder:
         from constrain.languages.grammar_text.words import WholeWords
 
         settings = {key: self.settings[key] for key in READING if self.settings.get(key) is not None}
-        given = {key: value for key, value in options.items() if value is not None}
-        constraint = grammar(self.text, **{"format": FORMATS[self.file.name], **settings, **given})
+        overrides = {key: value for key, value in options.items() if value is not None}
+        constraint = grammar(self.text, **{"format": FORMATS[self.file.name], **settings, **overrides})
         if "words" in self.settings and isinstance(constraint, GrammarText) and constraint.lexer == "greedy":
             before_words = tuple(self.settings.get("before_words", ()))
             return WholeWords(

@@ -2,6 +2,5 @@
 
 takes: what a user writes: patterns, texts, parts
 gives: `Constraint`s
-used by: schema, grammar_text, engine, derived
 start reading at: base.py
 """

@@ -113,7 +113,7 @@ class Constraint:
 
     @property
     def report(self) -> list[Any]:
-        """How each keyword or part is enforced, as `report.Entry`s; empty if the grammar enforces everything."""
+        """A `ReportLine` for each keyword or part that says how it is enforced; none if the grammar enforces all."""
         return []
 
     def check(self, text: str) -> str | None:
@@ -126,19 +126,19 @@ class Constraint:
 
     @property
     def captured(self) -> bool:
-        """Whether rules of the constraint have captures (`captures`)."""
+        """True if rules of the constraint have captures (`captures`)."""
         return False
 
     def captures(self, text: str) -> list[Capture]:
-        """What the rules with a capture derived in a finished text, in the order in which they end.
+        """The texts that the rules with a capture derive in a finished text, in the order in which they end.
 
         Of several ways to read the text, later parts are as short as possible.
 
         Args:
-            text: A member of the constraint.
+            text: A valid text.
 
         Returns:
-            The captures; none if the constraint has none, or the text is not a member.
+            The captures; none if the constraint has none, or the text is not valid.
 
         Example:
             >>> import constrain
@@ -176,12 +176,12 @@ class Constraint:
 
     @property
     def counts_tokens(self) -> bool:
-        """Whether it depends on where one token ends and the next one begins: then it cannot be a part of another."""
+        """True if it depends on where one token ends and the next one begins: then it cannot be a part of another."""
         return False
 
     @property
     def stands_alone(self) -> str:
-        """Why it cannot be a part of another constraint, as the end of a sentence; "": it can."""
+        """The reason why it cannot be a part of another constraint, as the end of a sentence; "": it can be one."""
         return ""
 
     @property
@@ -196,12 +196,12 @@ class Constraint:
 
     @property
     def residual(self) -> bool:
-        """Whether a finished text counts only if it passes `check`."""
+        """True if a finished text counts only if it passes `check`."""
         return False
 
     @property
     def guarded(self) -> bool:
-        """Whether there is a `guard`. Where the guard cannot be used, `check` covers its conditions too."""
+        """True if there is a `guard`. Where the guard cannot be used, `check` covers its conditions too."""
         return False
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:

@@ -47,7 +47,7 @@ class Combined(Composite):
 
     @property
     def inlined(self) -> bool:
-        """Whether it becomes rules of the constraint that it is a part of, not a part with a guard of its own."""
+        """True if it becomes rules of the constraint that it is a part of, not a part with a guard of its own."""
         return True
 
     @property

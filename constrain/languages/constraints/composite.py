@@ -44,7 +44,7 @@ class Composite(Constraint):
 
     @lazily
     def captured(self) -> bool:
-        """Whether rules of the grammar, or of a part, have captures."""
+        """True if rules of the grammar, or of a part, have captures."""
         return bool(self.reading.captures) or any(part.captured for part in self.members)
 
     def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:
@@ -74,7 +74,7 @@ class Composite(Constraint):
 
     @property
     def counts_tokens(self) -> bool:
-        """Whether there are such rules."""
+        """True if there are such rules."""
         return bool(self.reading.followed)
 
     @lazily
@@ -83,7 +83,7 @@ class Composite(Constraint):
         return branches(self.reading.rules, self.reading.start) if guarded else None
 
     @lazily
-    def _after(self) -> tuple[Node, Constraint] | None:
+    def _guarded_tail(self) -> tuple[Node, Constraint] | None:
         """(regular language, guarded part after it) if the text tells where it begins: no member begins another."""
         whole = self.reading.rules.get(self.reading.start)
         if self._branches is not None or not isinstance(whole, Sequence) or not whole.parts:
@@ -101,21 +101,21 @@ class Composite(Constraint):
 
     @property
     def residual(self) -> bool:
-        """Whether some part has a check, or has a guard and may begin at a place that no fixed text determines."""
+        """True if some part has a check, or has a guard and may begin at a place that no fixed text determines."""
         return any(part.residual or (part.guarded and not self.guarded) for part in self.members)
 
     @property
     def guarded(self) -> bool:
-        """Whether the text determines where each guarded part begins."""
-        return self._branches is not None or self._after is not None
+        """True if the text determines where each guarded part begins."""
+        return self._branches is not None or self._guarded_tail is not None
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
         """The guard that follows the text into the part where it leads."""
         if self._branches is not None:
             return guard_of(self._branches, vocabulary)
-        if self._after is None:
+        if self._guarded_tail is None:
             return None
-        before, part = self._after
+        before, part = self._guarded_tail
         guard = part.guard(vocabulary)
         return None if guard is None else AfterPattern(before, guard, vocabulary)
 

@@ -73,7 +73,7 @@ class Intersection(Constraint):
 
     @property
     def residual(self) -> bool:
-        """Whether a finished text counts only if it passes `check`."""
+        """True if a finished text counts only if it passes `check`."""
         return self._other is not None and self._other.residual
 
     def check(self, text: str) -> str | None:
@@ -82,7 +82,7 @@ class Intersection(Constraint):
 
     @property
     def captured(self) -> bool:
-        """Whether the part that is not regular has captures."""
+        """True if the part that is not regular has captures."""
         return self._other is not None and self._other.captured
 
     def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:
@@ -91,7 +91,7 @@ class Intersection(Constraint):
 
     @property
     def guarded(self) -> bool:
-        """Whether the part that is not regular has a guard."""
+        """True if the part that is not regular has a guard."""
         return self._other is not None and self._other.guarded
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:

@@ -111,13 +111,13 @@ def _branches(expression: Expression, rules: Mapping[str, Expression], inside: f
             return None
         return _branches(rules[expression.name], rules, inside | {expression.name})
     if isinstance(expression, Choice):
-        return _joined(_branches(part, rules, inside) for part in expression.parts)
+        return _concatenate(_branches(part, rules, inside) for part in expression.parts)
     if isinstance(expression, Sequence):
         return _in_sequence(expression, rules, inside)
     return None if _guarded(expression, rules) else [Branch("", open=False)]
 
 
-def _joined(lists: Iterable[list[Branch] | None]) -> list[Branch] | None:
+def _concatenate(lists: Iterable[list[Branch] | None]) -> list[Branch] | None:
     joined: list[Branch] = []
     for ways in lists:
         if ways is None or len(joined) + len(ways) > MAX_BRANCHES:
@@ -142,7 +142,7 @@ def _in_sequence(expression: Sequence, rules: Mapping[str, Expression], inside: 
 
 
 def _guarded(expression: Expression, rules: Mapping[str, Expression]) -> bool:
-    """Whether the expression, or a rule that it reaches, has a guarded part."""
+    """True if the expression, or a rule that it reaches, has a guarded part."""
     seen: set[str] = set()
     stack = [expression]
     while stack:
@@ -162,7 +162,7 @@ def _guarded(expression: Expression, rules: Mapping[str, Expression]) -> bool:
 
 
 def is_prefix_free(node: Node) -> bool:
-    """Whether no member of a regular language begins another. False too where that takes too many states to decide."""
+    """True if no member of a regular language begins another. False too where that takes too many states to decide."""
     try:
         return is_empty(syntax.intersect(node, syntax.concat(node, syntax.ANY_CHAR, syntax.ANY_TEXT)))
     except LimitError:

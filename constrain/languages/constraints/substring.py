@@ -162,6 +162,6 @@ def substring(text: str | Iterable[str], granularity: Granularity = "word", *, b
         raise UnsatisfiableError("there is nothing to quote: the text is empty", fix="give a text")
     first = repr(text if isinstance(text, str) else symbols[0])
     blank, default = granularity == "word" if blank is None else blank, granularity == "word"
-    said = "" if blank == default else f", blank={blank}"
-    shown = f"substring({first if len(first) <= 40 else first[:37] + '...'}, {granularity!r}{said})"
+    shown_blank = "" if blank == default else f", blank={blank}"
+    shown = f"substring({first if len(first) <= 40 else first[:37] + '...'}, {granularity!r}{shown_blank})"
     return Substring(symbols, granularity == "word", blank, shown)

@@ -2,6 +2,5 @@
 
 takes: Lark, GBNF or EBNF text
 gives: `GrammarText`, a constraint; findings of `lint`
-used by: collection, generation, cli
 start reading at: text.py
 """

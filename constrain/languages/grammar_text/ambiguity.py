@@ -58,8 +58,8 @@ def find_ambiguity(
     search = _Search(table, forms, time.monotonic() + seconds)
     try:
         for length in range(symbols + 1):
-            for found in search.extend(length):
-                return found
+            for ambiguity in search.extend(length):
+                return ambiguity
     except _OutOfTime:
         pass
     return None
@@ -105,7 +105,7 @@ class _Search:
                 known = self.found[nonterminal][length]
                 new: dict[Form, Trees] = {}
                 for i, alternative in enumerate(alternatives):
-                    for form, inner in self._of(tuple(alternative), length).items():
+                    for form, inner in self._forms(tuple(alternative), length).items():
                         trees = tuple(f"{_name(nonterminal)}{_mark(alternatives, i)}({tree})" for tree in inner)
                         merged = tuple(dict.fromkeys((*new.get(form, ()), *trees)))[:2]
                         if len(new) < self.forms or form in new:
@@ -117,26 +117,26 @@ class _Search:
                     known |= new
                     changed = True
 
-    def _of(self, symbols: Sequence[Symbol], length: int) -> dict[Form, Trees]:
+    def _forms(self, symbols: Sequence[Symbol], length: int) -> dict[Form, Trees]:
         """The forms of `length` symbols that a sequence of symbols derives."""
         if not symbols:
             return {(): ("",)} if length == 0 else {}
-        found: dict[Form, Trees] = {}
+        forms: dict[Form, Trees] = {}
         first, rest = symbols[0], symbols[1:]
-        for taken in range(length + 1):
-            heads = self._of_one(first, taken)
-            tails = self._of(rest, length - taken) if heads else {}
+        for head_length in range(length + 1):
+            heads = self._forms_of_one(first, head_length)
+            tails = self._forms(rest, length - head_length) if heads else {}
             for head, head_trees in heads.items():
                 if time.monotonic() > self.end:
                     raise _OutOfTime
                 for tail, tail_trees in tails.items():
                     form = head + tail
-                    if form in found or len(found) < self.forms:
+                    if form in forms or len(forms) < self.forms:
                         trees = (f"{one} {two}".strip() for one in head_trees for two in tail_trees)
-                        found[form] = tuple(dict.fromkeys((*found.get(form, ()), *trees)))[:2]
-        return found
+                        forms[form] = tuple(dict.fromkeys((*forms.get(form, ()), *trees)))[:2]
+        return forms
 
-    def _of_one(self, symbol: Symbol, length: int) -> dict[Form, Trees]:
+    def _forms_of_one(self, symbol: Symbol, length: int) -> dict[Form, Trees]:
         leaf: dict[Form, Trees] = {(symbol,): (symbol.name,)} if length == 1 else {}
         if not isinstance(symbol, Nonterminal):
             return leaf

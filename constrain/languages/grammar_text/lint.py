@@ -56,20 +56,20 @@ def lint(constraint: GrammarText, *, seconds: float = 5.0) -> list[Finding]:
     table = reachable(as_written(constraint), MAX_RULES)
     if table is None:
         raise LimitError(f"the grammar has more than {MAX_RULES} rules", fix="lint its parts")
-    found = [Finding("reading", message) for message in constraint.findings]
+    findings = [Finding("reading", message) for message in constraint.findings]
     if constraint.format == "lark":
-        found += [Finding("unused", f"terminal {name} is never used") for name in unused_terminals(constraint.text)]
-    found += [Finding("loop", message) for message in _loops(table)]
+        findings += [Finding("unused", f"terminal {name} is never used") for name in unused_terminals(constraint.text)]
+    findings += [Finding("loop", message) for message in _loops(table)]
     if grammar.lexer == "greedy":
-        found += [Finding("shadowed", message) for message in shadowed(grammar, table)]
-    endless = any(finding.kind == "loop" for finding in found)  # everything would be ambiguous
+        findings += [Finding("shadowed", message) for message in shadowed(grammar, table)]
+    endless = any(finding.kind == "loop" for finding in findings)  # everything would be ambiguous
     ambiguity = None if endless else find_ambiguity(table, seconds=seconds)
     if ambiguity is not None:
         name = written_rule(ambiguity.rule.name)
         form = " ".join(symbol.name for symbol in ambiguity.form) or "the empty text"
         message = f"rule {name} reads {form} in two ways: {ambiguity.trees[0]} and {ambiguity.trees[1]}"
-        found.append(Finding("ambiguous", message, ambiguity))
-    return found
+        findings.append(Finding("ambiguous", message, ambiguity))
+    return findings
 
 
 def as_written(constraint: GrammarText) -> Nonterminal:
@@ -117,5 +117,5 @@ def shadowed(grammar: Grammar, table: dict[Nonterminal, Alternatives]) -> list[s
 
 
 def _contains(large: Terminal, small: Terminal) -> bool:
-    """Whether every text of the small terminal is one of the large terminal."""
+    """True if every text of the small terminal is one of the large terminal."""
     return empty_node(syntax.difference(spelled(small.node), spelled(large.node)))

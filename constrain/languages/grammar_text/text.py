@@ -34,7 +34,7 @@ _RELATIVE_IMPORT = re.compile(r"%import\s+\.")
 
 
 @lru_cache(maxsize=64)
-def _read(
+def _read_text(
     text: str,
     kind: Format,
     start: str,
@@ -64,7 +64,9 @@ class GrammarText(Composite):
     @lazily
     def reading(self) -> GrammarReading:
         """The rules as read. Raises GrammarError, UnsatisfiableError, LimitError, OSError."""
-        read = _read.__wrapped__ if _RELATIVE_IMPORT.search(self.text) else _read  # an imported file may have changed
+        read = (
+            _read_text.__wrapped__ if _RELATIVE_IMPORT.search(self.text) else _read_text
+        )  # an imported file may have changed
         with default_limits().reading("the grammar"):
             return read(self.text, self.format, self.start, self.lexer, self.base, self.layout, self.grammars)
 
@@ -74,13 +76,11 @@ class GrammarText(Composite):
         return self.reading.findings
 
     def as_dynamic(self) -> Grammar:
-        """See `Constraint`."""
         if self.layout is None or self.layout.columns is None:
             return super().as_dynamic()
         return inline_ignored_after(self.to_grammar())
 
     def laid_out_like(self, texts: Sequence[str]) -> GrammarText:
-        """See `Constraint`."""
         if self.layout is None or self.layout.columns is not None:
             return self
         return replace(self, layout=replace(self.layout, columns=columns_of(texts, self.layout.tab)))

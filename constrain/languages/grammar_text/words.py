@@ -74,13 +74,13 @@ class WholeWords(Constraint):
         return parse_python(self.characters)
 
     @cached_property
-    def _read(self) -> Grammar:
+    def _text_grammar(self) -> Grammar:
         grammar = self.text.to_grammar()
         return ascii_keywords(grammar) if self.ascii_keywords else grammar
 
     def as_dynamic(self) -> Grammar:
         """A dynamic grammar in which words are whole too. It has all texts of the greedy grammar, and may have more."""
-        grammar = self._read
+        grammar = self._text_grammar
         if self.text.layout is not None and self.text.layout.columns is None:  # its rules depend on columns
             return super().as_dynamic()
         try:
@@ -89,7 +89,6 @@ class WholeWords(Constraint):
             return super().as_dynamic()  # it has more texts, which is allowed
 
     def laid_out_like(self, texts: Sequence[str]) -> WholeWords:
-        """See `Constraint`."""
         return replace(self, text=self.text.laid_out_like(texts))
 
     @property
@@ -103,7 +102,7 @@ class WholeWords(Constraint):
         return self.text.findings
 
     def _build(self) -> Grammar:
-        return whole_words(self._read, self._class, self.before_words)
+        return whole_words(self._text_grammar, self._class, self.before_words)
 
     def __repr__(self) -> str:
         return f"{self.text!r} with whole words of {self.characters}"
@@ -150,9 +149,9 @@ def apart(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()
     """
     others = intervals.negate(_ranges(characters))
     terminals = list(terminals_of(grammar.start))
-    ignored = {*grammar.ignore, *(each for terminal in terminals for each in terminal.ignored_after or ())}
-    begins = _ranges(syntax.alternate(*(first_characters(each.node) for each in (*terminals, *ignored))))
-    unfinished = Unfinished((each.node for each in grammar.ignore), (each.node for each in terminals))
+    ignored = {*grammar.ignore, *(other for terminal in terminals for other in terminal.ignored_after or ())}
+    begins = _ranges(syntax.alternate(*(first_characters(other.node) for other in (*terminals, *ignored))))
+    unfinished = Unfinished((other.node for other in grammar.ignore), (other.node for other in terminals))
 
     def terminal(old: Terminal) -> Terminal:
         node = syntax.difference(old.node, unfinished.alone) if old in grammar.ignore else old.node
@@ -203,7 +202,7 @@ def _no_longer(node: Node, begins: syntax.Ranges) -> syntax.Ranges:
 
 
 def _is_kept(terminal: Terminal, before_words: tuple[str, ...]) -> bool:
-    """Whether a word may follow the terminal directly."""
+    """True if a word may follow the terminal directly."""
     return (
         terminal.name in before_words or terminal.ignored_after == ()
     )  # nothing is ignored after it: it stands at words

@@ -6,7 +6,6 @@ forks and rollbacks are free.
 
 takes: the bytes of a text, masks that the grammar allows
 gives: masks without the tokens that would break the condition
-used by: schema (repeated keys and items), derived, constraints
 start reading at: repeats.py
 """
 
@@ -59,7 +58,7 @@ class EndingGuard(Guard, Protocol):
     """A guard that has a say in where a text may end."""
 
     def may_end(self, state: Hashable) -> bool:
-        """Whether the text may end, if the grammar allows it."""
+        """True if the text may end, if the grammar allows it."""
 
 
 class RememberingGuard(EndingGuard, Protocol):

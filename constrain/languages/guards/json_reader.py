@@ -146,7 +146,7 @@ def _read_string(stack: Stack, raw: bytes, text: bytes, start: int) -> Progress:
     end = _end(_RUN, text, start)
     if end == len(text) or text[end] != QUOTE or _is_escaped(raw + text[start:end]):
         end = min(len(text), end + 1)  # behind a backslash, or behind an escaped quote
-        return TEXT, stack, _kept(stack, raw + text[start:end]), end
+        return TEXT, stack, _remembered_part(stack, raw + text[start:end]), end
     raw += text[start:end]
     if stack is not None and stack[0].is_object and stack[0].name is None:
         return COLON, _named(stack, decode(raw)), b"", end + 1
@@ -187,7 +187,7 @@ def _end(pattern: re.Pattern[bytes], text: bytes, start: int) -> int:
     return start if match is None else match.end()
 
 
-def _kept(stack: Stack, raw: bytes) -> bytes:
+def _remembered_part(stack: Stack, raw: bytes) -> bytes:
     """The part of an open string to remember: all of it if its key is needed, else whether an escape was begun."""
     if stack is not None and (stack[0].keyed or stack[0].compares or (stack[0].is_object and stack[0].name is None)):
         return raw
@@ -195,7 +195,7 @@ def _kept(stack: Stack, raw: bytes) -> bytes:
 
 
 def _is_escaped(raw: bytes) -> bool:
-    """Whether the text ends in an odd number of backslashes."""
+    """True if the text ends in an odd number of backslashes."""
     return (len(raw) - len(raw.rstrip(b"\\"))) % 2 == 1
 
 

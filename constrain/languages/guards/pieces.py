@@ -78,13 +78,12 @@ class Pieces:
         return PiecesState(FREE)
 
     def step(self, state: Hashable, text: bytes) -> PiecesState | None:
-        """See `Guard`."""
         here: PiecesState | None = cast(PiecesState, state)
         while text and here is not None:
             if here.mode == FREE:
                 here, text = self._free(here, text)
             elif here.mode == INSIDE:
-                here, text = self._inside(here, text)
+                here, text = self._read_piece(here, text)
             elif here.mode == BEHIND:
                 here, text = self._behind(here, text)
             elif here.mode == SEEKING:
@@ -93,9 +92,9 @@ class Pieces:
                 break
         return here
 
-    def _free(self, here: PiecesState, text: bytes) -> tuple[PiecesState, bytes]:
+    def _free(self, state: PiecesState, text: bytes) -> tuple[PiecesState, bytes]:
         """(state, remaining text) after free text."""
-        text = here.tail + text
+        text = state.tail + text
         ends = [(at + len(p.start), i) for i, p in enumerate(self.pieces) if (at := text.find(p.start)) >= 0]
         if not ends:
             return PiecesState(FREE, text[len(text) - self.longest + 1 :] if len(text) >= self.longest else text), b""
@@ -105,58 +104,56 @@ class Pieces:
             return PiecesState(SEEKING if self.pieces[i].sought else LOST, b"", i), text[end:]
         return PiecesState(INSIDE, b"", i, guard.start()), text[end:]
 
-    def _inside(self, here: PiecesState, text: bytes) -> tuple[PiecesState | None, bytes]:
+    def _read_piece(self, state: PiecesState, text: bytes) -> tuple[PiecesState | None, bytes]:
         """(state, remaining text) after text of a piece; the state is None if the piece's guard vetoes it."""
-        guard = cast(Repeats, self.pieces[here.piece].guard)
-        after = guard.step(here.inner, text)
+        guard = cast(Repeats, self.pieces[state.piece].guard)
+        after = guard.step(state.inner, text)
         if after is None:
             return None, b""
         if after.stack is not None or after.mode not in (AFTER, SCALAR):
-            return here._replace(inner=after), b""
-        read = cast(Read, here.inner)
+            return state._replace(inner=after), b""
+        read = cast(Read, state.inner)
         for i in range(len(text)):  # find the end of the value
             read = cast(Read, guard.step(read, text[i : i + 1]))
             if read.stack is None and read.mode == SCALAR:
-                sought = self.pieces[here.piece].sought
-                return PiecesState(SEEKING if sought else LOST, b"", here.piece), text[i + 1 :]
+                sought = self.pieces[state.piece].sought
+                return PiecesState(SEEKING if sought else LOST, b"", state.piece), text[i + 1 :]
             if read.stack is None and read.mode == AFTER:
-                return PiecesState(BEHIND, b"", here.piece), text[i + 1 :]
+                return PiecesState(BEHIND, b"", state.piece), text[i + 1 :]
         return PiecesState(LOST), b""
 
-    def _behind(self, here: PiecesState, text: bytes) -> tuple[PiecesState, bytes]:
+    def _behind(self, state: PiecesState, text: bytes) -> tuple[PiecesState, bytes]:
         """(state, remaining text) after text behind a value: white space and the stop."""
-        stops = [stop.lstrip(SPACE) for stop in self._stops(here)]
+        stops = [stop.lstrip(SPACE) for stop in self._stops(state)]
         if not all(stops):
             return PiecesState(LOST), b""
-        text = (here.tail + text).lstrip(SPACE)
+        text = (state.tail + text).lstrip(SPACE)
         for stop in stops:
             if text.startswith(stop):
                 return PiecesState(FREE), text[len(stop) :]
-        return here._replace(tail=text), b""
+        return state._replace(tail=text), b""
 
-    def _seek(self, here: PiecesState, text: bytes) -> tuple[PiecesState, bytes]:
+    def _seek(self, state: PiecesState, text: bytes) -> tuple[PiecesState, bytes]:
         """(state, remaining text) after text of a piece that ends with its first stop."""
-        text, stops = here.tail + text, self._stops(here)
+        text, stops = state.tail + text, self._stops(state)
         ends = [at + len(stop) for stop in stops if (at := text.find(stop)) >= 0]
         if ends:
             return PiecesState(FREE), text[min(ends) :]
         keep = max(map(len, stops)) - 1
-        return here._replace(tail=text[len(text) - keep :] if 0 < keep < len(text) else text if keep else b""), b""
+        return state._replace(tail=text[len(text) - keep :] if 0 < keep < len(text) else text if keep else b""), b""
 
-    def _stops(self, here: PiecesState) -> tuple[bytes, ...]:
+    def _stops(self, state: PiecesState) -> tuple[bytes, ...]:
         """The texts that may stand after the latest piece."""
-        piece = self.pieces[here.piece]
+        piece = self.pieces[state.piece]
         return piece.stop, *piece.others
 
     def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
-        """See `Guard`."""
-        here = cast(PiecesState, state)
-        if here.mode == INSIDE:
-            cast(Repeats, self.pieces[here.piece].guard).veto(here.inner, row)
-        if here.mode != LOST:  # tokens that begin a piece and contain a repetition
-            self.tables.veto_doubles(row, partial(self.step, here))
+        state = cast(PiecesState, state)
+        if state.mode == INSIDE:
+            cast(Repeats, self.pieces[state.piece].guard).veto(state.inner, row)
+        if state.mode != LOST:  # tokens that begin a piece and contain a repetition
+            self.tables.veto_doubles(row, partial(self.step, state))
 
     def reader(self, state: Hashable) -> GuardedText | None:
-        """See `Guard`."""
-        here = cast(PiecesState, state)
-        return cast(Repeats, self.pieces[here.piece].guard).reader(here.inner) if here.mode == INSIDE else None
+        state = cast(PiecesState, state)
+        return cast(Repeats, self.pieces[state.piece].guard).reader(state.inner) if state.mode == INSIDE else None

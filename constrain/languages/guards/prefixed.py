@@ -55,19 +55,18 @@ class Prefixed:
 
     def start(self) -> PrefixState:
         """The state before the first byte."""
-        return self._begun(b"") or PrefixState(b"")
+        return self._start_state(b"") or PrefixState(b"")
 
     def step(self, state: Hashable, text: bytes) -> PrefixState | None:
-        """See `Guard`."""
-        here = cast(PrefixState, state)
-        if here.known:
-            if here.guard is None:
-                return here
-            inner = here.guard.step(here.inner, text)
-            return None if inner is None else here._replace(inner=inner)
-        return self._begun(here.text + text)
+        state = cast(PrefixState, state)
+        if state.known:
+            if state.guard is None:
+                return state
+            inner = state.guard.step(state.inner, text)
+            return None if inner is None else state._replace(inner=inner)
+        return self._start_state(state.text + text)
 
-    def _begun(self, text: bytes) -> PrefixState | None:
+    def _start_state(self, text: bytes) -> PrefixState | None:
         """The state after a text from the beginning; None: it is vetoed."""
         for fixed, guard in self.texts:
             if text.startswith(fixed):
@@ -78,17 +77,15 @@ class Prefixed:
         return PrefixState(text)
 
     def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
-        """See `Guard`."""
-        here = cast(PrefixState, state)
-        if here.guard is not None:
-            here.guard.veto(here.inner, row)
-        elif not here.known and self.always:  # tokens that begin a value and contain a repetition
-            self.tables.veto_doubles(row, partial(self.step, here))
+        state = cast(PrefixState, state)
+        if state.guard is not None:
+            state.guard.veto(state.inner, row)
+        elif not state.known and self.always:  # tokens that begin a value and contain a repetition
+            self.tables.veto_doubles(row, partial(self.step, state))
 
     def reader(self, state: Hashable) -> GuardedText | None:
-        """See `Guard`."""
-        here = cast(PrefixState, state)
-        return None if here.guard is None else here.guard.reader(here.inner)
+        state = cast(PrefixState, state)
+        return None if state.guard is None else state.guard.reader(state.inner)
 
 
 class PatternState(NamedTuple):
@@ -125,28 +122,25 @@ class AfterPattern:
         return PatternState(b"", None)
 
     def step(self, state: Hashable, text: bytes) -> PatternState | None:
-        """See `Guard`."""
-        here = cast(PatternState, state)
-        if here.inner is None:
-            run, end = first_end(self.pattern, here.run, here.text, text)
+        state = cast(PatternState, state)
+        if state.inner is None:
+            run, end = first_end(self.pattern, state.run, state.text, text)
             if end < 0:
-                return PatternState(here.text + text, run)
-            here, text = PatternState(b"", None, self.guard.start()), text[end:]
-        inner = self.guard.step(here.inner, text)
-        return None if inner is None else here._replace(inner=inner)
+                return PatternState(state.text + text, run)
+            state, text = PatternState(b"", None, self.guard.start()), text[end:]
+        inner = self.guard.step(state.inner, text)
+        return None if inner is None else state._replace(inner=inner)
 
     def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
-        """See `Guard`."""
-        here = cast(PatternState, state)
-        if here.inner is not None:
-            self.guard.veto(here.inner, row)
+        state = cast(PatternState, state)
+        if state.inner is not None:
+            self.guard.veto(state.inner, row)
         elif self.always:  # tokens that begin a value and contain a repetition
-            self.tables.veto_doubles(row, partial(self.step, here))
+            self.tables.veto_doubles(row, partial(self.step, state))
 
     def reader(self, state: Hashable) -> GuardedText | None:
-        """See `Guard`."""
-        here = cast(PatternState, state)
-        return None if here.inner is None else self.guard.reader(here.inner)
+        state = cast(PatternState, state)
+        return None if state.inner is None else self.guard.reader(state.inner)
 
 
 class AfterPrefix:
@@ -165,13 +159,10 @@ class AfterPrefix:
         return self.state
 
     def step(self, state: Hashable, text: bytes) -> Hashable | None:
-        """See `Guard`."""
         return self.guard.step(state, text)
 
     def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
-        """See `Guard`."""
         self.guard.veto(state, row)
 
     def reader(self, state: Hashable) -> GuardedText | None:
-        """See `Guard`."""
         return self.guard.reader(state)

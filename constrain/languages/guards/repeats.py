@@ -63,7 +63,7 @@ class GuardedText(NamedTuple):
 
     @property
     def runs_out(self) -> bool:
-        """Whether a value may run out, so that the guard vetoes everything that the grammar leaves."""
+        """True if a value may run out, so that the guard vetoes everything that the grammar leaves."""
         if self.guard.root is None:  # PERF: nearly all schemas
             return False
         return self.here.stack is None or watches(self.here.stack)
@@ -88,7 +88,6 @@ class Repeats:
         return JsonState(VALUE, None, b"", self.root)
 
     def step(self, state: Hashable, text: bytes) -> JsonState | None:
-        """See `Guard`."""
         tick()
         try:
             return read(cast(JsonState, state), text)
@@ -96,27 +95,25 @@ class Repeats:
             return None
 
     def veto(self, state: Hashable, row: Row) -> None:
-        """See `Guard`."""
-        here = cast(JsonState, state)
+        state = cast(JsonState, state)
         tables = self.tables
-        if here.mode == TEXT:
-            self._veto_string_ends(here, row)
+        if state.mode == TEXT:
+            self._veto_string_ends(state, row)
         if self.always:
-            self._try(here, tables.doubles, row)
+            self._try(state, tables.doubles, row)
         if self.root is None:
-            for tokens in self._whole_names(here):
-                self._try(here, tokens, row)
-        elif here.mode == TEXT:
-            self._try(here, tables.after_string, row)
-            if _may_veto_closing(here, tables):
-                self._try_brackets(here, tables.after_string_brackets, row)
+            for tokens in self._whole_names(state):
+                self._try(state, tokens, row)
+        elif state.mode == TEXT:
+            self._try(state, tables.after_string, row)
+            if _may_veto_closing(state, tables):
+                self._try_brackets(state, tables.after_string_brackets, row)
         else:
-            self._veto_outside_strings(here, row)
+            self._veto_outside_strings(state, row)
 
     # -- for looking ahead ---------------------------------------------------------------------------------------------
 
     def reader(self, state: Hashable) -> GuardedText:
-        """See `Guard`."""
         return GuardedText(self, cast(JsonState, state))
 
     def suspects(self, here: JsonState, row: Row, names: bool = False) -> Iterator[Sequence[int]]:
@@ -129,54 +126,54 @@ class Repeats:
         names = names and here.stack is not None and is_named(here.stack[0])
         if here.mode in (AFTER, COLON) or (item_in_question(here, every_kind=True) is None and not names):
             return
-        found = self._rivals(here)
+        rivals = self._rivals(here)
         if names:
-            found = found._replace(names=[*found.names, *_texts_seen(here), *_begun(here)])
+            rivals = rivals._replace(names=[*rivals.names, *_texts_seen(here), *_text_so_far(here)])
         if here.mode == TEXT:
-            yield from self._suspects_in_string(here, found, row)
+            yield from self._suspects_in_string(here, rivals, row)
         else:
-            yield from self._suspects(here, found, row)
+            yield from self._suspects(here, rivals, row)
 
     def moving(self, here: JsonState, row: Row) -> Iterable[Sequence[int]]:
         """The tokens of a mask that move to another value or member, those together that behave alike."""
         return _alike(self.tables.renewing if here.mode == TEXT else self.tables.outside, row)
 
-    def _rivals(self, here: JsonState) -> Rivals:
+    def _rivals(self, state: JsonState) -> Rivals:
         """The rivals at a place. PERF: remembered, for the tokens of one string."""
         stack, found, mode, kind = self._latest
-        if stack is not here.stack or mode != here.mode or kind != kind_of(here):
-            found = rivals(here, every_kind=True)
-            self._latest = here.stack, found, here.mode, kind_of(here)
+        if stack is not state.stack or mode != state.mode or kind != kind_of(state):
+            found = rivals(state, every_kind=True)
+            self._latest = state.stack, found, state.mode, kind_of(state)
         return found
 
-    def _suspects_in_string(self, here: JsonState, found: Rivals, row: Row) -> Iterator[list[int]]:
+    def _suspects_in_string(self, state: JsonState, found: Rivals, row: Row) -> Iterator[list[int]]:
         """The tokens after which the string may still become one that was seen, or that end it so."""
         tables = self.tables
-        begun, cut = unescaped(here.raw)
-        named = here.stack is not None and is_named(here.stack[0])
+        begun, cut = unescaped(state.raw)
+        named = state.stack is not None and is_named(state.stack[0])
         texts = map(spelled, found.texts(named))
-        left = [text[len(begun) :] for text in texts if text.startswith(begun)]
-        if left and cut:  # the next characters complete an escape
+        endings = [text[len(begun) :] for text in texts if text.startswith(begun)]
+        if endings and cut:  # the next characters complete an escape
             everything = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
             yield from ([token] for token in everything[everything < len(tables.tokens)].tolist())
-        elif left:
-            beginnings = {text[:n] for text in left for n in range(min(len(text), tables.longest) + 1)}
+        elif endings:
+            beginnings = {text[:n] for text in endings for n in range(min(len(text), tables.longest) + 1)}
             yield from ([token] for text in beginnings for token in _within(tables.going_on(text), row))
-            for text in left:
+            for text in endings:
                 ended = tables.strings_ended_by.get(text.decode("utf-8", "surrogatepass")) if _is_whole(text) else None
                 if ended is not None:
                     yield from ([token] for token in ended.within(row))
 
-    def _suspects(self, here: JsonState, found: Rivals, row: Row) -> Iterator[list[int]]:
+    def _suspects(self, state: JsonState, found: Rivals, row: Row) -> Iterator[list[int]]:
         """The tokens after which a number or a string may still become one that was seen."""
         tables = self.tables
-        if here.mode in (VALUE, SCALAR):
+        if state.mode in (VALUE, SCALAR):
             for key in found.values:
                 if key[0] == "number":
-                    for group in tables.agreeing(here.raw, digits_of(key)):
+                    for group in tables.agreeing(state.raw, digits_of(key)):
                         yield from ([token] for token in _within(group, row))
-        if here.mode in (VALUE, NAME):
-            texts = found.texts(here.mode == NAME)
+        if state.mode in (VALUE, NAME):
+            texts = found.texts(state.mode == NAME)
             beginnings = {text[:n] for text in map(spelled, texts) for n in range(len(text) + 1)} or {b""}
             for text in beginnings:
                 group = _within(tables.opening.get(text, ()), row)
@@ -185,62 +182,62 @@ class Repeats:
 
     # -- what is vetoed at once ----------------------------------------------------------------------------------------
 
-    def _veto_outside_strings(self, here: JsonState, row: Row) -> None:
+    def _veto_outside_strings(self, state: JsonState, row: Row) -> None:
         tables = self.tables
-        if here.mode == SCALAR and self.step(here, b" ") is None:
+        if state.mode == SCALAR and self.step(state, b" ") is None:
             tables.ending_number.clear(row)
-        self._try(here, tables.structural, row)
-        self._try_brackets(here, tables.empty_containers, row)
-        if _may_veto_closing(here, tables):
-            self._try_brackets(here, tables.brackets, row)
-        for text in _texts_seen(here, names=True):  # a token may end a number and begin the next name: `,"a"`
+        self._try(state, tables.structural, row)
+        self._try_brackets(state, tables.empty_containers, row)
+        if _may_veto_closing(state, tables):
+            self._try_brackets(state, tables.brackets, row)
+        for text in _texts_seen(state, names=True):  # a token may end a number and begin the next name: `,"a"`
             if text in tables.one_string:
-                self._try(here, tables.one_string[text], row)
-        if here.mode == VALUE and _words_seen(here):
-            self._try(here, tables.words, row)
+                self._try(state, tables.one_string[text], row)
+        if state.mode == VALUE and _words_seen(state):
+            self._try(state, tables.words, row)
 
-    def _veto_string_ends(self, here: JsonState, row: Row) -> None:
+    def _veto_string_ends(self, state: JsonState, row: Row) -> None:
         """Inside a string, veto the tokens that complete it to a text that was seen."""
         try:
-            begun = decode(here.raw)
+            begun = decode(state.raw)
         except ValueError:  # inside an escape or a character
-            self._try(here, self.tables.quoted, row)
+            self._try(state, self.tables.quoted, row)
             return
-        for text in _texts_seen(here):
+        for text in _texts_seen(state):
             if text.startswith(begun):
                 tokens = self.tables.strings_ended_by.get(text[len(begun) :])
                 if tokens is not None:
                     tokens.clear(row)
 
-    def _whole_names(self, here: JsonState) -> Iterator[TokenSet]:
+    def _whole_names(self, state: JsonState) -> Iterator[TokenSet]:
         """The tokens that contain a name of some open object with both of its quotes."""
         between = self.tables.texts_between
-        for container in _within_reach(here, self.tables):
+        for container in _within_reach(state, self.tables):
             if container.is_object and container.seen is not None:
                 yield from (between[name] for name in container.seen if name in between)
 
-    def _try(self, here: JsonState, tokens: TokenSet, row: Row) -> None:
+    def _try(self, state: JsonState, tokens: TokenSet, row: Row) -> None:
         """Clear the tokens that `step` vetoes, trying them one by one."""
         spelled = self.tables.tokens
-        clear_bits(row, (token for token in tokens.within(row) if self.step(here, spelled[token] or b"") is None))
+        clear_bits(row, (token for token in tokens.within(row) if self.step(state, spelled[token] or b"") is None))
 
-    def _try_brackets(self, here: JsonState, tokens: BracketTokens, row: Row) -> None:
+    def _try_brackets(self, state: JsonState, tokens: BracketTokens, row: Row) -> None:
         """Clear the tokens that `step` vetoes, trying those with the same brackets once."""
         vetoed: dict[bytes, bool] = {}
         for token in tokens.within(row):
             text = tokens.short[token]
             if text not in vetoed:
-                vetoed[text] = self.step(here, text) is None
+                vetoed[text] = self.step(state, text) is None
             if vetoed[text]:
                 clear_bits(row, (token,))
 
 
-def _within_reach(here: JsonState, tables: TokenTables) -> Iterator[OpenContainer]:
+def _within_reach(state: JsonState, tables: TokenTables) -> Iterator[OpenContainer]:
     """The open containers, the innermost first, in which a token may write: those around which it cannot close.
 
     A text may be nested deeper than any token closes: without this bound each mask would cost its depth.
     """
-    stack = here.stack
+    stack = state.stack
     for _ in range(tables.most_closed + 1):
         if stack is None:
             return
@@ -262,15 +259,15 @@ def _alike(tokens: BracketTokens, row: Row) -> Iterable[list[int]]:
 
 
 def _is_whole(text: bytes) -> bool:
-    """Whether a text begins with a whole character."""
+    """True if a text begins with a whole character."""
     return not text or not 0x80 <= text[0] < 0xC0
 
 
-def _may_veto_closing(here: JsonState, tables: TokenTables) -> bool:
-    """Whether a closing bracket may be vetoed: an array must contain a repetition, or a container must not equal
+def _may_veto_closing(state: JsonState, tables: TokenTables) -> bool:
+    """True if a closing bracket may be vetoed: an array must contain a repetition, or a container must not equal
     another item of an array around it."""
     within = False
-    for container in _within_reach(here, tables):
+    for container in _within_reach(state, tables):
         place = container.place
         if not container.is_object and place is not None and (place.repeats or (within and container.unique)):
             return True
@@ -278,25 +275,25 @@ def _may_veto_closing(here: JsonState, tables: TokenTables) -> bool:
     return False
 
 
-def _words_seen(here: JsonState) -> bool:
-    """Whether `true`, `false` or `null` must not come as the next item."""
-    container: OpenContainer | None = here.stack[0] if here.stack is not None else None
+def _words_seen(state: JsonState) -> bool:
+    """True if `true`, `false` or `null` must not come as the next item."""
+    container: OpenContainer | None = state.stack[0] if state.stack is not None else None
     if container is None or not container.unique or container.seen is None:
         return False
     return any(word in container.seen for word in WORDS.values())
 
 
-def _begun(here: JsonState) -> list[str]:
+def _text_so_far(state: JsonState) -> list[str]:
     """The text of the string under way, if it is whole."""
     try:
-        return [decode(here.raw)]
+        return [decode(state.raw)]
     except ValueError:  # inside an escape or a character
         return []
 
 
-def _texts_seen(here: JsonState, names: bool = False) -> Iterator[str]:
+def _texts_seen(state: JsonState, names: bool = False) -> Iterator[str]:
     """The texts that the current string must not equal. names: those of an object even while a value is read."""
-    container: OpenContainer | None = here.stack[0] if here.stack is not None else None
+    container: OpenContainer | None = state.stack[0] if state.stack is not None else None
     if container is None or container.seen is None:
         return
     if container.is_object:

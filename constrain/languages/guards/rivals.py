@@ -33,7 +33,7 @@ from constrain.languages.guards.json_reader import (
 
 
 class Rivals(NamedTuple):
-    """What must not come.
+    """The values and names that must not come next.
 
     Attributes:
         whole: The values that the innermost container agrees with and must not equal.
@@ -60,20 +60,20 @@ def rivals(here: JsonState, every_kind: bool = False) -> Rivals:
         frame, stack = stack
         frames.append((frame, kind))
         kind = "object" if frame.is_object else "array"
-    found = Rivals([], [], [])
+    inner = Rivals([], [], [])
     for frame, kind in reversed(frames):
-        outer = (*found.outer, frozenset(found.whole))
-        whole = _agreeing(frame, found.values) if found.values else []
+        outer = (*inner.outer, frozenset(inner.whole))
+        whole = _agreeing(frame, inner.values) if inner.values else []
         if frame.is_object and frame.name is None:
-            found = Rivals(whole, [], [name for key in whole for name, _ in key[1]], outer)
+            inner = Rivals(whole, [], [name for key in whole for name, _ in key[1]], outer)
         elif frame.is_object:
-            found = Rivals(whole, [value for key in whole for name, value in key[1] if name == frame.name], [], outer)
+            inner = Rivals(whole, [value for key in whole for name, value in key[1] if name == frame.name], [], outer)
         else:
             values = [key[1][frame.size] for key in whole if len(key[1]) > frame.size]
             if can_run_out(frame, kind):
                 values += frame.seen or ()
-            found = Rivals(whole, values, [], outer)
-    return found
+            inner = Rivals(whole, values, [], outer)
+    return inner
 
 
 EVERY = "every"
@@ -87,14 +87,14 @@ def kind_of(here: JsonState) -> str:
 
 
 def can_run_out(frame: OpenContainer, kind: str) -> bool:
-    """Whether a container is an array whose items must differ, and its values of a kind may run out."""
+    """True if a container is an array whose items must differ, and its values of a kind may run out."""
     if frame.is_object or frame.place is None or not frame.place.unique:
         return False
     return kind in frame.place.runs_out or (kind == EVERY and bool(frame.place.runs_out))
 
 
 def item_in_question(here: JsonState, every_kind: bool = False) -> int | None:
-    """How many open containers are inside of the innermost item that may run into a dead end; None: there is none.
+    """The number of open containers inside the innermost item that may reach a dead end; None: there is no such item.
 
     every_kind: see `rivals`.
     """
@@ -128,29 +128,29 @@ def doubt(state: JsonState) -> Hashable | None:
         return None
     frame = stack[0]
     here: Hashable = None
-    found = rivals(state)
+    values = rivals(state)
     if mode == TEXT:
         here = begun, _ = unescaped(raw)
-        texts = found.texts(is_named(frame))
+        texts = values.texts(is_named(frame))
         doubtful = any(spelled(text).startswith(begun) for text in texts)
     elif mode == SCALAR:
-        doubtful = any(may_become(raw, key) for key in found.values)
-        here = canonical(raw, found.values) if doubtful else None
+        doubtful = any(may_become(raw, key) for key in values.values)
+        here = canonical(raw, values.values) if doubtful else None
     elif mode == VALUE:
-        doubtful = bool(found.values or (found.whole and not frame.is_object))
+        doubtful = bool(values.values or (values.whole and not frame.is_object))
     elif mode == NAME:
-        doubtful = bool(found.names or found.whole)
+        doubtful = bool(values.names or values.whole)
     else:
         assert mode in (AFTER, COLON)
-        doubtful = bool(found.whole if mode == AFTER else found.values)
+        doubtful = bool(values.whole if mode == AFTER else values.values)
     if not doubtful:
         return None
-    seen = (found.outer, *map(frozenset, (found.whole, found.values, found.names)))
+    seen = (values.outer, *map(frozenset, (values.whole, values.values, values.names)))
     return mode, here, _path(stack), seen
 
 
 def is_fresh(state: JsonState) -> bool:
-    """Whether the string or scalar under way can no longer become a name or a value that was seen and must not come."""
+    """True if the string or scalar under way can no longer become a name or a value that was seen and must not come."""
     mode, stack, raw, _ = state
     if stack is None or mode not in (TEXT, SCALAR):
         return stack is None and mode in (TEXT, SCALAR)
@@ -177,7 +177,7 @@ def standing(state: JsonState) -> Hashable:
 
 
 def watches(stack: Stack) -> bool:
-    """Whether values in an open container may run out at all."""
+    """True if values in an open container may run out at all."""
     while stack is not None:
         frame, stack = stack
         if can_run_out(frame, EVERY):
@@ -198,7 +198,7 @@ def conditions(here: JsonState) -> Hashable:
 
 
 def is_named(frame: OpenContainer) -> bool:
-    """Whether a string in a container is a name."""
+    """True if a string in a container is a name."""
     return frame.is_object and frame.name is None
 
 
@@ -224,7 +224,7 @@ _NUMBER = re.compile(rb"(-?)(\d*)(?:\.(\d*))?([eE][-+]?\d*)?")
 
 
 def may_become(raw: bytes, key: Any) -> bool:
-    """Whether the beginning of a scalar agrees with a value. Always true if a text that begins so has the value."""
+    """True if the beginning of a scalar agrees with a value. Always true if a text that begins so has the value."""
     if isinstance(key, bytes):  # `true`, `false` or `null`
         return key.startswith(raw)
     if key[0] != "number" or raw[:1] in b"tfn":

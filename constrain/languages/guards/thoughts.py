@@ -81,121 +81,118 @@ class Thoughts:
 
     def start(self) -> ThoughtState:
         """The state before the first byte."""
-        return ThoughtState(BEFORE) if self.begin else self._begun(b"")
+        return ThoughtState(BEFORE) if self.begin else self._enter_thoughts(b"")
 
     def step(self, state: Hashable, text: bytes) -> ThoughtState | None:
         """See `Guard`; the text counts as one token."""
         return self._step(cast(ThoughtState, state), text, -1)
 
     def step_token(self, state: Hashable, token: int) -> ThoughtState | None:
-        """See `TokenGuard`."""
         return self._step(cast(ThoughtState, state), self.tokens[token] or b"", token)
 
-    def _step(self, here: ThoughtState, text: bytes, token: int) -> ThoughtState | None:
-        if here.mode == AFTER:
-            return self._answered(here, text, token)
-        if here.mode == BEFORE:
-            return self._beginning(here, text, token)
-        if here.mode == CLOSING:
-            return self._closing(here, text, token)
-        return self._inside(here, text, token)
+    def _step(self, state: ThoughtState, text: bytes, token: int) -> ThoughtState | None:
+        if state.mode == AFTER:
+            return self._answered(state, text, token)
+        if state.mode == BEFORE:
+            return self._beginning(state, text, token)
+        if state.mode == CLOSING:
+            return self._closing(state, text, token)
+        return self._read_thoughts(state, text, token)
 
-    def _answered(self, here: ThoughtState, text: bytes, token: int = -1) -> ThoughtState | None:
+    def _answered(self, state: ThoughtState, text: bytes, token: int = -1) -> ThoughtState | None:
         """The state after text behind the thoughts. token: whose text it is; -1: not that of a whole token."""
         if self.inner is None:
-            return here
+            return state
         guard: Any = self.inner
         by_token = token >= 0 and self.by_token
-        inner = guard.step_token(here.inner, token) if by_token else guard.step(here.inner, text)
-        return None if inner is None else here._replace(inner=inner)
+        inner = guard.step_token(state.inner, token) if by_token else guard.step(state.inner, text)
+        return None if inner is None else state._replace(inner=inner)
 
-    def _after(self, text: bytes, token: int = -1) -> ThoughtState | None:
+    def _enter_answer(self, text: bytes, token: int = -1) -> ThoughtState | None:
         """The state after the close and some text."""
         return self._answered(ThoughtState(AFTER, inner=self.inner.start() if self.inner else None), text, token)
 
-    def _beginning(self, here: ThoughtState, text: bytes, token: int) -> ThoughtState | None:
+    def _beginning(self, state: ThoughtState, text: bytes, token: int) -> ThoughtState | None:
         """The state after text at the beginning; a text that begins otherwise has no thoughts."""
         if isinstance(self.begin, frozenset):
-            return self._begun(b"") if token in self.begin else self._after(text, token)
+            return self._enter_thoughts(b"") if token in self.begin else self._enter_answer(text, token)
         if token >= 0 and not text:  # a special token: the text begins otherwise
-            after = self._after(here.tail)
+            after = self._enter_answer(state.tail)
             return None if after is None else self._answered(after, text, token)
-        text = here.tail + text
+        text = state.tail + text
         if text.startswith(self.begin):
-            begun = self._begun(b"")
+            begun = self._enter_thoughts(b"")
             rest = text[len(self.begin) :]
             # a token that begins before the thoughts is none of them
-            return begun if not rest else self._inside(begun, rest, -1, counts=False)
-        return here._replace(tail=text) if self.begin.startswith(text) else self._after(text)
+            return begun if not rest else self._read_thoughts(begun, rest, -1, counts=False)
+        return state._replace(tail=text) if self.begin.startswith(text) else self._enter_answer(text)
 
-    def _begun(self, tail: bytes) -> ThoughtState:
+    def _enter_thoughts(self, tail: bytes) -> ThoughtState:
         """The state at the beginning of the thoughts."""
-        here = ThoughtState(INSIDE, tail, None if self.most is None else 0)
-        return self._closed_if_spent(here)
+        state = ThoughtState(INSIDE, tail, None if self.most is None else 0)
+        return self._closed_if_spent(state)
 
-    def _inside(self, here: ThoughtState, text: bytes, token: int, counts: bool = True) -> ThoughtState | None:
+    def _read_thoughts(self, state: ThoughtState, text: bytes, token: int, counts: bool = True) -> ThoughtState | None:
         """The state after text in the thoughts."""
-        taken = here.taken + int(counts) if here.taken is not None else None
+        count = state.taken + int(counts) if state.taken is not None else None
         if isinstance(self.close, frozenset):
             if token in self.close:
-                return self._after(b"")
+                return self._enter_answer(b"")
             tail = b""
         else:
-            whole = here.tail + text
+            whole = state.tail + text
             end = whole.find(self.close)
             if end >= 0:
-                return self._after(whole[end + len(self.close) :])
+                return self._enter_answer(whole[end + len(self.close) :])
             tail = whole[max(0, len(whole) - len(self.close) + 1) :]
-        need = missing_bytes(here.need, text)
-        if self.most is not None and taken is not None and need > self.most - taken:
+        need = missing_bytes(state.need, text)
+        if self.most is not None and count is not None and need > self.most - count:
             return None
-        return self._closed_if_spent(ThoughtState(INSIDE, tail, taken, need))
+        return self._closed_if_spent(ThoughtState(INSIDE, tail, count, need))
 
-    def _closed_if_spent(self, here: ThoughtState) -> ThoughtState:
+    def _closed_if_spent(self, state: ThoughtState) -> ThoughtState:
         """The state, or CLOSING if the budget is spent."""
-        if here.taken is None or here.taken != self.most:
-            return here
+        if state.taken is None or state.taken != self.most:
+            return state
         if isinstance(self.close, frozenset):
             return ThoughtState(CLOSING)
         close = self.close
-        begun = [n for n in range(len(close)) if here.tail.endswith(close[:n])]
+        begun = [n for n in range(len(close)) if state.tail.endswith(close[:n])]
         return ThoughtState(CLOSING, rests=tuple(close[n:] for n in begun))
 
-    def _closing(self, here: ThoughtState, text: bytes, token: int) -> ThoughtState | None:
+    def _closing(self, state: ThoughtState, text: bytes, token: int) -> ThoughtState | None:
         """The state after text of the close."""
         if isinstance(self.close, frozenset):
-            return self._after(b"") if token in self.close else None
+            return self._enter_answer(b"") if token in self.close else None
         if not text:
-            return here if token < 0 else None
-        for rest in reversed(here.rests):  # the shortest first: the first close that is complete counts
+            return state if token < 0 else None
+        for rest in reversed(state.rests):  # the shortest first: the first close that is complete counts
             if text.startswith(rest):
-                return self._after(text[len(rest) :])
-        rests = tuple(rest[len(text) :] for rest in here.rests if rest.startswith(text))
-        return here._replace(rests=rests) if rests else None
+                return self._enter_answer(text[len(rest) :])
+        rests = tuple(rest[len(text) :] for rest in state.rests if rest.startswith(text))
+        return state._replace(rests=rests) if rests else None
 
     def veto(self, state: Hashable, row: Row) -> None:
-        """See `Guard`."""
-        here = cast(ThoughtState, state)
-        if here.mode == AFTER:
+        state = cast(ThoughtState, state)
+        if state.mode == AFTER:
             if self.inner is not None:
-                self.inner.veto(here.inner, row)
-        elif here.mode == CLOSING:
-            words = self._closing_mask(here.rests)
+                self.inner.veto(state.inner, row)
+        elif state.mode == CLOSING:
+            words = self._closing_mask(state.rests)
             row[: len(words)] &= words
         elif self.most is not None:
-            left = self.most - here.taken - 1 if here.mode == INSIDE and here.taken is not None else self.most
-            if left < FOLLOWING:
-                self._veto_open(here, left, row)
+            budget = self.most - state.taken - 1 if state.mode == INSIDE and state.taken is not None else self.most
+            if budget < FOLLOWING:
+                self._veto_open(state, budget, row)
 
     def reader(self, state: Hashable) -> GuardedText | None:
-        """See `Guard`."""
-        here = cast(ThoughtState, state)
-        return self.inner.reader(here.inner) if here.mode == AFTER and self.inner is not None else None
+        state = cast(ThoughtState, state)
+        return self.inner.reader(state.inner) if state.mode == AFTER and self.inner is not None else None
 
-    def _veto_open(self, here: ThoughtState, left: int, row: Row) -> None:
+    def _veto_open(self, state: ThoughtState, left: int, row: Row) -> None:
         """Clear the tokens that leave a character open which the tokens that are left cannot complete."""
-        tokens = self.spellings.open_within(here.need, left, row)
-        clear_bits(row, (token for token in tokens if self.step_token(here, token) is None))
+        tokens = self.spellings.open_within(state.need, left, row)
+        clear_bits(row, (token for token in tokens if self.step_token(state, token) is None))
 
     def _closing_mask(self, rests: tuple[bytes, ...]) -> Row:
         """uint32[ceil(V / 32)]: the tokens of the close, or that spell one of the texts or its beginning."""
@@ -218,7 +215,7 @@ class TokensByText(PerVocabulary):
 
     def of_texts(self, texts: Iterable[bytes]) -> set[int]:
         """The tokens that begin one of the texts, or begin with it."""
-        found: set[int] = set()
+        tokens: set[int] = set()
         for text in texts:
             starts = [*(text[:n] for n in range(1, len(text))), text]
             for start in starts:
@@ -226,9 +223,9 @@ class TokensByText(PerVocabulary):
                 while i < len(self.texts) and (
                     self.texts[i] == start or (start == text and self.texts[i].startswith(text))
                 ):
-                    found.add(self.ids[i])
+                    tokens.add(self.ids[i])
                     i += 1
-        return found
+        return tokens
 
     def open_within(self, need: int, left: int, row: Row) -> list[int]:
         """The tokens of a mask after which a character needs more than `left` bytes, if it needs `need` before."""

@@ -1,4 +1,4 @@
-r"""Which tokens of a vocabulary can complete a repetition in a JSON text, sorted by what the guard has to do for them.
+r"""Tables of the tokens that can complete a repetition in a JSON text, sorted by what the guard has to do for them.
 
 The idea: regexes classify the tokens once for each vocabulary. Then most masks need no look at tokens that cannot
 repeat a key or an item. Three kinds of work, cheapest first:
@@ -99,7 +99,7 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 class _Structural(NamedTuple):
-    """What `TokenTables` says of tokens outside of strings, since it is found in one go."""
+    """The tables of tokens outside of strings, which are made together."""
 
     tried: TokenSet
     brackets: BracketTokens
@@ -328,9 +328,9 @@ class TokenTables(PerVocabulary):
         if not begun:
             yield from (both.get(text, []) for text in {digits[:n].rstrip(b"0") for n in range(len(digits) + 1)})
             return
-        left = digits[len(begun) :] if digits.startswith(begun) else b""
+        following = digits[len(begun) :] if digits.startswith(begun) else b""
         if digits.startswith(begun.rstrip(b"0")):
-            yield from (right.get(text, []) for text in {left[:n].rstrip(b"0") for n in range(len(left) + 1)})
+            yield from (right.get(text, []) for text in {following[:n].rstrip(b"0") for n in range(len(following) + 1)})
 
     @cached_property
     def _structural(self) -> _Structural:

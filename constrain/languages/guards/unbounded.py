@@ -97,7 +97,7 @@ class Unbounded:
         return False
 
     def _repeats(self, place: Place) -> bool:
-        """Whether a byte that leads back can be repeated to make other values."""
+        """True if a byte that leads back can be repeated to make other values."""
         if place.mode not in (TEXT, NAMED, SCALAR):
             return False
         for alike, after in self.ways(place.configuration):
@@ -113,12 +113,12 @@ class Unbounded:
         for alike, after in self.ways(place.configuration):
             meanings: set[int] = set()
             for byte in alike:
-                reached = self._after(place.mode, place.kinds, byte)
+                reached = self._next_state(place.mode, place.kinds, byte)
                 if reached is not None and reached[0] not in meanings:
                     meanings.add(reached[0])
                     yield Place(after, *reached)
 
-    def _after(self, mode: int, kinds: bytes, byte: int) -> tuple[int, bytes] | None:
+    def _next_state(self, mode: int, kinds: bytes, byte: int) -> tuple[int, bytes] | None:
         """(mode, kinds) after a byte; None: not on the way."""
         if mode in (TEXT, NAMED):
             if byte == QUOTE:

@@ -2,7 +2,6 @@
 
 takes: a schema (dict, JSON text, Python type)
 gives: `JsonSchema`, a constraint with a grammar, a report, and a check of conditions that a grammar cannot remember
-used by: grammar_text (`%json`), engine (compiles the grammar), generation (parses the result)
 stages: read/ (keywords) -> sets/ (the algebra) -> normalize/ (which sets are empty) -> write/ (rules) and check/
   (values)
 start reading at: sets/algebra.py (the normal form), then read/reader.py, normalize/normal_forms.py, write/lower.py

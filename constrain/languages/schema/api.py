@@ -104,7 +104,7 @@ class JsonSchema(Constraint):
         return unsatisfiable(Normalizer(reader.document), reader, self._probe)
 
     def _probe(self, raw: Any) -> bool:
-        """Whether some value fulfils another schema that is put in the place of the root."""
+        """True if some value fulfils another schema that is put in the place of the root."""
         reader = read(self._with_definitions(raw), self.options, self.registry)
         return Normalizer(reader.document).root_inhabited()
 
@@ -130,7 +130,7 @@ class JsonSchema(Constraint):
 
     @property
     def residual(self) -> bool:
-        """Whether a finished text counts only if it passes `check`."""
+        """True if a finished text counts only if it passes `check`."""
         return bool(self.document.residuals) or self.parse_with is not None
 
     @property
@@ -148,7 +148,7 @@ class JsonSchema(Constraint):
 
     @lazily
     def report(self) -> list[ReportLine]:
-        """How each keyword is enforced. Reads the schema again.
+        """A line for each keyword, which says how it is enforced. Reads the schema again.
 
         Example:
             >>> import constrain
@@ -163,10 +163,10 @@ class JsonSchema(Constraint):
         return entries
 
     def parse(self, text: str) -> Any:
-        """Return the value of a member text.
+        """Return the value of a valid text.
 
         Args:
-            text: A member of the language.
+            text: A text in the language.
 
         Returns:
             A JSON value, or an instance of the Python type that the schema was made from.

@@ -27,7 +27,7 @@ _NOT_COPIED = frozenset({*_NAMES_OF_ROOT, "$anchor", "$dynamicAnchor", "$recursi
 
 
 class _Kind(NamedTuple):
-    """What is closed.
+    """A kind of container that schemas close: objects or arrays, with their keywords.
 
     Attributes:
         declaring: The keywords that may declare properties, or first items.
@@ -38,11 +38,11 @@ class _Kind(NamedTuple):
     closing: str
 
     def declares(self, raw: dict[str, Any]) -> bool:
-        """Whether the keywords of a schema declare something."""
+        """True if the keywords of a schema declare something."""
         return any(raw.get(name) and not self._is_schema(raw, name) for name in self.declaring)
 
     def _is_schema(self, raw: dict[str, Any], name: str) -> bool:
-        """Whether a keyword is a schema for all items, not a list of schemas."""
+        """True if a keyword is a schema for all items, not a list of schemas."""
         return name == "items" and not isinstance(raw[name], list)
 
     def rest(self, raw: dict[str, Any]) -> str:
@@ -52,7 +52,7 @@ class _Kind(NamedTuple):
         return "additionalItems" if isinstance(raw.get("items"), list) else "items"
 
     def says_rest(self, raw: dict[str, Any]) -> bool:
-        """Whether a schema says itself what else is allowed."""
+        """True if a schema says itself what else is allowed."""
         return self.rest(raw) in raw or self.unevaluated in raw
 
     @property
@@ -113,16 +113,16 @@ class _Closing:
         if site.parent is not None and isinstance(raw.get(self.dialect.id), str):
             message = "undeclared='refuse' does not close a document inside of a document"
             raise site.error(message, "move it to $defs, and refer to it by #/$defs/...", self.dialect.id)
-        here = frozenset(kind for kind in closing if self.is_declared_here(site, kind))
-        parts = {name: self.keyword(site, name, value, closing - here) for name, value in raw.items()}
+        closed_here = frozenset(kind for kind in closing if self.is_declared_here(site, kind))
+        parts = {name: self.keyword(site, name, value, closing - closed_here) for name, value in raw.items()}
         copied = {name: value for name, value in parts.items() if name not in _NOT_COPIED}
         if "oneOf" in raw:  # one branch holds as written, and then closed
-            branches = [self.copy(part, closing - here) for part in _parts(site, "oneOf", raw["oneOf"])]
+            branches = [self.copy(part, closing - closed_here) for part in _parts(site, "oneOf", raw["oneOf"])]
             copied["allOf"] = [*copied.get("allOf", ()), {"anyOf": branches}]
-        for kind in here:
+        for kind in closed_here:
             if not kind.says_rest(raw):
                 copied[kind.closing if any(self.applied(site)) else kind.rest(raw)] = False
-        return {**copied, **self.reference(site, closing - here)} if "$ref" in raw else copied
+        return {**copied, **self.reference(site, closing - closed_here)} if "$ref" in raw else copied
 
     def keyword(self, site: Site, name: str, value: Any, closing: frozenset[_Kind]) -> Any:
         """The value of a keyword in a closed schema. closing: what is closed in schemas of the same place."""
@@ -157,7 +157,7 @@ class _Closing:
         return {"$ref": f"#/$defs/{name}"}
 
     def target(self, site: Site) -> Site:
-        """What a `$ref` leads to."""
+        """The site that a `$ref` leads to."""
         found = self.resource.resolve(site, site.raw["$ref"])
         if found.resource.root is not self.root:
             message = "undeclared='refuse' does not close other documents"
@@ -167,7 +167,7 @@ class _Closing:
     # ---------------------------------------------------------------------------------------------- what is declared
 
     def is_declared_here(self, site: Site, kind: _Kind) -> bool:
-        """Whether a place is closed at this schema: it declares something, or several schemas in it do."""
+        """True if a place is closed at this schema: it declares something, or several schemas in it do."""
         if kind.declares(site.raw):
             return True
         declaring = [name for name, part in self.applied(site) if self.declares(part, kind, set())]
@@ -175,7 +175,7 @@ class _Closing:
         return bool(declaring) and not (alone and declaring[0] in ("anyOf", "oneOf", "allOf", "$ref"))
 
     def declares(self, site: Site, kind: _Kind, seen: set[int]) -> bool:
-        """Whether a schema, or one that it applies to the same value, declares something."""
+        """True if a schema, or one that it applies to the same value, declares something."""
         if not isinstance(site.raw, dict) or id(site.raw) in seen:
             return False
         seen.add(id(site.raw))

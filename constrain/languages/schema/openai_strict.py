@@ -222,8 +222,8 @@ class _Walk:
         if len(parts) != 3 or parts[0] != "#" or parts[1] not in DEFINITIONS:
             self.fault(node, f"$ref {ref!r} is not # or #/$defs/name", "put its target under $defs")
             return
-        found = self.root.get(parts[1])
-        if not isinstance(found, dict) or parts[2].replace("~1", "/").replace("~0", "~") not in found:
+        definitions = self.root.get(parts[1])
+        if not isinstance(definitions, dict) or parts[2].replace("~1", "/").replace("~0", "~") not in definitions:
             self.fault(node, f"$ref {ref!r} leads nowhere", "correct the name, or add the definition")
 
     def any_of(self, node: _Node) -> Iterator[_Node]:
@@ -352,7 +352,9 @@ def check(schema: Json, rules: StrictRules = RULES) -> None:
     if not outside:
         return
     count = "1 thing is" if len(outside) == 1 else f"{len(outside)} things are"
-    parts = [f"{each.message}\n  at {each.pointer}\n  fix: {each.fix}" for each in outside[:MAX_LISTED]]
+    parts = [
+        f"{violation.message}\n  at {violation.pointer}\n  fix: {violation.fix}" for violation in outside[:MAX_LISTED]
+    ]
     if len(outside) > MAX_LISTED:
         parts.append(f"… and {len(outside) - MAX_LISTED} more")
     body = "\n".join("  " + line for part in parts for line in part.split("\n"))

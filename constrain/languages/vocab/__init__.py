@@ -2,7 +2,6 @@
 
 takes: a tokenizer (Hugging Face, tiktoken, SentencePiece, Tekken), or the token bytes themselves
 gives: `Vocabulary` with its trie and its slices
-used by: guards, engine, sampling, generation
 start reading at: vocabulary.py
 """
 

@@ -11,7 +11,7 @@ Row = NDArray[np.uint32]
 
 
 def has_bit(row: Row, token: int) -> bool:
-    """Whether a mask allows a token."""
+    """True if a mask allows a token."""
     return bool(row[token >> 5] >> (token & 31) & 1)
 
 

@@ -174,7 +174,7 @@ def _unknown_id(model: Any) -> int | None:
 
 
 def _falls_back(model: Any) -> bool:
-    """Whether the model spells characters without a piece as bytes, `<0xAB>`."""
+    """True if the model spells characters without a piece as bytes, `<0xAB>`."""
     if type(model).__name__ == "Unigram":
         return json.loads(model.__getstate__()).get("byte_fallback", False)
     return model.byte_fallback

@@ -60,7 +60,7 @@ class Marked(Vocabulary):
 
 
 class Sets(PerVocabulary):
-    """What sets of tokens mean in a vocabulary.
+    """The meanings of sets of tokens in a vocabulary.
 
     Attributes:
         lowest: The lowest id of the tokens with some bytes.
@@ -82,19 +82,19 @@ def spans_of(node: Tokens, vocabulary: Vocabulary) -> Spans:
     Raises VocabularyError if the vocabulary lacks a name or an id, or a token ends a text.
     """
     sets = Sets.of(vocabulary)
-    found = sets.known.get(node)
-    if found is None:
+    spans = sets.known.get(node)
+    if spans is None:
         ids = (token for member in node.members for token in _ids(member, vocabulary, ends=node.negated))
         named = {_lowest(token, vocabulary) for token in ids}
         if node.negated:
             special = {i for i in vocabulary.names.values() if vocabulary.tokens[i] is None}
             named = ({*sets.lowest.values()} | special) - {*vocabulary.eos_ids} - named
-        found = sets.known[node] = _spans(sorted(named))
-    return found
+        spans = sets.known[node] = _spans(sorted(named))
+    return spans
 
 
 def reads_text(spans: Spans, vocabulary: Vocabulary) -> bool:
-    """Whether a set has a token with bytes."""
+    """True if a set has a token with bytes."""
     return any(vocabulary.tokens[token] for low, high in spans for token in range(low, high + 1))
 
 
@@ -107,12 +107,12 @@ def with_places(
     """
     lowest = Sets.of(vocabulary).lowest
     places: dict[int, tuple[int, int]] = {}
-    left = 0
+    remaining = 0
     for step in reversed(steps):
         text = step if isinstance(step, bytes) else tokens[step] or b""
-        left += len(text)
+        remaining += len(text)
         if not isinstance(step, bytes) and text in lowest:
-            places[left] = lowest[text], len(text)
+            places[remaining] = lowest[text], len(text)
     return ReadTokens(spans, places)
 
 

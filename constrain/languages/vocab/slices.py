@@ -93,7 +93,7 @@ class Slice:
 
     @property
     def spaced(self) -> bool:
-        """Whether tokens may begin with one space that is not in the class."""
+        """True if tokens may begin with one space that is not in the class."""
         return self.name in SPACED
 
     def __repr__(self) -> str:

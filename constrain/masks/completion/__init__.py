@@ -2,6 +2,5 @@
 
 takes: an automaton and a configuration
 gives: texts, counts of tokens, masks of the tokens after which the text can still be completed in time
-used by: generation, sampling
 start reading at: shortest.py
 """

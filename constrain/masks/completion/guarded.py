@@ -85,9 +85,9 @@ class GuardedEnds:
             text = heapq.heappop(texts)
             if self.guard.step(text.state, text.rest) is not None:
                 return text.begun + text.rest
-            place = self._place(text)
-            if place not in followed:
-                followed.add(place)
+            key = self._place(text)
+            if key not in followed:
+                followed.add(key)
                 for longer in self._longer(text):
                     heapq.heappush(texts, longer)
         return None

@@ -157,7 +157,6 @@ class LimitedMatcher:
         return end
 
     def fill_mask(self, row: NDArray[np.uint32]) -> None:
-        """See `Matcher.fill_mask`."""
         if self.budget.to_end is None:
             self.inner.fill_mask(row)
         elif self._is_near():
@@ -177,7 +176,7 @@ class LimitedMatcher:
         return self.budget.guarded.guard.reader(state), state
 
     def _is_near(self) -> bool:
-        """Whether the guard may veto the grammar's completions, and few tokens more are left than the text needs."""
+        """True if the guard may veto the grammar's completions, and few tokens more are left than the text needs."""
         if self.budget.guarded is None or self.inner.ended:
             return False
         if self.left >= FAR * self.needs() + 2 * NEAR:
@@ -204,19 +203,19 @@ class LimitedMatcher:
         to_end, (reading, _) = self.budget.to_end, self._reading()
         assert to_end is not None
         reached = self.inner.locked(to_end.reached)
-        left = np.unpackbits((row & ~self.budget.eos).view(np.uint8), bitorder="little").astype(np.bool_)
+        remaining = np.unpackbits((row & ~self.budget.eos).view(np.uint8), bitorder="little").astype(np.bool_)
         groups: list[Sequence[int]] = []
         if reading is not None:
-            guard, here = reading
-            groups = [*guard.suspects(here, row, names=True), *guard.moving(here, row)]
-        for group in [*map(np.array, groups), np.arange(len(left))]:
-            group = group[left[group]]
-            left[group] = False
+            guard, state = reading
+            groups = [*guard.suspects(state, row, names=True), *guard.moving(state, row)]
+        for group in [*map(np.array, groups), np.arange(len(remaining))]:
+            group = group[remaining[group]]
+            remaining[group] = False
             for number in np.unique(reached[group]):
                 yield group[reached[group] == number]
 
     def _leaves_time(self, token: int) -> bool:
-        """Whether the guard allows a completion in time after a token."""
+        """True if the guard allows a completion in time after a token."""
         if not self.inner.advance(token):
             return False
         end = self._new_end()
@@ -246,14 +245,13 @@ class LimitedMatcher:
         return words
 
     def allows(self, token_id: int) -> bool:
-        """Whether the token may come next."""
+        """True if the token may come next."""
         if not self.advance(token_id):
             return False
         self.rollback(1)
         return True
 
     def advance(self, token_id: int) -> bool:
-        """See `Matcher.advance`."""
         ends = token_id in self.budget.compiled.vocabulary.eos_ids
         near = not ends and self._is_near()
         inside = 0 <= token_id < self.budget.compiled.vocabulary.size
@@ -278,7 +276,7 @@ class LimitedMatcher:
             self._ends[self.taken + 1] = End(text, self.budget.guarded.to_end.spellings.fewest(text) + 1)
 
     def is_accepting(self) -> bool:
-        """Whether an EOS may come: the text is a member, and it is long enough or no other token is allowed."""
+        """True if an EOS may come: the text is a member, and it is long enough or no other token is allowed."""
         return self.inner.is_accepting() and (self.taken + 1 >= self.least or not self._can_go_on())
 
     def _can_go_on(self) -> bool:
@@ -287,11 +285,10 @@ class LimitedMatcher:
         return bool((row & ~self.budget.eos).any())
 
     def is_finished(self) -> bool:
-        """See `Matcher.is_finished`."""
         return self.inner.is_finished()
 
     def forced_tokens(self) -> list[int]:
-        """See `Matcher.forced_tokens`. Tokens that only the budget forces are not included."""
+        """The tokens that the constraint forces. Tokens that only the budget forces are not included."""
         return self.inner.forced_tokens()
 
     def rollback(self, n_tokens: int) -> None:

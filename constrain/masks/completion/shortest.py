@@ -137,7 +137,7 @@ class Shortest:
 
     @property
     def is_least(self) -> bool:
-        """Whether all completions so far are the shortest: false where a grammar has more than `ENOUGH` rules."""
+        """True if all completions so far are the shortest: false where a grammar has more than `ENOUGH` rules."""
         return all(way.is_least for way in self.ways)
 
     def _forget(self) -> None:
@@ -238,7 +238,7 @@ class _Ways:
                 ended = self.glue if len(lexemes) > 1 else b""  # keeps the previous lexeme from continuing
                 best = _least(best, None if after is None else ended + after)
             else:
-                best = _least(best, self._inside(lexeme.parser, lexeme.lexer))
+                best = _least(best, self._complete_lexeme(lexeme.parser, lexeme.lexer))
         return best
 
     def _between(self, parser: int) -> Text:
@@ -246,11 +246,11 @@ class _Ways:
         if parser not in self._closed:
             best: Text = None
             for rule, rest, origin in inspect.kernel_rows(self.owner.automaton, parser):
-                best = _least(best, self._after(rule, rest, origin))
+                best = _least(best, self._complete_item(rule, rest, origin))
             self._closed[parser] = best
         return self._closed[parser]
 
-    def _inside(self, parser: int, lexer: int) -> Text:
+    def _complete_lexeme(self, parser: int, lexer: int) -> Text:
         """The least completion if a lexeme is open that began in a parser state.
 
         PERF: only terminals that the lexeme may still become are examined: in SQL tens of items instead of thousands.
@@ -276,7 +276,7 @@ class _Ways:
         if (parser, terminal) not in self._scanned:
             best: Text = None
             for waiter in self.owner.waiters.of(parser, terminal):
-                best = _least(best, self._after(*waiter))
+                best = _least(best, self._complete_item(*waiter))
             self._scanned[parser, terminal] = best
         return self._scanned[parser, terminal]
 
@@ -326,7 +326,7 @@ class _Ways:
                 return text + self.glue
         return None
 
-    def _after(self, rule: int, rest: int, origin: int) -> Text:
+    def _complete_item(self, rule: int, rest: int, origin: int) -> Text:
         """The least completion after an item: its symbols after the dot (`rest`), then the text after its rule."""
         following = self._follow(rule, origin) if origin else b""
         return None if following is None else self._text(rest) + following

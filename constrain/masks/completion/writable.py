@@ -1,4 +1,4 @@
-"""What the tokens of a vocabulary can write of a constraint.
+"""The texts of a constraint that the tokens of a vocabulary can write.
 
 The idea: most vocabularies have a token for each byte, and can write everything. Others are made of characters, and
 have no token with, say, "é". A constraint whose texts all need such a character is found out before anything is
@@ -114,7 +114,7 @@ class Writable(PerVocabulary):
         return None
 
     def _states(self, terminal: Terminal, texts: Node, most: int) -> int:
-        """How many states of a terminal its writable texts meet; more than `most` where one of them is stuck."""
+        """The number of states of a terminal that its writable texts meet; more than `most` where one is stuck."""
         own, some = Language(terminal.node), Language(intersect(terminal.node, texts))
         if some.is_empty:
             return most + 1

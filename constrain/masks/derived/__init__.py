@@ -2,6 +2,5 @@
 
 takes: constraints, and the texts around them
 gives: constraints (`between`, `triggered`, `after`, `stopped`); membership of a text (members.py)
-used by: completion, generation, cli
 start reading at: quotient.py
 """

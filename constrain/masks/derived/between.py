@@ -1,4 +1,4 @@
-"""`constrain.between`: fill in the middle, so that prefix + text + suffix is a member of a constraint.
+"""`constrain.between`: fill in the middle, so that prefix + text + suffix is valid.
 
     middle = constrain.between(constraint, prefix="[1, ", suffix="]}")
     constrain.generate(model, prompt, constraint=middle)
@@ -34,7 +34,7 @@ from constrain.masks.gaps.projection import first_gap
 
 @dataclass(frozen=True)
 class Between(Continuation):
-    """The texts w such that prefix + w + suffix is a member of `inner`. Made by `between`."""
+    """The texts w such that prefix + w + suffix is in the language of `inner`. Made by `between`."""
 
     suffix: str
 
@@ -62,7 +62,7 @@ class Between(Continuation):
 
     @property
     def residual(self) -> bool:
-        """Whether a finished text counts only if it passes `check`."""
+        """True if a finished text counts only if it passes `check`."""
         return self.inner.residual or self.inner.guarded or self._is_greedy
 
     def check(self, text: str) -> str | None:
@@ -102,7 +102,7 @@ def between(
     text: str | None = None,
     holes: Sequence[tuple[int, int]] = (),
 ) -> Constraint:
-    """The texts w such that prefix + w + suffix is a member of a constraint; or what the first of several holes may be.
+    """The texts w such that prefix + w + suffix is valid; or the texts that may stand in the first of several holes.
 
     Args:
         constraint: The constraint on the whole text.
@@ -110,7 +110,7 @@ def between(
         suffix: The text after. Default: none.
         text: Instead of both, a whole text with holes. Default: none.
         holes: The stretches of `text` that are open, as (begin, end) in characters, in their order; an empty stretch is
-            a hole too. The constraint is on what the first one becomes: some filling of the others makes a member.
+            a hole too. The constraint is on the text of the first: some filling of the others makes all valid.
 
     With a layout of lines and columns, blocks begin at the columns of lines of the text, or one step deeper; `report`
     says which.
@@ -145,11 +145,11 @@ def between(
             f"between() takes a constraint, not {type(constraint).__name__}",
             fix="wrap it: constrain.json_schema(...), .regex(...), .grammar(...) or .choices([...])",
         )
-    for name, given in (("prefix", prefix), ("suffix", suffix)):
-        if not isinstance(given, str):
-            raise ConstrainError(f"{name} is a str, not {type(given).__name__}: {given!r:.60}", fix="decode it")
-        if any("\ud800" <= character <= "\udfff" for character in given):
-            raise ConstrainError(f"{name} has a lone surrogate: {given!r:.60}", fix="it is not text: remove it")
+    for name, value in (("prefix", prefix), ("suffix", suffix)):
+        if not isinstance(value, str):
+            raise ConstrainError(f"{name} is a str, not {type(value).__name__}: {value!r:.60}", fix="decode it")
+        if any("\ud800" <= character <= "\udfff" for character in value):
+            raise ConstrainError(f"{name} has a lone surrogate: {value!r:.60}", fix="it is not text: remove it")
     if text is not None or holes:
         if prefix or suffix or text is None:
             raise ConstrainError("between() takes prefix and suffix, or text and holes", fix="leave one pair out")

@@ -36,7 +36,7 @@ class Continuation(Constraint):
 
     @property
     def guarded(self) -> bool:
-        """Whether the inner constraint has a guard."""
+        """True if the inner constraint has a guard."""
         return self.inner.guarded
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:

@@ -28,6 +28,6 @@ def byte_matcher(constraint: Constraint) -> Matcher:
 
 
 def is_member(constraint: Constraint, text: str) -> bool:
-    """Whether the text is in the constraint's language and passes its check."""
+    """True if the text is in the constraint's language and passes its check."""
     matcher = byte_matcher(constraint)
     return matcher.advance_bytes(text.encode()) and matcher.is_accepting()

@@ -140,7 +140,7 @@ class _Reading:
                     self.starts.append((None, ((), None)))
                 self.starts += [(None, self._tail(item)) for item in inspect.kernel(self.automaton, lexeme.parser)]
                 continue
-            begun = self._begun(lexeme.parser, lexeme.lexer)
+            begun = self._open_text(lexeme.parser, lexeme.lexer)
             for item in inspect.scanning(self.automaton, lexeme.parser):
                 terminal = self.names[item.rest[0]]
                 assert isinstance(terminal, Terminal)
@@ -148,7 +148,7 @@ class _Reading:
                 if rest is not None:
                     self.starts.append((rest, self._tail(item._replace(rest=item.rest[1:]))))
 
-    def _begun(self, parser: int, lexer: int) -> str:
+    def _open_text(self, parser: int, lexer: int) -> str:
         """The part that was read of an open lexeme that began in this parser state.
 
         If there are several, any of them serves: the lexer state does not distinguish them.
@@ -189,7 +189,7 @@ class _Reading:
 
     def grammar(self, *, backwards: bool) -> Grammar:
         """The grammar of the continuations; backwards: of the texts that may come before."""
-        rules = _merged(self._before() if backwards else self._behind())
+        rules = _merged(self._prefix_rules() if backwards else self._behind())
         part = "beginning of" if backwards else "after"
         made: dict[Follow, Nonterminal] = {}
 
@@ -211,7 +211,7 @@ class _Reading:
         ]
         return {START: starts, **self.tails}
 
-    def _before(self) -> Rules:
+    def _prefix_rules(self) -> Rules:
         """The rules of the texts before, from the whole text down to the junction.
 
         Read backwards, a rule leads to the rule around it. In that direction a parser would have to predict every

@@ -72,7 +72,7 @@ class Reasoned(Constraint):
 
     @property
     def counts_tokens(self) -> bool:
-        """Whether the thoughts have a budget."""
+        """True if the thoughts have a budget."""
         return self.most is not None
 
     @property
@@ -83,12 +83,12 @@ class Reasoned(Constraint):
 
     @property
     def residual(self) -> bool:
-        """Whether a finished text counts only if it passes `check`."""
+        """True if a finished text counts only if it passes `check`."""
         return self.answer.residual
 
     @property
     def guarded(self) -> bool:
-        """Whether there is a guard: that of the answer, or the budget."""
+        """True if there is a guard: that of the answer, or the budget."""
         return self.most is not None or self.answer.guarded
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
@@ -96,7 +96,13 @@ class Reasoned(Constraint):
         inner = self.answer.guard(vocabulary)
         if self.most is None and inner is None:
             return None
-        return Thoughts(_read(self.begin, vocabulary), _read(self.close, vocabulary), self.most, inner, vocabulary)
+        return Thoughts(
+            _edge_for_guard(self.begin, vocabulary),
+            _edge_for_guard(self.close, vocabulary),
+            self.most,
+            inner,
+            vocabulary,
+        )
 
     def check(self, text: str) -> str | None:
         """None if the answer passes its check, else one sentence."""
@@ -118,14 +124,6 @@ class Reasoned(Constraint):
             return text
         found = [text.find(str(name)) + len(str(name)) for name in _names(self.close) if str(name) in text]
         return text[min(found, default=0) :]
-
-    def thoughts_of(self, text: str) -> str | None:
-        """The thoughts in a text; None if it has none. Tokens stand in it by their names."""
-        begin = next((str(name) for name in _names(self.begin) if text.startswith(str(name))), None)
-        if begin is None:
-            return None
-        found = [at for name in _names(self.close) if (at := text.find(str(name))) >= 0]
-        return text[len(begin) : min(found, default=len(text))]
 
     def __getattr__(self, name: str) -> Any:
         if name == "parse":  # defined if the answer defines it, or is text
@@ -232,7 +230,7 @@ def _terminal(edge: Edge) -> Terminal:
     return edge.expression.terminal
 
 
-def _read(edge: Edge, vocabulary: Vocabulary) -> bytes | frozenset[int]:
+def _edge_for_guard(edge: Edge, vocabulary: Vocabulary) -> bytes | frozenset[int]:
     """An edge as the guard reads it. Raises VocabularyError for a token that could be read as text too."""
     if isinstance(edge, str):
         return edge.encode()
@@ -250,24 +248,24 @@ def _read(edge: Edge, vocabulary: Vocabulary) -> bytes | frozenset[int]:
 
 
 def _begins(text: bytes, edge: Edge, spans: Mapping[Tokens, Ranges]) -> bool:
-    """Whether a text with marks begins with an edge."""
-    return _found(text, edge, spans)[0] == 0
+    """True if a text with marks begins with an edge."""
+    return _edge_span(text, edge, spans)[0] == 0
 
 
 def _end(text: bytes, edge: Edge, spans: Mapping[Tokens, Ranges]) -> int:
-    """Where the first edge in a text with marks ends."""
-    return _found(text, edge, spans)[1]
+    """The end of the first edge in a text with marks."""
+    return _edge_span(text, edge, spans)[1]
 
 
-def _found(text: bytes, edge: Edge, spans: Mapping[Tokens, Ranges]) -> tuple[int, int]:
-    """Where the first edge in a text with marks begins and ends. A token with bytes stands in it as these."""
+def _edge_span(text: bytes, edge: Edge, spans: Mapping[Tokens, Ranges]) -> tuple[int, int]:
+    """The span of the first edge in a text with marks. A token with bytes stands in it as these."""
     names = [name.encode() for name in _names(edge) if isinstance(name, str)]
-    found = [(at, at + len(name)) for name in names if (at := text.find(name)) >= 0]
+    edge_spans = [(at, at + len(name)) for name in names if (at := text.find(name)) >= 0]
     at = text.find(MARK) if isinstance(edge, Constraint) else -1
     while at >= 0 and isinstance(edge, Constraint):
         token = token_of(text[at : at + LENGTH])
         if any(low <= token <= high for node in edge.token_sets for low, high in spans[node]):
-            found.append((at, at + LENGTH))
+            edge_spans.append((at, at + LENGTH))
             break
         at = text.find(MARK, at + LENGTH)
-    return min(found, default=(len(text), len(text)))
+    return min(edge_spans, default=(len(text), len(text)))

@@ -81,7 +81,7 @@ class Stopped(Constraint):
 
     @property
     def residual(self) -> bool:
-        """Whether a finished text counts only if it passes `check`."""
+        """True if a finished text counts only if it passes `check`."""
         return self.inner.residual or self.inner.guarded
 
     def check(self, text: str) -> str | None:
@@ -90,7 +90,7 @@ class Stopped(Constraint):
 
     @property
     def captured(self) -> bool:
-        """Whether the inner constraint has captures."""
+        """True if the inner constraint has captures."""
         return self.inner.captured
 
     def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:

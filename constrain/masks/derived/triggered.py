@@ -80,7 +80,7 @@ class Triggered(Constraint):
 
     @property
     def residual(self) -> bool:
-        """Whether a finished text counts only if it passes `check`."""
+        """True if a finished text counts only if it passes `check`."""
         return any(piece.inner.residual or piece.inner.guarded for piece in self.pieces)
 
     @property
@@ -93,7 +93,7 @@ class Triggered(Constraint):
 
     @property
     def guarded(self) -> bool:
-        """Whether a piece has a guard."""
+        """True if a piece has a guard."""
         return any(piece.inner.guarded for piece in self.pieces)
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
@@ -191,10 +191,10 @@ def triggered(
         >>> numbers.parse("one <n>1</n>, two <n>22</n>.")
         ['1', '22']
     """
-    given = [(start, inner, stop)] if isinstance(start, str) else list(start)
+    triples = [(start, inner, stop)] if isinstance(start, str) else list(start)
     if not isinstance(start, str) and inner is not None:
         raise ConstrainError("triggered() takes one start with its inner constraint, or a list of (start, inner, stop)")
-    pieces = [_piece(triple) for triple in given]
+    pieces = [_piece(triple) for triple in triples]
     if not pieces:
         raise ConstrainError("triggered() needs at least one (start, inner, stop)", fix="leave the constraint out")
     for one in pieces:

@@ -1,4 +1,4 @@
-"""Which terminals stand next to each other in texts of a grammar.
+"""The terminals that may stand next to each other in texts of a grammar.
 
     adjacency.follow[t]     the terminals that may stand directly behind a lexeme of terminal t
     adjacency.before[A]     the ones that may stand directly before a text of symbol A; one bit more: it may be first

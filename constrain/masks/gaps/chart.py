@@ -85,7 +85,7 @@ class GapChart:
         return too_large(f"{self.rules.size:,} symbols and {self.n:,} places where a lexeme may end")
 
     def has(self, symbol: int, begin: int, end: int) -> bool:
-        """Whether a symbol derives a text that leads from one position to another."""
+        """True if a symbol derives a text that leads from one position to another."""
         return bool(self.R[symbol * self.n + begin, end >> 5] >> np.uint32(end & 31) & np.uint32(1))
 
     def ends(self, symbol: int, begin: int) -> list[int]:

@@ -1,6 +1,6 @@
-"""What may stand in the first of several gaps, as a grammar of its own.
+"""The texts that may stand in the first of several gaps, as a grammar of its own.
 
-    first_gap(grammar, "a", ["b", "d"])      # {w : a w b x d y is a member, for some texts x and y}
+    first_gap(grammar, "a", ["b", "d"])      # {w : a w b x d y is valid, for some texts x and y}
 
 The idea: an item (A, p, q) says that A derives a text between two positions. What an item contributes to the text of
 the gap is known from where p and q are. An item before the gap or behind it contributes nothing; one from the gap to
@@ -52,13 +52,13 @@ def first_gap(grammar: Grammar, before: str, after: Sequence[str]) -> Grammar:
     pattern = language.pattern()
     pattern.text(before.encode())
     free = pattern.anything()
-    solution = language.solve(_fixed(language, pattern, after))
+    solution = language.solve(_append_texts(language, pattern, after))
     if solution.is_empty:
         raise contradiction(language, before, after)
     return _Projection(solution, free).grammar()
 
 
-def _fixed(language: GapLanguage, pattern: Pattern, texts: Sequence[str]) -> Pattern:
+def _append_texts(language: GapLanguage, pattern: Pattern, texts: Sequence[str]) -> Pattern:
     """The pattern with texts behind it up to its end, and a gap between any two of them."""
     for number, text in enumerate(texts):
         if number:
@@ -78,12 +78,12 @@ def contradiction(language: GapLanguage, before: str, after: Sequence[str]) -> U
     letters = [(number, at) for number, text in enumerate(texts) for at in range(len(text))]
 
     def fits(begin: int, end: int, begun: bool = True, ended: bool = False) -> bool:
-        """Whether some text has these letters. begun, ended: it begins with the first one, it ends with the last."""
+        """True if some text has these letters. begun, ended: it begins with the first one, it ends with the last."""
         pieces = [""] * len(texts)
         for number, at in letters[begin:end]:
             pieces[number] += texts[number][at]
         pieces = [*([] if begun and begin == 0 else [""]), *pieces, *([] if ended else [""])]
-        return not language.solve(_fixed(language, language.pattern(), pieces)).is_empty
+        return not language.solve(_append_texts(language, language.pattern(), pieces)).is_empty
 
     low, high, ended = 0, len(letters), False
     if fits(0, high):  # then the end of the text contradicts: no gap behind it
@@ -138,7 +138,7 @@ class _Projection:
         return Grammar(Nonterminal("start", lambda: [list(top) for top in tops]))
 
     def symbols(self, symbol: int, begin: int, end: int) -> tuple[Symbol, ...]:
-        """What a symbol that leads from one position to another contributes to the text of the gap."""
+        """The symbols that a symbol from one position to another contributes to the text of the gap."""
         if end < self.before or begin >= self.behind:
             return ()
         if self.before <= begin and end < self.behind:

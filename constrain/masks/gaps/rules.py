@@ -94,10 +94,6 @@ class BinaryRules:
         """The number of symbols."""
         return len(self.names)
 
-    def number_of(self, symbol: Symbol) -> int:
-        """The number of a symbol of the grammar."""
-        return self._numbers[language_of(symbol) if isinstance(symbol, Terminal) else symbol]
-
     def _number(self, key: object, original: object, name: str) -> int:
         if key not in self._numbers:
             self._numbers[key] = len(self.names)
@@ -114,12 +110,12 @@ class BinaryRules:
     def _alternative(self, parent: int, symbols: tuple[Symbol, ...], rules: list[tuple[int, int, int]]) -> None:
         """Add the rules of parent -> symbols, and those of the rests that are new."""
         while symbols:
-            first = self._of(symbols[0])
+            first = self._symbol_number(symbols[0])
             if len(symbols) == 1:
                 rules.append((parent, first, -1))
                 return
             if len(symbols) == 2:
-                rules.append((parent, first, self._of(symbols[1])))
+                rules.append((parent, first, self._symbol_number(symbols[1])))
                 return
             rest = symbols[1:]
             is_new = rest not in self._numbers
@@ -130,7 +126,7 @@ class BinaryRules:
             parent, symbols = number, rest
         self.nullable.append(parent)
 
-    def _of(self, symbol: Symbol) -> int:
+    def _symbol_number(self, symbol: Symbol) -> int:
         if isinstance(symbol, Nonterminal):
             return self._number(symbol, symbol, symbol.name)
         return self._numbers[language_of(symbol)]

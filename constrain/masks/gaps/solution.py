@@ -1,4 +1,4 @@
-"""Which derivations of a grammar fit a pattern: emptiness, live arcs, a shortest text.
+"""The derivations of a grammar that fit a pattern: emptiness, live arcs, a shortest text.
 
     language = GapLanguage(grammar)
     solution = language.solve(pattern)
@@ -73,7 +73,7 @@ class GapLanguage:
 
 
 class Solution:
-    """What fits a pattern.
+    """The derivations that fit a pattern.
 
     Attributes:
         positions: The nodes that are positions, in the order of their numbers.
@@ -86,7 +86,7 @@ class Solution:
         self.language, self.rules, self.lexer, self.pattern = language, language.rules, language.lexer, pattern
         self.first, self.by, self.to, self.weights, self.order = pattern.table()
         self._pairs()
-        self._inside()
+        self._fill_chart()
 
     def _pairs(self) -> None:
         lexer, nodes = self.lexer, self.pattern.nodes
@@ -122,7 +122,7 @@ class Solution:
         self.number[pairs] = np.arange(len(pairs))
         self.place[positions] = np.arange(len(positions))
 
-    def _inside(self) -> None:
+    def _fill_chart(self) -> None:
         self.chart = GapChart(self.language, len(self.positions))
         self.begun = np.zeros((len(self.pair_s), self.chart.width), np.uint32)
         if len(self.pair_s) and len(self.positions):
@@ -130,7 +130,7 @@ class Solution:
         self.chart.complete()
 
     def has(self, symbol: int, begin: int, end: int) -> bool:
-        """Whether a symbol derives a text that leads from one position to another. begin, end: positions."""
+        """True if a symbol derives a text that leads from one position to another. begin, end: positions."""
         return self.chart.has(symbol, begin, end)
 
     @cached_property
@@ -143,7 +143,7 @@ class Solution:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no member of the grammar fits the pattern."""
+        """True if no text of the grammar fits the pattern."""
         return not self.tops
 
     @cached_property

@@ -56,7 +56,7 @@ def length_of_shortest(fsm: FSM) -> int | None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_boolean_operations(seed: int) -> None:
-    """What two languages share, and what one has beyond the other: is it empty, how long is the shortest member?"""
+    """Emptiness and shortest text of the intersection and the difference of two languages."""
     verdicts: Counter[bool] = Counter()
     for number in range(25):
         choose = random.Random(f"{seed} {number}")

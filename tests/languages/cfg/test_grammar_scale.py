@@ -77,7 +77,7 @@ GROWING = {
 
 
 def states_after(text: str, times: int) -> list[int]:
-    """How many records there are after 40, 80, ... letters a."""
+    """The numbers of records after 40, 80, ... letters a."""
     vocabulary = vocabularies.tiny()
     automaton = TokenAutomaton(vocabulary)
     matcher = constrain.compile(grammar(text), vocabulary, automaton=automaton).matcher()

@@ -25,7 +25,7 @@ def compiled(grammar: str = SUBSET, **fields: object):
 
 
 def parses(text: str) -> bool:
-    """What CPython says."""
+    """True if CPython parses the text."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -41,7 +41,7 @@ NOT_COMPARED = re.compile(r"(^|\n|\r)[ \t\f]*\\|\\\n\Z")
 
 
 def compare(matcher: Matcher, text: str, pieces: list[str], length: int, seen: dict[str, bool]) -> None:
-    """Visit every sequence of pieces; seen: text -> is it the beginning of a member, for us?"""
+    """Visit every sequence of pieces; seen: text -> the matcher reads it."""
     seen[text] = True
     if not NOT_COMPARED.search(text):
         assert matcher.is_accepting() == parses(text), text
@@ -80,7 +80,7 @@ def test_every_short_text_gets_the_verdict_of_cpython(pieces, length):
 
 
 def completions(depth: int) -> list[str]:
-    """What makes every beginning of a member in the subset a member: a name, brackets closed, a block."""
+    """The ends that complete every prefix of the subset: a name, brackets closed, a block."""
     return [
         a + ")" * n + b
         for n in range(depth + 1)

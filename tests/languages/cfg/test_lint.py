@@ -1,4 +1,4 @@
-"""What is said of doubtful grammars, as a table; ambiguity against counting trees of all short texts."""
+"""Findings on doubtful grammars, as a table; ambiguity against counting trees of all short texts."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ NAMES = [case["name"] for case in CASES]
 
 
 def texts_of(case: dict) -> list[str]:
-    """All texts over the alphabet up to a length, and those that the row names."""
+    """All texts over the alphabet up to a length, and the texts that the row names."""
     longest = case.get("longest", 6 if len(case["alphabet"]) < 4 else 5)
     listed = ("".join(letters) for n in range(longest + 1) for letters in product(case["alphabet"], repeat=n))
     return [*listed, *case.get("texts", [])]

@@ -82,7 +82,7 @@ def test_viable_prefixes(seed):
 
 
 def _has_member_above(made: Grammar, text: str, most: int = 300) -> bool:
-    """Is a member among the first viable continuations, shortest first?"""
+    """True if a valid text is among the first viable continuations, shortest first."""
     earley = Earley(made)
     queue = [(text, charts_of(earley, text))]
     for longer, charts in queue:

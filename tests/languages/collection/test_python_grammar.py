@@ -60,7 +60,7 @@ def python():
 
 
 def allowed(matcher, text: bytes) -> int:
-    """How many bytes of the text are read, one by one."""
+    """The number of bytes of the text that the matcher reads, one by one."""
     return next((i for i in range(len(text)) if not matcher.advance_bytes(text[i : i + 1])), len(text))
 
 

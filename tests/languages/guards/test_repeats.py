@@ -56,7 +56,7 @@ class Members(list):
 
 
 def repeats(text: str) -> bool:
-    """Is there a repeated key or item anywhere?"""
+    """True if there is a repeated key or item anywhere."""
     found = []
 
     def key(value: Any) -> Any:

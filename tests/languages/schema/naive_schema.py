@@ -24,7 +24,7 @@ PLAIN = re.compile(
 
 
 def ends(node: syntax.Node, text: str, start: int, memo: dict) -> frozenset[int]:
-    """Where a match that begins at `start` may end."""
+    """The positions where a match that begins at `start` may end."""
     key = (id(node), start)
     if key in memo:
         return memo[key]
@@ -95,12 +95,12 @@ def _decodes(literal: str, node: syntax.Node) -> bool:
 
 
 def member(node: syntax.Node, text: str) -> bool:
-    """Is the whole text in the language?"""
+    """True if the whole text is in the language."""
     return len(text) in ends(node, text, 0, {})
 
 
 def is_lexeme(terminal: Terminal, text: str, memo: dict) -> bool:
-    """Does the text count as this terminal?"""
+    """True if the text counts as this terminal."""
     key = (terminal, text)
     if key not in memo:
         excluded = any(is_lexeme(other, text, memo) for other in terminal.excluding)
@@ -121,7 +121,7 @@ def lexemes(text: str, cut: re.Pattern[str]) -> list[str] | None:
 
 
 def recognises(grammar: Grammar, text: str) -> bool:
-    """Is the text a member of the grammar's language?"""
+    """True if the text is in the grammar's language."""
     return any(_derives(grammar, words) for cut in (LEXEME, INDENTED) if (words := lexemes(text, cut)) is not None)
 
 

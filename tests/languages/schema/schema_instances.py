@@ -43,7 +43,7 @@ class Aim(Choices):
     # ------------------------------------------------------------------------------------------------- what holds
 
     def target(self, ref: str) -> Any:
-        """What a reference leads to (of two resources with an equal name inside, either)."""
+        """The target of a reference (of two resources with an equal name inside, either)."""
         tree = self.definitions.get("tree", True)
         names = dict(self.definitions)
         if isinstance(tree, dict):
@@ -56,7 +56,7 @@ class Aim(Choices):
         return self.document
 
     def flat(self, schemas: list[Any], depth: int) -> list[dict[str, Any]]:
-        """The schemas, and those that they combine, as far as they shall hold."""
+        """The schemas, and the schemas that they combine, as far as they shall hold."""
         found: list[dict[str, Any]] = []
         for schema in schemas:
             if not isinstance(schema, dict):
@@ -228,7 +228,7 @@ def _fits_number(number: Any, flat: list[dict[str, Any]], kind: str) -> bool:
 
 
 def _item(schema: dict[str, Any], i: int) -> Any:
-    """What a schema says of the item at an index."""
+    """The subschema of the item at an index."""
     prefix, rest = schema.get("prefixItems", []), schema.get("items", schema.get("unevaluatedItems", True))
     if isinstance(rest, list):
         prefix, rest = rest, schema.get("additionalItems", True)
@@ -236,7 +236,7 @@ def _item(schema: dict[str, Any], i: int) -> Any:
 
 
 def _property(schema: dict[str, Any], name: str) -> list[Any]:
-    """What a schema says of the value of a name."""
+    """The subschemas of the value of a name."""
     found = [schema["properties"][name]] if name in schema.get("properties", {}) else []
     found += [inner for pattern, inner in schema.get("patternProperties", {}).items() if re.search(pattern, name)]
     rest = [schema[key] for key in ("additionalProperties", "unevaluatedProperties") if key in schema]

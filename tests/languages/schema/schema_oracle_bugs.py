@@ -1,4 +1,4 @@
-"""Where the validators that we compare with are known to be wrong, and how to write a schema so that it does not show.
+"""Known faults of the validators that we compare with, and rewrites of schemas that steer clear of them.
 
 The idea: a fault is explained only if mending it helps. Each `Bug` rewrites a schema into an equivalent one that steers
 clear of the fault; where verdicts differ, the validators are asked again about the rewritten schema, and then all must

@@ -103,7 +103,7 @@ class Rust:
 
 
 class Outcome(NamedTuple):
-    """What came of one pair. kind: "agree", "refused", "validator" (for the fault `bug`), "WRONG"."""
+    """The outcome of one pair. kind: "agree", "refused", "validator" (for the fault `bug`), "WRONG"."""
 
     kind: str
     ours: bool | None

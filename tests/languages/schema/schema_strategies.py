@@ -60,7 +60,7 @@ class Drawn:
 
 
 class Choices:
-    """What is often asked of a chooser."""
+    """Common choices, made with a chooser."""
 
     def __init__(self, chooser: Chooser) -> None:
         self.number = chooser.number
@@ -228,7 +228,7 @@ class SchemaMaker(Choices):
         return {**anchor, "allOf": [schema]}
 
     def _targets(self, kinds: list[str], root: dict[str, Any], inner: dict[str, Any]) -> list[tuple[int, str, str]]:
-        """What the root resource may refer to."""
+        """The targets to which the root resource may refer."""
         where = self.draft.definitions
         found = [(0, f"#/{where}/leaf", "$ref"), (9, "#", "$ref")]
         if "node" in kinds:
@@ -243,7 +243,7 @@ class SchemaMaker(Choices):
         return found
 
     def _inner_targets(self, inner: dict[str, Any], root: dict[str, Any]) -> list[tuple[int, str, str]]:
-        """What the embedded resource may refer to."""
+        """The targets to which the embedded resource may refer."""
         where = self.draft.definitions
         found = [(4, "#", "$ref"), (1, "#inner", "$ref"), (1, f"#/{where}/inner", "$ref"), (9, "root", "$ref")]
         found += [(0, f"root#/{where}/leaf", "$ref"), *self._late(inner, "", 9), *self._late(root, "root", 9)]

@@ -40,7 +40,7 @@ def test_rows(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(FORMATS))
 def test_generated_beside_the_official_tests(name: str) -> None:
-    """What is enforced holds every valid text of the suite, and no other unless the format is checked later."""
+    """The enforced language holds every valid text of the suite, and no other unless the format is checked later."""
     path = data_path("json-schema-test-suite", "tests", "draft2020-12", "optional", "format", f"{name}.json")
     if not path.exists():
         pytest.skip(f"the official suite has no tests of the format {name}")

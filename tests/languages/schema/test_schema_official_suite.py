@@ -42,7 +42,7 @@ def remotes(suite: Path) -> dict[str, Any]:
 
 
 def of_draft(name: str, raw: Any, draft: str) -> bool:
-    """Whether a remote document is meant for a draft. Draft 4 has `id`, and no schemas that are true or false."""
+    """True if a remote document is meant for a draft. Draft 4 has `id`, and no schemas that are true or false."""
     if draft == "draft4" and isinstance(raw, dict) and "$id" in raw:
         return False
     first = name.removeprefix("http://localhost:1234/").split("/")[0]

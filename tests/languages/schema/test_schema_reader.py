@@ -1,4 +1,4 @@
-"""What reading a schema shares and remembers: common subschemas, equal subschemas, members of long objects."""
+"""Reading a schema shares and remembers parts: common subschemas, equal subschemas, members of long objects."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def test_a_product_that_explodes_is_a_limit_with_its_place() -> None:
 
 
 def reads(schema: object, text: str) -> bool:
-    """Whether all bytes of a text may be written, and it may end."""
+    """True if all bytes of a text may be written, and it may end."""
     matcher = constrain.compile(json_schema(schema), constrain.Vocabulary.of_bytes()).matcher()
     return all(matcher.advance(byte) for byte in text.encode()) and matcher.is_accepting()
 

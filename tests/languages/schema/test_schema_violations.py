@@ -1,4 +1,4 @@
-"""Which keyword a value breaks, and where: a table, and `jsonschema` as judge over the schemas of the tests."""
+"""The keyword that a value breaks, and its place: a table, and `jsonschema` as judge over the schemas of the tests."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Walker:
         return self.bodies[symbol]
 
     def ends_within(self, symbol: Symbol, levels: int) -> bool:
-        """Does the symbol derive some text in so many levels?"""
+        """True if the symbol derives some text in so many levels."""
         if isinstance(symbol, Terminal):
             return True
         if levels == 0:

@@ -1,4 +1,4 @@
-"""Where all tokens lead, found level by level, against reading them one by one, and against the engine's masks."""
+"""States to which all tokens lead, found level by level, against reading each token, and against the engine's masks."""
 
 from __future__ import annotations
 

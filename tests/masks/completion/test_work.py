@@ -37,7 +37,7 @@ def sql():
 
 
 def work_of_a_cut(constraint, vocabulary) -> dict[str, int]:
-    """What one cut costs, with one mask at each place between the tokens of MIDDLE."""
+    """The work of one cut, with one mask at each position between the tokens of MIDDLE."""
     compiled = compile_bytewise(constraint, vocabulary, automaton=TokenAutomaton(vocabulary))
     automaton = compiled.automaton
     closing = LengthBudget(compiled)

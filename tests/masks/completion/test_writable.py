@@ -1,4 +1,4 @@
-"""Whether a vocabulary can write a constraint: tables, and all texts of small grammars as the oracle."""
+"""The texts of a constraint that a vocabulary can write: tables, and all texts of small grammars as the oracle."""
 
 from __future__ import annotations
 

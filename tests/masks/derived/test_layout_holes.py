@@ -62,7 +62,7 @@ def test_given_columns():
     ],
 )
 def test_every_short_filling(text, holes):
-    """What may stand in the first hole, letter by letter, against all short fillings of all holes."""
+    """The texts of the first hole, letter by letter, against all short fillings of all holes."""
     pieces = text.split("?")
     letters = "pi: \n()"
     short = ["".join(each) for n in range(4) for each in product(letters, repeat=n)]

@@ -1,4 +1,4 @@
-"""What stands between two texts: every small case against all texts, and lexemes that run over both junctions."""
+"""Texts between two texts: every small case against all texts, and lexemes that run over both junctions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LONGEST = 5  # characters of a whole text
 
 
 def _middles(members: set[str], prefix: str, suffix: str) -> set[str]:
-    """What may stand between: read off the list of all members."""
+    """The texts that may stand between, read off the list of all texts of the language."""
     least = len(prefix) + len(suffix)
     return {
         text[len(prefix) : len(text) - len(suffix)]
@@ -257,7 +257,7 @@ def test_masks_veto_what_repeats(prefix, suffix):
 
 
 def repeats_inside(text: str) -> bool:
-    """Whether a text that may miss its end has an object with two equal keys, or an array with two equal items."""
+    """True if a text that may miss its end has an object with two equal keys, or an array with two equal items."""
     found = []
 
     def pairs(members):

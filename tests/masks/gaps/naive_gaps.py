@@ -1,4 +1,4 @@
-"""The plain twin of gaps: all texts of a grammar up to a length, and those that fit a pattern, by enumeration.
+"""The plain twin of gaps: the texts of a grammar up to a length that fit a pattern, by enumeration.
 
 A pattern is a list of parts: a `str`; ANY, any text over the alphabet; `(tokens, least, most)`, at least
 `least` and at most `most` tokens. Only for small alphabets and short texts. No line is shared with what it judges.
@@ -114,7 +114,7 @@ def least_free(parts: list[Part], text: str) -> int:
 
 @lru_cache(maxsize=100_000)
 def _is_cut(piece: str, tokens: tuple[str, ...], least: int, most: int) -> bool:
-    """Whether a text can be cut into between `least` and `most` tokens."""
+    """True if a text can be cut into between `least` and `most` tokens."""
     if not piece:
         return least <= 0 <= most
     return most > 0 and any(

@@ -28,7 +28,7 @@ class _Fault(Exception):
 
 
 def is_ecma_pattern(text: str) -> bool:
-    """Whether the text is a Pattern of ECMA-262, with or without the flag `u`."""
+    """True if the text is a Pattern of ECMA-262, with or without the flag `u`."""
     return _parses(text, True) or _parses(text, False)
 
 
@@ -108,19 +108,19 @@ class _Syntax:
 
     def open_group(self) -> None:
         """Step over `(`, `(?:`, `(?=`, `(?<name>`, `(?i-s:` and the like."""
-        found = self.take(_OPENING)
-        assert found
-        if found["look"]:
+        opening = self.take(_OPENING)
+        assert opening
+        if opening["look"]:
             self.open.append(False)
             return
         self.open.append(True)
-        if found["on"] is not None:  # modifiers, none of them twice; `(?-:` changes nothing and is not allowed
-            flags = found["on"] + found["off"]
-            _demand(len(set(flags)) == len(flags) and (flags or not found["minus"]))
-            _demand(found["minus"] or not found["off"])
+        if opening["on"] is not None:  # modifiers, none of them twice; `(?-:` changes nothing and is not allowed
+            flags = opening["on"] + opening["off"]
+            _demand(len(set(flags)) == len(flags) and (flags or not opening["minus"]))
+            _demand(opening["minus"] or not opening["off"])
             return
         self.groups += 1
-        if found.group() == "(?":
+        if opening.group() == "(?":
             self.named.add(self.name())  # ECMAScript 2025 allows the same name in different alternatives
 
     def name(self) -> str:
@@ -160,10 +160,10 @@ class _Syntax:
 
         `punctuation` are the characters that may be escaped under the `u` flag.
         """
-        if found := self.take(_HEX_ESCAPE):
-            return int(found.group()[1:], 16)
-        if self.unicode and (found := self.take(_CODE_POINT)):
-            value = int(found[1], 16)
+        if escape := self.take(_HEX_ESCAPE):
+            return int(escape.group()[1:], 16)
+        if self.unicode and (escape := self.take(_CODE_POINT)):
+            value = int(escape[1], 16)
             _demand(value <= 0x10FFFF)
             return value
         letter = self.text[self.at : self.at + 1]

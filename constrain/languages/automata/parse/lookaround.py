@@ -271,7 +271,7 @@ def _localise(line: Line, at: int) -> list[Line] | None:
     item = line[at]
     assert isinstance(item, Near | Look)
     places = range(at + 1, len(line)) if item.ahead else range(at - 1, -1, -1)
-    adjacent = next((place for place in places if not isinstance(line[place], Near | Look)), None)
+    adjacent = next((index for index in places if not isinstance(line[index], Near | Look)), None)
     if adjacent is None:
         return None
     neighbour = line[adjacent]
@@ -317,7 +317,7 @@ def _solve(line: Line, closed: bool) -> list[tuple[Node, Node]]:
     closed: the line begins at the start of the text. Otherwise only assertions restrict the text before.
     """
     before: Node = ANY_TEXT
-    line = _joined(line)
+    line = _merge_adjacent(line)
     while True:
         tick(len(line))
         at = next((i for i, item in enumerate(line) if isinstance(item, Near | Look) and not item.ahead), None)
@@ -325,15 +325,15 @@ def _solve(line: Line, closed: bool) -> list[tuple[Node, Node]]:
             return [(before, _fold(line))]
         item = line[at]
         assert isinstance(item, Near | Look)
-        left = line[:at]
-        if all(isinstance(other, Near | Look) for other in left):  # nothing is consumed yet
+        passed = line[:at]
+        if all(isinstance(other, Near | Look) for other in passed):  # nothing is consumed yet
             if not closed:
                 before = intersect(before, item.language)
             elif not nullable(item.language):
                 return []
-            line = left + line[at + 1 :]
-        elif closed and len(left) == 1 and isinstance(left[0], Node):
-            line = _joined([restrict(left[0], item), *line[at + 1 :]])
+            line = passed + line[at + 1 :]
+        elif closed and len(passed) == 1 and isinstance(passed[0], Node):
+            line = _merge_adjacent([restrict(passed[0], item), *line[at + 1 :]])
         else:
             return [(intersect(before, b), after) for b, after in _solve_crossed(line, at, closed)]
 
@@ -343,14 +343,14 @@ def _solve_crossed(line: Line, at: int, closed: bool) -> list[tuple[Node, Node]]
     item = line[at]
     assert isinstance(item, Near | Look)
     if closed:  # possible if the lookbehind, or a lookahead before it, sees the whole text
-        for place in (at, *_aheads(line[:at])):
-            one = line[place]
-            outside = line[place:] if place == at else line[:place]
+        for index in (at, *_aheads(line[:at])):
+            one = line[index]
+            outside = line[index:] if index == at else line[:index]
             if isinstance(one, Near | Look) and all(isinstance(other, Near | Look) for other in outside):
-                pairs = _solve(line[:place] + line[place + 1 :], closed)
+                pairs = _solve(line[:index] + line[index + 1 :], closed)
                 return [(before, intersect(after, one.language)) for before, after in pairs]
-    for place in (at, *_aheads(line[:at])):
-        split = _localise(line, place)
+    for index in (at, *_aheads(line[:at])):
+        split = _localise(line, index)
         if split is not None:
             return [pair for part in split for pair in _solve(part, closed)]
     raise NotRegular("this look-behind reaches back across a look-ahead or beyond the text it is tried on", item.index)
@@ -361,7 +361,7 @@ def _aheads(line: Line) -> list[int]:
     return [i for i, item in enumerate(line) if isinstance(item, Near | Look) and item.ahead]
 
 
-def _joined(line: Line) -> Line:
+def _merge_adjacent(line: Line) -> Line:
     """The line with adjacent languages joined."""
     tidy: Line = []
     for item in line:

@@ -84,7 +84,7 @@ class PatternParser:
         raise RegexError(message, place=span(self.text, index, length), fix=fix)
 
     def take(self, expected: str) -> bool:
-        """Whether a text comes next; if so, advance behind it."""
+        """True if a text comes next; if so, advance behind it."""
         present = self.text.startswith(expected, self.at)
         self.at += len(expected) if present else 0
         return present
@@ -317,7 +317,7 @@ class PatternParser:
         return False
 
     def is_count(self, low: str, high: str, comma: bool) -> bool:
-        """Whether the digits (maybe none) between braces are a quantifier; else the brace is a character."""
+        """True if the digits (maybe none) between braces are a quantifier; else the brace is a character."""
         raise NotImplementedError
 
     def open_group(self, index: int) -> None:

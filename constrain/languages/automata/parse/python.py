@@ -209,7 +209,7 @@ class PythonParser(PatternParser):
         return ranges if letter == small else intervals.negate(ranges)
 
     def is_octal(self) -> bool:
-        """Whether three octal digits follow the backslash."""
+        """True if three octal digits follow the backslash."""
         digits = self.text[self.at + 1 : self.at + 4]
         return len(digits) == 3 and all(digit in "01234567" for digit in digits)
 

@@ -119,16 +119,16 @@ def _binary(name: str) -> Ranges | None:
         return ((0, 0x7F),)
     if name == "assigned":
         return intervals.negate(category("Cn") or ())
-    return _read(_tables()["binary"].get(_tables()["binary_aliases"].get(name, name)))
+    return _parse_spans(_tables()["binary"].get(_tables()["binary_aliases"].get(name, name)))
 
 
 def _script(name: str) -> Ranges | None:
-    return _read(_tables()["scripts"].get(_tables()["script_aliases"].get(name, name)))
+    return _parse_spans(_tables()["scripts"].get(_tables()["script_aliases"].get(name, name)))
 
 
 def _script_extensions(name: str) -> Ranges | None:
     full = _tables()["script_aliases"].get(name, name)
-    return _read(_tables()["script_extensions"].get(full)) or _script(full)
+    return _parse_spans(_tables()["script_extensions"].get(full)) or _script(full)
 
 
 @cache
@@ -138,7 +138,7 @@ def _tables() -> dict[str, dict[str, str]]:
     return tables
 
 
-def _read(spans: str | None) -> Ranges | None:
+def _parse_spans(spans: str | None) -> Ranges | None:
     if spans is None:
         return None
     ends = (span.partition("-") for span in spans.split())

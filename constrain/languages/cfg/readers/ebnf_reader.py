@@ -169,9 +169,9 @@ class EbnfParser(GbnfParser):
             fix = f"the macros are {', '.join(MACROS)}"
             raise self.fault(f"the macro {name} is not supported", index, len(name), fix)
         self.index = call.end()
-        given, options = self._arguments(index)
+        arguments, options = self._arguments(index)
         try:
-            return expand(name, given, options, self.substring)
+            return expand(name, arguments, options, self.substring)
         except ConstrainError as error:
             inside = "" if error.place is None else "\nin it, " + error.place
             place = span(self.text, index, len(name)) + inside
@@ -179,7 +179,7 @@ class EbnfParser(GbnfParser):
 
     def _arguments(self, opened: int) -> tuple[list[Any], dict[str, Any]]:
         """The arguments of a macro, up to the parenthesis that closes it."""
-        given: list[Any] = []
+        arguments: list[Any] = []
         options: dict[str, Any] = {}
         self.skip(BLANK_LINES)
         while not self.text.startswith(")", self.index):
@@ -189,10 +189,10 @@ class EbnfParser(GbnfParser):
                 self.skip(BLANK_LINES)
                 options[named[1]] = self._value(opened)
             else:
-                given.append(self._value(opened))
+                arguments.append(self._value(opened))
             self._comma(opened)
         self.index += 1
-        return given, options
+        return arguments, options
 
     def _value(self, opened: int) -> Any:
         """One argument: a string, a number, true, false, a rule, or a tuple of such."""
@@ -235,7 +235,7 @@ class EbnfParser(GbnfParser):
             raise self.fault("the arguments of this macro are not closed", opened, fix="add ), and commas between them")
 
     def at_end_of_rule(self) -> bool:
-        """Whether the text ends here, or a rule or an assertion begins."""
+        """True if the text ends here, or a rule or an assertion begins."""
         if self.index >= len(self.text) or (not self.groups and self.text.startswith("(=", self.index)):
             return True
         return not self.groups and self.DEFINES.match(self.text, self.index) is not None

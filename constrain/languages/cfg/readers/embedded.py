@@ -44,12 +44,12 @@ def read_token(written: str, index: int, place: Draw) -> Expression:
         return Leaf(Terminal(Tokens((), True), written))
     members: list[str | tuple[int, int]] = []
     for member in inner.removeprefix("^").split(","):
-        found = _MEMBER.fullmatch(member)
-        low, high = (int(found[1]), int(found[2] or found[1])) if found and found[1] else (0, 0)
-        if found is None or high < low:
+        match = _MEMBER.fullmatch(member)
+        low, high = (int(match[1]), int(match[2] or match[1])) if match and match[1] else (0, 0)
+        if match is None or high < low:
             fix = "write ids, ranges or names: <[5]>, <[5,8-10]>, <[^<|a|>]>, <[*]>"
             raise GrammarError(f"{member!r} is no token id", place=place(index, len(written)), fix=fix)
-        members.append(found[3] or (low, high))
+        members.append(match[3] or (low, high))
     return Leaf(Terminal(Tokens(tuple(members), negated), written))
 
 
@@ -89,7 +89,7 @@ def _argument(text: str, index: int, kind: str, place: Draw) -> tuple[int, int, 
 
 
 def _embedded(read: Callable[[], Expression], index: int, length: int, place: Draw) -> Expression:
-    """What a reader returns; its errors get the place of the directive."""
+    """Call a reader and return its result; its errors name the place of the directive."""
     try:
         return read()
     except ConstrainError as error:
@@ -105,24 +105,24 @@ def read_settings(text: str, index: int, settings: TextSettings, place: Draw) ->
     _, end, value = _argument(text, index, "llguidance", place)
     initial, repeated, findings = False, settings.repeated_ignored, list(settings.findings)
     known = "no_forcing, allow_initial_skip, allow_invalid_utf8, ignore_once, skip_repetition"
-    for name, given in value.items() if isinstance(value, dict) else [("", value)]:
+    for name, setting in value.items() if isinstance(value, dict) else [("", value)]:
         where = place(index, end - index)
-        is_flag = isinstance(given, bool)
-        if name == "skip_repetition" and given in ("once", "unbounded"):
-            repeated = given == "unbounded"
+        is_flag = isinstance(setting, bool)
+        if name == "skip_repetition" and setting in ("once", "unbounded"):
+            repeated = setting == "unbounded"
         elif name == "ignore_once" and is_flag:
-            repeated = not given
+            repeated = not setting
         elif name == "allow_initial_skip" and is_flag:
-            initial = given
+            initial = setting
         elif name == "no_forcing" and is_flag:
             findings.append("%llguidance: no_forcing changes no language; it has no effect here")
-        elif name == "allow_invalid_utf8" and given is False:
+        elif name == "allow_invalid_utf8" and setting is False:
             pass
         elif name == "allow_invalid_utf8":
             message = "%llguidance: allow_invalid_utf8 is not supported: a grammar is a language of texts"
             raise GrammarError(message, place=where, fix="remove it")
         else:
             raise GrammarError(
-                f"%llguidance: there is no setting {name}={given!r:.40}", place=where, fix=f"there are {known}"
+                f"%llguidance: there is no setting {name}={setting!r:.40}", place=where, fix=f"there are {known}"
             )
     return end, TextSettings(initial, repeated, tuple(findings))

@@ -119,7 +119,7 @@ class GbnfParser:
         return name, body
 
     def at_end_of_rule(self) -> bool:
-        """Whether the text or the line ends here."""
+        """True if the text or the line ends here."""
         return self.index >= len(self.text) or self.text[self.index] in "\r\n"
 
     def choice(self, nested: bool) -> Expression:
@@ -131,7 +131,7 @@ class GbnfParser:
         return parts[0] if len(parts) == 1 else Choice(tuple(parts))
 
     def at_bar(self) -> bool:
-        """Whether a | is next, maybe on a line of its own; if so, advance to it."""
+        """True if a | is next, maybe on a line of its own; if so, advance to it."""
         ahead = BLANK_LINES.match(self.text, self.index)
         if ahead and self.text[ahead.end() : ahead.end() + 1] == "|":
             self.index = ahead.end()

@@ -192,7 +192,7 @@ def located(error: BaseException, places: Places) -> GrammarError:
     if isinstance(error, OSError):
         return _missing_import(error, places)
     message = str(error).split("\n")[0] or type(error).__name__
-    for pattern, said, kind, fix in _MESSAGES:
+    for pattern, template, kind, fix in _MESSAGES:
         if match := re.search(pattern, message):
             name = places.written(match[1])
             place = places.use(name) if kind == "use" else places.definition(name, last=kind == "last definition")
@@ -202,7 +202,7 @@ def located(error: BaseException, places: Places) -> GrammarError:
                 fix = "use it in a rule (lower case)"
             for number, group in enumerate(groups):
                 fix = fix.replace(f"{{{number}}}", group)
-            return GrammarError(said.format(*groups), place=place, fix=fix)
+            return GrammarError(template.format(*groups), place=place, fix=fix)
     return GrammarError(f"lark cannot load the grammar: {message}", place=_any_literal(message, places))
 
 
@@ -211,19 +211,19 @@ def _syntax_error(message: str, unexpected: UnexpectedInput, places: Places) -> 
     index = len(text) if unexpected.pos_in_stream is None else min(unexpected.pos_in_stream, len(text))
     fix = _SYNTAX
     if isinstance(unexpected, UnexpectedCharacters):
-        said, fix = _bad_character(text, index)
+        problem, fix = _bad_character(text, index)
     else:
-        said = re.sub(r", at line \d+ column \d+$", "", message.split("\n")[0])
+        problem = re.sub(r", at line \d+ column \d+$", "", message.split("\n")[0])
         if text[index : index + 2] in (":=", "::"):
             fix = "this looks like GBNF: pass format='gbnf'"
-        elif said.startswith("Unexpected token") and isinstance(unexpected, UnexpectedToken):
-            said = f"unexpected {str(unexpected.token)!r}"
+        elif problem.startswith("Unexpected token") and isinstance(unexpected, UnexpectedToken):
+            problem = f"unexpected {str(unexpected.token)!r}"
             if not str(unexpected.token).strip():
-                said, index = "the rule ends too early", _unclosed(text, index)
-                said = "this is not closed" if text[index : index + 1] in ("(", "[", "{") else said
+                problem, index = "the rule ends too early", _unclosed(text, index)
+                problem = "this is not closed" if text[index : index + 1] in ("(", "[", "{") else problem
     while index > 0 and text[index : index + 1] in ("", "\n", "\r") and text[index - 1 : index] in "\r\n":
         index -= 1  # point at the end of the line that lacks something, not at the next line
-    return GrammarError(_lower(said), place=places.at(index), fix=fix)
+    return GrammarError(_lower(problem), place=places.at(index), fix=fix)
 
 
 _DIRECTIVES = "%ignore, %import, %declare, %override, %extend"

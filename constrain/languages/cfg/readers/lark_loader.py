@@ -71,7 +71,7 @@ class _Loader(GrammarBuilder):
         What is not there is our error: for any OSError lark would look in the working directory.
         """
         if folder is None or isinstance(folder, PackageResource):
-            return self._found(lambda: stdlib_loader(folder, name), name)
+            return self._look_up(lambda: stdlib_loader(folder, name), name)
         if not folder:
             raise GrammarError(
                 f"{name!r} is imported from a folder that is not given",
@@ -79,12 +79,12 @@ class _Loader(GrammarBuilder):
                 fix='pass base="FOLDER", or the grammar as a Path',
             )
         path = os.path.join(folder, name)
-        text = self._found(lambda: Path(path).read_text(encoding="utf8"), name)
+        text = self._look_up(lambda: Path(path).read_text(encoding="utf8"), name)
         self.latest = Places(text, path)
         self.files[path] = text
         return path, text
 
-    def _found(self, read: Callable[[], Found], name: str) -> Found:
+    def _look_up(self, read: Callable[[], Found], name: str) -> Found:
         try:
             return read()
         except OSError as error:

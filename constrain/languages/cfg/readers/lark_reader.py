@@ -376,11 +376,11 @@ class _Reader:
 
     def instance(self, usage: Any, arguments: Mapping[str, Expression]) -> Expression:
         """A reference to the rule of a template for some arguments, `name{x, y}`; the rule is made when first used."""
-        target, *given = usage.children
+        target, *written = usage.children
         name = str(target.name)
         passed = arguments.get(name)
         name = passed.name if isinstance(passed, Ref) else name
-        values = tuple(self.value(argument.children[0], arguments) for argument in given)
+        values = tuple(self.value(argument.children[0], arguments) for argument in written)
         parameters, tree = self.rules[name]
         if len(parameters) != len(values):
             message = f"wrong number of arguments for template {name}: {len(values)}, not {len(parameters)}"

@@ -25,12 +25,12 @@ _ASSERTIONS = {"(?=", "(?!", "(?<=", "(?<!", r"\b", r"\B", r"\A", r"\Z", "^", "$
 
 
 def is_lazy(pattern: str) -> bool:
-    """Whether the regex has a lazy quantifier."""
+    """True if the regex has a lazy quantifier."""
     return any(piece["lazy"] for piece in _PIECE.finditer(pattern))
 
 
 def needs_neighbours(pattern: str) -> bool:
-    """Whether the regex has an assertion, so that its meaning depends on its neighbours."""
+    """True if the regex has an assertion, so that its meaning depends on its neighbours."""
     return any(piece[0] in _ASSERTIONS for piece in _PIECE.finditer(pattern))
 
 
@@ -47,7 +47,7 @@ def sees_outside(pattern: str) -> tuple[int, int]:
 
 
 def has_greedy_after_lazy(pattern: str) -> bool:
-    """Whether a lazy quantifier is followed by a part that is neither lazy nor of fixed length."""
+    """True if a lazy quantifier is followed by a part that is neither lazy nor of fixed length."""
     parsed = _parse(pattern)
     return parsed is None or _mixes(parsed, False)[1]
 
@@ -118,7 +118,7 @@ def _asserts(parsed: Any, *, leading: bool) -> int:
             if argument[0] == (-1 if leading else 1):
                 characters = max(characters, 1 if argument[1].getwidth() == (1, 1) else 2)
             continue
-        inner = list(_inside(name, argument))
+        inner = list(_inner_parts(name, argument))
         characters = max([characters, *(_asserts(part, leading=leading) for part in inner)])
         least = min((part.getwidth()[0] for part in inner), default=1)
         if least * (argument[0] if "REPEAT" in name else 1) > 0:
@@ -126,7 +126,7 @@ def _asserts(parsed: Any, *, leading: bool) -> int:
     return characters
 
 
-def _inside(name: str, argument: Any) -> Iterable[Any]:
+def _inner_parts(name: str, argument: Any) -> Iterable[Any]:
     """The parts of a group, a choice or a repetition in `re`'s tree."""
     if name == "BRANCH":
         return argument[1]
@@ -144,7 +144,7 @@ def _mixes(parsed: Any, lazy: bool) -> tuple[bool, bool]:
     """
     for operation, argument in parsed:
         name = str(operation)
-        inner = list(_inside(name, argument))
+        inner = list(_inner_parts(name, argument))
         if name == "BRANCH" and lazy and len({part.getwidth() for part in inner}) > 1:
             return lazy, True
         if name in ("MAX_REPEAT", "POSSESSIVE_REPEAT") and argument[0] != argument[1]:

@@ -69,7 +69,7 @@ class RuleOptions:
 
     @property
     def follows(self) -> bool:
-        """Whether the rule's tokens matter, and not only its text."""
+        """True if the rule's tokens matter, and not only its text."""
         return bool(self.max_tokens) or self.temperature is not None
 
 
@@ -82,7 +82,7 @@ def read_options(text: str, index: int, rule: str, place: Draw, terminal: str) -
         The index after them, the options, and the definitions of terminals that they need.
     """
     begin = index
-    given: dict[str, str] = {}
+    values: dict[str, str] = {}
     definitions: list[str] = []
     index += 1
     while True:
@@ -91,29 +91,29 @@ def read_options(text: str, index: int, rule: str, place: Draw, terminal: str) -
             fix = f"write name or name=value, with commas between; the options are {_KNOWN}"
             raise GrammarError("bad option", place=place(index, 1), fix=fix)
         key, value, at = option["key"], option["value"], place(option.start("key"), len(option["key"]))
-        if key in given:
+        if key in values:
             raise GrammarError(f"the option {key} is given twice", place=at, fix="give it once")
-        given[key] = _checked(key, value, rule, at)
+        values[key] = _checked(key, value, rule, at)
         if key in ("suffix", "stop") and value != '""':
             definitions.append(f"{terminal}: {value}")
         index = option.end()
         if option["next"] == "]":
             break
     where = place(begin, index - begin)
-    if {"suffix", "stop"} <= given.keys():
+    if {"suffix", "stop"} <= values.keys():
         raise GrammarError("stop and suffix exclude each other", place=where, fix="suffix= is a part of the text")
-    if "stop_capture" in given and "suffix" not in given:
+    if "stop_capture" in values and "suffix" not in values:
         fix = "use suffix=; what stop= names is not part of the text"
         raise GrammarError("stop_capture needs suffix=", place=where, fix=fix)
-    named = {key: terminal if definitions else "" for key in ("suffix", "stop") if key in given}
+    named = {key: terminal if definitions else "" for key in ("suffix", "stop") if key in values}
     options = RuleOptions(
-        given.get("capture"),
-        "lazy" in given,
+        values.get("capture"),
+        "lazy" in values,
         named.get("suffix") or None,
         named.get("stop", named.get("suffix") if not definitions else None),
-        given.get("stop_capture"),
-        int(given["max_tokens"]) if "max_tokens" in given else None,
-        float(given["temperature"]) if "temperature" in given else None,
+        values.get("stop_capture"),
+        int(values["max_tokens"]) if "max_tokens" in values else None,
+        float(values["temperature"]) if "temperature" in values else None,
         where,
     )
     return index, options, definitions
@@ -176,24 +176,32 @@ def apply_options(
     instances: dict[str, list[str]] = {}  # rules with a parameter have one for each value
     for rule in rules if options else ():
         instances.setdefault(rule.split("::")[0], []).append(rule)
-    for name, given in [(one, given) for rule, given in options.items() for one in instances.get(rule, [rule])]:
+    for name, rule_options in [
+        (one, rule_options) for rule, rule_options in options.items() for one in instances.get(rule, [rule])
+    ]:
         if name not in rules:
             message = f"{shown(name)} is no rule that is used, and cannot have options"
-            raise GrammarError(message, place=given.place, fix="name rules in lower case")
+            raise GrammarError(message, place=rule_options.place, fix="name rules in lower case")
         body: Node | None = None
-        end = terminal(given.suffix or given.stop or "").node if given.suffix or given.stop else None
-        if given.max_tokens == 0:
+        end = (
+            terminal(rule_options.suffix or rule_options.stop or "").node
+            if rule_options.suffix or rule_options.stop
+            else None
+        )
+        if rule_options.max_tokens == 0:
             changed[name] = Sequence(())
-        elif given.lazy or end is not None:
-            body = _regular(rules[name], given)
-            changed[name] = Leaf(Terminal(_until(body, end, given), shown(name)))
-        elif given.stop == "":
+        elif rule_options.lazy or end is not None:
+            body = _regular(rules[name], rule_options)
+            changed[name] = Leaf(Terminal(_until(body, end, rule_options), shown(name)))
+        elif rule_options.stop == "":
             findings.append(f'rule {shown(name)}: stop="" changes no language: the rule ends where the rest can go on')
-        if given.capture is not None or given.stop_capture is not None:
-            suffix = end if given.suffix else None
-            captures[name] = CaptureRule(given.capture, body if suffix else None, suffix, given.stop_capture)
-        if given.follows and given.max_tokens != 0:
-            followed[name] = FollowedRule(given.max_tokens, given.temperature, given.place)
+        if rule_options.capture is not None or rule_options.stop_capture is not None:
+            suffix = end if rule_options.suffix else None
+            captures[name] = CaptureRule(
+                rule_options.capture, body if suffix else None, suffix, rule_options.stop_capture
+            )
+        if rule_options.follows and rule_options.max_tokens != 0:
+            followed[name] = FollowedRule(rule_options.max_tokens, rule_options.temperature, rule_options.place)
     return changed, captures, followed, findings
 
 

@@ -117,9 +117,9 @@ class _Reader:
         if word in ("incr", "decr"):
             value = partial(_counted, *self.bits(), 1 if word == "incr" else -1)
         else:
-            given = 1 << self.number(BITS - 1) if word.endswith("bit") else self.number(_ALL)
-            masks = {"set_bit": (given, _ALL), "bit_or": (given, _ALL), "clear_bit": (0, _ALL & ~given)}
-            value = partial(_masked, *masks.get(word, (0, given)))
+            bits = 1 << self.number(BITS - 1) if word.endswith("bit") else self.number(_ALL)
+            masks = {"set_bit": (bits, _ALL), "bit_or": (bits, _ALL), "clear_bit": (0, _ALL & ~bits)}
+            value = partial(_masked, *masks.get(word, (0, bits)))
         self.step(")")
         return value
 

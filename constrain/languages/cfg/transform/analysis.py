@@ -21,7 +21,7 @@ from constrain.limits import tick
 
 
 def empty_node(node: Node) -> bool:
-    """Whether the regular language is empty. Exact."""
+    """True if the regular language is empty. Exact."""
     from constrain.languages.automata.decide import is_empty  # loads numba: only when a grammar is read
 
     return is_empty(node)
@@ -72,7 +72,7 @@ def nullable_rules(table: Table) -> set[str]:
 
 
 def nullable_symbol(symbol: TableSymbol, rules: set[str]) -> bool:
-    """Whether the symbol derives the empty text, given the nullable rules. An embedded part is assumed to."""
+    """True if the symbol derives the empty text, given the nullable rules. An embedded part is assumed to."""
     if isinstance(symbol, Counted):
         return symbol.low == 0 or nullable_symbol(symbol.symbol, rules)
     if isinstance(symbol, Part):
@@ -291,7 +291,7 @@ def left_associative(table: Table) -> Table:
 
 
 def finite_node(node: Node) -> bool:
-    """Whether the language is finite by its tree. Under `&` and complement the answer may be False for a finite one."""
+    """True if the language is finite by its tree. Under `&` and complement the answer may be False for a finite one."""
     if isinstance(node, syntax.Intersect):
         return any(map(finite_node, node.args))
     if isinstance(node, syntax.Complement) or (isinstance(node, syntax.Repeat) and node.high is None):

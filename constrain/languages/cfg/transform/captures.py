@@ -68,16 +68,16 @@ def named(spans: list[CaptureSpan], text: bytes) -> list[Capture]:
 def capture_spans(
     reading: GrammarReading, text: bytes, spans: Mapping[Tokens, Ranges], inner: Inner
 ) -> list[CaptureSpan]:
-    """Where the captures of a member of a grammar are.
+    """The captures in a valid text of a grammar.
 
     Args:
         reading: The grammar.
-        text: The member, as UTF-8, with marks of tokens (automata/marks.py).
+        text: The text, as UTF-8, with marks of tokens (automata/marks.py).
         spans: The ids of the sets of tokens.
         inner: Gives the captures of a text of an embedded constraint.
 
     Returns:
-        The captures in the order in which they end; none if the text is not a member.
+        The captures in the order in which they end; none if the text is not valid.
     """
     rules, start = reading.rules, reading.start
     if reading.grammar.ignore:
@@ -87,31 +87,31 @@ def capture_spans(
     if not chart.derives(root):
         return []
     parts = _parts(rules.values())
-    found: list[CaptureSpan] = []
+    captures: list[CaptureSpan] = []
     trimmed: dict[int, int] = {}  # the end of ignored text -> its beginning
     for symbol, begin, end in derivation(chart, root, parts.keys()):
         if symbol in parts:
-            found += [(name, low + begin, high + begin) for name, low, high in inner(parts[symbol], text[begin:end])]
+            captures += [(name, low + begin, high + begin) for name, low, high in inner(parts[symbol], text[begin:end])]
         elif symbol.name == IGNORED:
             trimmed[end] = min(begin, trimmed.get(end, begin))
         elif symbol.name in reading.captures and symbol.key is None:  # ignored text at its end does not belong to it
-            found += _captured(reading.captures[symbol.name], text, begin, max(begin, trimmed.get(end, end)))
-    return found
+            captures += _captured(reading.captures[symbol.name], text, begin, max(begin, trimmed.get(end, end)))
+    return captures
 
 
 def _parts(rules: Any) -> dict[Nonterminal, Any]:
     """The embedded constraints by their symbols."""
-    found: dict[Nonterminal, Any] = {}
+    constraints: dict[Nonterminal, Any] = {}
     stack: list[Expression] = list(rules)
     while stack:
         top = stack.pop()
         if isinstance(top, Part):
-            found[top.symbol] = top.constraint
+            constraints[top.symbol] = top.constraint
         elif isinstance(top, Repeated):
             stack.append(top.part)
         elif isinstance(top, Sequence | Choice):
             stack += top.parts
-    return found
+    return constraints
 
 
 def _captured(rule: CaptureRule, text: bytes, begin: int, end: int) -> Iterator[CaptureSpan]:
@@ -158,8 +158,8 @@ def _children(chart: TextChart, span: Span, index: Index) -> list[Span]:
 
 def _divided(chart: TextChart, span: Span, alternative: Any, index: Index) -> list[Span] | None:
     """The nonterminals of an alternative with their spans; None if it derives the span only through the span itself."""
-    left, begin, end = span
-    rank = chart.done[end][left, begin]
+    rule, begin, end = span
+    rank = chart.done[end][rule, begin]
     stack: list[tuple[int, int, Any]] = [(len(alternative), end, None)]
     while stack:
         dot, at, tail = stack.pop()
@@ -171,10 +171,10 @@ def _divided(chart: TextChart, span: Span, alternative: Any, index: Index) -> li
             return children
         symbol = alternative[dot - 1]
         for origin in _origins(chart, symbol, at, index):
-            if (left, id(alternative), dot - 1, begin) not in chart.known[origin]:
+            if (rule, id(alternative), dot - 1, begin) not in chart.known[origin]:
                 continue
             is_whole = (origin, at) == (begin, end) and isinstance(symbol, Nonterminal)
-            if is_whole and chart.done[at][symbol, origin] >= rank and left in _reached(symbol):
+            if is_whole and chart.done[at][symbol, origin] >= rank and rule in _reached(symbol):
                 continue  # it could be its own part
             stack.append((dot - 1, origin, ((symbol, origin, at), tail)))
     return None
@@ -193,14 +193,14 @@ def _reached(symbol: Nonterminal) -> set[Nonterminal]:
 
 
 def _origins(chart: TextChart, symbol: Symbol, at: int, index: Index) -> list[int]:
-    """Where the texts of a symbol that end at a position begin, in order."""
+    """The positions where the texts of a symbol that end at a position begin, in order."""
     if isinstance(symbol, Terminal):
         return chart.lexemes[at].get(symbol, [])
-    here = index[at]
-    if here is None:
-        here = index[at] = {}
+    by_symbol = index[at]
+    if by_symbol is None:
+        by_symbol = index[at] = {}
         for other, origin in chart.done[at]:
-            here.setdefault(other, []).append(origin)
-        for origins in here.values():
+            by_symbol.setdefault(other, []).append(origin)
+        for origins in by_symbol.values():
             origins.sort()
-    return here.get(symbol, [])
+    return by_symbol.get(symbol, [])

@@ -45,7 +45,7 @@ class TextChart:
         self.fault: str | None = None
 
     def derives(self, start: Nonterminal) -> bool:
-        """Whether the start symbol derives the text and all checks pass."""
+        """True if the start symbol derives the text and all checks pass."""
         self.predict(start, 0)
         for position in range(len(self.text) + 1):
             self.visit(position)
@@ -69,11 +69,11 @@ class TextChart:
         scanned: dict[Terminal, list[int]] = {}
         for item in self.items[position]:
             tick()
-            left, alternative, dot, origin = item
+            rule, alternative, dot, origin = item
             if dot == len(alternative):
-                if (left, origin) not in done and self.passes(left, origin, position):
-                    done[left, origin] = len(done)
-                    for r, a, d, o in tuple(self.waiting[origin][left]) if left in self.waiting[origin] else ():
+                if (rule, origin) not in done and self.passes(rule, origin, position):
+                    done[rule, origin] = len(done)
+                    for r, a, d, o in tuple(self.waiting[origin][rule]) if rule in self.waiting[origin] else ():
                         self.add((r, a, d + 1, o), position)
                 continue
             symbol = alternative[dot]
@@ -83,14 +83,14 @@ class TextChart:
                     for end in scanned[symbol]:
                         self.lexemes[end].setdefault(symbol, []).append(position)
                 for end in scanned[symbol]:
-                    self.add((left, alternative, dot + 1, origin), end)
+                    self.add((rule, alternative, dot + 1, origin), end)
                 continue
             if symbol not in waiting:
                 waiting[symbol] = []
                 self.predict(symbol, position)
             waiting[symbol].append(item)
             if (symbol, position) in done:
-                self.add((left, alternative, dot + 1, origin), position)
+                self.add((rule, alternative, dot + 1, origin), position)
 
     def passes(self, nonterminal: Nonterminal, begin: int, end: int) -> bool:
         if nonterminal.check is None:

@@ -154,7 +154,7 @@ class _Product:
         begin = Expectation(-1)
         self._reach(begin)
         ends = [state for state in self.outs[self.start, begin] if state.may_end]
-        return Grammar(Nonterminal("start", lambda: [[self._made(self.start, begin, end)] for end in ends]))
+        return Grammar(Nonterminal("start", lambda: [[self._nonterminal(self.start, begin, end)] for end in ends]))
 
     def _reach(self, begin: Expectation) -> None:
         """Compute `outs` for everything that is reached from the start: a least fixed point."""
@@ -168,7 +168,7 @@ class _Product:
                 for alternative in alternatives_of(nonterminal):
                     states = {state: None}
                     for symbol in alternative:
-                        states = {after: None for before in states for after in self._after(symbol, before)}
+                        states = {after: None for before in states for after in self._states_after(symbol, before)}
                     outs |= states
                 changed |= len(outs) > n_outs or len(self.outs) > n_calls
             if len(self.outs) > LIMIT:
@@ -177,7 +177,7 @@ class _Product:
                     fix="take the look-around from the edge of terminals, and say in the rules what may follow",
                 )
 
-    def _after(self, symbol: Symbol, state: Expectation) -> list[Expectation]:
+    def _states_after(self, symbol: Symbol, state: Expectation) -> list[Expectation]:
         """The states after a symbol, as far as they are known."""
         if isinstance(symbol, Terminal):
             return [after for _, after in self._move(symbol, state)]
@@ -212,7 +212,7 @@ class _Product:
             ending = syntax.concat(ANY_TEXT, syntax.chars(self.classes[i]))
             yield i, node if len(last) == 1 else syntax.intersect(node, ending)
 
-    def _made(self, old: Nonterminal, begin: Expectation, end: Expectation) -> Nonterminal:
+    def _nonterminal(self, old: Nonterminal, begin: Expectation, end: Expectation) -> Nonterminal:
         if (old, begin, end) not in self.made:
             key = None if old.key is None else ("context", old.key, begin, end)
             self.made[old, begin, end] = Nonterminal(
@@ -234,7 +234,7 @@ class _Product:
         if isinstance(first, Terminal):
             steps = [*self._move(first, state)]
         else:
-            steps = [(self._made(first, state, after), after) for after in self.outs.get((first, state), ())]
+            steps = [(self._nonterminal(first, state, after), after) for after in self.outs.get((first, state), ())]
         for symbol, after in steps:
             for path in self._paths(tuple(others), after, end):
                 yield symbol, *path

@@ -82,7 +82,7 @@ def _leaves_first(edges: Mapping[str, list[str]]) -> list[str]:
 
 
 def _mentions(leaf: Leaf) -> bool:
-    """Whether a terminal is a token: it keeps its name, for explanations."""
+    """True if a terminal is a token: it keeps its name, for explanations."""
     return isinstance(leaf.terminal.node, Tokens)
 
 

@@ -223,7 +223,7 @@ class _Lines:
             indented |= more
 
     def _needs_column(self, alternative: Alternative, indented: set[str]) -> bool:
-        """Whether a symbol is or reaches an indent, or may be the first on a line behind another symbol."""
+        """True if a symbol is or reaches an indent, or may be the first on a line behind another symbol."""
         at = {0}
         for symbol in alternative:
             inner = symbol.symbol if isinstance(symbol, Counted) else symbol
@@ -257,14 +257,14 @@ class _Lines:
         shown = f"{name}@{here.columns[-1].column}" if has_column else str(name)
 
         right_recursive = isinstance(symbol, Counted) or symbol in self.right_recursive
-        return self._made(shown, self._expand_rule, (symbol, position, to), right_recursive)
+        return self._nonterminal(shown, self._expand_rule, (symbol, position, to), right_recursive)
 
     def _expand_rule(self, symbol: str | Counted, here: _Position, to: int) -> list[list[Symbol]]:
         alternatives = self.table[symbol] if isinstance(symbol, str) else _counted_alternatives(symbol)
         return [symbols for alternative in alternatives for symbols in self._sequences(alternative, here, to)]
 
     def _has_column(self, symbol: str | Counted, at: int, to: int) -> bool:
-        """Whether a rule outside of brackets depends on the column of the block."""
+        """True if a rule outside of brackets depends on the column of the block."""
         name = symbol if isinstance(symbol, str) else symbol.symbol
         return at == 1 or name in self.indented or (isinstance(symbol, Counted) and to == 1)
 
@@ -274,7 +274,7 @@ class _Lines:
         rest: the alternative after the indent. here: the position before the block. last: the character of the previous
         run if that run could have been longer; the next run must then begin with another character.
         """
-        return self._made(f"block@{column.column}", self._expand_block, (rest, here, column, to, last), True)
+        return self._nonterminal(f"block@{column.column}", self._expand_block, (rest, here, column, to, last), True)
 
     def _expand_block(
         self, rest: Alternative, here: _Position, column: Column, to: int, last: str
@@ -287,7 +287,7 @@ class _Lines:
             alternatives += self._sequences(rest, inside, to)
         return alternatives
 
-    def _expand_given(self, rest: Alternative, here: _Position, to: int) -> list[list[Symbol]]:
+    def _expand_in_columns(self, rest: Alternative, here: _Position, to: int) -> list[list[Symbol]]:
         """`_expand_block` where the columns of all blocks are given."""
         alternatives: list[list[Symbol]] = []
         for column in self.layout.columns or ():
@@ -311,7 +311,7 @@ class _Lines:
                 behind = behind.after_tab(tab)
                 yield run, behind, "\t" if n < MAX_TABS else ""
 
-    def _made(
+    def _nonterminal(
         self, name: str, expand: Callable[..., list[list[Symbol]]], key: tuple[object, ...], right_recursive: bool
     ) -> Nonterminal:
         if key not in self.made:  # PERF: closures would be half of all objects that the garbage collector visits
@@ -385,7 +385,7 @@ class _Lines:
 
     def _block_in(self, columns: tuple[Column, ...], rest: Alternative, to: int) -> Symbol:
         if self.layout.columns is not None:
-            return self._made("block", self._expand_given, (rest, _Position(False, 1, columns), to), True)
+            return self._nonterminal("block", self._expand_in_columns, (rest, _Position(False, 1, columns), to), True)
         return self.block(rest, _Position(False, 1, columns), Column(), to)
 
     def _indentation(self, columns: tuple[Column, ...]) -> Symbol:
@@ -402,7 +402,7 @@ class _Lines:
 
 
 def is_named(terminal: Terminal, names: Sequence[str]) -> bool:
-    """Whether a terminal's name, or its only text, is one of the names."""
+    """True if a terminal's name, or its only text, is one of the names."""
     node = terminal.node
     only = node.texts[0] if isinstance(node, syntax.Literals) and len(node.texts) == 1 else None
     return terminal.name in names or only in names

@@ -104,7 +104,7 @@ class _Product:
                 self._ends[call] |= new
                 work += [(_advanced(waiting), new) for waiting in self._waiting[call] if new]
                 continue
-            after = self._after(item, alternative[dot], states, work)
+            after = self._states_after(item, alternative[dot], states, work)
             if after:
                 work.append((_advanced(item), after))
             if len(self._reached) > LIMIT:
@@ -114,7 +114,9 @@ class _Product:
                 )
         self._propagate_stops()
 
-    def _after(self, item: Item, symbol: Symbol, states: set[int], work: list[tuple[Item, set[int]]]) -> set[int]:
+    def _states_after(
+        self, item: Item, symbol: Symbol, states: set[int], work: list[tuple[Item, set[int]]]
+    ) -> set[int]:
         """The states after the symbol behind an item's dot, as far as they are known."""
         after: set[int] = set()
         for state in states:

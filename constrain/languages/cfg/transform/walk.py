@@ -128,7 +128,7 @@ def nullable_nonterminals(table: dict[Nonterminal, Alternatives]) -> set[Nonterm
 
 
 def is_nullable(symbol: Symbol, nullables: set[Nonterminal]) -> bool:
-    """Whether the symbol derives the empty text, given the nullable nonterminals."""
+    """True if the symbol derives the empty text, given the nullable nonterminals."""
     return nullable(symbol.node) if isinstance(symbol, Terminal) else symbol in nullables
 
 

@@ -59,7 +59,7 @@ class Membership:
         self._known: dict[tuple[int, Conj], bool] = {}  # by id(value): the value outlives this
 
     def is_member(self, value: Json, conj: Conj) -> bool:
-        """Whether the value fulfils the conjunction."""
+        """True if the value fulfils the conjunction."""
         if conj in (TRUE, FALSE):
             return conj == TRUE
         key = (id(value), conj)
@@ -74,7 +74,7 @@ class Membership:
         return all(self._fulfils(value, formulas[serial]) for serial in conj)
 
     def _fulfils(self, value: Json, formula: Formula | None) -> bool:
-        """Whether the value fulfils a formula. The normal form of a `oneOf` may hold more than it says."""
+        """True if the value fulfils a formula. The normal form of a `oneOf` may hold more than it says."""
         if isinstance(formula, AllOf):
             return all(self._fulfils(value, part) for part in formula.parts)
         if isinstance(formula, AnyOf):
@@ -166,21 +166,21 @@ class Membership:
 
     def _branches_fault(self, value: Json, conj: Conj) -> str:
         """A sentence about the first `oneOf` that the value does not fulfil; empty if there is none."""
-        for one in filter(None, (_one_of(self.normalizer.document.formulas[serial]) for serial in conj)):
+        for one in filter(None, (_first_one_of(self.normalizer.document.formulas[serial]) for serial in conj)):
             count = sum(self._fulfils(value, part) for part in one.parts)
             if count != 1:
                 return f"{excerpt(value, 60)} fulfils {count or 'no'} branch{'es' if count else ''} of oneOf"
         return ""
 
 
-def _one_of(formula: Formula | None) -> OneOf | None:
+def _first_one_of(formula: Formula | None) -> OneOf | None:
     """The first `oneOf` of a subschema."""
     parts = formula.parts if isinstance(formula, AllOf) else (formula,)
     return next((part for part in parts if isinstance(part, OneOf)), None)
 
 
 def _in_box(value: int | Decimal, box: NumberBox) -> bool:
-    """Whether the number is in the box."""
+    """True if the number is in the box."""
     if isinstance(value, Decimal) and value and abs(value.adjusted()) > MAX_EXPONENT:
         return _extreme_in_box(value, box)
     number = value if isinstance(value, int) else Fraction(value)

@@ -79,7 +79,7 @@ def _violation(schema: JsonSchema, value: Json, path: str, pointer: str) -> Sche
         for keyword in site.raw if isinstance(site.raw, dict) else ():
             if keyword in NOT_ALONE or (alone := _broken(schema, site, keyword, part)) is None:
                 continue
-            place = _joined(pointer, site.pointer)
+            place = _join_pointers(pointer, site.pointer)
             inner = Membership(alone.normalizer).culprit(part, alone.document.root)
             if inner.steps or keyword == "$ref":  # a subschema of the keyword is broken
                 return _violation(alone, part, path, place)
@@ -87,10 +87,10 @@ def _violation(schema: JsonSchema, value: Json, path: str, pointer: str) -> Sche
             because = f": {inner.reason or reason}" if inner.reason or reason else ""
             return SchemaViolation(path, keyword, place, f"{excerpt(part, 60)} breaks {shown}{because}")
     message = reason or f"{excerpt(part, 60)} does not fulfil the schema"
-    return SchemaViolation(path, None, _joined(pointer, schema.document.site_of(conj).pointer), message)
+    return SchemaViolation(path, None, _join_pointers(pointer, schema.document.site_of(conj).pointer), message)
 
 
-def _joined(pointer: str, inner: str) -> str:
+def _join_pointers(pointer: str, inner: str) -> str:
     """The path of a subschema in the schema at `pointer`. Definitions are those of the root."""
     return inner if inner.startswith(("$.$defs", "$.definitions")) else pointer + inner[1:]
 

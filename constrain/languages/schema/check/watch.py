@@ -39,7 +39,7 @@ class Watched:
 
     @cached_property
     def unique(self) -> bool:
-        """Whether every branch requires unique items, and the grammar does not enforce it already."""
+        """True if every branch requires unique items, and the grammar does not enforce it already."""
         return (
             bool(self._arrays)
             and all(box.unique for box in self._arrays)
@@ -74,33 +74,33 @@ class Watched:
             yield "number"
 
     def _is_open(self, box: ObjectBox) -> bool:
-        """Whether every beginning of an object takes any number of further names."""
+        """True if every beginning of an object takes any number of further names."""
         if box.high is not None or box.names != TRUE or box.needs or not self.normalizer.has_objects(box):
             return False
         return any(endless(language) and self.normalizer.inhabited(conj) for language, conj in box.classes)
 
     def _is_long(self, box: ArrayBox) -> bool:
-        """Whether every beginning of an array takes any number of further items."""
+        """True if every beginning of an array takes any number of further items."""
         return box.high is None and not (box.counts or box.unique) and self.normalizer.inhabited(box.rest)
 
     @cached_property
     def repeats(self) -> bool:
-        """Whether every branch requires that two items are equal."""
+        """True if every branch requires that two items are equal."""
         return bool(self._arrays) and all(box.repeats for box in self._arrays)
 
     def item(self, i: int) -> Watched | None:
         """The place of item i; None if nothing is watched there."""
-        return self._at(box.prefix[i] if i < len(box.prefix) else box.rest for box in self._arrays)
+        return self._watched(box.prefix[i] if i < len(box.prefix) else box.rest for box in self._arrays)
 
     def member(self, name: str) -> Watched | None:
         """The place of the value of a property; None if nothing is watched there."""
         if name not in self._members:
             if len(self._members) >= REMEMBERED:
                 self._members.clear()
-            self._members[name] = self._at(value_of(box, name) for box in self._objects)
+            self._members[name] = self._watched(value_of(box, name) for box in self._objects)
         return self._members.get(name)
 
-    def _at(self, conjs: Iterable[Conj]) -> Watched | None:
+    def _watched(self, conjs: Iterable[Conj]) -> Watched | None:
         key = frozenset(conj for conj in conjs if conj != FALSE)
         if not key or key == {TRUE}:
             return None

@@ -57,7 +57,7 @@ def _roughly_valid() -> Ranges:
 
 
 def is_idn_hostname(text: str) -> bool:
-    """Whether it is a name of ASCII labels, U-labels and A-labels (RFC 5890, 2.3.2.1) of at most 253 octets encoded."""
+    """True if it is a name of ASCII labels, U-labels and A-labels (RFC 5890, 2.3.2.1) of at most 253 octets encoded."""
     labels = re.split(_DOTS, text)
     encoded = [label if label.isascii() else f"xn--{label.encode('punycode').decode()}" for label in labels]
     if len(".".join(encoded)) > MAX_NAME or any(len(label) > MAX_LABEL for label in encoded):
@@ -69,7 +69,7 @@ def is_idn_hostname(text: str) -> bool:
 
 
 def has_valid_a_labels(text: str) -> bool:
-    """Whether every label that begins with `xn--` encodes a U-label; the text is a `hostname`."""
+    """True if every label that begins with `xn--` encodes a U-label; the text is a `hostname`."""
     if "xn--" not in text.lower():
         return True
     labels = text.split(".")
@@ -94,7 +94,7 @@ def _decoded(label: str) -> str | None:
 
 
 def is_u_label(label: str) -> bool:
-    """Whether it is a U-label by RFC 5891 section 4.2, without the limit of length and the Bidi rule."""
+    """True if it is a U-label by RFC 5891 section 4.2, without the limit of length and the Bidi rule."""
     return (
         not label.isascii()
         and unicodedata.is_normalized("NFC", label)
@@ -106,7 +106,7 @@ def is_u_label(label: str) -> bool:
 
 
 def _fits_context(label: str, at: int) -> bool:
-    """Whether the contextual rule of a character holds, if it has one (RFC 5892 appendix A)."""
+    """True if the contextual rule of a character holds, if it has one (RFC 5892 appendix A)."""
     character, before, after = label[at], label[max(0, at - 1) : at], label[at + 1 : at + 2]
     if character == "\u200c":
         return _is(before, "VIRAMAS") or _joins(label, at)
@@ -126,7 +126,7 @@ def _fits_context(label: str, at: int) -> bool:
 
 
 def _joins(label: str, at: int) -> bool:
-    """Whether the letters on both sides would join, skipping transparent characters (RFC 5892 appendix A.1)."""
+    """True if the letters on both sides would join, skipping transparent characters (RFC 5892 appendix A.1)."""
     left, right = at - 1, at + 1
     while left >= 0 and _is(label[left], "TRANSPARENT"):
         left -= 1
@@ -136,13 +136,13 @@ def _joins(label: str, at: int) -> bool:
 
 
 def _bidi_holds(labels: list[str]) -> bool:
-    """Whether every label obeys the Bidi rule, or no label has a character that runs from right to left."""
+    """True if every label obeys the Bidi rule, or no label has a character that runs from right to left."""
     mixed = any(_is(character, name) for label in labels for character in label for name in ("RIGHT_TO_LEFT", "ARABIC"))
     return not mixed or all(map(_obeys_bidi_rule, labels))
 
 
 def _obeys_bidi_rule(label: str) -> bool:
-    """Whether the six conditions of RFC 5893 section 2 hold."""
+    """True if the six conditions of RFC 5893 section 2 hold."""
     classes = [_bidi_class(character) for character in label]
     end = next((bidi_class for bidi_class in reversed(classes) if bidi_class != "NONSPACING"), "")
     if classes[0] == "RIGHT_TO_LEFT":
@@ -174,7 +174,7 @@ def _ranges(name: str) -> Ranges:
 
 
 def _is(character: str, name: str) -> bool:
-    """Whether the character is in the class; False for the empty string, beyond the end of a label."""
+    """True if the character is in the class; False for the empty string, beyond the end of a label."""
     if not character:
         return False
     ranges = _ranges(name)

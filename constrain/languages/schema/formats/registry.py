@@ -78,5 +78,5 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
 
 
 def conforms(name: str, text: str) -> bool:
-    """Whether the text is of a format, a key of `FORMATS`. Exact, except for texts that `NARROWED_FORMATS` names."""
+    """True if the text is of a format, a key of `FORMATS`. Exact, except for texts that `NARROWED_FORMATS` names."""
     return decide.matches(FORMATS[name](), text) and (name not in _CHECKS or _CHECKS[name](text))

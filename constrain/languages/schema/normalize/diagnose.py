@@ -56,7 +56,7 @@ def unsatisfiable(normalizer: Normalizer, reader: SchemaReader, probe: Probe) ->
 
 
 def _greater(a: Any, b: Any) -> bool:
-    """Whether a > b; False for values that have no order."""
+    """True if a > b; False for values that have no order."""
     try:
         return bool(a > b)
     except TypeError:
@@ -64,7 +64,7 @@ def _greater(a: Any, b: Any) -> bool:
 
 
 def _helps(site: Site, keyword: str, probe: Probe) -> bool:
-    """Whether something would fulfil the subschema without this keyword."""
+    """True if something would fulfil the subschema without this keyword."""
     if keyword == "type" and isinstance(site.raw[keyword], str) and len(site.raw) > 1:
         return probe({key: value for key, value in site.raw.items() if key != "type"})
     try:

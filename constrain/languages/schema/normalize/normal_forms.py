@@ -1,8 +1,8 @@
 """From formulas to normal forms.
 
-The idea: `normal(conj)` intersects the sets of its atoms. Complements are pushed inwards by De Morgan's laws until they
-meet a box (`sets/complement.py`). A container does not look inside its parts, so only a schema that combines itself
-with itself *without* passing through a property or item can run in circles, and that is an error.
+The idea: `normal(conj)` intersects the sets of its atoms. Complements are pushed inwards by De Morgan's rules until
+they meet a box (`sets/complement.py`). A container does not look inside its parts, so only a schema that combines
+itself with itself *without* passing through a property or item can run in circles, and that is an error.
 
 Whether a set is inhabited is decided by the subclass `Normalizer`. Its answers keep products and differences small. An
 answer may depend on an atom that is still being computed; then `AtomLoop` is raised, and the box in question is kept.
@@ -96,19 +96,19 @@ class NormalForms:
         self._pruning = 0  # how many products that are being pruned enclose the present one
 
     def inhabited(self, conj: Conj) -> bool:
-        """Whether some value fulfils the conjunction."""
+        """True if some value fulfils the conjunction."""
         raise NotImplementedError
 
     def has_values(self, normal: NormalForm) -> bool:
-        """Whether a set is inhabited."""
+        """True if a set is inhabited."""
         raise NotImplementedError
 
     def has_arrays(self, box: ArrayBox) -> bool:
-        """Whether the box is inhabited."""
+        """True if the box is inhabited."""
         raise NotImplementedError
 
     def has_objects(self, box: ObjectBox) -> bool:
-        """Whether the box is inhabited."""
+        """True if the box is inhabited."""
         raise NotImplementedError
 
     # ------------------------------------------------------------------------------------- conjunctions and atoms
@@ -327,8 +327,8 @@ class NormalForms:
             if self._may_overlap(inside[i], inside[j]):
                 overlaps[i].append(j)
                 overlaps[j].append(i)
-        if sum(map(len, overlaps.values())) > MAX_SUBTRACTIONS and (found := self._without_the_others(parts, sets)):
-            return union(found)
+        if sum(map(len, overlaps.values())) > MAX_SUBTRACTIONS and (disjoint := self._without_the_others(parts, sets)):
+            return union(disjoint)
         tests = EmptinessTests(
             lambda box: self._unless_loop(self.has_arrays, box, otherwise=True),
             lambda box: self._unless_loop(self.has_objects, box, otherwise=True),
@@ -354,12 +354,12 @@ class NormalForms:
         3 n intersections, not n * n differences.
         """
         outside = [self._outside(part) for part in parts]
-        if any(max(len(each.numbers), len(each.arrays), len(each.objects)) > 1 for each in outside):
+        if any(max(len(part_set.numbers), len(part_set.arrays), len(part_set.objects)) > 1 for part_set in outside):
             return []
         before = list(accumulate(outside[:-1], self._intersection, initial=EVERYTHING))
         after = list(accumulate(outside[:0:-1], self._intersection, initial=EVERYTHING))[::-1]
         others = map(self._intersection, before, after)
-        return [self._intersection(branch, each) for branch, each in zip(sets, others, strict=True)]
+        return [self._intersection(branch, part_set) for branch, part_set in zip(sets, others, strict=True)]
 
     def _may_overlap(self, a: NormalForm, b: NormalForm) -> bool:
         """False only if the intersection is provably empty."""
@@ -367,7 +367,7 @@ class NormalForms:
         return common != NOTHING and self._unless_loop(self.has_values, common, otherwise=True)
 
     def _objects_disjoint(self, sets: list[NormalForm]) -> bool:
-        """Whether a property that every object requires tells the branches apart by its texts."""
+        """True if a property that every object requires tells the branches apart by its texts."""
         unions = [part.objects for part in sets if part.objects]
         if len(unions) <= 1:
             return True
@@ -381,25 +381,25 @@ class NormalForms:
         )
 
     def _discriminates(self, name: str, unions: list[tuple[ObjectBox, ...]]) -> bool:
-        """Whether the property takes finitely many texts in every union of objects, and no text in two of them."""
-        taken: set[str] = set()
+        """True if the property takes finitely many texts in every union of objects, and no text in two of them."""
+        texts: set[str] = set()
         for boxes in unions:
-            own: set[str] = set()
+            union_texts: set[str] = set()
             for box in boxes:
                 allowed = self.normal(value_of(box, name))
                 if allowed == NOTHING:
                     continue
                 if allowed._replace(strings=EMPTY) != NOTHING or not isinstance(allowed.strings, Literals):
                     return False
-                own.update(allowed.strings.texts)
-            if taken & own:
+                union_texts.update(allowed.strings.texts)
+            if texts & union_texts:
                 return False
-            taken |= own
+            texts |= union_texts
         return True
 
 
 def _visibly_disjoint(sets: list[NormalForm]) -> bool:
-    """Whether the sets, without their objects, are disjoint by type, or by strings that are listed."""
+    """True if the sets, without their objects, are disjoint by type, or by strings that are listed."""
     return (
         sum(part.null for part in sets) <= 1
         and sum(len(part.booleans) for part in sets) == len(frozenset().union(*(part.booleans for part in sets)))
@@ -410,7 +410,7 @@ def _visibly_disjoint(sets: list[NormalForm]) -> bool:
 
 
 def _languages_disjoint(languages: list[Node]) -> bool:
-    """Whether at most one language is not empty, or all are lists of texts that share none."""
+    """True if at most one language is not empty, or all are lists of texts that share none."""
     inhabited = [language for language in languages if not is_void(language)]
     if len(inhabited) <= 1:
         return True

@@ -35,17 +35,17 @@ class Normalizer(NormalForms):
     # ------------------------------------------------------------------------------------------------- emptiness
 
     def inhabited(self, conj: Conj) -> bool:
-        """Whether some finite value fulfils the conjunction; exact, through references too."""
+        """True if some finite value fulfils the conjunction; exact, through references too."""
         known = self.quickly_inhabited(conj)
         return self._decide(conj) if known is None else known
 
     def quickly_inhabited(self, conj: Conj) -> bool | None:
-        """Whether the conjunction is inhabited, if that is known or a quick look shows it; else None."""
+        """True if the conjunction is inhabited, if that is known or a quick look shows it; else None."""
         known = self._inhabited.get(conj)
         return known if known is not None else self._quick_look(conj, MAX_QUICK) or None
 
     def root_inhabited(self) -> bool:
-        """Whether some value fulfils the schema.
+        """True if some value fulfils the schema.
 
         A schema that is nested too deeply to be decided at once is decided from its innermost part outwards.
         """
@@ -91,7 +91,7 @@ class Normalizer(NormalForms):
             return None if self._has_values(self.normal(conj), test) else test.asked
 
     def has_values(self, normal: NormalForm) -> bool:
-        """Whether a set is inhabited."""
+        """True if a set is inhabited."""
         return self._has_values(normal, self)
 
     def _has_values(self, normal: NormalForm, queries: Queries) -> bool:
@@ -105,15 +105,15 @@ class Normalizer(NormalForms):
         )
 
     def has_objects(self, box: ObjectBox) -> bool:
-        """Whether the box is inhabited."""
+        """True if the box is inhabited."""
         return has_objects(box, self.inhabited, self.strings)
 
     def has_arrays(self, box: ArrayBox) -> bool:
-        """Whether the box is inhabited."""
+        """True if the box is inhabited."""
         return has_arrays(box, self)
 
     def _quick_look(self, conj: Conj, depth: int) -> bool:
-        """Whether a value is seen at once, looking `depth` levels of required parts deep. Remembers if so."""
+        """True if a value is seen at once, looking `depth` levels of required parts deep. Remembers if so."""
         known = self._inhabited.get(conj)
         if known is not None:
             return known
@@ -127,7 +127,7 @@ class Normalizer(NormalForms):
         return True
 
     def _has_simple_containers(self, normal: NormalForm, depth: int) -> bool:
-        """Whether some array or object of the set is seen at once, with everything that it requires."""
+        """True if some array or object of the set is seen at once, with everything that it requires."""
         for array in normal.arrays:
             simple = not (array.prefix or array.counts or array.unique or array.repeats)
             if simple and self._quick_look(array.rest, depth):
@@ -189,7 +189,7 @@ class _Test:
         self.constant = normalizer.constant
 
     def inhabited(self, conj: Conj) -> bool:
-        """Whether the conjunction is known to be inhabited so far."""
+        """True if the conjunction is known to be inhabited so far."""
         known = self._normalizer.quickly_inhabited(conj)
         if known is None:
             self.asked.add(conj)
@@ -197,7 +197,7 @@ class _Test:
 
 
 def _has_simple_values(normal: NormalForm) -> bool:
-    """Whether a value without parts, or an empty array or object, is seen at once in the set."""
+    """True if a value without parts, or an empty array or object, is seen at once in the set."""
     return (
         normal.null
         or bool(normal.booleans)

@@ -38,7 +38,7 @@ def make_report(reader: SchemaReader, computed: Document) -> list[ReportLine]:
     entries = [entry for site in document.sites for entry in _entries(site, site, residual, document.options)]
     for site, serial in reader.duplicates:
         entries += _entries(site, document.atoms[serial], residual, document.options)
-    late = [each for each in computed.residuals if each[1] not in KEYWORDS]
+    late = [entry_of for entry_of in computed.residuals if entry_of[1] not in KEYWORDS]
     entries += [ReportLine(what, site.pointer, "residual", note) for site, what, note in late]
     entries.append(ReportLine("(keys)", "$", "enforced", "no key comes twice: a guard watches undeclared keys"))
     if document.options.property_order == "schema":

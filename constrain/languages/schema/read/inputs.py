@@ -43,7 +43,7 @@ def schema_of_type(given: Any) -> tuple[Json, Callable[[str], Any]]:
 
 
 def runs_functions(given: Any) -> bool:
-    """Whether an instance of a Python type is made with functions, such as validators, which no schema tells of."""
+    """True if an instance of a Python type is made with functions, such as validators, which no schema tells of."""
     parts = [_adapter_of(given).core_schema]
     while parts:
         part = parts.pop()

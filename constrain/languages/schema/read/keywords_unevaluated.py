@@ -64,7 +64,7 @@ class Keys(NamedTuple):
         return Keys(self.names | other.names, self.languages | other.languages)
 
     def within(self, other: Keys) -> bool:
-        """Whether it is visibly a subset."""
+        """True if it is visibly a subset."""
         return other.every or (not self.every and self.names <= other.names and self.languages <= other.languages)
 
 
@@ -88,7 +88,7 @@ class Items(NamedTuple):
         return Items(max(self.first, other.first), self.contained | other.contained)
 
     def within(self, other: Items) -> bool:
-        """Whether it is visibly a subset."""
+        """True if it is visibly a subset."""
         return other.every or (not self.every and self.first <= other.first and self.contained <= other.contained)
 
 
@@ -103,7 +103,7 @@ class EvaluatedCase(NamedTuple):
     evaluated: Any  # Keys or Items, the same in all cases of a keyword
 
     def covers(self, other: EvaluatedCase) -> bool:
-        """Whether it has no further condition than the other, and evaluates no less."""
+        """True if it has no further condition than the other, and evaluates no less."""
         return self.conditions <= other.conditions and other.evaluated.within(self.evaluated)
 
 

@@ -100,7 +100,7 @@ def maximum(reading: SubschemaReading, value: Json) -> None:
 
 
 def _is_draft4_flag(reading: SubschemaReading, keyword: str, value: Json) -> bool:
-    """Whether the value is a boolean, as draft 4 has it. Later drafts have numbers; without `$schema` either may be."""
+    """True if the value is a boolean, as draft 4 has it. Later drafts have numbers; without `$schema` either may be."""
     dialect = reading.site.dialect
     if isinstance(value, bool) and (dialect.boolean_bounds or dialect is UNSTATED):
         return True

@@ -74,7 +74,7 @@ class SchemaReader:
         self._common = common_formulas(dialect, options.formats)
         root = Site(raw, None, (), resource, dialect, self._entered((), resource))
         self.document = document = Document(dialect, options, root)
-        document.root = self._read(root)
+        document.root = self._read_site(root)
         while self._queue:
             serial, content = self._queue.popleft()
             tick()
@@ -133,13 +133,13 @@ class SchemaReader:
                 return known
             if "$ref" not in raw and dialect.id not in raw:
                 return self._atom(Site(raw, parent, steps, resource, dialect, dynamic), content, key)
-        return self._read(Site(raw, parent, steps, parent.resource, parent.dialect, parent.dynamic))
+        return self._read_site(Site(raw, parent, steps, parent.resource, parent.dialect, parent.dynamic))
 
     def _identity(self, content: int, resource: Resource, dynamic: DynamicScope) -> Hashable:
         """The key of a subschema: equal keys are one atom."""
         return content if resource is self._resource and not dynamic else (content, id(resource), dynamic)
 
-    def _read(self, site: Site) -> Conj:
+    def _read_site(self, site: Site) -> Conj:
         """The conjunction of the subschema at a place. Raises SchemaError if it is not a schema."""
         raw = site.raw
         if raw is True or raw is False:
@@ -204,7 +204,7 @@ class SchemaReader:
         if not isinstance(raw, (dict, bool)):
             raise site.error(f"$ref leads to {excerpt(raw, 40)}, which is not a schema", "point it at a schema", "$ref")
         parent = self.document.root_site if is_local else None
-        return self._read(Site(raw, parent, steps, resource, dialect, self._entered(site.dynamic, resource)))
+        return self._read_site(Site(raw, parent, steps, resource, dialect, self._entered(site.dynamic, resource)))
 
     def follow(self, site: Site, keyword: str, ref: Json) -> Conj:
         """The conjunction of the target of `$ref`, `$dynamicRef` or `$recursiveRef` (see `dynamic.py`)."""

@@ -104,9 +104,9 @@ class Resource:
         if ref == "#":
             return self._target(self.root, ())
         if ref.startswith("#/"):
-            found = self._follow(ref)
-            if found is not None:
-                return self._target(*found)
+            target = self._follow(ref)
+            if target is not None:
+                return self._target(*target)
         elif ref.startswith("#") and ref[1:] in self.dynamic_anchors:
             return self._target(self.dynamic_anchors[ref[1:]], ())
         return self._lookup(site, ref, keyword)
@@ -140,8 +140,8 @@ class Resource:
         from referencing.exceptions import Unresolvable
 
         try:
-            found = self.resolver.lookup(ref)
-            whole = found.resolver.lookup("#").contents
+            resolved = self.resolver.lookup(ref)
+            whole = resolved.resolver.lookup("#").contents
         except Unresolvable as error:
             raise _unresolvable(site, ref, keyword) from error
         except (ValueError, KeyError, AttributeError, TypeError) as error:  # while reading documents
@@ -152,12 +152,14 @@ class Resource:
             ) from error
         dialect = dialect_of(whole, self.dialect) or DRAFT_2020
         resource = self.shared.get(id(whole)) or Resource(
-            whole, dialect, outer=self, resolver=found.resolver, uri=ref.partition("#")[0]
+            whole, dialect, outer=self, resolver=resolved.resolver, uri=ref.partition("#")[0]
         )
         fragment = ref.partition("#")[2]
         steps = tuple(unquote(part) for part in fragment.split("/")[1:]) if fragment.startswith("/") else ()
         # `referencing` resolves a dynamic anchor in a dynamic scope of its own; here the anchor itself is meant
-        contents = found.contents if steps or not fragment else resource.dynamic_anchors.get(fragment, found.contents)
+        contents = (
+            resolved.contents if steps or not fragment else resource.dynamic_anchors.get(fragment, resolved.contents)
+        )
         return ReferenceTarget(
             contents, resource, dialect, ("\0" + (ref if not steps else resource.uri), *steps), False
         )

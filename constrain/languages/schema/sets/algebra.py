@@ -210,7 +210,7 @@ def meet_objects(a: ObjectBox, b: ObjectBox) -> ObjectBox | None:
     if high is not None and low > high:
         return None
     a_named, b_named = dict(a.named), dict(b.named)
-    required = a.required if not b.required else _joined(a.required, b.required)
+    required = a.required if not b.required else _union_in_order(a.required, b.required)
     for name in required:  # PERF: checked before any tuple is made; a conjunction with FALSE is FALSE
         if a_named.get(name) == FALSE or b_named.get(name) == FALSE:
             return None
@@ -231,11 +231,11 @@ def meet_objects(a: ObjectBox, b: ObjectBox) -> ObjectBox | None:
     if forbidden and not forbidden.isdisjoint(required):
         return None
     classes = meet_classes(a.classes, b.classes)
-    needs = a.needs if not b.needs else _joined(a.needs, b.needs)
+    needs = a.needs if not b.needs else _union_in_order(a.needs, b.needs)
     return ObjectBox(tuple(named), required, classes, both(a.names, b.names), low, high, needs)
 
 
-def _joined(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+def _union_in_order(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
     """Both tuples, without repetition."""
     return tuple(dict.fromkeys(a + b)) if a and a != b else b
 

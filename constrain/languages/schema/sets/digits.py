@@ -308,11 +308,11 @@ def _last_digits(divisor: int, tail: int, places: int) -> Node:
     parts = []
     for decimals_group, wholes in groups.items():
         fraction = _padded_fraction(decimals_group, places)
-        parts.append(concat(_ending_in(wholes), fraction))
+        parts.append(concat(_digits_ending_in(wholes), fraction))
     return alternate(*parts)
 
 
-def _ending_in(endings: list[str]) -> Node:
+def _digits_ending_in(endings: list[str]) -> Node:
     """Digit strings whose last digits are one of the endings; shorter strings count as padded with zeros in front."""
     width = len(endings[0])
     if len(endings) == 10**width:

@@ -52,7 +52,7 @@ ANY_NUMBER = NumberBox()
 
 
 def is_number(value: object) -> TypeGuard[int | float | Decimal | Fraction]:
-    """Whether a Python value is a JSON number; booleans are not."""
+    """True if a Python value is a JSON number; booleans are not."""
     return isinstance(value, (int, float, Decimal, Fraction)) and not isinstance(value, bool)
 
 
@@ -90,7 +90,7 @@ def least_common_multiple(a: Rational | None, b: Rational | None) -> Rational | 
 
 
 def holds(box: NumberBox, value: Rational) -> bool:
-    """Whether the number is in the box."""
+    """True if the number is in the box."""
     if box.points is not None:
         return value in box.points
     if box.low is not None and (value < box.low or (box.low_open and value == box.low)):
@@ -144,7 +144,7 @@ def _inner_end(a: End, b: End, sign: int) -> End:
 
 
 def has_numbers(box: NumberBox) -> bool:
-    """Whether the box is inhabited; exact.
+    """True if the box is inhabited; exact.
 
     The multiples of m that are not multiples of other numbers repeat with the least common multiple of all. So one
     period decides an infinite or long interval.

@@ -59,7 +59,7 @@ ZERO = literal("0")
 
 
 class Digits(NamedTuple):
-    """How long a number may be: digits of an integer, of a number with a point, zeros behind the point; exponents."""
+    """Greatest lengths: digits of an integer, of a number with a point, zeros behind the point; exponents."""
 
     whole: int = MAX_WHOLE
     significant: int = MAX_SIGNIFICANT
@@ -97,8 +97,8 @@ def _decimal(digits: Digits) -> Node:
         node = concat(repeat(DIGIT, 0, digits.whole - 1), behind)
     else:
         node = repeat(DIGIT, 0, digits.whole - digits.significant)  # behind the last digit that a point may follow
-        for left in range(1, digits.significant):
-            node = alternate(optional(concat(POINT, repeat(DIGIT, 1, left))), concat(DIGIT, node))
+        for fraction in range(1, digits.significant):
+            node = alternate(optional(concat(POINT, repeat(DIGIT, 1, fraction))), concat(DIGIT, node))
     small = concat(repeat(ZERO, 0, digits.zeros), NONZERO, repeat(DIGIT, 0, digits.significant - 1))
     behind = alternate(repeat(ZERO, 1, digits.zeros + 1), small)
     return alternate(concat(NONZERO, node), concat(ZERO, optional(concat(POINT, behind))))
@@ -127,7 +127,7 @@ def _exponents(low: int, high: int) -> Node:
 
 
 def _digits(box: NumberBox) -> Digits:
-    """How long the numbers of a box may be: what its conditions need, and at least what a double does."""
+    """The greatest lengths of the numbers of a box: what its conditions need, and at least what a double does."""
     ends: list[Rational] = [end for end in (box.low, box.high) if end is not None]
     others: list[Rational] = [*steps_of(box), *box.not_multiples, *box.holes]
     conditions = [split_decimal(_magnitude(number)) for number in ends + others]

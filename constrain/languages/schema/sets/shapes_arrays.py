@@ -33,7 +33,7 @@ class Queries(Protocol):
     """Questions that shapes ask about the conjunctions inside them (`normalizer.Normalizer` answers)."""
 
     def inhabited(self, conj: Conj) -> bool:
-        """Whether some value fulfils the conjunction."""
+        """True if some value fulfils the conjunction."""
 
     def negation(self, conj: Conj) -> Conj:
         """The complement of a conjunction, as a conjunction."""
@@ -64,10 +64,10 @@ class ArrayShape(Protocol):
         """The ways to fill index i in a state."""
 
     def complete(self, i: int, state: ArrayState) -> bool:
-        """Whether the array may end after i items."""
+        """True if the array may end after i items."""
 
     def viable(self, i: int, state: ArrayState) -> bool:
-        """Whether an array with i items can be completed."""
+        """True if an array with i items can be completed."""
 
     def parts(self) -> Iterator[Conj]:
         """Yield every conjunction that an item may have to fulfil."""
@@ -85,7 +85,7 @@ def array_shape(box: ArrayBox, queries: Queries) -> ArrayShape | None:
 
 
 def has_arrays(box: ArrayBox, queries: Queries) -> bool:
-    """Whether the box is inhabited. Looks only at required items, unless items are counted or all different."""
+    """True if the box is inhabited. Looks only at required items, unless items are counted or all different."""
     if box.counts or (box.unique and box.low > 1):
         return array_shape(box, queries) is not None
     required = box.prefix[: box.low]
@@ -118,7 +118,7 @@ class Lengths(NamedTuple):
     tail: int | None = None
 
     def meets(self, low: int, high: int | None) -> bool:
-        """Whether some length is in [low, high]; high None: no limit."""
+        """True if some length is in [low, high]; high None: no limit."""
         if high is not None and high < low:
             return False
         if self.tail is not None and (high is None or self.tail <= high):
@@ -177,14 +177,14 @@ class CountedArrays:
         return [(count.conj, seen + 1), (other, seen)] if seen < self.caps[n] else [(other, seen)]
 
     def complete(self, i: int, state: ArrayState) -> bool:
-        """Whether the array may end after i items."""
+        """True if the array may end after i items."""
         return i >= self.box.low and self._satisfied(state)
 
     def _satisfied(self, state: ArrayState) -> bool:
         return all(seen >= count.least for seen, count in zip(state, self.counts, strict=True))
 
     def viable(self, i: int, state: ArrayState) -> bool:
-        """Whether an array with i items can be completed."""
+        """True if an array with i items can be completed."""
         if not self.counts:
             return self.high is None or self.box.low <= self.high
         high = None if self.box.high is None else self.box.high - i
@@ -279,11 +279,11 @@ class DistinctArrays:
         return [(conj, (used | 1 << n,)) for n, conj in self._items(i) if not used >> n & 1]
 
     def complete(self, i: int, state: ArrayState) -> bool:
-        """Whether the array may end after i items."""
+        """True if the array may end after i items."""
         return i >= self.box.low
 
     def viable(self, i: int, state: ArrayState) -> bool:
-        """Whether an array with i items can be completed.
+        """True if an array with i items can be completed.
 
         The items up to the minimum need different values. Items behind the prefix are alike, so counting decides; with
         the prefix it is a bipartite matching, found by augmenting paths (Kuhn 1955).

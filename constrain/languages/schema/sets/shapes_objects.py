@@ -119,7 +119,7 @@ class ObjectShape:
         return count
 
     def viable(self, required: int, available: int, count: int, pending: Pending) -> bool:
-        """Whether an object can be completed.
+        """True if an object can be completed.
 
         Args:
             required: The number of required members that are not written yet.
@@ -241,7 +241,7 @@ def _split_needs(box: ObjectBox) -> Iterator[ObjectBox]:
 
 
 def has_objects(box: ObjectBox, inhabited: Inhabited, strings: Callable[[Conj], Node]) -> bool:
-    """Whether the box is inhabited. Looks only at required properties where that is enough."""
+    """True if the box is inhabited. Looks only at required properties where that is enough."""
     if box.needs or box.names != TRUE or box.low > len(box.required):
         return next(object_shapes(box, inhabited, strings), None) is not None
     named = dict(box.named)

@@ -43,7 +43,7 @@ def meet_strings(a: Node, b: Node) -> Node:
 
 @lru_cache(maxsize=65536)
 def matches(node: Node, text: str) -> bool:
-    """Whether the text is in the language. PERF: unions, complements and lists need no automaton."""
+    """True if the text is in the language. PERF: unions, complements and lists need no automaton."""
     if isinstance(node, Complement):
         return not matches(node.args[0], text)
     if isinstance(node, Literals):
@@ -59,14 +59,14 @@ def is_void(node: Node) -> bool:
 
 
 def begin_apart(a: Node, b: Node) -> bool:
-    """Whether the trees show that no text is in both languages, since their texts begin differently."""
+    """True if the trees show that no text is in both languages, since their texts begin differently."""
     left, right = first_text(a), first_text(b)
     return not (left.startswith(right) or right.startswith(left))
 
 
 @lru_cache(maxsize=1024)
 def plainly_some(node: Node) -> bool:
-    """Whether the tree shows, without an automaton, that the language is not empty."""
+    """True if the tree shows, without an automaton, that the language is not empty."""
     if isinstance(node, Literals):
         return bool(node.texts)
     if isinstance(node, Chars):
@@ -100,12 +100,12 @@ def finite_texts(node: Node) -> tuple[str, ...] | None:
             return None
         return _few({text for part in parts for text in part or ()})
     if isinstance(node, Concat):
-        return _joined([finite_texts(part) for part in node.args])
+        return _product([finite_texts(part) for part in node.args])
     if isinstance(node, Repeat) and node.high is not None and node.high <= MAX_FINITE:
-        each = finite_texts(node.node)
-        if each is None or (len(each) > 1 and node.high > 6):
+        texts_of_one = finite_texts(node.node)
+        if texts_of_one is None or (len(texts_of_one) > 1 and node.high > 6):
             return None
-        counts = [_joined([each] * count) for count in range(node.low, node.high + 1)]
+        counts = [_product([texts_of_one] * count) for count in range(node.low, node.high + 1)]
         return (
             None if any(count is None for count in counts) else _few({text for count in counts for text in count or ()})
         )
@@ -115,7 +115,7 @@ def finite_texts(node: Node) -> tuple[str, ...] | None:
     return None
 
 
-def _joined(parts: list[tuple[str, ...] | None]) -> tuple[str, ...] | None:
+def _product(parts: list[tuple[str, ...] | None]) -> tuple[str, ...] | None:
     size = 1
     for part in parts:
         size *= MAX_FINITE + 1 if part is None else len(part)

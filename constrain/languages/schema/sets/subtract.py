@@ -119,7 +119,7 @@ class _Outline:
         self.needs = frozenset(box.needs)
 
     def is_subset(self, other: _Outline) -> bool:
-        """Whether it is visibly a subset of the other box; False if that takes more than comparing conditions."""
+        """True if it is visibly a subset of the other box; False if that takes more than comparing conditions."""
         a, b = self.box, other.box
         if not (other.required <= self.required and other.needs <= self.needs):
             return False

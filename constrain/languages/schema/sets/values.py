@@ -34,7 +34,7 @@ def value_key(value: Any) -> Any:
 
 
 def is_encodable(text: str) -> bool:
-    """Whether UTF-8 can spell the text; it cannot spell half of a surrogate pair."""
+    """True if UTF-8 can spell the text; it cannot spell half of a surrogate pair."""
     try:
         text.encode()
     except UnicodeEncodeError:

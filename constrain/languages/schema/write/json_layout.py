@@ -91,13 +91,13 @@ class JsonLayout:
             (self.key, "key_separator" if two is None else "separators", ":"),
             (self.gap, "pattern", ""),
         ):
-            if language is not None and _is_empty(intersect(language, _around(mark))):
+            if language is not None and _is_empty(intersect(language, _with_blanks(mark))):
                 what = f"a {mark!r} with whitespace around it" if mark else "whitespace: spaces, tabs and line ends"
                 raise ConstrainError(f"{name} is not {what}", fix="JSON allows nothing else there")
 
     @property
     def is_fixed(self) -> bool:
-        """Whether the whitespace is that of json.dumps."""
+        """True if the whitespace is that of json.dumps."""
         return self.most is None and self.pattern is None and self.item_separator is None and self.key_separator is None
 
     @property
@@ -136,8 +136,8 @@ def _is_empty(node: Node) -> bool:
     return is_empty(node)
 
 
-def _around(mark: str) -> Node:
-    """What JSON allows for a mark: whitespace around it."""
+def _with_blanks(mark: str) -> Node:
+    """A mark with optional JSON whitespace around it."""
     return concat(repeat(_BLANK), literal(mark), repeat(_BLANK))
 
 
@@ -145,7 +145,7 @@ def _pattern(pattern: str, name: str, mark: str) -> Node:
     if not isinstance(pattern, str):
         raise ConstrainError(f"{name} is a regex, not {pattern!r:.40}", fix="write it as text")
     try:
-        return intersect(parse_python(pattern), _around(mark))
+        return intersect(parse_python(pattern), _with_blanks(mark))
     except RegexError as error:
         raise RegexError(error.message, place=f"{name}, {error.place}", fix=error.fix) from None
 

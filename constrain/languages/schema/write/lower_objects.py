@@ -112,12 +112,12 @@ class _ObjectRules:
         return alternatives
 
     def complete(self, at: ObjectState) -> bool:
-        """Whether the object may end here."""
+        """True if the object may end here."""
         shape = self.shape
         return not at.pending and self.required_left(at) == 0 and (not shape.counts or at.size >= shape.low)
 
     def viable(self, at: ObjectState) -> bool:
-        """Whether the object can be completed from here."""
+        """True if the object can be completed from here."""
         if not self.shape.counts and not at.pending:
             return True
         return self.shape.viable(self.required_left(at), self.available(at), at.size, at.pending)
@@ -148,7 +148,7 @@ class _ObjectRules:
         return terminal
 
     def open_goes_on(self, at: ObjectState, done: int) -> bool:
-        """Whether a member with an open key may come next."""
+        """True if a member with an open key may come next."""
         return any(self.viable(self.after(at, done, left, True)) for _, _, left in self.shape.choices(at.pending))
 
     def bulk_rules(self, at: ObjectState) -> ObjectRules | KeySetRules | None:
@@ -185,7 +185,7 @@ class _ObjectRules:
         return texts
 
     def goes_on(self, at: ObjectState) -> bool:
-        """Whether a member may come next."""
+        """True if a member may come next."""
         raise NotImplementedError
 
     def members(self, at: ObjectState) -> Alternatives:
@@ -246,7 +246,7 @@ class _InOrder(_ObjectRules):
 
     @lazily
     def rest(self) -> bool:
-        """Whether open keys may be any text, and their rules are made together with those of declared properties."""
+        """True if open keys may be any text, and their rules are made together with those of declared properties."""
         classes = self.shape.classes
         return len(classes) == 1 and classes[0][0] == ANY_TEXT and len(self.shape.members) <= BULK
 
@@ -315,7 +315,7 @@ class _InOrder(_ObjectRules):
         return (*self.key, "bulk"), n + at.done if is_member else at.done - 1
 
     def _is_plain(self, at: ObjectState) -> bool:
-        """Whether the index of the next property is all that matters."""
+        """True if the index of the next property is all that matters."""
         return not (self.shape.counts or at.pending or at.open_yet)
 
 

@@ -86,7 +86,7 @@ def unite_shapes(level: Level, conj: Conj, parts: Sequence[Part]) -> tuple[Alter
 
 
 def _is_plain(box: ObjectBox) -> bool:
-    """Whether the box only says which names have which values, and either any key may be open or none."""
+    """True if the box only says which names have which values, and either any key may be open or none."""
     counts = box.high is not None or box.low > len(box.required)
     return not (counts or box.needs) and len(box.classes) == 1 and box.classes[0][0] == ANY_TEXT
 
@@ -141,11 +141,11 @@ class _Union:
         raise NotImplementedError
 
     def may_end(self, position: int, alive: Alive) -> bool:
-        """Whether one of the rows has every property that it must have."""
+        """True if one of the rows has every property that it must have."""
         raise NotImplementedError
 
     def goes_on(self, position: int, alive: Alive) -> bool:
-        """Whether one of the rows may have another member."""
+        """True if one of the rows may have another member."""
         raise NotImplementedError
 
     def members(self, position: int, alive: Alive, open_yet: bool) -> Alternatives:
@@ -198,17 +198,17 @@ class _InOrder(_Union):
 
     def members(self, position: int, alive: Alive, open_yet: bool) -> Alternatives:
         is_open = position == len(self.keys)
-        left: defaultdict[int, set[int]] = defaultdict(set)
+        tails: defaultdict[int, set[int]] = defaultdict(set)
         skipped = set()
         for tail in alive:
             conj, must, following, _, _ = self.columns[position][tail]
             if conj:
-                left[conj].add(tail if is_open else following)
+                tails[conj].add(tail if is_open else following)
             if not must and not is_open:
                 skipped.add(following)
         if is_open:
-            return self.pairs(self.open_key, left, position, True)
-        alternatives = self.pairs(self.keys[position], left, position + 1, False)
+            return self.pairs(self.open_key, tails, position, True)
+        alternatives = self.pairs(self.keys[position], tails, position + 1, False)
         if self.goes_on(position + 1, _alive(skipped)):
             alternatives.append([_Member(self, position + 1, _alive(skipped))])
         return alternatives

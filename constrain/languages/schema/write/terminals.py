@@ -63,7 +63,10 @@ def any_value(whitespace: Policy, depth: int, plain: bool) -> Nonterminal:
         name: str, *alternatives: Sequence[Symbol | str], tail: bool = False, watched: bool = False
     ) -> Nonterminal:
         def expand() -> Alternatives:
-            return [[symbol(part) if isinstance(part, str) else part for part in each] for each in alternatives]
+            return [
+                [symbol(part) if isinstance(part, str) else part for part in alternative]
+                for alternative in alternatives
+            ]
 
         key = ("any", whitespace, depth, plain, name)
         rules[name] = Nonterminal(name, expand, key=key, right_recursive=tail, watched=watched, shared=True)

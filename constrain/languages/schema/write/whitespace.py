@@ -36,7 +36,7 @@ Symbols = tuple[Symbol, ...]
 
 
 class Separators(NamedTuple):
-    """What is written around the keys and values of a container.
+    """The symbols written around the keys and values of a container.
 
     open_object, open_array: its beginning. opening: what comes behind it, unless the container is empty. comma, colon:
     what separates values, and a key from its value. behind: what comes behind a value. close_object, close_array: its
@@ -86,7 +86,7 @@ def layout(policy: Policy, depth: int) -> Separators:
     """The layout of containers at a depth, the same in every schema; depth: 0 unless lines have indentations."""
     check_policy(policy)
     if isinstance(policy, JsonLayout) and policy.is_fixed:
-        return _fixed(policy, depth)
+        return _dumped_separators(policy, depth)
     if isinstance(policy, JsonLayout):
         gap = space(policy)
         return Separators(
@@ -128,8 +128,8 @@ def layout(policy: Policy, depth: int) -> Separators:
     )
 
 
-def _fixed(policy: JsonLayout, depth: int) -> Separators:
-    """What json.dumps writes. Lines of any depth have their own rules."""
+def _dumped_separators(policy: JsonLayout, depth: int) -> Separators:
+    """The separators that json.dumps writes. Lines of any depth have their own rules."""
     has_lines = policy.indent is not None
     inside, outside = (literal("\n" + policy.unit * d if has_lines else "") for d in (depth + 1, depth))
     return Separators(
@@ -156,7 +156,7 @@ def _line(depth: int) -> Node:
 
 @lru_cache(maxsize=64)
 def space(policy: Policy) -> Symbols:
-    """What stands before the document, and under most policies between two tokens: at most one optional terminal."""
+    """The whitespace before the document, and under most policies between two tokens: at most one terminal."""
     check_policy(policy)
     if isinstance(policy, JsonLayout):
         return () if policy.gap is None else _gap(policy.gap, (policy,))
