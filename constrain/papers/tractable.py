@@ -69,7 +69,6 @@ class Tractable:
         return ModelProduct(job, row, self, limit)
 
     def start(self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]) -> tuple[Any, list[torch.Tensor]]:
-        """See `LanguageModel`."""
         session = _Session(self, [[] for _ in prefixes])
         return session, session.feed(prefixes, keep)
 
@@ -78,9 +77,9 @@ class HiddenMarkov(Tractable):
     """A hidden Markov model as a `LanguageModel`: a state emits a token, then moves on.
 
     Args:
-        initial: [H], the law of the first state.
+        initial: [H], the distribution of the first state.
         transition: [H, H], from row to column.
-        emission: [H, W], the law of the token that each state emits.
+        emission: [H, W], the distribution of the token that each state emits.
 
     Raises:
         ConstrainError: rows that are no distributions, or shapes that do not fit.
@@ -103,20 +102,17 @@ class HiddenMarkov(Tractable):
             )
 
     def begin(self, prompt: Sequence[int]) -> Array:
-        """See `Tractable`."""
         belief = self.log_initial
         for token in prompt:
             belief = self.push(belief, token)
         return belief
 
     def push(self, belief: Array, token: int) -> Array:
-        """See `Tractable`."""
         moved = _log_sum((belief + self.log_emission[:, token])[:, np.newaxis] + self.log_transition, 0)
         total = float(_log_sum(moved, 0))
         return moved - total if total > -math.inf else self.log_initial
 
     def pull(self, token: int, values: Array) -> Array:
-        """See `Tractable`."""
         return _log_sum(self.log_transition + values[np.newaxis], 1)
 
 
@@ -143,7 +139,7 @@ class NGram(Tractable):
         self.order = table.ndim
 
     def begin(self, prompt: Sequence[int]) -> Array:
-        """See `Tractable`. Raises ConstrainError: the prompt is too short."""
+        """The belief after a prompt. Raises ConstrainError: the prompt is too short."""
         if len(prompt) < self.order - 1:
             raise ConstrainError(f"a {self.order}-gram needs a prompt of {self.order - 1} tokens, not {len(prompt)}")
         belief = np.full(len(self.log_emission), -math.inf)
@@ -154,13 +150,11 @@ class NGram(Tractable):
         return belief
 
     def push(self, belief: Array, token: int) -> Array:
-        """See `Tractable`."""
         moved = np.full_like(belief, -math.inf)
         moved[self._after(int(belief.argmax()), token)] = 0.0
         return moved
 
     def pull(self, token: int, values: Array) -> Array:
-        """See `Tractable`."""
         return values[self._after(np.arange(len(values)), token)]
 
     def _after(self, state: Any, token: int) -> Any:
@@ -169,7 +163,7 @@ class NGram(Tractable):
 
 
 class _Session:
-    """See `Session`: what a row has read is its tokens."""
+    """A session whose rows are token lists."""
 
     def __init__(self, model: Tractable, rows: list[list[int]]) -> None:
         self.model = model

@@ -1,7 +1,7 @@
-"""Speculation: several tokens for one forward of the model, with the law of masked decoding.
+"""Speculation: several tokens for one forward pass of the model, with the distribution of masked decoding.
 
-Drafters guess how the text goes on, the constraint prunes what is illegal, one forward reads the tree of guesses, and a
-verifier goes down the tree as far as the target agrees.
+Drafters guess how the text goes on, the constraint prunes what is illegal, one forward pass reads the tree of guesses,
+and a verifier goes down the tree as far as the target agrees.
 
 takes: a `Target` (trees → logits), matchers, drafters. gives: `Sample`s, as `lcd` does
 used by: hf (the target for transformers), generation

@@ -1,17 +1,18 @@
 """Drafts under every method: a model that reads ahead what drafters guess, whoever chooses the tokens.
 
-The idea: a method asks for logits and chooses. Drafts do not choose, they read: the forward for one token reads a tree
-of guesses behind it too, and where the method's next token is in the tree, its logits are known. So the law of a method
-is what it is without drafts, whatever its proposal, its weights and its resampling, and with the same seed its outputs
-are the same, up to rounding of the logits. It is the rule `match` (verifiers/match.py), with the method as the target.
+The idea: a method asks for logits and chooses. Drafts do not choose, they read: the forward pass for one token reads a
+tree of guesses behind it too, and where the method's next token is in the tree, its logits are known. So the
+distribution of a method is what it is without drafts, whatever its proposal, its weights and its resampling, and with
+the same seed its outputs are the same, up to rounding of the logits. It is the rule `match` (verifiers/match.py), with
+the method as the target.
 
     job = replace(job, model=ReadingAhead(speculation, job))     # for any method that is built on `Particles`
 
 Sequences that fork and part go on from one tree: what they all took of it stays in the model's memory, the rest of a
 path is read again with the token after it.
 
-Cost: that of drafting and of longer forwards. Limit: rules that accept a drafted token by its probability choose tokens
-themselves, so they serve masked decoding only (decode.py).
+Cost: that of drafting and of longer forward passes. Limit: rules that accept a drafted token by its probability choose
+tokens themselves, so they serve masked decoding only (decode.py).
 """
 
 from __future__ import annotations
@@ -76,7 +77,6 @@ class ReadingAhead:
 
     @property
     def width(self) -> int:
-        """See `LanguageModel`."""
         return self.undrafted.width
 
     @property
@@ -86,20 +86,18 @@ class ReadingAhead:
 
     @property
     def context(self) -> int | None:
-        """See `LanguageModel`."""
         return self.undrafted.context
 
     def start(
         self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]
     ) -> tuple[DraftedSession, list[torch.Tensor]]:
-        """See `LanguageModel`: nothing is drafted."""
+        """Begin a session without drafts."""
         session = self._open(len(prefixes))
         return session, session.feed(prefixes, keep)
 
     def start_ahead(
         self, prefixes: Sequence[Sequence[int]], keep: Sequence[int], writers: Sequence[Particle]
     ) -> tuple[DraftedSession, list[ReadRow]]:
-        """See `ReadsAhead`."""
         session = self._open(len(prefixes))
         return session, session.read(range(len(prefixes)), prefixes, keep, writers)
 
@@ -112,7 +110,7 @@ class ReadingAhead:
 
 @dataclass
 class _Draft:
-    """What was read ahead of a row. since: the tokens that it has got since then. hidden, before: as in `Outcome`."""
+    """The tree that was read ahead of a row. since: the row's tokens since then. hidden, before: as in `Outcome`."""
 
     context: Context
     tree: BuiltTree
@@ -122,7 +120,7 @@ class _Draft:
     since: list[int] = field(default_factory=list)
 
     def outcome(self) -> Outcome:
-        """What became of it, as far as the sequence has come."""
+        """The outcome of the draft, as far as the sequence has come."""
         nodes = np.flatnonzero(self.tree.read)
         path = [int(nodes[place - 1]) for place in _walk(self.ahead, self.since)]
         return Outcome(
@@ -152,19 +150,17 @@ class DraftedSession:
 
     def __init__(self, model: ReadingAhead, trees: TreeSession, rows: list[_Row]) -> None:
         self.model, self.trees, self.rows = model, trees, rows
-        self.pending = False  # the last forward is not committed yet
+        self.pending = False  # the last forward pass is not committed yet
         self.seconds = 0.0  # that it took
 
     def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
-        """See `Session`: nothing is drafted."""
+        """Read without drafts."""
         return [answer.logits for answer in self.read(range(len(self.rows)), chunks, keep, [None] * len(chunks))]
 
     def select(self, rows: Sequence[int]) -> None:
-        """See `Session`."""
         self._move(rows, [[] for _ in rows])
 
     def fork(self, rows: Sequence[int]) -> DraftedSession:
-        """See `Session`."""
         self._commit([[] for _ in self.rows])
         twins = [_Row(list(self.rows[row].text), list(self.rows[row].behind)) for row in rows]
         return DraftedSession(self.model, self.trees.fork(rows), twins)
@@ -176,7 +172,6 @@ class DraftedSession:
         keep: Sequence[int],
         writers: Sequence[Particle | None],
     ) -> list[ReadRow]:
-        """See `AheadSession`."""
         begins = not any(row.text for row in self.rows)  # a long prompt is read without a mask over trees
         self._move(rows, chunks)
         asked = [i for i, kept in enumerate(keep) if kept]

@@ -1,10 +1,10 @@
-"""From the proposals of several drafters to the one tree that a forward reads: merged, pruned, ranked, cut.
+"""From the proposals of several drafters to the one tree that a forward pass reads: merged, pruned, ranked, cut.
 
 The idea: proposals are merged into a trie, so that common beginnings are read once (RASD: Quan et al. 2025, arXiv
 2503.03434). Best first (DySpec: Xiong et al. 2024, arXiv 2410.11744): of all nodes whose parent is in the tree, the one
 whose path is the likeliest to be taken comes next, until the budget is spent. Each is offered to the matcher of its
-place, and what is refused goes no further: no forward is spent on an illegal branch. What the constraint forces after a
-node is a candidate too.
+place, and what is refused goes no further: no forward pass is spent on an illegal branch. What the constraint forces
+after a node is a candidate too.
 
 Nodes that were drawn keep what the rejection rules need: they come first, in the order of their drafter, cut by what
 came before them only, and stay (unread) where they are illegal or repeat a sibling. At most one proposal can keep that;

@@ -1,4 +1,4 @@
-"""How much to draft: nodes and depth for every sequence and step, from what drafts have been worth so far."""
+"""Controllers choose the nodes and depth to draft, for every sequence and step, from the worth of earlier drafts."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Controller:
         raise NotImplementedError
 
     def update(self, outcomes: Sequence[Outcome], seconds: float) -> None:
-        """Learn from a step. seconds: wall-clock time from the beginning of its forward to its verdicts."""
+        """Learn from a step. seconds: wall-clock time from the beginning of its forward pass to its verdicts."""
 
 
 class Fixed(Controller):
     """The same budget always; see `DraftBudget`.
 
     Args:
-        nodes: nodes that a forward reads, at most.
+        nodes: nodes that a forward pass reads, at most.
         depth: tokens on a path, at most.
         least: the chance below which a given node is left out, in [0, 1].
 
@@ -51,11 +51,10 @@ class Fixed(Controller):
         self.least = check_share("least", least)
 
     def budget(self, contexts: Sequence[Context]) -> list[DraftBudget]:
-        """See `Controller`."""
         return [DraftBudget(self.nodes, self.depth, self.least)] * len(contexts)
 
 
 def default_controller(drafters: Sequence[Drafter]) -> Fixed:
-    """`Fixed`, with room for the drafter that looks furthest ahead."""
+    """`Fixed`, as deep as the drafter that looks furthest ahead."""
     reach = max([10, *(drafter.reach for drafter in drafters)])
     return Fixed(max(16, reach), reach)

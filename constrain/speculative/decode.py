@@ -1,13 +1,14 @@
-"""The loop: draft, prune, one forward, verify, commit — for a batch of sequences that each go their own pace.
+"""The loop: draft, prune, one forward pass, verify, commit — for a batch of sequences that each go their own pace.
 
-Law: with a lossless verifier that of `lcd` (constrain.sampling.methods.lcd), weights and trace included; with `Match`,
-the default, the same tokens as `lcd` for the same seed, up to rounding of the logits.
+Distribution: with a lossless verifier that of `lcd` (constrain.sampling.methods.lcd), weights and trace included; with
+`Match`, the default, the same tokens as `lcd` for the same seed, up to rounding of the logits.
 
     speculation = Speculation([Forced(), Lookup()])      # a method, as lcd is one
     samples = drive(speculation, job)
 
-Tokens that must follow are appended as `lcd` does, and a draft begins after them. Cost: one forward for each step of a
-sequence, which gives at least one token, and masks (masks.py). An accelerator computes the forward while the masks are
+Tokens that must follow are appended as `lcd` does, and a draft begins after them. Cost: one forward pass for each step
+of a sequence, which gives at least one token, and masks (masks.py). An accelerator computes the forward pass while the
+masks are
 filled: nothing waits for the logits before.
 """
 
@@ -51,7 +52,7 @@ class Speculation:
         verifier: the rule that accepts drafted tokens, by name or as an object.
         controller: says how large drafts are; None: `Fixed`, as deep as the drafter that looks furthest ahead asks for.
         builder: merges drafts into one tree; None: `TreeBuilder()`.
-        lossy: a verifier that changes the law of the output is wanted; `Sample.method` then names it.
+        lossy: a verifier that changes the distribution of the output is wanted; `Sample.method` then names it.
         **setting: `encode` and `hints` of `Setting`, which `generate` fills in.
 
     Raises:
@@ -122,7 +123,8 @@ class Speculation:
     def complete(self, job: Job, particles: Sequence[Particle]) -> None:
         """For `Job.grow`: bring sequences to their end, with only EOS at the last place of a budget.
 
-        Raises ConstrainError: the verifier is lossy, and methods that weigh outputs need the law of masked decoding.
+        Raises ConstrainError: the verifier is lossy, and methods that weigh outputs need the distribution of masked
+        decoding.
         """
         self.check_lossless()
         for _ in self.grow(job, particles, members=True):
@@ -183,7 +185,7 @@ class _Loop(Particles):
         )  # fmt: skip
         self.lines: list[_Line] = []
         self.wants_hidden = self.drafting.wants_hidden
-        self.hidden: list[torch.Tensor] | None = None  # of the last forward, by line
+        self.hidden: list[torch.Tensor] | None = None  # of the last forward pass, by line
         self.copies: list[int] | None = None  # of equal prompts that were read once: which one each line goes on from
         self.ends = job.eos_mask()
 
@@ -195,7 +197,7 @@ class _Loop(Particles):
         self.lines = [_Line(each, [*self.job.prompts[each.row], *each.sample.tokens]) for each in self.all if each.keep]
 
     def advance(self) -> Events:
-        """One forward for every sequence, and what comes of it."""
+        """One forward pass for every sequence, and what comes of it."""
         contexts = self._draft()
         start = time.perf_counter()
         with self.job.clock.stage("model"):
@@ -217,7 +219,7 @@ class _Loop(Particles):
         self._drop()
         return events
 
-    # -- before the forward --------------------------------------------------------------------------------------------
+    # -- before the forward pass ----------------------------------------------------------------------------------
 
     def _draft(self) -> dict[int, Context]:
         """Grow a tree for every sequence that is open: its context, by place among the lines."""
@@ -252,14 +254,14 @@ class _Loop(Particles):
         )
 
     def _beginnings(self) -> tuple[list[tuple[tuple[int, ...], int]], list[int]]:
-        """What is to be read first, equal ones once: (tokens, positions wanted); and of each line, which it is."""
+        """The first reads, equal ones once, each (tokens, positions wanted); and the index of each line's read."""
         first: dict[tuple[tuple[int, ...], int], int] = {}
         places = [
             first.setdefault((tuple(line.particle.unread), line.particle.keep), len(first)) for line in self.lines
         ]
         return list(first), places
 
-    # -- the forward ---------------------------------------------------------------------------------------------------
+    # -- the forward pass -----------------------------------------------------------------------------------------
 
     def _forward(self) -> list[torch.Tensor]:
         """Logits float[keep + r, W] for every line. Equal prompts are read once, and then they have no trees."""
@@ -288,7 +290,7 @@ class _Loop(Particles):
         logits, costs = [read[place] for place in places], [self.trees.forwards[place] for place in places]
         seen: set[tuple[int, int]] = set()
         for line, cost, place in zip(self.lines, costs, places, strict=True):
-            if (shared := (place, line.particle.row)) not in seen:  # what sequences of a row share is one forward
+            if (shared := (place, line.particle.row)) not in seen:  # what sequences of a row share is one forward pass
                 line.particle.sample.forwards += cost
             seen.add(shared)
             line.particle.unread = []
@@ -307,7 +309,7 @@ class _Loop(Particles):
                 fill(list(found.values()), roots=device.type == "cpu")
         return found
 
-    # -- after the forward ---------------------------------------------------------------------------------------------
+    # -- after the forward pass -----------------------------------------------------------------------------------
 
     def _verify(
         self, contexts: dict[int, Context], logits: Sequence[torch.Tensor], masks: dict[int, TreeMasks]

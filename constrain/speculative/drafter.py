@@ -1,7 +1,7 @@
-"""What a drafter is asked, what it answers, and what it is told afterwards.
+"""The protocol of drafters: the question, the answer, and the outcome that they are told afterwards.
 
-A drafter guesses; it never decides. Whatever it proposes, the output has the law that its verifier states, so a drafter
-may be as wrong, biased or stateful as it likes. One that raises is left out for the rest of the run, and
+A drafter guesses; it never decides. Whatever it proposes, the output has the distribution that its verifier states, so
+a drafter may be as wrong, biased or stateful as it likes. One that raises is left out for the rest of the run, and
 `Sample.drafts` says so.
 
 A new method from the literature is a subclass with one of two methods: `draft` (one sequence) or `propose` (a batch).
@@ -25,7 +25,7 @@ class DraftBudget(NamedTuple):
     """The size of a tree. Forced tokens are free.
 
     Attributes:
-        nodes: nodes that the forward reads, at most.
+        nodes: nodes that the forward pass reads, at most.
         depth: tokens on a path, at most.
         least: the estimated chance of being reached below which a given node is not worth reading, in [0, 1].
 
@@ -42,7 +42,7 @@ class DraftBudget(NamedTuple):
 
 @dataclass
 class Setting:
-    """What all sequences of a run share.
+    """Settings that all sequences of a run share.
 
     Attributes:
         size: tokens of the vocabulary.
@@ -89,7 +89,7 @@ class Context:
         stream: for `setting.draw`; distinct from the stream that the verifier draws from.
         memo: what drafters keep for this sequence from call to call, each under its own key.
         session: what the target remembers, a `TreeSession`, and the row of this sequence there, for drafters that go on
-            from it and leave it as it is; None before the first forward.
+            from it and leave it as it is; None before the first forward pass.
 
     Example:
         >>> from constrain.sampling import Settings, TorchDraw
@@ -114,7 +114,7 @@ class Context:
 
 @dataclass
 class Outcome:
-    """What became of a draft.
+    """The outcome of a draft.
 
     Attributes:
         context: the sequence, whose `tokens` have the new ones already; `state` is the one before.

@@ -61,7 +61,7 @@ class Drafting:
 
     @contextmanager
     def _guest(self, index: int) -> Iterator[bool]:
-        """Whether the drafter is to be asked; what it raises is kept."""
+        """Yields True if the drafter is to be asked; an exception that it raises is kept as its fault."""
         try:
             yield index not in self.faults
         except Exception as error:  # whatever a drafter does wrong, decoding goes on without it
@@ -76,7 +76,7 @@ def split(hidden: torch.Tensor | None, count: int) -> tuple[torch.Tensor | None,
 
 
 def _checked(trees: Any, contexts: Sequence[Context]) -> list[DraftTree]:
-    """The trees, or ConstrainError: a wrong number or kind, or draft distributions that no law could rest on."""
+    """The trees, or ConstrainError: a wrong number or kind, or draft distributions that are none."""
     if not isinstance(trees, list) or len(trees) != len(contexts) or not all(isinstance(t, DraftTree) for t in trees):
         raise ConstrainError(f"a drafter gave {str(trees)[:60]!r} for {len(contexts)} sequences, not as many trees")
     for tree, context in zip(trees, contexts, strict=True):

@@ -1,8 +1,9 @@
 """The bitmasks of the places of a step: all in one call where a device computes meanwhile, else when a verifier looks.
 
 The idea: a place whose token is forced needs no mask. Of the others a verifier sees the root and the few that it goes
-down to. On an accelerator the masks of all places are filled while the forward runs, and cost nothing; on a CPU they
-would cost what they take, so there only the roots are filled ahead, and the others one by one as they are asked for.
+down to. On an accelerator the masks of all places are filled while the forward pass runs, and cost nothing; on a CPU
+they would cost what they take, so there only the roots are filled ahead, and the others one by one as they are asked
+for.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from constrain.sampling.core.job import Job, Sample
 from constrain.speculative.tree import NONE, BuiltTree
 
 Words = NDArray[np.uint32]
-FEW = 2  # PERF: so many matchers are asked one by one: 25 µs each between two forwards, a batch of one 155 µs
+FEW = 2  # PERF: so many matchers are asked one by one: 25 µs each between two forward passes, a batch of one 155 µs
 
 
 class TreeMasks:

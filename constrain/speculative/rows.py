@@ -1,6 +1,6 @@
 """The target at the places of one tree: masked, shaped, and computed only where a verifier looks.
 
-The idea: a forward gives logits everywhere, but a verifier goes down one path. So each place is turned into a
+The idea: a forward pass gives logits everywhere, but a verifier goes down one path. So each place is turned into a
 distribution when it is first asked for. What is recorded of a token is the same as in `constrain.sampling.core.step`,
 and `sample` is that very function: a verifier that only samples gives the tokens that `lcd` gives for the same seed.
 
@@ -98,11 +98,9 @@ class TargetRows:
         self._chosen: dict[int, Chosen] = {}
 
     def forced(self, place: int) -> int:
-        """See `Rows`."""
         return int(self._forced[place])
 
     def sample(self, place: int) -> int:
-        """See `Rows`."""
         logits, words = self._given(place)
         drawn = step(
             logits, words, settings=self.settings, draw=self.draw, streams=[self.stream], size=self.size,
@@ -114,11 +112,10 @@ class TargetRows:
         return found.token
 
     def probabilities(self, place: int) -> torch.Tensor | None:
-        """See `Rows`. At a place with a forced token: one-hot."""
+        """The distribution at a place; one-hot if a token is forced there."""
         return self._place(place).probabilities
 
     def possible(self, place: int, token: int) -> bool:
-        """See `Rows`."""
         if self.settings.temperature == 0:
             return float(self._place(place).logits.values[0, token]) > -math.inf
         found = self.probabilities(place)
@@ -129,7 +126,7 @@ class TargetRows:
         self._chosen[place] = found
 
     def numbers(self, place: int, token: int) -> Numbers:
-        """What `lcd` would record, had it chosen this token here. Forced tokens: log p_raw, 0, log p_raw."""
+        """The numbers that `lcd` records for this token here. Forced tokens: log p_raw, 0, log p_raw."""
         known = self._chosen.get(place)
         if known is not None and known.token == token:
             return known.log_prob_raw, known.log_prob_sampled, known.log_z

@@ -1,4 +1,4 @@
-"""What speculation asks of a model: logits at all places of a tree from one forward, and to keep one path of it.
+"""The protocol of speculation's models: logits at all places of a tree from one forward pass; one path is kept.
 
 `constrain.hf` has the one for Hugging Face models (a mask over the tree, keys and values gathered when a path is kept).
 `ForkTarget` stands on any `LanguageModel`, in chains: for models with recurrent layers, windows or no tree masks.
@@ -23,9 +23,9 @@ from constrain.speculative.tree import Ints
 class TreeSession(Protocol):
     """B sequences with what the model remembers of them.
 
-    A session may have an attribute `keep_hidden`, to be set before a forward. True: then `hidden` has, for each row,
-    what the model's head read for the logits of that forward, float[keep + r, H]. A tuple of layers: what went into
-    them, joined (without layers: what the last one gave), at every position that was read, float[chunk + r, F].
+    A session may have an attribute `keep_hidden`, to be set before a forward pass. True: then `hidden` has, for each
+    row, what the model's head read for the logits of that forward, float[keep + r, H]. A tuple of layers: what went
+    into them, joined (without layers: what the last one gave), at every position that was read, float[chunk + r, F].
 
     Example:
         >>> from constrain.sampling import NGram
@@ -35,7 +35,7 @@ class TreeSession(Protocol):
 
     @property
     def forwards(self) -> Sequence[int]:
-        """B numbers: in how many forwards of the model each row took part at the last call of `forward`."""
+        """B numbers: in how many forward passes of the model each row took part at the last call of `forward`."""
 
     def forward(
         self,
@@ -44,7 +44,7 @@ class TreeSession(Protocol):
         tokens: Sequence[Ints],
         parents: Sequence[Ints],
     ) -> list[torch.Tensor]:
-        """Append a chunk to each row, and read a tree behind it; `commit` must follow before the next forward.
+        """Append a chunk to each row, and read a tree behind it; `commit` must follow before the next forward pass.
 
         chunks: B lists: kept whatever the verdict. A row with an empty one, keep 0 and no tree is not read; not all are
         keep: B numbers ≥ 1: how many of the chunk's last positions' logits are wanted; the last is the root's
@@ -111,7 +111,6 @@ class ShapedTarget:
         return self.target.branching
 
     def open(self, rows: int) -> ShapedTrees:
-        """See `Target`."""
         return ShapedTrees(self.target.open(rows), self.settings)
 
 
@@ -123,22 +122,18 @@ class ShapedTrees:
         self.commit, self.select = trees.commit, trees.select
 
     def fork(self, rows: Sequence[int]) -> ShapedTrees:
-        """See `TreeSession`."""
         return ShapedTrees(self.trees.fork(rows), self.settings)
 
     @property
     def forwards(self) -> Sequence[int]:
-        """See `TreeSession`."""
         return self.trees.forwards
 
     @property
     def hidden(self) -> list[torch.Tensor] | None:
-        """See `TreeSession`."""
         return getattr(self.trees, "hidden", None)
 
     @property
     def keep_hidden(self) -> bool | tuple[int, ...]:
-        """See `TreeSession`."""
         return getattr(self.trees, "keep_hidden", False)
 
     @keep_hidden.setter
@@ -153,7 +148,6 @@ class ShapedTrees:
         tokens: Sequence[Ints],
         parents: Sequence[Ints],
     ) -> list[torch.Tensor]:
-        """See `TreeSession`."""
         return [shape(logits, self.settings) for logits in self.trees.forward(chunks, keep, tokens, parents)]
 
 
@@ -161,7 +155,7 @@ class ForkTarget:
     """A target for chains, on any `LanguageModel`: a fork of the session reads the chain, and is kept if all was taken.
 
     Cost: a fork of what the model remembers for every draft. The taken part of a chain that was not taken whole is read
-    again, by a forward of its own. Rows are sessions of their own, and read one by one.
+    again, by a forward pass of its own. Rows are sessions of their own, and read one by one.
 
     Args:
         model: the language model.
@@ -184,14 +178,13 @@ class ForkTarget:
         return self.model.width
 
     def open(self, rows: int) -> ForkSession:
-        """See `Target`."""
         return ForkSession(self.model, rows)
 
 
 @dataclass
 class _Row:
     """kept: what was committed, but for `behind`, tokens that are still to be read. tried: the last tree read too.
-    chunk, tree: what the last forward read."""
+    chunk, tree: what the last forward pass read."""
 
     kept: Session | None = None
     tried: Session | None = None
@@ -201,7 +194,7 @@ class _Row:
 
 
 class ForkSession:
-    """See `ForkTarget`."""
+    """A session of `ForkTarget`."""
 
     def __init__(self, model: LanguageModel, rows: int) -> None:
         self.model = model
@@ -215,7 +208,7 @@ class ForkSession:
         tokens: Sequence[Ints],
         parents: Sequence[Ints],
     ) -> list[torch.Tensor]:
-        """See `TreeSession`. Raises ConstrainError for a tree that branches."""
+        """Logits at all places of chains. Raises ConstrainError for a tree that branches."""
         found = []
         self.forwards = []
         for row, chunk, kept, nodes, before in zip(self.rows, chunks, keep, tokens, parents, strict=True):
@@ -246,7 +239,6 @@ class ForkSession:
         return torch.cat(parts)
 
     def commit(self, paths: Sequence[Sequence[int]]) -> None:
-        """See `TreeSession`."""
         for row, path in zip(self.rows, paths, strict=True):
             if row.tree and len(path) == len(row.tree):
                 row.kept = row.tried
@@ -255,7 +247,6 @@ class ForkSession:
             row.tried = None
 
     def select(self, rows: Sequence[int]) -> None:
-        """See `TreeSession`."""
         used: set[int] = set()
         chosen = []
         for row in rows:
@@ -267,7 +258,6 @@ class ForkSession:
         self.rows = chosen
 
     def fork(self, rows: Sequence[int]) -> ForkSession:
-        """See `TreeSession`."""
         twin = ForkSession(self.model, 0)
         own = [self.rows[row] for row in rows]
         twin.rows = [_Row(None if row.kept is None else row.kept.fork([0]), behind=list(row.behind)) for row in own]

@@ -10,7 +10,7 @@ parents = -1, 0, 1, ..., and a device can read the arrays as they are.
     given    a node that its drafter simply names. drawn: one that it drew from a distribution that it can state
 
 A `DraftTree` is a proposal. `TreeBuilder` (build.py) merges the proposals of several drafters into one `BuiltTree`:
-what is legal, what one forward reads, and in which constraint state each place is.
+what is legal, what one forward pass reads, and in which constraint state each place is.
 """
 
 from __future__ import annotations
@@ -42,13 +42,14 @@ class DraftTree:
 
     Drawn nodes stand in the order in which they were drawn. Whether a node was drawn at all may depend on earlier nodes
     only, and, with replacement, the number of siblings not on the siblings. No two given siblings have the same token.
-    The laws of the verifiers rest on this.
+    The distributions of the verifiers rest on this.
 
     Attributes:
         tokens: int32[n], token ids; any value is allowed here, the builder drops what is outside the vocabulary.
         parents: int32[n], the node before, or ROOT (-1); always less than the node's own index.
         log_probs: float64[n] ≤ 0, log of the chance that the target takes the node, given that it took the parent. For
-            a drawn node log q(token), for a given one an estimate (0: certain). It ranks nodes; no law depends on it.
+            a drawn node log q(token), for a given one an estimate (0: certain). It ranks nodes; no distribution depends
+            on it.
         draft_rows: int32[n], the row of `draft_probs` that the node was drawn from, or NONE (-1) for a given node.
         draft_probs: float[m, size], rows sum to 1: exactly what was drawn from, mask included. None: no node is drawn.
         replacement: how siblings with the same row were drawn. True: independently, so that equal tokens may be
@@ -179,14 +180,15 @@ def given_paths(paths: Iterable[Sequence[int]], log_probs: float | Sequence[Sequ
 
 @dataclass(frozen=True, eq=False)
 class BuiltTree(DraftTree):
-    """A merged tree, ready for a forward: every node that can be taken is legal under the constraint.
+    """A merged tree, ready for a forward pass: every node that can be taken is legal under the constraint.
 
     Attributes:
         sources: int32[n], index of the drafter among those of the run, or NONE for forced tokens that the builder
             added.
-        read: bool[n], the forward reads this node, so its place has logits. Not read are drawn nodes that are illegal,
-            repeat a sibling, end the text (EOS) or have no room. They are kept because the rejection rules must see
-            every draw, and have no children. A legal one may be taken as the last token of a step.
+        read: bool[n], the forward pass reads this node, so its place has logits. Not read are drawn nodes that are
+            illegal, repeat a sibling, end the text (EOS) or lie beyond the length limit. They are kept because the
+            rejection rules must see every draw, and have no children. A legal one may be taken as the last token of a
+            step.
         same: int32[n], the node that stands for this token at this place: itself, or an earlier sibling with the same
             token (drawn with replacement); NONE: illegal, can never be taken.
         states: int64[n + 1], the constraint's state by place: equal states allow the same texts; 0 without a constraint
@@ -214,7 +216,8 @@ class BuiltTree(DraftTree):
 
     @cached_property
     def logits_rows(self) -> Ints:
-        """int32[n + 1]: by place, its row in the logits of a forward (0 for the root), NONE for what was not read."""
+        """int32[n + 1]: by place, its row in the logits of a forward pass (0 for the root), NONE for what was not
+        read."""
         rows = np.full(len(self) + 1, NONE, np.int32)
         rows[0] = 0
         rows[1:][self.read] = np.arange(1, int(self.read.sum()) + 1)
@@ -222,7 +225,7 @@ class BuiltTree(DraftTree):
 
     @cached_property
     def read_tokens(self) -> Ints:
-        """int32[r]: the tokens that the forward reads, in order."""
+        """int32[r]: the tokens that the forward pass reads, in order."""
         return self.tokens[self.read]
 
     @cached_property

@@ -1,11 +1,11 @@
-"""What a verifier decides: how far down a tree the target goes along, and which token comes next.
+"""The protocol of verifiers: they choose the path of a tree that is accepted, and the token after it.
 
 Mask the target first: a verifier sees p(token | place) after the constraint's mask, temperature, top-k and top-p, so a
 rule that is lossless for any target is exact for masked decoding (`lcd`), and the mass Z that the mask left is known at
 every place that is emitted. All randomness goes through `draw`, so tests walk every decision.
 
-Stated law: `lossless` verifiers emit tokens whose joint law is that of `lcd`, for every tree that keeps the promises of
-`DraftTree`. log p_raw, log p_sampled and log Z of each token are then those of lcd's own trace.
+Stated distribution: `lossless` verifiers emit tokens whose joint distribution is that of `lcd`, for every tree that
+keeps the promises of `DraftTree`. log p_raw, log p_sampled and log Z of each token are then those of lcd's own trace.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Case:
 
 @dataclass
 class Verdict:
-    """How far the target goes along with a tree, and what comes next.
+    """The accepted path of a tree, and the token after it.
 
     Attributes:
         path: the nodes taken, from the root, all of them read.
@@ -93,7 +93,7 @@ class Verifier:
 
     Attributes:
         name: as in `generate` and its stats.
-        lossless: its law is that of masked decoding.
+        lossless: its distribution is that of masked decoding.
         draws: how it uses that nodes were drawn: "any" ignores it; "chain", "with" and "without" want siblings drawn so
             (see `DraftTree.replacement`). Nodes in another form are taken as given, which is lossless too.
         wants_hidden: it reads `Case.hidden`.

@@ -22,7 +22,7 @@ Tokens = tuple[int, ...]
 
 
 def dyck(text: bytes, limit: int) -> tuple[bool, bool]:
-    """Is the text a prefix of, or itself, a balanced word of at most `limit` brackets?"""
+    """A pair: the text is a prefix of a balanced word of at most `limit` brackets; it is such a word."""
     depth = 0
     for byte in text:
         depth += 1 if byte == ord("(") else -1

@@ -1,4 +1,4 @@
-"""`rejection`, `cars` and `asap`: their laws, whatever was learnt before, by walking the decision tree."""
+"""`rejection`, `cars` and `asap`: their distributions, whatever was learnt before, by walking the decision tree."""
 
 from __future__ import annotations
 
@@ -109,8 +109,8 @@ def test_several_attempts_are_exact_too(method: Any, case: Case) -> None:
     ids=str,
 )
 def test_rows_that_learn_together(case: Case) -> None:
-    """Two outputs of one call: each has the law of the target given that it succeeds, whatever the other does, and in
-    one round they are independent."""
+    """Two outputs of one call: each has the distribution of the target given that it succeeds, whatever the other does,
+    and in one round they are independent."""
     pi = conditional(exact(case))
     joint: dict[Any, float] = {}
     found = list(outcomes(case, lambda: CARS(attempts=2, batch=2), rows=2))

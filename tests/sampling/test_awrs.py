@@ -138,7 +138,7 @@ def relative_variance(options: TokenRejection, log_probs: torch.Tensor, valid: s
 
 
 def test_more_looks_and_a_head_make_the_estimate_better() -> None:
-    log_probs = (-1.1 * torch.arange(1, 301, dtype=torch.float64).log()).log_softmax(0)  # Zipf's law
+    log_probs = (-1.1 * torch.arange(1, 301, dtype=torch.float64).log()).log_softmax(0)  # Zipf's distribution
     valid = set(np.flatnonzero(np.random.default_rng(0).random(300) < 0.3).tolist())
     one = relative_variance(TokenRejection(looks=1), log_probs, valid, 600)
     assert relative_variance(TokenRejection(looks=8), log_probs, valid, 600) < one / 3

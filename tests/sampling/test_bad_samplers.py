@@ -1,4 +1,4 @@
-"""What goes wrong is an output that says so, or an error with its place: for every method of the table."""
+"""Every method of the table reports failures as outputs that say so, or as errors with their place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The canonical-only target: which tokenisations are left, and the law that is sampled."""
+"""The canonical-only target: which tokenisations are left, and the distribution that is sampled."""
 
 from __future__ import annotations
 

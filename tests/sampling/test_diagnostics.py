@@ -28,7 +28,7 @@ def test_the_identities(language: str) -> None:
     law = law_of(found)
     share = math.fsum(law.values())
     law = {x: q / share for x, q in law.items()}
-    # q is the law of those that did not fail; log w of those, averaged by q, by hand:
+    # q is the distribution of those that did not fail; log w of those, averaged by q, by hand:
     log_w = {tuple(s.tokens): s.log_weight for _, s in found if s.finish_reason == "stop"}
     log_z = math.log(mass(exact(case)))
     mean_q = math.fsum(q * log_w[x] for x, q in law.items()) + math.log(share)

@@ -1,4 +1,5 @@
-"""`lcd` against the definition: its whole decision tree is walked, so laws and weights are exact, not sampled."""
+"""`lcd` against the definition: its whole decision tree is walked, so distributions and weights are exact, not
+sampled."""
 
 from __future__ import annotations
 
@@ -73,7 +74,7 @@ def members(model: TableModel, constraint: ToyConstraint, limit: int = 12) -> It
 
 
 def dyck(text: bytes, limit: int = 6) -> tuple[bool, bool]:
-    """Is the text a prefix of, or itself, a balanced word of at most `limit` brackets?"""
+    """A pair: the text is a prefix of a balanced word of at most `limit` brackets; it is such a word."""
     depth = 0
     for byte in text:
         depth += 1 if byte == ord("(") else -1

@@ -1,4 +1,4 @@
-"""A step against plain arithmetic in float64, for rows of every kind; the law of a row; one row is as many."""
+"""A step against plain arithmetic in float64, for rows of every kind; the distribution of a row; one row is as many."""
 
 from __future__ import annotations
 

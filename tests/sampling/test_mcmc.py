@@ -46,7 +46,7 @@ def kernel(case: Case, method: MCMC, states: dict[tuple[int, ...], Sample]) -> n
 
 
 def first_states(case: Case, potential: Any) -> dict[tuple[int, ...], Sample]:
-    """All members with their weights: those that a first draw reaches."""
+    """The valid texts that a first draw reaches, with their weights."""
     found = {}
     for _, sample in walk(case, MCMC(steps=0, potential=potential)):
         if sample.finish_reason == "stop":

@@ -1,4 +1,4 @@
-"""What the model is asked to read: no prefix twice at a time, whatever the particles do."""
+"""The model reads no prefix twice at a time, whatever the particles do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROWS = 24
 
 
 class Watched(TableModel):
-    """read: the prefixes of every forward, with the prompt's tokens."""
+    """read: the prefixes of every forward pass, with the prompt's tokens."""
 
     def __init__(self, case: Case) -> None:
         super().__init__(case.model.width, case.seed, case.spread)

@@ -292,7 +292,7 @@ def job_of_a_real_model(pattern: str, prompts: list[str], seed: int, settings: S
 @pytest.mark.parametrize("boundary", ["token", "lexeme"])
 @torch.no_grad()
 def test_forks_of_a_real_model_keep_their_own_past(boundary: str) -> None:
-    """After many resamplings, every particle's log p is what the model says of its tokens in one forward."""
+    """After many resamplings, every particle's log p is what the model says of its tokens in one forward pass."""
     job = job_of_a_real_model("(true|false|null|[0-9]){1,5}", ["red ", "the green"], 1, Settings(max_tokens=24))
     samples = drive(SMC(particles=6, ess_threshold=1, boundary=boundary), job)
     for prompt, sample in zip(job.prompts, samples, strict=True):
@@ -314,7 +314,7 @@ def test_a_real_model_is_estimated_without_bias() -> None:
     for member in table.members:
         p = math.exp(member.log_prob - table.log_mass)
         found = np.array([weight if tokens == tuple(member.tokens) else 0.0 for tokens, weight in drawn])
-        if p * rows > 5:  # else too rare for the normal law
+        if p * rows > 5:  # else too rare for the normal distribution
             assert abs(found.mean() - p) < 4.5 * found.std() / math.sqrt(rows)
     weights = np.array([weight for _, weight in drawn])
     assert abs(weights.mean() - 1) < 4.5 * weights.std() / math.sqrt(rows)

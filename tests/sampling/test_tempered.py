@@ -1,4 +1,4 @@
-"""Temperatures of rules: the law of the methods by enumeration, with drafts, and what cannot honour them."""
+"""Temperatures of rules: the distribution of the methods by enumeration, with drafts, and what cannot honour them."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def machine_code(
 
 
 def law_kernels(logits: str = "*bf16") -> list[bytes]:
-    """All stages of laws.py, for logits of a type."""
+    """All stages of distributions.py, for logits of a type."""
     sizes = {"P": 16, "CHUNK": run.CHUNK}
     given = {"scores": scores(logits), "trees": TREES}
     sums = {**given, "sums": "*fp32", "best": "*i32", "chunks": "i32"}

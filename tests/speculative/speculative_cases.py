@@ -1,4 +1,4 @@
-"""What tests of drafts share: contexts under small constraints, and random trees."""
+"""Shared by tests of drafts: contexts under small constraints, and random trees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drafts under methods that choose tokens themselves: laws by enumeration, and what is not read again."""
+"""Drafts under methods that choose tokens themselves: distributions by enumeration, and what is not read again."""
 
 from __future__ import annotations
 
@@ -92,7 +92,8 @@ def table(found: Found) -> dict[Any, float]:
 
 
 def check(case: Case, method: str, drafter: str, trees: bool) -> None:
-    """The law of outputs, weights, evidence and populations is that without drafts, and what the method states."""
+    """The distribution of outputs, weights, evidence and populations is that without drafts, and what the method
+    states."""
     truth = exact(case)
     found = walk(case, METHODS[method], DRAFTERS[drafter], trees=trees)
     assert math.fsum(q for q, _ in found) == pytest.approx(1, abs=TINY)
@@ -145,7 +146,7 @@ def test_searches_find_the_same(case: Case, method: Any) -> None:
 
 @pytest.mark.parametrize("name", [*METHODS, "faithful", "smc of lines", "a check"])
 def test_the_same_outputs_for_the_same_seed(name: str) -> None:
-    """And fewer forwards, which are those that the model was asked for: rows of its sessions, not sequences."""
+    """And fewer forward passes; they count rows of the model's sessions, not sequences."""
     no_b = predicate(lambda text: not text.startswith("b"), on="prefix")
     more: dict[str, Callable[[], Any]] = {
         "faithful": lambda: Faithful(prefixes=0, pilot=4),
@@ -174,7 +175,8 @@ def test_the_same_outputs_for_the_same_seed(name: str) -> None:
 @pytest.mark.parametrize("method", [Rejection(attempts=1), CARS(attempts=1), ASAp()], ids=lambda method: method.name)
 @pytest.mark.parametrize("prompts", [1, 3])
 def test_forced_tokens_are_read_together(method: Any, prompts: int) -> None:
-    """One forward for the prompt; one for a run of forced tokens, after the token before it, or after the prompt."""
+    """One forward pass for the prompt; one for a run of forced tokens, after the token before it, or after the
+    prompt."""
     case = Case("forced chain", 1, 0.1)
     for seed in range(20):
         job = case.job(TorchDraw(seed), prompts, prompts=[[token] for token in range(prompts)])
@@ -185,7 +187,7 @@ def test_forced_tokens_are_read_together(method: Any, prompts: int) -> None:
 
 
 def test_what_is_known_of_the_text_is_not_read_again() -> None:
-    """With a drafter that knows the text, one attempt of each method needs a forward for each so many tokens."""
+    """With a drafter that knows the text, one attempt of each method needs a forward pass for each so many tokens."""
     case = Case("dyck", 4, settings=Settings(max_tokens=12))
     for method in (lcd, Rejection(attempts=30), CARS(attempts=30), ASAp(), AWRS()):
         (plain,) = drive(method, case.job(TorchDraw(3)))

@@ -150,7 +150,7 @@ def test_illegal_draws_are_kept_unread() -> None:
 
 @pytest.mark.parametrize("nodes, kept, read", [(0, 0, 0), (1, 4, 1), (2, 4, 2), (3, 5, 3), (4, 6, 4), (9, 6, 4)])
 def test_drawn_siblings_stay_together(nodes: int, kept: int, read: int) -> None:
-    """What a budget does not reach is not read, or, from its first sibling on, not there."""
+    """Nodes beyond the budget are not read, or, from the first sibling on, not in the tree."""
     whole = TreeBuilder().build(context_of(ANY), [drawn_tree()], WIDE, draws="with")
     tree = TreeBuilder().build(context_of(ANY), [drawn_tree()], DraftBudget(nodes, 9), draws="with")
     assert tree.tokens.tolist() == whole.tokens[:kept].tolist()

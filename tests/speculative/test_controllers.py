@@ -78,7 +78,7 @@ def test_stopping_follows_the_drafter_that_goes_furthest() -> None:
 
 
 def test_stopping_tries_again() -> None:
-    """What was given up is not lost for ever."""
+    """A depth that was given up is tried again."""
     controller = Stopping(depth=3, least=0.5)
     for _ in range(100):
         controller.update([outcome([given_chain([0, 1, 2])], 1)], 0.1)
@@ -117,7 +117,7 @@ def test_goodput_is_the_best_choice(each: float, more: float, taken: int) -> Non
 
 
 def test_goodput_in_a_large_batch() -> None:
-    """What is free for one sequence is not for many."""
+    """Nodes that are free for one sequence are not for many."""
     controller = Goodput(nodes=8)
     steps(controller, 200, lambda tokens: 1.0 + 0.01 * tokens + 0.0 * tokens, 2)
     assert controller.best(1) == 2
@@ -146,7 +146,7 @@ def test_goodput_leaves_out_interruptions_and_prompts() -> None:
 
 @pytest.mark.parametrize("name", MAKE)
 def test_real_runs(name: str) -> None:
-    """The same tokens, in fewer forwards, row by row of a batch."""
+    """The same tokens, in fewer forward passes, row by row of a batch."""
     case = Case("dyck", 4, settings=Settings(max_tokens=12))
     plain = drive(lcd, case.job(TorchDraw(0), rows=3))
     samples = drive(

@@ -1,4 +1,4 @@
-"""The whole decoder against `lcd`: both decision trees are walked, so laws, weights and traces are exact."""
+"""The whole decoder against `lcd`: both decision trees are walked, so distributions, weights and traces are exact."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_what_drafts_are_worth(depth: int, trees: bool) -> None:
 
 
 def test_chains_that_are_taken_in_part_are_read_twice_at_most() -> None:
-    """Where the model can only fork, what was taken of a broken chain is read again, once."""
+    """If the model can only fork, the accepted part of a broken chain is read again, once."""
     case = Case("skewed", 2)
     read: list[int] = []
 
@@ -250,7 +250,7 @@ def enumerate_tokens(case: Tiny, settings: Settings, grow: Any) -> Any:
 
 @pytest.mark.parametrize("proposal", ["restart", "uniform", "priority"])
 def test_chains_that_draft(proposal: str) -> None:
-    """The same states for the same seed, and fewer forwards."""
+    """The same states for the same seed, and fewer forward passes."""
     saved = 0
     for seed in range(6):
         case = Case("dyck", seed, 1.0, settings=Settings(max_tokens=9))

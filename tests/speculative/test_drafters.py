@@ -1,4 +1,4 @@
-"""What each drafter proposes, by hand; and that a draft model which is the target itself is always agreed with."""
+"""Proposals of each drafter, by hand; and a draft model that is the target itself is always agreed with."""
 
 from __future__ import annotations
 
@@ -187,7 +187,8 @@ def test_what_a_model_states_is_what_it_draws_from(draws: str) -> None:
 
 @pytest.mark.parametrize("verifier", ["token", "recursive", "recursive-without", "k-seq", "block", "traversal"])
 def test_drawn_siblings_are_verified_as_drawn(verifier: str) -> None:
-    """Under each rule that uses draws, they reach it as draws; and the law of the whole decoder is that of `lcd`."""
+    """Under each rule that uses draws, they reach it as draws; and the distribution of the whole decoder is that of
+    `lcd`."""
     seen = []
 
     class Watching(TreeBuilder):
@@ -211,7 +212,7 @@ LONG = [pytest.param(rule, marks=pytest.mark.slow) for rule in ("recursive", "k-
 @pytest.mark.parametrize("verifier", ["recursive-without", "traversal", *LONG])
 def test_trees_of_a_model_are_verified_as_drawn(verifier: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two levels, both children gone on from, in the second step (a prompt is read with a chain): which places are gone
-    on from depends on what was drawn, and the law does not."""
+    on from depends on what was drawn, and the distribution does not."""
     monkeypatch.setitem(LANGUAGES, "pairs", ToyConstraint(BITS, [f"{i:03b}".encode() for i in range(8)]))
     both = 0
 
@@ -278,7 +279,7 @@ def test_a_threshold_shapes_the_tree() -> None:
 
 @pytest.mark.parametrize("verifier", ["recursive-without", "traversal", "block"])
 def test_a_threshold_leaves_the_law(verifier: str) -> None:
-    """How many siblings are drawn depends on those before them, and which place goes on too."""
+    """The number of siblings drawn depends on earlier ones, and so does the place that goes on."""
     shapes = set()
 
     class Watching(TreeBuilder):

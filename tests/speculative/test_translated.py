@@ -1,4 +1,5 @@
-"""A draft model with another vocabulary: the law is unchanged, the bytes are right, and a model that knows is taken."""
+"""A draft model with another vocabulary: the distribution is unchanged, the bytes are right, and a model that knows is
+taken."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Every rule by exact enumeration: of the draft's draws and the rule's own decisions, against the target's own law.
 
 A case is a random target and a random draft distribution for every prefix, a shape of tree, room, and other drafts
-beside it. What a rule emits is completed by the target, so that laws of sequences of the same length are compared.
+beside it. What a rule emits is completed by the target, so that distributions of sequences of the same length are
+compared.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from toy_matcher import ToyVocabulary
 from tree_target import Drawn, Given, table_probs
 
 SIZE, EOS = 3, 2
-LENGTH = 3  # of the sequences whose laws are compared
+LENGTH = 3  # of the sequences whose distributions are compared
 VOCABULARY = ToyVocabulary([b"a", b"b", None], [EOS])
 RULES = sorted(VERIFIERS)
 DRAWS = {
@@ -122,7 +123,8 @@ def said(tree: BuiltTree, verdict: Verdict) -> tuple[int, ...]:
 
 
 def distance(world: World, found: Any, left: int) -> float:
-    """The largest difference between the law of what was emitted, completed by the target, and the target's."""
+    """The largest difference between the distribution of what was emitted, completed by the target, and the
+    target's."""
     length = min(LENGTH, left)
     law: dict[tuple[int, ...], float] = defaultdict(float)
     for probability, tokens in found:

@@ -4,9 +4,10 @@ The idea: the language without finitely many texts is the intersection with a re
 texts. So nothing is thrown away and nothing is asked after the fact: masks know that `red` is used up, and a prefix
 that leads to used texts only is not begun.
 
-Law: the j-th output is of the method's law for p conditioned on L without the texts x₁ … xⱼ₋₁. For exact methods that
-is sampling without replacement, P(x₁, x₂, …) = π(x₁) · π(x₂) / (1 − π(x₁)) · …, by texts: every token sequence that
-spells a text goes with it. Outputs are not independent. Texts differ, not values: `1` and ` 1` are two texts.
+Distribution: the j-th output is of the method's distribution for p conditioned on L without the texts x₁ … xⱼ₋₁. For
+exact methods that is sampling without replacement, P(x₁, x₂, …) = π(x₁) · π(x₂) / (1 − π(x₁)) · …, by texts: every
+token sequence that spells a text goes with it. Outputs are not independent. Texts differ, not values: `1` and ` 1` are
+two texts.
 Cost: one call of `generate` an output, its constraint compiled anew (states are made when they are reached).
 Limit: the constraint is regular, or a grammar under lexer="dynamic" (a schema is one): what `&` takes. Constraints that
 mention tokens, and compiled ones of another engine, are errors.

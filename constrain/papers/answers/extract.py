@@ -9,9 +9,9 @@ the probability of every span that begins there is known, the end of the answer 
 token share it. New here: places are read from the likeliest first token on, and not beyond the place whose first token
 is less likely than the spans that were found, since no span is likelier than its first token.
 
-Law: none is sampled. Cost: one forward of the prompt, one for each `batch` places that are read, each row of them at
-most `max_tokens` long. Limit: a span is the tokens into which the tokenizer cuts the document from its first character
-on (and, for the end of a word inside of a token, those of the span by itself), not every way to spell it;
+Distribution: none is sampled. Cost: one forward pass of the prompt, one for each `batch` places that are read, each row
+of them at most `max_tokens` long. Limit: a span is the tokens into which the tokenizer cuts the document from its first
+character on (and, for the end of a word inside of a token, those of the span by itself), not every way to spell it;
 `generate(constraint=constrain.substring(document), method="argmax")` asks about those.
 """
 
@@ -106,7 +106,7 @@ class Spans(list[Span]):
 
     @property
     def greedy_is_best(self) -> bool:
-        """Whether greedy decoding found a likeliest span."""
+        """True if greedy decoding found a likeliest span."""
         return self.greedy.logprob >= self.best.logprob
 
 
@@ -134,7 +134,7 @@ def extract(
         blank: A span may begin with one blank, as models write after "Answer:"; it is no part of `text`. False: after
             an open quotation mark.
         end: The character that closes the answer, such as a quotation mark or "\\n"; None: the end of the text.
-        batch: Rows of a forward.
+        batch: Rows of a forward pass.
         options: `tokenizer` and `temperature` as in `generate`, and `n`, the number of spans that are wanted.
 
     Returns:
@@ -378,7 +378,7 @@ def _read(
 
 
 def _greedy(spans: _SpanTree, scores: TreeScores) -> Span:
-    """What greedy decoding among the spans writes; its first token is the likeliest, whose paths are read first."""
+    """The span that greedy decoding writes; the paths of the likeliest first token are read first."""
     tree, node, total = spans.tree, ROOT, 0.0
     while True:
         ending = float(scores.log_ends[node + 1]) if node in spans.places else -math.inf

@@ -1,7 +1,8 @@
-"""Laws over the orders of items: exact by dynamic programming where an item depends on the one before, or by drawing.
+"""Distributions over orders of items: by dynamic programming if an item depends on the last alone, or by drawing.
 
-A model that writes all items in some order has a law over n! orders, and each step depends on everything before
-(Vinyals et al. 2016, "Order matters: sequence to sequence for sets", arXiv 1511.06391). Three laws can be had:
+A model that writes all items in some order has a distribution over n! orders, and each step depends on everything
+before (Vinyals et al. 2016, "Order matters: sequence to sequence for sets", arXiv 1511.06391). Three distributions can
+be had:
 
     the model's own      every order is a text: `generate(choices=[...], method="exact")`, for few items
     pairs (`Orders`)     P(σ) ∝ exp(begin[σ₁] + Σₜ follow[σₜ₋₁, σₜ]): the model with the last item as its memory. Its
@@ -10,7 +11,7 @@ A model that writes all items in some order has a law over n! orders, and each s
     Plackett–Luce        P(σ) = Πₜ exp s[σₜ] / Σ_{left} exp s: items are drawn by their scores without replacement
                          (Plackett 1975); any number of items (`plackett_luce`)
 
-Cost: `Orders.of` one forward for n + n(n − 1) items; the tables O(2ⁿ n²). Limit: `MOST` items for `Orders`.
+Cost: `Orders.of` one forward pass for n + n(n − 1) items; the tables O(2ⁿ n²). Limit: `MOST` items for `Orders`.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ Floats = NDArray[np.float64]
 
 
 class Orders:
-    """The law over the orders of n items in which each depends on the one before.
+    """The distribution over the orders of n items in which each depends on the one before.
 
     Args:
         begin: float[n], the log weight of each item in the first place.
         follow: float[n, n], of item j directly after item i; the diagonal is not read.
 
     Attributes:
-        forwards: forwards of the model that the weights took.
+        forwards: forward passes of the model that the weights took.
 
     Raises:
         ConstrainError: the shapes do not fit, a weight is NaN or +inf, there are more than `MOST` items, or no order
@@ -89,8 +90,8 @@ class Orders:
         separator: str = ", ",
         tokenizer: object = None,
     ) -> Orders:
-        """The law of a model that remembers the last item: begin[i] = log p(item i | prompt), and follow[i, j] =
-        log p(separator, item j | prompt, item i). Each text is cut into tokens by itself.
+        """The distribution of a model that remembers the last item: begin[i] = log p(item i | prompt), and follow[i, j]
+        = log p(separator, item j | prompt, item i). Each text is cut into tokens by itself.
 
         Args:
             model: What `generate` takes.
@@ -100,7 +101,7 @@ class Orders:
             tokenizer: Of transformers; None: found by the model's name.
 
         Returns:
-            The law; one forward.
+            The distribution; one forward pass.
 
         Raises:
             ConstrainError: See `constrain.score`.
@@ -183,7 +184,7 @@ class Orders:
         return tuple(order), self.logprob(order) + self.log_mass
 
     def draw(self, seed: int | None = None, *, draw: Draw | None = None, stream: int = 0) -> tuple[int, ...]:
-        """An order from the law, exactly.
+        """An order from the distribution, exactly.
 
         Args:
             seed: Of `TorchDraw`; None: 0.
@@ -232,7 +233,7 @@ def plackett_luce(
 ) -> tuple[int, ...]:
     """An order of any number of items, drawn by their scores without replacement.
 
-    Law: P(σ) = Πₜ exp s[σₜ] / Σ over the items that are left; those of score -inf are left out.
+    Distribution: P(σ) = Πₜ exp s[σₜ] / Σ over the items that are left; those of score -inf are left out.
 
     Args:
         scores: log weights, such as `logprob` of `rank`.

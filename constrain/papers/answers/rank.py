@@ -1,10 +1,10 @@
 """Ranking by first tokens: the order in which a model would name labels, from the logits after the prompt alone.
 
 A prompt lists passages as "[A] …", "[B] …" and asks for the best one. The model's next token is a label, and its logits
-order all labels, so a ranking takes one forward instead of a generated list (Reddy et al. 2024, "FIRST: faster improved
-listwise reranking with single token decoding", arXiv 2406.15657, section 3).
+order all labels, so a ranking takes one forward pass instead of a generated list (Reddy et al. 2024, "FIRST: faster
+improved listwise reranking with single token decoding", arXiv 2406.15657, section 3).
 
-Law: none is sampled. Cost: one forward of the prompt, whatever the number of labels.
+Distribution: none is sampled. Cost: one forward pass of the prompt, whatever the number of labels.
 Limit: labels are told apart by their first tokens; labels that share one are an error.
 """
 
@@ -22,7 +22,7 @@ from constrain.sampling.core.step import score as log_probs
 
 
 def rank(model: ModelLike, prompt: PromptLike, labels: Sequence[str], *, tokenizer: object = None) -> Scores:
-    """Rank labels by the log-probabilities of their first tokens, from one forward of the prompt.
+    """Rank labels by the log-probabilities of their first tokens, from one forward pass of the prompt.
 
     Args:
         model: What `generate` takes.

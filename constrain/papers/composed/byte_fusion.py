@@ -14,7 +14,7 @@ What differs from the paper: it adds up log P of a beam's texts, without dividin
 the tokenizer's own cut alone. Here p'' is a language model, so that every method samples what it says, and `covers`
 cuts count.
 
-State: the covers of each model, and for "mixture" the log weights, as functions of the text. Law: p''.
+State: the covers of each model, and for "mixture" the log weights, as functions of the text. Distribution: p''.
 Cost and limits: those of `ByteModel`, for each model. Prompts are texts, which each model reads in its own tokens; chat
 templates differ from model to model, so messages are refused.
 """

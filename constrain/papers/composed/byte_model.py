@@ -10,13 +10,13 @@ models over tokens to language models over characters", arXiv 2412.03719, sectio
 A cover is kept as its whole tokens and the range of tokens, in alphabetical order, that begin with the rest. A byte
 narrows each range; where the rest is a token, one more cover begins behind it, and the model is asked there.
 
-State: the covers, a function of the text. Law: that of the model's texts, exactly, with `covers=None`. The number of
-covers grows with the text, so by default the heaviest ones are kept, one that ends at the text's end among them; the
-law is then p of the kept covers, renormalised at every byte, and still a language model. What they leave out is
-measured in docs/howto/processors.md.
+State: the covers, a function of the text. Distribution: that of the model's texts, exactly, with `covers=None`. The
+number of covers grows with the text, so by default the heaviest ones are kept, one that ends at the text's end among
+them; the distribution is then p of the kept covers, renormalised at every byte, and still a language model. What they
+leave out is measured in docs/howto/processors.md.
 
 Prompts are cut by the model's own tokenizer, as everywhere else, and an output begins with a new token.
-Cost: the model reads a token for each cover that begins at a byte: a forward for each session that they come from.
+Cost: the model reads a token for each cover that begins at a byte: a forward pass for each session that they come from.
 Limit: tokens that are no text (but ends) have no bytes, and their mass is left out at every place.
 """
 
@@ -81,7 +81,7 @@ class ByteModel:
         return TokenTable(vocabulary.tokens, sorted(vocabulary.eos_ids))
 
     def start(self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]) -> tuple[Session, list[torch.Tensor]]:
-        """See `LanguageModel`. Of a prompt, the last place alone has logits."""
+        """Begin sessions; of a prompt, only the last position has logits."""
         places = [prompt_end(prefix) for prefix in prefixes]
         prompts = [self._tokens_of(prefix[:place]) for prefix, place in zip(prefixes, places, strict=True)]
         session, logits = self.part.start(prompts, [1] * len(prompts))
@@ -107,7 +107,7 @@ class ByteModel:
 
 
 def prompt_end(prefix: Sequence[int]) -> int:
-    """Where a prompt ends, in a prefix of prompt and output. Raises ConstrainError: it does not."""
+    """The length of the prompt in a prefix of prompt and output. Raises ConstrainError: no end of a prompt is in it."""
     for place, token in enumerate(prefix):
         if token >= PROMPT:
             return place + 1
@@ -238,7 +238,6 @@ class ByteSession:
         self.owner, self.rows = owner, rows
 
     def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
-        """See `Session`."""
         return [_last(logits, kept) for logits, kept in zip(self.read(chunks), keep, strict=True)]
 
     def read(self, chunks: Sequence[Sequence[int]]) -> list[torch.Tensor]:
@@ -300,9 +299,7 @@ class ByteSession:
             )
 
     def select(self, rows: Sequence[int]) -> None:
-        """See `Session`."""
         self.rows = [self.rows[row] for row in rows]
 
     def fork(self, rows: Sequence[int]) -> ByteSession:
-        """See `Session`."""
         return ByteSession(self.owner, [self.rows[row] for row in rows])

@@ -5,7 +5,8 @@ section 2.
 
     p''(v) ∝ p(v | context, question) · (p(v | context, question) / p(v | question))^α
 
-That is guidance with γ = 1 + α (guidance.py), the other prompt being the question alone. State: none. Law: p''.
+That is guidance with γ = 1 + α (guidance.py), the other prompt being the question alone. State: none. Distribution:
+p''.
 """
 
 from __future__ import annotations

@@ -5,11 +5,11 @@
     combine     log p_1, …, log p_n of the next token -> scores of the composed model
 
 It has all that `generate` asks of a model, so constraints, processors and every method go on top of it as they are, and
-their laws are about the composed model. A part that is the same model as another has a session of its own.
+their distributions are about the composed model. A part that is the same model as another has a session of its own.
 
-Cost: a forward of each part for every token. Where the combination follows the text (`follows`), the logits of every
-place of an output. Limit: one vocabulary, token for token; no prompt of a call may begin another one, since a model is
-told texts and not where an output begins.
+Cost: a forward pass of each part for every token. Where the combination follows the text (`follows`), the logits of
+every place of an output. Limit: one vocabulary, token for token; no prompt of a call may begin another one, since a
+model is told texts and not where an output begins.
 """
 
 from __future__ import annotations
@@ -93,7 +93,6 @@ class Composed:
 
     @property
     def ragged(self) -> bool:
-        """See `LanguageModel`."""
         return all(part.ragged for part in self.parts)
 
     @property
@@ -119,7 +118,6 @@ class Composed:
         return state
 
     def start(self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]) -> tuple[Session, list[torch.Tensor]]:
-        """See `LanguageModel`."""
         prompts = [self._prompt(tuple(prefix)) for prefix in prefixes]
         written = [list(prefix)[len(prompt) :] for prefix, prompt in zip(prefixes, prompts, strict=True)]
         wanted = [max(k, len(text) + 1) if self.follows else k for k, text in zip(keep, written, strict=True)]
@@ -167,7 +165,6 @@ class ComposedSession:
         self.owner, self.sessions, self.rows = owner, sessions, rows
 
     def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
-        """See `Session`."""
         follows = self.owner.follows
         wanted = [max(k, len(chunk)) if follows else k for k, chunk in zip(keep, chunks, strict=True)]
         return self.read(chunks, [session.feed(chunks, wanted) for session in self.sessions], keep)
@@ -198,13 +195,11 @@ class ComposedSession:
         return found
 
     def select(self, rows: Sequence[int]) -> None:
-        """See `Session`."""
         for session in self.sessions:
             session.select(rows)
         self.rows = [replace(self.rows[row]) for row in rows]
 
     def fork(self, rows: Sequence[int]) -> ComposedSession:
-        """See `Session`."""
         twins = [session.fork(rows) for session in self.sessions]
         return ComposedSession(self.owner, twins, [replace(self.rows[row]) for row in rows])
 

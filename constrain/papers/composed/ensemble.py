@@ -7,7 +7,7 @@
 A mixture of whole texts is a language model too: its next token is an average with the weights that the text so far
 leaves, w_k(x) ∝ w_k p_k(x), x being the prompt after its first token and the output (of a mixture of prompts, the
 output alone). State: none for "average" and "product"; for "mixture" the log weights, which are carried with the text.
-Law: p''. With weights that sum to 1, "product" is a geometric mean.
+Distribution: p''. With weights that sum to 1, "product" is a geometric mean.
 """
 
 from __future__ import annotations
@@ -77,7 +77,6 @@ class Ensemble(Composed):
         return after - total if bool(total.isfinite()) else state
 
     def combine(self, log_probs: Sequence[torch.Tensor], state: Any) -> torch.Tensor:
-        """See `Composed`."""
         stacked = torch.stack(list(log_probs))  # [models, K, W]
         weights = torch.tensor(self.weights, dtype=stacked.dtype, device=stacked.device)
         if self.how == "product":

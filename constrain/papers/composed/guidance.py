@@ -5,8 +5,8 @@ Ho and Salimans 2022 for images.
 
     log p''(v) = log p(v | other) + γ (log p(v | prompt) − log p(v | other)) + const
 
-State: none. Law: p'' at every place, which is a language model. Where the prompt gives a token no mass, p'' has none;
-where only the other does not, its log-probability counts as −100.
+State: none. Distribution: p'' at every place, which is a language model. Where the prompt gives a token no mass, p''
+has none; where only the other does not, its log-probability counts as −100.
 """
 
 from __future__ import annotations
@@ -56,7 +56,6 @@ class Guided(Composed):
         self.scale = float(scale)
 
     def combine(self, log_probs: Sequence[torch.Tensor], state: Any) -> torch.Tensor:
-        """See `Composed`."""
         with_prompt, without = log_probs[0], log_probs[1].clamp(min=FLOOR)
         scores = without + self.scale * (with_prompt - without)
         return scores.masked_fill(with_prompt == -torch.inf, -torch.inf)

@@ -1,10 +1,11 @@
 """`MixtureOfPrompts`: one model after several prompts, as one model.
 
-Paper: Guo et al. 2024, "M-Ped: multi-prompt ensemble decoding for large language models" (arXiv 2412.18299): the law of
-the next token is the average over prompts ("average"). "mixture" is the exact mixture of texts, p''(text) = Σ_k w_k
-p(text | prompt k), whose weights follow the text; "product" is their geometric mean. See ensemble.py.
+Paper: Guo et al. 2024, "M-Ped: multi-prompt ensemble decoding for large language models" (arXiv 2412.18299): the
+distribution of the next token is the average over prompts ("average"). "mixture" is the exact mixture of texts,
+p''(text) = Σ_k w_k p(text | prompt k), whose weights follow the text; "product" is their geometric mean. See
+ensemble.py.
 
-State and law: as for `Ensemble`. Cost: a session and a forward for each prompt.
+State and distribution: as for `Ensemble`. Cost: a session and a forward pass for each prompt.
 """
 
 from __future__ import annotations

@@ -7,8 +7,9 @@ Paper: Wang et al. 2024, "USCD: improving code generation of LLMs by uncertainty
     p''(v) = p(v)                                       where the standard deviation of p over the W tokens is above t
     p''(v) ∝ max(0, a p(v) − b q(v)) · 1[p(v) ≥ s / W]  elsewhere
 
-State: none. Law: p'' at every place, which is a language model. Where no token is left, p'' is p. The spread of p is
-that before the mask of a constraint, since models do not know constraints; it depends on the size of the vocabulary.
+State: none. Distribution: p'' at every place, which is a language model. Where no token is left, p'' is p. The spread
+of p is that before the mask of a constraint, since models do not know constraints; it depends on the size of the
+vocabulary.
 Limit: a token that is corrected away has no mass, so a constraint that needs it runs into a dead end.
 """
 
@@ -72,7 +73,6 @@ class SelectiveContrast(Composed):
         self.floor = number("floor", floor, 0, 1e6)
 
     def combine(self, log_probs: Sequence[torch.Tensor], state: Any) -> torch.Tensor:
-        """See `Composed`."""
         p, q = log_probs[0].exp(), log_probs[1].exp()
         contrasted = ((1 + self.weight) * p - self.weight * q).clamp(min=0)
         contrasted = contrasted.masked_fill(p < self.floor * p.mean(-1, keepdim=True), 0)

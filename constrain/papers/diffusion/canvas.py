@@ -89,7 +89,7 @@ class Canvas:
         return self.vocabulary.to_bytes(token for token in ids if token not in self._eos)
 
     def allows(self, tokens: Mapping[int, int]) -> bool:
-        """Whether some filling has these tokens at these open positions, all together."""
+        """True if one filling has all these tokens at these open positions."""
         if not all(self.mask(position)[token] for position, token in tokens.items()):
             return False
         if len(tokens) < 2:
@@ -148,7 +148,7 @@ class Canvas:
 
     @property
     def _solved(self) -> LayeredSolution:
-        """What fits now."""
+        """The fillings of the canvas as it is."""
         if self._solution is None:
             self._solution = self._solve({})
         return self._solution
@@ -163,7 +163,7 @@ class Canvas:
         return arcs
 
     def _solve(self, tokens: Mapping[int, int]) -> LayeredSolution:
-        """What fits with tokens set."""
+        """The fillings of the canvas with these tokens set too."""
         filled = [tokens.get(position, token) for position, token in enumerate(self.tokens)]
         last = next((i for i, token in enumerate(filled) if token in self._eos), len(filled))
         first = len(filled)
@@ -201,7 +201,7 @@ class Canvas:
         fixed = [position for position, token in enumerate(tokens) if token is not None and token not in self._eos]
 
         def fits(count: int) -> bool:
-            """Whether the first tokens that are set fit, with any text in place of open positions."""
+            """True if the first `count` set tokens fit, with any text at open positions."""
             pattern = self.language.pattern()
             for position in range(fixed[count - 1] + 1 if count else 0):
                 token = tokens[position]

@@ -1,4 +1,4 @@
-"""`denoise`: fill a text of masked tokens step by step, so that it is a member of a constraint at the end.
+"""`denoise`: fill a text of masked tokens step by step, so that it is valid at the end.
 
     denoised = denoise(model, constraint, prompt=ids, length=64, steps=16)
     denoised.text, denoised.steps
@@ -10,8 +10,8 @@ anew among what may stand there. So each step sets at least one token, and never
 
 What is sampled: at each step a token follows the model's distribution, restricted to what may stand there. With one
 token a step (`weigh=True`) the product of the restricted masses is the importance weight of the output: outputs with
-weights follow the law of the unconstrained model with the same policy, given that its text is a member and nothing was
-set behind an EOS (note 0022). With several tokens a step there is no such weight: it is an approximation.
+weights follow the distribution of the unconstrained model with the same policy, given that its text is a member and
+nothing was set behind an EOS (note 0022). With several tokens a step there is no such weight: it is an approximation.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def denoise(
     seed: int | None = None,
     draw: Draw | None = None,
 ) -> Denoised:
-    """Let a masked-diffusion model write a member of a constraint.
+    """Let a masked-diffusion model write a text that is valid under a constraint.
 
     Args:
         model: The model.
@@ -110,7 +110,7 @@ def denoise(
         viterbi: Propose the tokens of the most probable member (DINGO). For regular languages, with temperature 0.
         weigh: Compute the importance weight; one token a step, and temperature above 0.
         scaffold: Before each step, set what the constraint leaves no choice in. So the model sees the skeleton of a
-            schema from its first forward on. Not with `weigh`.
+            schema from its first forward pass on. Not with `weigh`.
         drafts: How many texts of later steps the model reads beside the present one, in one call (FreeDave); it then
             has `logits_many`. The output is the same, with fewer calls. Default: none.
         seed: Of the random numbers.
@@ -284,7 +284,7 @@ class _Run:
         return self.constraint.check(text)
 
     def _step(self) -> None:
-        """One forward, and the tokens that it sets."""
+        """One forward pass, and the tokens that it sets."""
         out, begin = self.out, time.perf_counter()
         masked = [self.model.mask_id if token is None else token for token in self.tokens]
         logits = self.reader.logits(masked).copy()

@@ -1,4 +1,4 @@
-"""Which fillings of a canvas are members: the positions between and within its tokens, and the derivations over them.
+"""The valid fillings of a canvas: positions between and within its tokens, and the derivations over them.
 
 The idea is that of solution.py, with arcs of tokens in place of arcs of bytes (token_classes.py). What is on no path
 from the beginning to an end is left out first. So a position where a token is set has a node or two, and an open one
@@ -25,7 +25,7 @@ Int64 = NDArray[np.int64]
 
 
 class LayeredSolution:
-    """What fits a canvas.
+    """The valid fillings of a canvas.
 
     Args:
         language: The grammar.
@@ -93,7 +93,7 @@ class LayeredSolution:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no filling is a member."""
+        """True if no filling is valid."""
         return not self.ends
 
     def live_arcs(self) -> list[Int64]:

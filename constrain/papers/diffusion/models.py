@@ -1,4 +1,4 @@
-"""What a masked-diffusion model is: it gives logits for all positions of a text in which some tokens are masked.
+"""Masked-diffusion models: logits for all positions of a text in which some tokens are masked.
 
 LLaDA (Nie et al., arXiv 2502.09992) predicts the token at each masked position from all others. Dream (Ye et al., arXiv
 2508.15487) was made of an autoregressive model, and its logits at a position are those of the next one: `shift=True`.
@@ -38,7 +38,6 @@ class _Transformers:
         self.model, self.vocabulary, self.mask_id, self.shift = model, vocabulary, mask_id, shift
 
     def logits(self, tokens: Sequence[int]) -> NDArray[np.float32]:
-        """See `MaskedDiffusion`."""
         return self.logits_many([tokens])[0]
 
     def logits_many(self, texts: Sequence[Sequence[int]]) -> NDArray[np.float32]:

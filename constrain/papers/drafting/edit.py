@@ -111,13 +111,13 @@ class Edit(Drafter):
 
 
 def _held(tokens: int) -> int:
-    """Which estimate is for a copy that has held for so many tokens: 0, 1, 2–3, 4–7, …"""
+    """The index in `HOLDS` for a copy that has held for so many tokens: 0, 1, 2–3, 4–7, …"""
     return min(tokens.bit_length(), len(HOLDS) - 1)
 
 
 @dataclass
 class Alignment:
-    """Where in its source an output is.
+    """The position of an output in its source.
 
     at: the token of the source that comes next; None: unknown. held: how many tokens before it were copied.
     read: tokens of the text that are taken in. left: the place where the output left the source last. since: how many

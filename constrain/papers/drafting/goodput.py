@@ -2,12 +2,13 @@
 
 The idea (SmartSpec: Liu et al. 2024, arXiv 2406.14066): goodput is what a step is expected to emit, divided by what it
 costs. Nodes come in the order in which the builder ranks them, so the worth of the n-th is how often it is there and
-is taken: running means. The cost of a forward is a + b · (tokens that it reads), fitted to measured times by running
-least squares. On a device where a larger forward costs nothing extra, all nodes are drafted; on one core, the best few.
+is taken: running means. The cost of a forward pass is a + b · (tokens that it reads), fitted to measured times by
+running least squares. On a device where a larger forward costs nothing extra, all nodes are drafted; on one core, the
+best few.
 
 Cost: some additions a step. Limit: drafting itself is not in the measured time; every so many steps all nodes
 are drafted, for something to learn from. How much is drafted depends on measured times, so rules other than `match`
-do not repeat an output for the same seed (its law is the same).
+do not repeat an output for the same seed (its distribution is the same).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Goodput(Controller):
     """The number of nodes from measured costs and acceptance; see the module `constrain.papers.drafting.goodput`.
 
     Args:
-        nodes: nodes that a forward reads, at most.
+        nodes: nodes that a forward pass reads, at most.
         depth: tokens on a path, at most.
 
     Raises:
@@ -54,7 +55,6 @@ class Goodput(Controller):
         self._steps = self._asked = 0
 
     def budget(self, contexts: Sequence[Context]) -> list[DraftBudget]:
-        """See `Controller`."""
         self._steps += 1
         explores = self._steps <= EXPLORED or self._steps % EXPLORED == 0
         nodes = self.nodes if explores else self.best(len(contexts))
@@ -70,7 +70,7 @@ class Goodput(Controller):
         return int(np.argmax(gained / (each + more * rows * read)))
 
     def costs(self) -> tuple[float, float]:
-        """(seconds of a forward of no tokens, seconds of each of its tokens), both positive, as measured so far."""
+        """(seconds of a forward pass of no tokens, seconds of each token), both positive, as measured so far."""
         count, total, squares = self._moments[0, 0], self._moments[0, 1], self._moments[1, 1]
         if count == 0:
             return 1.0, 0.0
@@ -81,7 +81,6 @@ class Goodput(Controller):
         return max(mean - slope * total / count, 1e-9), slope
 
     def update(self, outcomes: Sequence[Outcome], seconds: float) -> None:
-        """See `Controller`."""
         for outcome in outcomes:
             read, taken = np.flatnonzero(outcome.tree.read)[: self.nodes], set(outcome.path)
             for moving in (self._there, self._taken, self._tries):
@@ -95,7 +94,7 @@ class Goodput(Controller):
         tokens = sum(1 + int(outcome.tree.read.sum()) for outcome in outcomes)
         each, more = self.costs()
         known = self._moments[0, 0] > 0
-        # A forward that read a prompt as well is no measurement, nor is a step that was interrupted.
+        # A forward pass that read a prompt as well is no measurement, nor is a step that was interrupted.
         if outcomes and all(began) and not (known and seconds > SLOWEST * (each + more * tokens)):
             self._moments = self._moments * FADE + [[1, tokens], [tokens, tokens * tokens]]
             self._products = self._products * FADE + [seconds, seconds * tokens]

@@ -55,12 +55,12 @@ class Growth:
         self.start = TreePlace(0.0, 0, ROOT, 0, tail, context.matcher)
 
     def candidates(self, place: TreePlace) -> Candidates:
-        """What the constraint forces, or else what the table says; legal or not."""
+        """The token that the constraint forces, or else the table's guesses, legal or not."""
         forced = () if place.matcher is None else place.matcher.forced_tokens()
         return [(forced[0], 1.0)] if forced else self.guess(state_of(place.matcher), place.tail)
 
     def after(self, place: TreePlace, token: int) -> tuple[bool, Any]:
-        """Whether a token is legal at a place, and the matcher after it."""
+        """A pair: the token is legal at this place of the tree; the matcher after it."""
         if not 0 <= token < self.context.setting.size:
             return False, None
         if place.matcher is None:

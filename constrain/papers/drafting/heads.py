@@ -75,7 +75,7 @@ class Heads(Drafter):
 
     @torch.inference_mode()
     def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
-        """The likeliest paths after what was written since the last forward."""
+        """The likeliest paths after what was written since the last forward pass."""
         context.memo[self, "began"] = len(context.tokens)
         known = context.memo.get(self)
         if known is None:
@@ -123,7 +123,7 @@ class _HeadsGrowth(Growth):
         self.states = {self.start.node: state}
 
     def candidates(self, place: TreePlace) -> Candidates:
-        """What the constraint forces, or what the heads think."""
+        """The token that the constraint forces, or else the heads' likeliest ones."""
         forced = () if place.matcher is None else place.matcher.forced_tokens()
         if forced:
             return [(forced[0], 1.0)]
@@ -131,7 +131,6 @@ class _HeadsGrowth(Growth):
         return () if state is None else self._likeliest(self.owner.heads.logits(state), place)
 
     def add(self, place: TreePlace, token: int, log_prob: float, matcher: Any) -> TreePlace:
-        """See `Growth`."""
         after = super().add(place, token, log_prob, matcher)
         state = self.states[place.node]
         self.states[after.node] = None if state is None else self.owner.heads.move(state, token)

@@ -1,7 +1,7 @@
 """Jacobi drafts: what the target said behind the tokens that it refused is drafted next.
 
 The idea (Santilli et al. 2023, arXiv 2305.10427; the loop of Fu et al. 2024, arXiv 2402.02057): tokens are unknowns of
-a system x[i] = f(x[1 … i-1]), and a forward over guesses of all of them is a step of Jacobi's iteration. Behind a
+a system x[i] = f(x[1 … i-1]), and a forward pass over guesses of all of them is a step of Jacobi's iteration. Behind a
 refused guess the logits are of a text that differs in one token, and what they name is often right all the same. So the
 forward that refused a draft gives the next one, for nothing. In a tree the guesses behind the likeliest refused child
 are kept, whoever drafted it. Where nothing was refused, the last token once more is the first guess, as theirs are
@@ -34,7 +34,7 @@ FADE = 0.98  # what an observation is worth after each later one
 
 
 class Jacobi(Drafter):
-    """Drafts what the last forward said behind refused tokens; see the module `constrain.papers.drafting.jacobi`.
+    """Drafts what the last forward pass said behind refused tokens; see the module `constrain.papers.drafting.jacobi`.
 
     Args:
         window: tokens of a draft.
@@ -58,7 +58,7 @@ class Jacobi(Drafter):
         self._seen = np.zeros((self.window, 2))  # by depth: tries, and those that were right
 
     def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
-        """The guesses of the last forward, legal ones; the last of them again until the window is full."""
+        """The guesses of the last forward pass, legal ones; the last of them again until the window is full."""
         guesses: list[Sequence[int]] = context.memo.get(self, [])
         chain: list[int] = []
         matcher = context.matcher

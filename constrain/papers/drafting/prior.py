@@ -1,4 +1,4 @@
-"""What was written in this state of the constraint before, by any request: counts of tokens by state.
+"""A drafter that counts, by state of the constraint, the tokens that any request wrote there.
 
 The idea (Domino: Beurer-Kellner et al., "Guiding LLMs the right way", 2024, arXiv 2403.06988): under a grammar
 the parser's state says much about the next token — which key comes, how a date goes on — so p(token | state) is

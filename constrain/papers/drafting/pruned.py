@@ -1,16 +1,16 @@
 """`pruned`: what a store says next, as far as a draft model finds it likely (RASD).
 
 The idea (RASD: Quan et al. 2025, arXiv 2503.03434): retrieval costs nothing and knows long passages, but much of what
-it finds does not fit here; a draft model knows what fits, but costs a forward for each token. So the draft model reads
-the whole retrieved tree in one forward, and paths that it finds unlikely are left out. The drafts of that model
-itself, if it drafts too, are merged with them by the builder, as their fusion does.
+it finds does not fit here; a draft model knows what fits, but costs a forward pass for each token. So the draft model
+reads the whole retrieved tree in one forward pass, and paths that it finds unlikely are left out. The drafts of that
+model itself, if it drafts too, are merged with them by the builder, as their fusion does.
 
 Here: chances are those of the draft model under the mask and the target's temperature; a path stays as long as its
 chance is at least `least`, and ranks by it.
 
-Cost: one forward of the draft model over the new text and the retrieved nodes; none where nothing is retrieved (the
-text is read later then). Limit: a draft model with the target's token ids; one that reads trees, else the first path
-alone is read.
+Cost: one forward pass of the draft model over the new text and the retrieved nodes; none where nothing is retrieved
+(the text is read later then). Limit: a draft model with the target's token ids; one that reads trees, else the first
+path alone is read.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Token Recycling: what the target thought likely after this token the last time is drafted again.
 
-The idea (Luo et al., "Turning Trash into Treasure", 2024, arXiv 2408.08696): every forward gives the likeliest next
-tokens at every place that it reads, taken or not. Keep the latest for each token, and walk these rows from the last
-token on. Here a row is kept for (constraint state, token) first, and for the token alone as a fall-back: after the same
-quotation mark, a key and a value are followed by different things.
+The idea (Luo et al., "Turning Trash into Treasure", 2024, arXiv 2408.08696): every forward pass gives the likeliest
+next tokens at every place that it reads, taken or not. Keep the latest for each token, and walk these rows from the
+last token on. Here a row is kept for (constraint state, token) first, and for the token alone as a fall-back: after the
+same quotation mark, a key and a value are followed by different things.
 
 Their tree has a fixed shape, found beforehand; here the probabilities that were seen rank the nodes.
 Cost: see tables.py and grow.py. Limit: one token and the state are all that is looked at.

@@ -88,7 +88,7 @@ class _Walk(Growth):
         self.found = {self.start.node: found}
 
     def candidates(self, place: TreePlace) -> Candidates:
-        """What the constraint forces, or else what followed in the store, as often as it did."""
+        """The token that the constraint forces, or else the tokens that followed in the store, by frequency."""
         forced = super().candidates(place)
         if forced:
             return forced

@@ -26,7 +26,7 @@ class Stopping(Controller):
     """Depth from running estimates of acceptance; see the module `constrain.papers.drafting.stopping`.
 
     Args:
-        nodes: nodes that a forward reads, at most.
+        nodes: nodes that a forward pass reads, at most.
         depth: tokens on a path, at most.
         least: the chance of being taken below which a draft ends, in [0, 1].
 
@@ -48,7 +48,7 @@ class Stopping(Controller):
         self._seen: dict[int, list[tuple[float, float]]] = {}  # by drafter and depth: tries, and those that were taken
 
     def budget(self, contexts: Sequence[Context]) -> list[DraftBudget]:
-        """See `Controller`. At least one token deep: else nothing would be learned."""
+        """The depth that pays, and at least one token: else nothing would be learned."""
         depth = max(map(self._depth, self._seen or [NONE]))
         return [DraftBudget(self.nodes, min(self.depth, max(1, depth)))] * len(contexts)
 
@@ -70,7 +70,6 @@ class Stopping(Controller):
         return self.depth
 
     def update(self, outcomes: Sequence[Outcome], seconds: float) -> None:
-        """See `Controller`."""
         for outcome in outcomes:
             tree = outcome.tree
             proposed: dict[int, set[int]] = {}  # by place: the drafters with a node there

@@ -153,7 +153,7 @@ class TextStore:
         return sum(len(array.tokens) for array in self._arrays)
 
     def longest(self, tokens: Sequence[int], most: int, least: int = 1) -> list[Occurrences]:
-        """Where the longest ending of `tokens`, of `least` to `most` of them, occurs; empty if nowhere."""
+        """The occurrences of the longest ending of `tokens`, of `least` to `most` of them; empty if there are none."""
         arrays = self._arrays
         for length in range(min(most, len(tokens)), least - 1, -1):
             found = [Occurrences(array, 0, len(array.order), 0) for array in arrays]
@@ -164,7 +164,7 @@ class TextStore:
         return []
 
     def following(self, tokens: Sequence[int], most: int = 8) -> list[tuple[int, int]]:
-        """What followed the longest ending of a text that occurs.
+        """The tokens that followed the longest ending of a text that occurs in the store.
 
         Args:
             tokens: Token ids.

@@ -5,7 +5,8 @@ draft model makes of it. A small head on its last hidden state is trained for th
 product over its tokens falls below a bound: they show that for known chances the best stopping rule is such a bound.
 `constrain.speculative.Stopping` estimates the same product by counting, without a head.
 
-Law: whether a draft goes on depends on tokens that were drawn before, and those stay in it; so verifiers are exact.
+Distribution: whether a draft goes on depends on tokens that were drawn before, and those stay in it; so verifiers are
+exact.
 Cost: a few small layers a token. `scripts/train_acceptance.py` trains.
 """
 

@@ -1,4 +1,4 @@
-"""What all draft heads have in common: a state that tokens move on, logits at every state, and all of it at once.
+"""The base class of draft heads: a state that tokens move on, logits at every state, and all states of a text at once.
 
 The idea: drafting goes token by token (`begin`, `move`, `logits`), training needs all places of a text at once
 (`unrolled`). One class has both, and tests hold them together: what is trained is what drafts.
@@ -63,7 +63,7 @@ class HeadsAdapter(torch.nn.Module):
         raise NotImplementedError
 
     def remember(self, memory: Any, hidden: torch.Tensor, tokens: torch.Tensor) -> Any:
-        """What is remembered after n more places. hidden: float[n, F]. tokens: int64[n], that which follows each."""
+        """The memory after n more token positions. hidden: float[n, F]. tokens: int64[n], the next token of each."""
         return None
 
     def unrolled(self, hidden: torch.Tensor, tokens: torch.Tensor) -> list[torch.Tensor]:

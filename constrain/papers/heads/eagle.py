@@ -72,7 +72,7 @@ class Eagle(HeadsAdapter):
         return found
 
     def _read(self, feature: torch.Tensor, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """What the layer's attention reads, and its residual, both float[n, …]."""
+        """The input of the layer's attention, and its residual, both float[n, …]."""
         found = self.fc(torch.cat([self.embed(tokens).to(feature), feature], dim=-1))
         return found, found
 
@@ -81,18 +81,15 @@ class Eagle(HeadsAdapter):
         return hidden
 
     def remember(self, memory: KeysValues | None, hidden: torch.Tensor, tokens: torch.Tensor) -> KeysValues:
-        """See `HeadsAdapter`."""
         first = 0 if memory is None else len(memory.keys)
         places = torch.arange(first, first + len(hidden), device=hidden.device)
         new = self._layer.rows(self._read(self._feature(hidden), tokens)[0], places)
         return new if memory is None else memory.joined(new)
 
     def begin(self, hidden: torch.Tensor, memory: KeysValues | None = None) -> EagleState:
-        """See `HeadsAdapter`."""
         return EagleState(self._feature(hidden), memory, 0)
 
     def move(self, state: EagleState, token: Any) -> EagleState | None:
-        """See `HeadsAdapter`."""
         if state.places == self.depth:
             return None
         tokens = torch.as_tensor(token, device=state.feature.device).reshape(1)
@@ -103,7 +100,6 @@ class Eagle(HeadsAdapter):
         return EagleState(self._layer.attend(read, residual, place, rows)[0], rows, state.places + 1)
 
     def logits(self, state: EagleState) -> torch.Tensor:
-        """See `HeadsAdapter`."""
         return self.head(state.feature)
 
     def first(self, hidden: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
@@ -115,7 +111,7 @@ class Eagle(HeadsAdapter):
         return self._layer.attend(read, residual, places, self._layer.rows(read, places), seen)
 
     def unrolled(self, hidden: torch.Tensor, tokens: torch.Tensor) -> list[torch.Tensor]:
-        """See `HeadsAdapter`. Later steps read their own features, as in drafting (EAGLE-3's training-time test)."""
+        """Logits of all steps; later steps read their own features, as in drafting (EAGLE-3's training-time test)."""
         feature, found, own = self._feature(hidden), [], list[KeysValues]()
         text: KeysValues | None = None
         for step in range(1, self.depth + 1):

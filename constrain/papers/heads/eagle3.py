@@ -96,7 +96,7 @@ class Eagle3(Eagle):
         return torch.cat([embedded, self.midlayer.hidden_norm(feature)], dim=-1), feature
 
     def logits(self, state: EagleState) -> torch.Tensor:
-        """See `HeadsAdapter`; -inf for what it cannot draft."""
+        """Logits over the whole vocabulary; -inf for tokens that the head cannot draft."""
         own = self.lm_head(self.norm(state.feature))
         ids = torch.arange(own.shape[-1], device=own.device) + self.d2t.to(own.device)
         full = torch.full((*own.shape[:-1], len(self.t2d)), -torch.inf, dtype=own.dtype, device=own.device)

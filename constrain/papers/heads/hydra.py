@@ -98,7 +98,6 @@ class Hydra(HeadsAdapter):
         return found
 
     def remember(self, memory: KeysValues | None, hidden: torch.Tensor, tokens: torch.Tensor) -> KeysValues:
-        """See `HeadsAdapter`."""
         layer: PrefixLayer = self.prefix_embeding_layer.layers[0]
         first = 0 if memory is None else len(memory.keys)
         places = torch.arange(first, first + len(hidden), device=hidden.device)
@@ -106,7 +105,6 @@ class Hydra(HeadsAdapter):
         return new if memory is None else memory.joined(new)
 
     def begin(self, hidden: torch.Tensor, memory: KeysValues | None = None) -> HydraState:
-        """See `HeadsAdapter`."""
         rows = self.remember(memory, hidden[None], torch.zeros(1))
         return HydraState(self._prefix(hidden[None], rows, None)[0], hidden, 0)
 
@@ -119,7 +117,6 @@ class Hydra(HeadsAdapter):
         return prefix
 
     def move(self, state: HydraState, token: Any) -> HydraState | None:
-        """See `HeadsAdapter`."""
         if state.places == self.depth:
             return None
         tokens = torch.as_tensor(token, device=state.hidden.device)
@@ -127,14 +124,12 @@ class Hydra(HeadsAdapter):
         return HydraState(inputs, state.hidden, state.places + 1)
 
     def logits(self, state: HydraState) -> torch.Tensor:
-        """See `HeadsAdapter`."""
         if not state.places:
             return self.head(state.hidden)
         found: torch.Tensor = self.hydra_lm_head[state.places - 1](self.hydra_mlp[state.places - 1](state.inputs))
         return found
 
     def unrolled(self, hidden: torch.Tensor, tokens: torch.Tensor) -> list[torch.Tensor]:
-        """See `HeadsAdapter`."""
         count = len(hidden)
         rows = self.remember(None, hidden, tokens)
         seen = torch.ones(count, count, dtype=torch.bool, device=hidden.device).tril()

@@ -65,20 +65,16 @@ class Medusa(HeadsAdapter):
             head[-1].weight.data.copy_(weight.data)
 
     def begin(self, hidden: torch.Tensor, memory: Any = None) -> MedusaState:
-        """See `HeadsAdapter`."""
         return MedusaState(hidden, 0)
 
     def move(self, state: MedusaState, token: Any) -> MedusaState | None:
-        """See `HeadsAdapter`."""
         return None if state.places == self.depth else state._replace(places=state.places + 1)
 
     def logits(self, state: MedusaState) -> torch.Tensor:
-        """See `HeadsAdapter`."""
         if not state.places:
             return self.head(state.hidden)
         found: torch.Tensor = self.medusa_head[state.places - 1](state.hidden)
         return found
 
     def unrolled(self, hidden: torch.Tensor, tokens: torch.Tensor) -> list[torch.Tensor]:
-        """See `HeadsAdapter`."""
         return [self.medusa_head[i](hidden[: len(hidden) - 1 - i]) for i in range(self.depth)]

@@ -1,13 +1,14 @@
 """Heads that go on learning while they draft, from what the target says anyway.
 
-The idea (online speculative decoding, OSD: Liu et al. 2023, arXiv 2310.07177): each forward gives the target's own
+The idea (online speculative decoding, OSD: Liu et al. 2023, arXiv 2310.07177): each forward pass gives the target's own
 probabilities where the draft was verified, for nothing. They are kept, and every so many steps the heads are moved
 towards them, so that they follow the texts of the day. Here: the likely tokens of the masked target along the text,
 and one step of Adam on the last `window` places of it, under the mask of each place.
 
-Law: heads name tokens and draw none, so outputs are those without them, whatever they have learned.
-Cost: a forward and a backward of the heads over the window every `every` steps. Limit: they are changed in place, and
-shared by whoever else drafts with them; places behind forced tokens begin a new window where heads do not look back.
+Distribution: heads name tokens and draw none, so outputs are those without them, whatever they have learned.
+Cost: a forward pass and a backward of the heads over the window every `every` steps. Limit: they are changed in place,
+and shared by whoever else drafts with them; places behind forced tokens begin a new window where heads do not look
+back.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class OnlineHeads(Heads):
         self._adam = torch.optim.Adam(heads.parameters(), lr=rate)
 
     def observe(self, outcomes: Sequence[Outcome]) -> None:
-        """See `Drafter`: keep what was said, and now and then learn."""
+        """Keep the target's answers, and learn from them now and then."""
         began = [outcome.context.memo.get((self, "began")) for outcome in outcomes]
         super().observe(outcomes)
         for outcome, start in zip(outcomes, began, strict=True):
@@ -112,7 +113,7 @@ class OnlineHeads(Heads):
         return known
 
     def _labels(self, outcome: Outcome, places: Sequence[int]) -> list[Label | None]:
-        """What the target says at some places of the tree, under its mask; None where there is no choice."""
+        """The target's masked distribution at some places of the tree; None where there is no choice."""
         tops, setting, tree = likeliest(outcome), outcome.context.setting, outcome.tree
         found: list[Label | None] = []
         for place in places:

@@ -66,11 +66,10 @@ class DraftHeads(HeadsAdapter):
         self.to(self._target[1].weight)
 
     def begin(self, hidden: torch.Tensor, memory: Any = None) -> HeadState:
-        """See `HeadsAdapter`."""
         return HeadState(hidden, 0)
 
     def move(self, state: HeadState, token: int | torch.Tensor) -> HeadState | None:
-        """See `HeadsAdapter`. token: or int64[...], one for each hidden state."""
+        """The state after a token, or after int64[...], one for each hidden state."""
         if state.places == self.depth:
             return None
         if self.kind == "independent":
@@ -81,7 +80,6 @@ class DraftHeads(HeadsAdapter):
         return HeadState(state.hidden + change, state.places + 1)
 
     def logits(self, state: HeadState) -> torch.Tensor:
-        """See `HeadsAdapter`."""
         hidden = state.hidden
         if self.kind == "independent" and state.places:
             cell = state.places - 1
@@ -89,7 +87,6 @@ class DraftHeads(HeadsAdapter):
         return self.head(hidden)
 
     def unrolled(self, hidden: torch.Tensor, tokens: torch.Tensor) -> list[torch.Tensor]:
-        """See `HeadsAdapter`."""
         state: Any = self.begin(hidden)
         found = []
         for step in range(1, self.depth + 1):

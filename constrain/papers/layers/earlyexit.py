@@ -4,9 +4,9 @@ The idea: after some layers the model's own head often names the same token as a
 2024, arXiv 2404.16710) and Kangaroo (Liu et al. 2024, arXiv 2404.18911) draft there, with the keys and values that the
 target has of these layers anyway, and verify from there on (shallow.py). DEL (Entezari Zarch et al. 2025, arXiv
 2504.05598) chooses the exit and the length of drafts by what would have been named at each exit: with agreement a, d
-tokens by a share c of the layers give (1 − a^(d+1)) / (1 − a) tokens for 1 + c·d forwards; the exit with the most is
-taken. Here: all exits are looked at in one forward over the last `WINDOW` tokens, at first and every `again` steps; in
-between, the agreement of the exit in use is counted from what the target takes. Where no exit would gain anything it
+tokens by a share c of the layers give (1 − a^(d+1)) / (1 − a) tokens for 1 + c·d forward passes; the exit with the most
+is taken. Here: all exits are looked at in one forward over the last `WINDOW` tokens, at first and every `again` steps;
+in between, the agreement of the exit in use is counted from what the target takes. Where no exit would gain anything it
 does not draft. (DEL keeps the hidden states of every verification instead; the estimates are the same.)
 
 Models are seldom trained to be read at an exit. A lens (`ExitLens`) changes hidden states to what the head understands:
@@ -111,7 +111,7 @@ class ExitLens(torch.nn.Module):
 def measure_exits(lens: ExitLens, handle: HFModel, tokens: Sequence[int], depth: int) -> list[Skip]:
     """Every exit, with how often it names the model's own token on the end of a text, and the drafts that pay there.
 
-    One forward of the model, and its head once more for each exit.
+    One forward pass of the model, and its head once more for each exit.
     """
     text = torch.tensor([list(tokens)[-WINDOW:]], device=handle.model.device)
     with watched(handle, lens.reads) as seen:
@@ -177,7 +177,6 @@ class EarlyExit(SelfDraft):
             self._take(Skip(tuple(range(keep)), 1.0, self.depth, 1.0))
 
     def propose(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[DraftTree]:
-        """See `Drafter`."""
         if self.keep is not None:
             return Model.propose(self, contexts, [b._replace(depth=min(b.depth, self.depth)) for b in budgets])
         return super().propose(contexts, budgets)

@@ -4,15 +4,15 @@ The idea: which layers can be left out depends on the model and the text. SWIFT 
 tries sets of layers on what was read already: a set is as good as often as the model without the others would have
 named the token that the whole model names. DEL (Entezari Zarch et al. 2025, arXiv 2504.05598) picks number of layers
 and draft length together, for the most tokens per cost: with agreement a, a draft of d tokens by a share c of the
-layers gives (1 − a^(d+1)) / (1 − a) tokens for 1 + c·d forwards. Here: sets of several sizes, evenly spaced at first,
-then one of the best with up to two layers left out and added; afterwards a is counted from what the target takes, and d
-follows it. Where no set would gain anything it does not draft. The search goes on during generation, as SWIFT's does:
-every `again` steps one more set is tried beside the one in use, both on the text as it is by then, and the better one
-drafts from there on.
+layers gives (1 − a^(d+1)) / (1 − a) tokens for 1 + c·d forward passes. Here: sets of several sizes, evenly spaced at
+first, then one of the best with up to two layers left out and added; afterwards a is counted from what the target
+takes, and d follows it. Where no set would gain anything it does not draft. The search goes on during generation, as
+SWIFT's does: every `again` steps one more set is tried beside the one in use, both on the text as it is by then, and
+the better one drafts from there on.
 
-Cost: `trials` forwards of some layers over the last `WINDOW` tokens, once for each drafter; every `again` steps three
-more. Limit: the cost of what is not layers (embeddings, the head, calls) is not in c, and weighs in small models; one
-set for all sequences.
+Cost: `trials` forward passes of some layers over the last `WINDOW` tokens, once for each drafter; every `again` steps
+three more. Limit: the cost of what is not layers (embeddings, the head, calls) is not in c, and weighs in small models;
+one set for all sequences.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Skip(NamedTuple):
 
 
 def best_depth(agreement: float, share: float, most: int) -> tuple[int, float]:
-    """(draft length from 0 to `most`, expected tokens for the cost of one forward of all layers).
+    """(draft length from 0 to `most`, expected tokens for the cost of one forward pass of all layers).
 
     agreement: the chance that a drafted token is taken. share: of the layers that draft
     """
@@ -105,7 +105,7 @@ def search_layers(model: Any, tokens: Sequence[int], *, trials: int = 24, depth:
 
 
 class _Judge:
-    """How good sets of layers are on the end of a text."""
+    """Scores sets of layers on the end of a text."""
 
     def __init__(self, handle: HFModel, tokens: Sequence[int], depth: int) -> None:
         self.handle, self.depth, self.count = handle, depth, layer_count(handle)
@@ -172,7 +172,6 @@ class SelfDraft(Model):
         return (self._taken + BELIEF * known) / (self._tries + BELIEF)
 
     def propose(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[DraftTree]:
-        """See `Drafter`."""
         if self.found is None:
             longest = max(contexts, key=lambda context: len(context.tokens))
             if len(longest.tokens) < 2:

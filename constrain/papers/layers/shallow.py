@@ -2,18 +2,19 @@
 
 The idea (LayerSkip: Elhoushi et al. 2024, arXiv 2404.16710, section 4.3; Kangaroo: Liu et al. 2024, arXiv 2404.18911,
 section 3): a draft of the first layers leaves behind keys, values and hidden states that the whole model would compute
-again. So the first layers go on from the target's own cache, and the forward that verifies begins behind them.
+again. So the first layers go on from the target's own cache, and the forward pass that verifies begins behind them.
 
     first = FirstLayers(handle, 2)
     shallow = Shallow(session, first)           # of a HFTreeSession
     logits, slots = shallow.grow(tokens, parents, wanted)   # as often as wanted; no slot is committed
-    session.shallow = shallow                   # its next forward begins behind the first layers
+    session.shallow = shallow                   # its next forward pass begins behind the first layers
 
-Tokens of the tree that the first layers have not read (of other drafters; the leaves) they read then, in one forward.
+Tokens of the tree that the first layers have not read (of other drafters; the leaves) they read then, in one forward
+pass.
 
 Cost: a copy of the first layers' keys and values for the draft, as any fork. Limit: caches of keys and values of every
-token; a forward whose hidden states drafters ask for is done as a whole. Whether a model can be cut in two is tried
-once, as for trees: some have more than layers between embeddings and head.
+token; a forward pass whose hidden states drafters ask for is done as a whole. Whether a model can be cut in two is
+tried once, as for trees: some have more than layers between embeddings and head.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Given(torch.nn.Module):
         self.attention_type = getattr(like, "attention_type", None)  # some models choose masks by it
 
     def forward(self, *_: Any, **__: Any) -> torch.Tensor | None:
-        """What was given."""
+        """The hidden states that were set, whatever the input."""
         return self.hidden
 
 
@@ -81,7 +82,7 @@ class FirstLayers:
         self.count = count
         self.model = skip_layers(handle, range(count))
         self.rest = Behind(handle, count)
-        self.hidden = torch.zeros(0)  # of the last forward, float[B, n, H]
+        self.hidden = torch.zeros(0)  # of the last forward pass, float[B, n, H]
 
         def keep(_: Any, __: Any, found: Any) -> Any:
             self.hidden = found[0] if isinstance(found, tuple) else found
@@ -94,7 +95,7 @@ class FirstLayers:
 
 
 def goes_on(session: Any) -> bool:
-    """Whether a session of the target has what the first layers need, after its first forward."""
+    """True if a session of the target has the caches that the first layers need, after its first forward pass."""
     return (
         type(session) is HFTreeSession
         and session.beside is None
@@ -106,7 +107,7 @@ def goes_on(session: Any) -> bool:
 
 
 class Shallow:
-    """What the first layers have read behind the sequences of a session: slots, each with a token and the slot before.
+    """The drafts that the first layers have read behind a session's sequences: slots, each with a token and its parent.
 
     seen: bool[B, n, n], which slots a slot sees. depths: int64[B, n], from the end of the session's text on.
     kids: by row, (slot before or ROOT, token) → slot.
@@ -173,10 +174,10 @@ class Shallow:
     def resume(
         self, cache: Any, rows: Sequence[Sequence[int]], parents: Sequence[Ints], wanted: int, arguments: dict[str, Any]
     ) -> Any:
-        """The forward of the whole model over chunks and trees, begun behind the first layers; its output.
+        """The forward pass of the whole model over chunks and trees, begun behind the first layers; its output.
 
         cache: the session's, which gets the keys and values of all layers. rows: chunk and nodes of each row. parents:
-        of the nodes. arguments: of the forward, for the slots of `rows`, aligned to the right
+        of the nodes. arguments: of the forward pass, for the slots of `rows`, aligned to the right
         """
         placed = [self._placed(row, own, before) for row, (own, before) in enumerate(zip(rows, parents, strict=True))]
         if any(tokens for _, tokens, _ in placed):
@@ -225,13 +226,13 @@ def run(count: int) -> list[int]:
 
 
 def new(place: int) -> int:
-    """What stands for the slot of a token that is read in the same call, by its number there; and back."""
+    """A stand-in for the slot of a token of the same call, from its number there; its own inverse."""
     return ROOT - 1 - place
 
 
 @torch.inference_mode()
 def can_be_cut(first: FirstLayers, handle: HFModel) -> bool:
-    """Whether the model goes on behind the first layers as if it had read all by itself; found out on a small tree."""
+    """True if the model, continued behind its first layers, gives the logits of a whole pass; tried on a small tree."""
     try:
         return _try(first, handle)
     except Exception:  # whatever a model has against it: then the first layers draft with a memory of their own

@@ -4,9 +4,9 @@ The idea (SWIFT: Xia et al. 2024, arXiv 2410.06916; evenly spaced layers: Liu et
 of a deep model refine what earlier ones found, so the model with some left out still guesses well, and what it guesses
 is verified by the whole. No other weights are needed: the copy shares every tensor, and has a cache of its own.
 
-Cost: no memory but for that cache; a forward in proportion to the layers that are kept. Limit: which layers to keep is
-the caller's choice or evenly spaced (selfdraft.py looks for the best); models of one list of layers, in the memory of
-one process. A small or shallow model has no layers to spare.
+Cost: no memory but for that cache; a forward pass in proportion to the layers that are kept. Limit: which layers to
+keep is the caller's choice or evenly spaced (selfdraft.py looks for the best); models of one list of layers, in the
+memory of one process. A small or shallow model has no layers to spare.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`AStar`: the members with the greatest log p(x) + reward(x) − cost · bytes(x), proven.
 
-Law: none is sampled. With a bound that holds, the outputs of a prompt are the best members by this objective, in order,
-and `tv_bound` is 0; where `limit` ends the search, the best so far, and `tv_bound` is None.
+Distribution: none is sampled. With a bound that holds, the outputs of a prompt are the best members by this objective,
+in order, and `tv_bound` is 0; where `limit` ends the search, the best so far, and `tv_bound` is None.
 
 The idea: A* (Hart, Nilsson and Raphael 1968). A prefix is opened in the order of its log p plus an upper bound on what
 the rest can add. The log-probability of the rest is at most 0; the reward is at most `reward.prefix(text)`; the bytes
@@ -44,7 +44,7 @@ class AStar(Sampler):
         most: an upper bound on the reward, for a plain function.
         cost: what a byte of the text costs, at least 0.
         limit: prefixes that are opened for a prompt, at most.
-        batch: prefixes in one forward.
+        batch: prefixes in one forward pass.
 
     Raises:
         ConstrainError: an option is out of range; or a text is worth more than the bound of the reward says.
@@ -78,7 +78,6 @@ class AStar(Sampler):
         self.limit, self.batch = check_count("limit", limit), check_count("batch", batch)
 
     def run(self, job: Job) -> list[Sample]:
-        """See `Sampler`."""
         return each_prompt(job, self.name, self._search)
 
     def _search(self, job: Job, row: int, found: BestTexts) -> None:
@@ -143,7 +142,7 @@ def bytes_to_end(matcher: Any) -> float:
 
 
 def _is_shortest(matcher: Any) -> bool:
-    """Whether `bytes_to_end` gave lower bounds so far."""
+    """True if all answers of `bytes_to_end` so far were lower bounds."""
     if not isinstance(matcher, Matcher):
         return True
     automaton = matcher.compiled.automaton

@@ -1,14 +1,16 @@
-"""`BestOf`: of N masked samples the one with the greatest reward, or a draw from the law of best-of-k for k < N.
+"""`BestOf`: the masked sample of N with the greatest reward, or a draw from the distribution of best-of-k, k < N.
 
-Law: let q be the law of masked decoding (`lcd`, complete outputs only; the rest counts as the least reward), and
-F(r) = q(reward ≤ r), F⁻(r) = q(reward < r). Then, with r = reward(y) and q(r) the mass of all texts of this reward,
+Distribution: let q be the distribution of masked decoding (`lcd`, complete outputs only; the rest counts as the least
+reward), and F(r) = q(reward ≤ r), F⁻(r) = q(reward < r). Then, with r = reward(y) and q(r) the mass of all texts of
+this reward,
 
     P(output = y) = q(y) / q(r) · (F(r)ᵏ − F⁻(r)ᵏ)
 
 exactly, for every N ≥ k: of N rewards in order, the j-th is the best of k drawn from them with probability
-C(j − 1, k − 1) / C(N, k). The law depends on a reward through its ranks alone, so rewards of different prompts need no
-common scale. That is the calibrated reward of InfAlign, C(y) = F(reward(y)), under which best-of-k has the density
-k · C(y)ᵏ⁻¹ · q(y) (Balashankar et al. 2024, arXiv 2412.19792, section 4; Stiennon et al. 2020 for best-of-n itself).
+C(j − 1, k − 1) / C(N, k). The distribution depends on a reward through its ranks alone, so rewards of different prompts
+need no common scale. That is the calibrated reward of InfAlign, C(y) = F(reward(y)), under which best-of-k has the
+density k · C(y)ᵏ⁻¹ · q(y) (Balashankar et al. 2024, arXiv 2412.19792, section 4; Stiennon et al. 2020 for best-of-n
+itself).
 
 Weights are 0 in logs: this is no sample of p conditioned on the constraint. `population` has all N samples.
 Cost: N sequences in one batch, N calls of the reward.
@@ -32,12 +34,12 @@ from constrain.sampling.methods.sir import DrawStart, masked_draws
 
 
 class BestOf(Sampler):
-    """The best of k masked samples by a reward, with a stated law; see `constrain.papers.search.best_of`.
+    """The best of k masked samples by a reward, with a stated distribution; see `constrain.papers.search.best_of`.
 
     Args:
         reward: of complete texts: a function of a text, or a `Potential`.
         samples: N, for each output.
-        of: k, of which the law is that of the best; None: all of them.
+        of: k, of which the distribution is that of the best; None: all of them.
 
     Raises:
         ConstrainError: an option is out of range.
@@ -87,8 +89,8 @@ class BestOf(Sampler):
         rank = self.samples - 1
         if self.of < self.samples:
             chances = [math.comb(j, self.of - 1) for j in range(self.samples)]
-            law = torch.tensor([chances], dtype=torch.float64) / math.comb(self.samples, self.of)
-            rank = int(job.draw(law, [substream(job.streams[row], self.samples)]))
+            probabilities = torch.tensor([chances], dtype=torch.float64) / math.comb(self.samples, self.of)
+            rank = int(job.draw(probabilities, [substream(job.streams[row], self.samples)]))
         chosen = population[by_rank[rank]]
         whole = chosen.finish_reason == "stop"
         for sample in population:

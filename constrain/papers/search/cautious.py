@@ -8,11 +8,11 @@ Paper: Wang et al. 2025, "Cautious next token prediction" (arXiv 2507.03038); th
 With N = 1 the next token is drawn. Else N continuations are drawn, each up to its first token with a punctuation mark,
 or to its end, and the one with the least perplexity, exp of its mean −log p, is written; of equals the first.
 
-Law: none is sampled: a choice among draws. Entropy and perplexity are those of masked decoding, so a place that the
-grammar leaves no choice at is certain. `boundary` names other places for trials to end at: a grammar knows better than
-punctuation where a unit ends (core/boundaries.py).
+Distribution: none is sampled: a choice among draws. Entropy and perplexity are those of masked decoding, so a place
+that the grammar leaves no choice at is certain. `boundary` names other places for trials to end at: a grammar knows
+better than punctuation where a unit ends (core/boundaries.py).
 
-Cost: a forward for each token of the longest trial, in a batch of N, and one for what is kept.
+Cost: a forward pass for each token of the longest trial, in a batch of N, and one for what is kept.
 Limit: the program ends a trial after a token that *is* one of ten marks; here a token that holds one ends it, since
 vocabularies have tokens such as `",`.
 """
@@ -79,7 +79,6 @@ class Cautious(Sampler):
         self.boundary = boundary_of(marked)
 
     def run(self, job: Job) -> list[Sample]:
-        """See `Sampler`."""
         if not job.token_bytes:
             raise ConstrainError(
                 "this search reads texts, and the bytes of tokens are unknown", fix="set Job.token_bytes"
@@ -117,7 +116,7 @@ class Cautious(Sampler):
         return sample
 
     def count(self, nats: float) -> int:
-        """How many trials an entropy is worth."""
+        """The number of trials at an entropy."""
         share = min(1.0, max(0.0, (nats - self.low) / (self.high - self.low)))
         return int(1 + (self.trials - 1) * share)
 
@@ -144,7 +143,7 @@ class Cautious(Sampler):
 
 
 def has_ended(boundary: Boundary, job: Job, trial: Particle, place: int) -> bool:
-    """Whether a unit ended in what a trial wrote from a place on."""
+    """True if a unit ended in the tokens that a trial wrote from a position on."""
     tokens = trial.sample.tokens
 
     def earlier() -> object:
@@ -164,7 +163,7 @@ def entropy(block: Particles) -> float:
 
 
 def taken(block: Particles, trial: Particle) -> Particles:
-    """The block after what a trial wrote, which is read in one forward."""
+    """The block after what a trial wrote, which is read in one forward pass."""
     after = block.branch([0])
     (particle,) = after.all
     begun = len(particle.sample.tokens)

@@ -1,11 +1,11 @@
 """`ConditionalBeam`: a beam for p(x | A), ordered by log p(prefix) + log P̂(A | prefix).
 
-Law: none is sampled. A is an event of complete texts: a property, an attribute, a test. By Bayes' rule
+Distribution: none is sampled. A is an event of complete texts: a property, an attribute, a test. By Bayes' rule
 p(prefix, A) = p(prefix) · P(A | prefix), so with the true P(A | prefix) a prefix is ordered by the mass of all its
 completions in A, and a complete text by log p(x) + log P(A | x). With an estimate it is the factorisation of FUDGE
 (Yang and Klein 2021, arXiv 2104.05218, section 3) in a beam instead of a draw.
 
-Cost: `width` sequences, one forward a token; `candidates` calls of the estimate a token.
+Cost: `width` sequences, one forward pass a token; `candidates` calls of the estimate a token.
 Limit: prefixes outside the `candidates` best by log p and their parent's estimate are not looked at.
 """
 
@@ -50,7 +50,6 @@ class ConditionalBeam(Sampler):
         self.candidates = 4 * width if candidates is None else check_count("candidates", candidates, width)
 
     def run(self, job: Job) -> list[Sample]:
-        """See `Sampler`."""
         return each_prompt(job, self.name, self._search)
 
     def _search(self, job: Job, row: int, found: BestTexts) -> None:

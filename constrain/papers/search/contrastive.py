@@ -5,11 +5,11 @@ Paper: Su et al. 2022, "A contrastive framework for neural text generation" (arX
 
     (1 − α) p(v) − α max_j cos(h_v, h_j)        h: what the model's head reads; j: places of the prompt and the output
 
-Law: none is sampled. p is that of masked decoding; a token that the grammar leaves no choice about is taken as it is.
-With α = 0 it is greedy decoding.
+Distribution: none is sampled. p is that of masked decoding; a token that the grammar leaves no choice about is taken as
+it is. With α = 0 it is greedy decoding.
 
-Cost: a forward a token, which reads the token before and the `top` candidates behind it as a tree; the prompt is read
-twice. Memory: a hidden state for each place.
+Cost: a forward pass a token, which reads the token before and the `top` candidates behind it as a tree; the prompt is
+read twice. Memory: a hidden state for each place.
 Limit: a model of transformers that reads trees and tells what its head reads; no processors and no drafts with it.
 """
 
@@ -60,7 +60,6 @@ class Contrastive(Sampler):
         self.alpha, self.top = check_share("alpha", alpha), check_count("top", top)
 
     def run(self, job: Job) -> list[Sample]:
-        """See `Sampler`."""
         settings = replace(job.settings, temperature=job.settings.temperature or 1.0)
         job = replace(job, settings=settings)
         outputs: dict[int, Sample] = {}

@@ -1,13 +1,13 @@
 """`DiverseBeam`: groups of beams that avoid each other's tokens.
 
-Law: none is sampled. Groups take their tokens one after the other at every position. A group keeps the prefixes with
-the greatest log p − strength · (how many prefixes of the groups before it have just taken this token): Hamming
-diversity (Vijayakumar et al. 2016, "Diverse beam search", arXiv 1610.02424, sections 3 and 4.1). The penalty orders
-candidates of one position and is not carried on.
+Distribution: none is sampled. Groups take their tokens one after the other at every position. A group keeps the
+prefixes with the greatest log p − strength · (how many prefixes of the groups before it have just taken this token):
+Hamming diversity (Vijayakumar et al. 2016, "Diverse beam search", arXiv 1610.02424, sections 3 and 4.1). The penalty
+orders candidates of one position and is not carried on.
 
 The rows of a prompt get the best member of every group, the first group first, then the second ones, each text once.
 With one group, or strength 0 and one row, it is `beam` of the width of a group.
-Cost: `width` sequences in one batch, one forward a token, forced tokens too: positions of groups stay in step.
+Cost: `width` sequences in one batch, one forward pass a token, forced tokens too: positions of groups stay in step.
 Limit: diversity is by tokens at equal positions.
 """
 
@@ -61,7 +61,6 @@ class DiverseBeam(Sampler):
         self.strength = check_number("strength", strength, 0.0)
 
     def run(self, job: Job) -> list[Sample]:
-        """See `Sampler`."""
         return each_prompt(job, self.name, self._search)
 
     def _search(self, job: Job, row: int, found: BestTexts) -> None:

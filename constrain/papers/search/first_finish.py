@@ -1,7 +1,7 @@
 """`FirstFinish`: of N masked samples the first to finish; the rest is broken off.
 
-Law: with q the law of masked decoding and F(t) = q(complete within t tokens, and accepted), the first output is y of t
-tokens with probability
+Distribution: with q the distribution of masked decoding and F(t) = q(complete within t tokens, and accepted), the first
+output is y of t tokens with probability
 
     P(y) = q(y) / (F(t) − F(t − 1)) · ((1 − F(t − 1))ᴺ − (1 − F(t))ᴺ)
 
@@ -10,8 +10,8 @@ outputs of a prompt are the first n to finish, from N samples in all: `generate(
 `outputs.vote()` are short-3@8. N = 1 with `accept` draws one sample, and fails where it is refused.
 
 Papers: first finish search (Agarwal et al. 2025, arXiv 2505.18149); a vote of the first to finish (Hassid et al. 2025,
-"short-m@k", arXiv 2505.17813). They argue that short thoughts are the right ones more often; the law says what it is: a
-preference for short texts. Weights are 0 in logs.
+"short-m@k", arXiv 2505.17813). They argue that short thoughts are the right ones more often; the distribution says what
+it is: a preference for short texts. Weights are 0 in logs.
 Cost: N sequences in one batch, until the last that is wanted is done. "First" is by tokens, EOS counted: it depends
 neither on drafts nor on runs of forced tokens.
 """
@@ -64,7 +64,6 @@ class FirstFinish(Sampler):
         self.accept = accept if accept is None or isinstance(accept, Potential) else predicate(accept)
 
     def run(self, job: Job) -> list[Sample]:
-        """See `Sampler`."""
         job = shaped(job)
         if self.accept is not None and not job.token_bytes:
             raise ConstrainError("a check needs the bytes of tokens", fix="set Job.token_bytes")

@@ -1,4 +1,4 @@
-"""What searches share: rewards of texts, members in the order of an objective, one search for each prompt.
+"""Shared by searches: rewards of texts, valid texts in the order of an objective, one search for each prompt.
 
 A reward is a `Potential`, or a plain function from a text to a number. A search says what it asks of it: `complete` of
 finished texts, and `prefix` of open ones: a bound, an estimate or a value there. A plain function answers `complete`,
@@ -31,15 +31,12 @@ class TextReward(Potential):
 
     @property
     def steers(self) -> bool:
-        """See `Potential`."""
         return self.open_too
 
     def complete(self, text: bytes) -> float:
-        """See `Potential`."""
         return self.function(text.decode("utf-8", "replace"))
 
     def prefix(self, text: bytes) -> float:
-        """See `Potential`."""
         return self.complete(text) if self.open_too else 0.0
 
     def __repr__(self) -> str:
@@ -72,7 +69,7 @@ def text_of(job: Job, tokens: Sequence[int]) -> bytes:
 class BestTexts:
     """The best members so far for the rows of one prompt, each text once, and what the search has cost.
 
-    count: how many are wanted. threshold: the least objective that counts, -inf while there is room.
+    count: how many are wanted. threshold: the least objective that counts, -inf while there are fewer.
     proven: nothing better is left.
     """
 

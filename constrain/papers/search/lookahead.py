@@ -1,9 +1,9 @@
 """`Lookahead` (DeAL): each token by log p plus the reward of what the model would write after it.
 
-Law: none is sampled. At every position the `top` likeliest tokens of each prefix are continued by masked greedy
-decoding for at most `ahead` tokens; a candidate counts log p(prefix, token) + weight · reward(continued text), and the
-`width` best go on. That is the decoding-time alignment of Huang et al. 2024 (DeAL, arXiv 2402.06147, section 3), with
-the mask of the constraint as its hard part: a search over prefixes with an alignment heuristic.
+Distribution: none is sampled. At every position the `top` likeliest tokens of each prefix are continued by masked
+greedy decoding for at most `ahead` tokens; a candidate counts log p(prefix, token) + weight · reward(continued text),
+and the `width` best go on. That is the decoding-time alignment of Huang et al. 2024 (DeAL, arXiv 2402.06147, section
+3), with the mask of the constraint as its hard part: a search over prefixes with an alignment heuristic.
 
 With `ahead=0` the reward sees the prefix and the token alone; with `weight=0` it is a beam.
 Cost: for every token `width` · `top` sequences of at most `ahead` tokens in one batch, and as many calls of the reward.
@@ -57,7 +57,6 @@ class Lookahead(Sampler):
         self.top, self.width = check_count("top", top), check_count("width", width)
 
     def run(self, job: Job) -> list[Sample]:
-        """See `Sampler`."""
         return each_prompt(job, self.name, self._search)
 
     def _search(self, job: Job, row: int, found: BestTexts) -> None:

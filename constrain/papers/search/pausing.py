@@ -7,11 +7,11 @@ continued greedily for `ahead` tokens, or to its end, and the token with the gre
 
     score(v) = (log p(v) + Σ log p of what follows) / (1 + how many tokens follow)
 
-Law: none is sampled. Entropy, candidates and log p are those of masked decoding, so a place that the grammar leaves no
-choice at is never paused at. The paper learns a threshold for each model from programs with known solutions, a logistic
-regression of "the right token is not the likeliest" on the entropy; here it is a number.
+Distribution: none is sampled. Entropy, candidates and log p are those of masked decoding, so a place that the grammar
+leaves no choice at is never paused at. The paper learns a threshold for each model from programs with known solutions,
+a logistic regression of "the right token is not the likeliest" on the entropy; here it is a number.
 
-Cost: a forward a token, and at a pause `top` sequences of at most `ahead` tokens in one batch.
+Cost: a forward pass a token, and at a pause `top` sequences of at most `ahead` tokens in one batch.
 """
 
 from __future__ import annotations
@@ -58,7 +58,6 @@ class Pausing(Sampler):
         self.ahead, self.top = check_count("ahead", ahead, 0), check_count("top", top)
 
     def run(self, job: Job) -> list[Sample]:
-        """See `Sampler`."""
         return each_prompt(job, self.name, self._search)
 
     def _search(self, job: Job, row: int, found: BestTexts) -> None:

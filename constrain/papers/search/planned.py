@@ -1,7 +1,7 @@
 """`Planned` (PG-TD): Monte Carlo tree search over tokens, with tests of the finished text as the reward.
 
-Law: none is sampled. Planning-guided Transformer decoding (Zhang et al. 2023, arXiv 2303.05510, section 4): a node is a
-prefix, its children are the `top` likeliest tokens that the mask allows. A rollout
+Distribution: none is sampled. Planning-guided Transformer decoding (Zhang et al. 2023, arXiv 2303.05510, section 4): a
+node is a prefix, its children are the `top` likeliest tokens that the mask allows. A rollout
 
 1. goes down from the root by P-UCB(s, a) = Q(s, a) + β(s) · P(a | s) · √(log N(s)) / (1 + N(s, a)),
    β(s) = log((N(s) + base + 1) / base) + explore;
@@ -112,7 +112,6 @@ class Planned(Sampler):
         self.enough = math.inf if enough is None else check_number("enough", enough)
 
     def run(self, job: Job) -> list[Sample]:
-        """See `Sampler`."""
         return each_prompt(job, self.name, self._search)
 
     def _search(self, job: Job, row: int, found: BestTexts) -> None:
@@ -193,5 +192,5 @@ class Planned(Sampler):
 
 
 def ended_by(block: Particles) -> int:
-    """Tokens after which its sequence has ended for lack of room."""
+    """The tokens after which a sequence has ended at its length limit."""
     return block.all[0].left + 1

@@ -4,8 +4,8 @@ Paper: Ugare et al. 2024, "IterGen: iterative semantic-aware structured LLM gene
 2410.07295), whose programs go back by a symbol of the grammar. Here a boundary says where units end
 (core/boundaries.py).
 
-Law: let q(u | x) be the law of masked decoding of the next unit after a text x, and a = Σ q(u | x) over the units
-that the check accepts. A unit is the first of `tries` independent draws that is accepted, so
+Distribution: let q(u | x) be the distribution of masked decoding of the next unit after a text x, and a = Σ q(u | x)
+over the units that the check accepts. A unit is the first of `tries` independent draws that is accepted, so
 
     P(u | x) = q(u | x) · (1 − (1 − a)^tries) / a        for units that are accepted,
 
@@ -13,7 +13,7 @@ and with probability (1 − a)^tries the output ends there as "budget", with the
 masked decoding given that the check accepts each of them, one after the other: not the model conditioned on texts
 that pass, since what a unit leaves possible later has no say in it. Outputs carry no weights.
 
-Cost: forwards for what is kept, and for each draw that is taken back.
+Cost: forward passes for what is kept, and for each draw that is taken back.
 Limit: only the last unit is written again; where no continuation of an accepted unit passes, the output ends.
 """
 
@@ -74,7 +74,6 @@ class Retrying(Sampler):
         self.boundary = boundary_of(boundary)
 
     def run(self, job: Job) -> list[Sample]:
-        """See `Sampler`."""
         if not job.token_bytes:
             raise ConstrainError("a check reads texts, and the bytes of tokens are unknown", fix="set Job.token_bytes")
         job = shaped(job)
@@ -126,7 +125,7 @@ class Retrying(Sampler):
             trial.forward()
 
     def _accepts(self, job: Job, particle: Particle) -> bool:
-        """Whether a unit may stand. One that was cut off by the number of tokens is not judged."""
+        """True if a unit is accepted. One that was cut off by the number of tokens is not judged."""
         if particle.ended and particle.sample.finish_reason != "stop":
             return particle.sample.finish_reason == "length"
         return bool(self.check(text_of(job, particle.sample.tokens).decode(errors="replace")))

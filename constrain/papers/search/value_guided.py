@@ -1,9 +1,9 @@
 """`ValueGuided`: each token is drawn by the model's share of it times exp of the value of the text with it.
 
-Law: q(v | s) ∝ p(v | s) · exp(β · V(s v)) over the allowed tokens, where V of an open text is `value.prefix` and of a
-complete one `value.complete` = Φ(x). Weight: log p(x) + β Φ(x) − log q(x), so outputs are properly weighted for
-p(x) · 1[x ∈ L] · exp(β Φ(x)), whatever the values of open texts are. With β V(s) = log E_p[exp(β Φ(x)) 1[x ∈ L] | s],
-the soft value, q is that target itself and all weights are equal.
+Distribution: q(v | s) ∝ p(v | s) · exp(β · V(s v)) over the allowed tokens, where V of an open text is `value.prefix`
+and of a complete one `value.complete` = Φ(x). Weight: log p(x) + β Φ(x) − log q(x), so outputs are properly weighted
+for p(x) · 1[x ∈ L] · exp(β Φ(x)), whatever the values of open texts are. With β V(s) = log E_p[exp(β Φ(x)) 1[x ∈ L] |
+s], the soft value, q is that target itself and all weights are equal.
 
 This is decoding with values at the token level: controlled decoding (Mudgal et al. 2023, arXiv 2310.17022, section 3)
 and Transfer-Q* (Chakraborty et al. 2024, arXiv 2405.20495, section 3), which estimates V by the reward of an aligned
@@ -64,7 +64,6 @@ class ValueGuided(Sampler):
         self.rollouts = check_count("rollouts", rollouts, 0)
 
     def run(self, job: Job) -> list[Sample]:
-        """See `Sampler`."""
         job = shaped(job)
         outputs = []
         for row in range(len(job.prompts)):
@@ -88,10 +87,10 @@ class ValueGuided(Sampler):
             if float(scores.max()) == -math.inf:
                 particle.dead_end()
                 break
-            law = scores.softmax(0)
-            at = int(job.draw(law.unsqueeze(0), [job.streams[row]]))
+            probabilities = scores.softmax(0)
+            at = int(job.draw(probabilities.unsqueeze(0), [job.streams[row]]))
             chosen = step.rows(order[at : at + 1])
-            chosen = Step(chosen.token, chosen.log_prob_raw, law[at : at + 1].log(), chosen.log_z)
+            chosen = Step(chosen.token, chosen.log_prob_raw, probabilities[at : at + 1].log(), chosen.log_z)
             block.take(chosen)
             block.forward()
         sample = particle.sample

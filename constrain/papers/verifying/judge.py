@@ -7,9 +7,10 @@ that one, the likeliest drafted token that the head is sure enough of is kept in
 2025, arXiv 2504.20039) finds the labels without people: a token is harmless if the answer stays the same when the
 target goes on from it; `scripts/train_judge.py` does so.
 
-Law: none that could be stated, so outputs have no weights (`log_weight` is NaN), `Speculation` asks for `lossy=True`,
-and methods that need weights refuse it. Outputs stay in the language: nodes that the mask refuses are never read, and
-tokens that truncation leaves out are not kept. A head that is sure of nothing gives the outputs of `match`.
+Distribution: none that could be stated, so outputs have no weights (`log_weight` is NaN), `Speculation` asks for
+`lossy=True`, and methods that need weights refuse it. Outputs stay in the language: nodes that the mask refuses are
+never read, and tokens that truncation leaves out are not kept. A head that is sure of nothing gives the outputs of
+`match`.
 Cost: the head for each node that is looked at. Limit: a head is as good as its labels, for the texts that it has seen.
 """
 
@@ -67,7 +68,6 @@ class Judge(Verifier):
         self.kept = 0
 
     def decide(self, case: Case, draw: Draw) -> Verdict:
-        """See `Verifier`."""
         readable = readable_children(case)
         children: dict[int, list[int]] = {}
         for (place, _), node in readable.items():

@@ -3,9 +3,9 @@
     β(ρ) = Σ min(s, p/ρ);  ρ in [1, k] solves 1 − (1 − β)ᵏ = ρ β
     each child is accepted with probability min(1, p/(ρ s)); none accepted: draw from ∝ p − min(s, p/ρ) (1 − (1 − β)ᵏ)/β
 
-Law: that of the target: a token x is accepted at some child with min(s, p/ρ) (1 − (1 − β)ᵏ)/β in all, which is at most
-p(x) (for any larger ρ too), and the residual is the difference. Accepts 1 − (1 − β)ᵏ, at least 1 − 1/e of the best that
-k drafts allow.
+Distribution: that of the target: a token x is accepted at some child with min(s, p/ρ) (1 − (1 − β)ᵏ)/β in all, which is
+at most p(x) (for any larger ρ too), and the residual is the difference. Accepts 1 − (1 − β)ᵏ, at least 1 − 1/e of the
+best that k drafts allow.
 The number of siblings must not depend on their tokens, which `TreeBuilder` keeps. Cost: ρ by bisection, 20 sums over
 the tokens that the draft allows.
 """

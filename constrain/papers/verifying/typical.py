@@ -4,9 +4,10 @@ The rule (Medusa: Cai et al. 2024, arXiv 2401.10774, section 2.3.1): at a place 
 token x is taken if p(x) > min(ε, δ · e^−H(p)): likelier than ε anywhere, than δ shares of a flat distribution where
 much is possible. Of the tokens that qualify the likeliest is gone on with; where none does, a token is drawn from p.
 
-Law: none that could be stated. Drafts that are likely are written more often than the target would, so outputs have no
-weights (`log_weight` is NaN), and `Speculation` asks for `lossy=True`. Outputs are in the language all the same, and at
-temperature 0 they are those of `match`. Gain: more of a draft is taken, the more the higher the temperature.
+Distribution: none that could be stated. Drafts that are likely are written more often than the target would, so outputs
+have no weights (`log_weight` is NaN), and `Speculation` asks for `lossy=True`. Outputs are in the language all the
+same, and at temperature 0 they are those of `match`. Gain: more of a draft is taken, the more the higher the
+temperature.
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ class TypicalAcceptance(Verifier):
         self.epsilon, self.delta = check_share("epsilon", epsilon), check_share("delta", delta)
 
     def decide(self, case: Case, draw: Draw) -> Verdict:
-        """See `Verifier`."""
         readable = readable_children(case)
         children: dict[int, list[int]] = {}
         for place, token in readable:

@@ -1,1 +1,1 @@
-"""What every method shares: one step, draws, sequences that grow together, potentials, memory."""
+"""Shared by all methods: one step, draws, sequences that grow together, potentials, memory."""

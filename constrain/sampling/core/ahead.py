@@ -1,4 +1,4 @@
-"""What a forward has read beyond the tokens that were chosen: logits that wait for tokens which may be chosen next.
+"""Logits that a forward pass has computed beyond the chosen tokens, for tokens that may be chosen next.
 
 The idea: a method chooses tokens from logits, and does not care when those were computed. So a draft, a guess at what
 follows, changes nothing but the number of forwards: where the token that was chosen is one that was guessed, its logits
@@ -22,7 +22,7 @@ from constrain.sampling.core.model import LanguageModel, Session
 
 @dataclass(frozen=True, eq=False)
 class Ahead:
-    """Where a sequence is in what was read ahead of it: a tree of tokens whose root is the last token that was read.
+    """A sequence's position in the tree of tokens that was read ahead of it; the root is the last token that was read.
 
     Attributes:
         kids: (place, token) → the place after that token; place 0 is the root.
@@ -66,7 +66,7 @@ def certain_chain(tokens: Sequence[int], logits: torch.Tensor) -> Ahead:
 
 
 class ReadRow(NamedTuple):
-    """What a forward gives for one row: logits float[keep, W], what was read ahead, and forwards that it took."""
+    """The result for one row: logits float[keep, W], the tree read ahead, and the forward passes that it took."""
 
     logits: torch.Tensor
     ahead: Ahead | None = None
@@ -106,7 +106,7 @@ class ReadsAhead(LanguageModel, Protocol):
 
     @property
     def reads_ahead(self) -> bool:
-        """Whether it has `start_ahead`."""
+        """True if the model has `start_ahead`."""
 
     def start_ahead(
         self, prefixes: Sequence[Sequence[int]], keep: Sequence[int], writers: Sequence[Any]
@@ -115,5 +115,5 @@ class ReadsAhead(LanguageModel, Protocol):
 
 
 def reads_ahead(model: LanguageModel) -> bool:
-    """Whether the sessions of a model read ahead."""
+    """True if the sessions of a model read ahead."""
     return getattr(model, "reads_ahead", False)

@@ -1,4 +1,4 @@
-"""Where a unit of text ends: a token, a lexeme, a rule, a line. Samplers weigh and resample at such places.
+"""Ends of units of text: a token, a lexeme, a rule, a line. Samplers weigh and resample there.
 
 Any rule that looks at the past alone leaves estimates unbiased; a good one compares particles where they can be
 compared. "token" — always. "line" — a newline was written. "lexeme" — a lexeme that was in progress has ended for

@@ -72,7 +72,7 @@ class CanonicalConstraint:
         return self.cut(text) == list(tokens)
 
     def is_possible(self, tokens: Sequence[int]) -> bool:
-        """What is settled of the tokens of a prefix agrees with the tokenizer's cut."""
+        """True if the settled tokens of a prefix are those of the tokenizer."""
         try:  # the last character may be incomplete
             text = codecs.getincrementaldecoder("utf-8")().decode(self.vocabulary.to_bytes(tokens))
         except UnicodeDecodeError:
@@ -135,11 +135,10 @@ class CanonicalMatcher:
 
     @property
     def state(self) -> tuple[int, ...]:
-        """What follows depends on all tokens so far."""
+        """All tokens so far: the next ones depend on each of them."""
         return tuple(self.tokens)
 
     def fill_mask(self, row: np.ndarray) -> None:
-        """See `Matcher.fill_mask`."""
         vocabulary = self.constraint.vocabulary
         if self.tokens and not self.constraint.is_possible(self.tokens):
             row[:] = 0
@@ -156,13 +155,13 @@ class CanonicalMatcher:
                     words[token // 32] &= ~np.uint32(1 << token % 32)
 
     def allows(self, token_id: int) -> bool:
-        """Whether the mask has the token."""
+        """True if the mask allows the token."""
         row = np.zeros(bitmask_words(self.constraint.vocabulary.size), np.uint32)
         self.fill_mask(row)
         return bool(row[token_id // 32] >> np.uint32(token_id % 32) & 1)
 
     def advance(self, token_id: int) -> bool:
-        """See `Matcher.advance`; EOS only after a canonical text."""
+        """Read a token, as a `Matcher` does; EOS only after a canonical text."""
         if token_id in self.constraint.vocabulary.eos_ids and not self.is_accepting():
             return False
         if not self.inner.advance(token_id):
@@ -184,7 +183,6 @@ class CanonicalMatcher:
         return ended or (self.is_accepting() and bool(self.inner.is_finished()))
 
     def rollback(self, n_tokens: int) -> None:
-        """See `Matcher.rollback`."""
         self.inner.rollback(n_tokens)
         del self.tokens[len(self.tokens) - n_tokens :]
 

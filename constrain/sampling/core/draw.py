@@ -2,13 +2,14 @@
 
 The idea: a sampler never calls a random number generator, it asks for an outcome of a distribution that it states. In
 production `TorchDraw` answers at random. In tests `enumerate_draws` answers with every outcome in turn, so that the
-law of a whole sampler — not a sample of it — is known, and can be compared with the exact one to rounding error.
+distribution of a whole sampler — not a sample of it — is known, and can be compared with the exact one to rounding
+error.
 
 A *stream* is the number of an independent sequence of random numbers. Row i of `probabilities` is answered from
 `streams[i]`, so what one sequence draws does not depend on which others share its batch, nor on when those end.
 
 A method that draws many outcomes without replacement asks for their order (`Chance.order`): in production one race of
-exponential clocks, in tests one draw after another, which has the same law.
+exponential clocks, in tests one draw after another, which has the same distribution.
 
 Cost: one cumulative sum over the distribution a draw; a sort an order. Limit: distributions are explicit.
 """
@@ -99,7 +100,6 @@ class TorchDraw:
         self._ready: dict[int, torch.Tensor] = {}  # drawn before they were asked for, by stream
 
     def __call__(self, probabilities: torch.Tensor, streams: Sequence[int]) -> torch.Tensor:
-        """See `Draw`."""
         uniform = torch.cat([self._uniform(s) for s in streams])
         device = probabilities.device
         if device.type == "mps":  # has no float64
@@ -152,7 +152,7 @@ class TorchDraw:
 
 
 class Chance:
-    """What one sequence draws, from its own stream."""
+    """Draws for one sequence, from its own stream."""
 
     def __init__(self, draw: Draw, stream: int) -> None:
         self.draw, self.stream = draw, stream

@@ -28,7 +28,7 @@ Array = Any  # a numpy array on a CPU, a torch tensor on a device
 
 
 class Allowed(NamedTuple):
-    """What a mask leaves of B rows of logits.
+    """The allowed part of B rows of logits.
 
     Attributes:
         columns: int64[U], the token ids of the columns; None where they are 0 … U − 1.
@@ -88,7 +88,7 @@ class LogitRows:
         return some
 
     def allowed(self, bitmask: np.ndarray | None, size: int | None) -> Allowed:
-        """What uint32[B, ceil(size / 32)] leaves; None leaves everything."""
+        """The part that a mask uint32[B, ceil(size / 32)] allows; None allows everything."""
         if bitmask is None:
             return Allowed(None, self.values, self._weights, self._total, self.log_total)
         bits = bits_of(np.ascontiguousarray(bitmask).view(np.uint32))[:, :size]

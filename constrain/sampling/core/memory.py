@@ -4,7 +4,7 @@ A target is a prompt, a model's shape (temperature, top-k, top-p), a length limi
 its own (trie.py). The model is not part of the key — its weights have no name — so keep one memory for each model.
 
 The file is an `.npz` of plain arrays beside a JSON header, read without pickle: nothing in it can run. A memory that
-was saved and loaded gives identical laws.
+was saved and loaded gives identical distributions.
 
 Limit: useful where a prompt is asked again, or for many outputs. `max_nodes` bounds each target, `max_targets` their
 number: the one that was used longest ago is forgotten first.
@@ -30,7 +30,7 @@ FORMAT = "constrain memory 1"
 
 
 class Memory:
-    """What samplers learnt about their targets, by target: kept between calls, and on disk with `save` and `load`.
+    """Facts that samplers learnt about their targets, kept between calls, and on disk with `save` and `load`.
 
     Args:
         max_nodes: prefixes that are remembered of each target.
@@ -72,7 +72,7 @@ class Memory:
         return memory
 
     def trie(self, job: Job, row: int) -> PrefixTrie:
-        """What is known of the target of a row; empty at first.
+        """The trie of the target of a row; empty at first.
 
         Raises ConstrainError: nobody said which constraint the job has (`Job.constraint_key`).
         """

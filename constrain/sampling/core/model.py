@@ -1,4 +1,4 @@
-"""What a sampler asks of a model: logits after a prefix, for a batch of sequences that grow, fork and end.
+"""The protocols of models: logits after a prefix, for a batch of sequences that grow, fork and end.
 
 The two protocols say no more than the methods need, so that a table of numbers in a test, a Hugging Face model or a
 remote engine can stand behind them.
@@ -65,7 +65,7 @@ class Session(Protocol):
 
 
 class WrappedModel:
-    """What models about another model share: its sizes.
+    """Base class of models that wrap another model: it has its sizes.
 
     Attributes:
         model: The other model.
@@ -85,5 +85,4 @@ class WrappedModel:
 
     @property
     def ragged(self) -> bool:
-        """See `LanguageModel`."""
         return self.model.ragged

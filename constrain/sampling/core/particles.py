@@ -9,12 +9,13 @@ but not yet read, what a fork copies — so it is kept here, and a method only s
         particles.take(particles.step(particles.masks()))   # one token for each, by masked decoding
         particles.forward()
 
-Cost: one forward for every token that is not forced, plus none for a run of forced tokens: the run is appended to the
-token before it and read in the same forward, which also gives the logits that score it. Sequences that end leave the
-batch. Sequences that still say the same, as many do at first, and forks until they part, are one row of the session.
-A fork copies two lists and an integer state; what the model remembers of a prefix is forked by `Session`.
-A token that was read ahead (ahead.py) needs no forward: its sequence has its next logits at once. Sequences that go
-`together` wait there for the others; else each goes its own pace, and a forward comes when none can go on without.
+Cost: one forward pass for every token that is not forced, plus none for a run of forced tokens: the run is appended to
+the token before it and read in the same forward pass, which also gives the logits that score it. Sequences that end
+leave the batch. Sequences that still say the same, as many do at first, and forks until they part, are one row of the
+session. A fork copies two lists and an integer state; what the model remembers of a prefix is forked by `Session`.
+A token that was read ahead (ahead.py) needs no forward pass: its sequence has its next logits at once. Sequences that
+go `together` wait there for the others; else each goes its own pace, and a forward pass comes when none can go on
+without.
 Limit: forced runs are read in one go only where the model can grow ragged (`LanguageModel.ragged`), or for one row.
 """
 
@@ -53,8 +54,9 @@ class Particle:
         budget: tokens that it may have, EOS counted.
         matcher: a fork of the row's; None without a constraint.
         unread: tokens that the session has not been told of yet, at first the prompt.
-        unscored: forced tokens whose log-probability awaits the next forward; they are the last of the sample's tokens.
-        logits: float[1, W] for the next token; None where a forward has to come first.
+        unscored: forced tokens whose log-probability awaits the next forward pass; they are the last of the sample's
+        tokens.
+        logits: float[1, W] for the next token; None where a forward pass has to come first.
         ahead: what was read of tokens that may come next; None where nothing was.
         place: its row of the session; others that have read the same may have the same.
 
@@ -90,7 +92,7 @@ class Particle:
 
     @property
     def ready(self) -> bool:
-        """Its next token can be chosen without a forward."""
+        """Its next token can be chosen without a forward pass."""
         return not self.ended and not self.unscored and self.logits is not None
 
     @property
@@ -132,8 +134,8 @@ class Particle:
 
 
 class _Wanted(NamedTuple):
-    """What one row of the session is told next. place: the row until now; keep: positions wanted; writer: whose it is,
-    or that of one of several sequences that say the same."""
+    """One row of the next call of the session. place: its row so far; unread: its new tokens; keep: positions whose
+    logits are wanted; writer: the particle that owns it, any of equal ones."""
 
     place: int
     unread: tuple[int, ...]
@@ -147,8 +149,8 @@ class Particles:
     Args:
         job: the batch.
         particles: its sequences.
-        forced: append forced tokens without a draw, and read them in one forward. If not, they are drawn as others are,
-            after one forward for a run of them, where sequences need not go together.
+        forced: append forced tokens without a draw, and read them in one forward pass. If not, they are drawn as others
+            are, after one forward pass for a run of them, where sequences need not go together.
         together: sequences have one token more with each step; those whose logits are known wait for the others. If
             not, `forward` does nothing as long as any is ready.
 
@@ -156,7 +158,7 @@ class Particles:
         all: every sequence.
         live: the sequences that go on; the session holds what they have read.
         held: rows of the session.
-        reads: forwards by row of the job: a row of the session that several of its sequences share is one.
+        reads: forward passes by row of the job: a row of the session that several of its sequences share is one.
 
     Example:
         >>> import constrain
@@ -287,7 +289,7 @@ class Particles:
         return events
 
     def forward(self) -> Events:
-        """Read what was appended, and score what was forced; nothing where no forward is needed yet."""
+        """Read what was appended, and score what was forced; nothing where no forward pass is needed yet."""
         self._drop_ended()
         ready = [particle.ready for particle in self.live]
         if self.session is None or all(ready) or (any(ready) and not self.together):
@@ -307,8 +309,7 @@ class Particles:
         return self._read([_split(each, run) for each, run in zip(logits, runs, strict=True)])
 
     def _certain(self, particle: Particle) -> list[int]:
-        """Tokens that alone are allowed now, where they are to be drawn: they are read ahead, as far as there is
-        room."""
+        """The forced tokens that are to be drawn, up to the length limit: they are read ahead."""
         if self.forced or self.together or particle.matcher is None or particle.ended:
             return []
         if len(self.live) > 1 and not self.job.model.ragged:
@@ -364,8 +365,8 @@ class Particles:
         return self.forced and (len(self.live) <= 1 or self.job.model.ragged)
 
     def _stream_of_next(self, particle: Particle) -> int:
-        """Where the next token is drawn from. A forced one is not drawn where runs are read, so it takes no number from
-        the sequence's own stream elsewhere either: outputs do not depend on the batch."""
+        """The stream of the next token's draw. A forced token is not drawn where runs are read, so elsewhere it takes
+        no number from the sequence's own stream either: outputs do not depend on the batch."""
         matcher = particle.matcher
         if not self.forced or matcher is None or len(self.all) <= 1 or self.job.model.ragged:
             return particle.stream
@@ -412,7 +413,7 @@ class Particles:
             )
 
     def _read(self, answers: Sequence[ReadRow]) -> Events:
-        """Hand out what a forward gave for each row of the session; forced tokens are final once scored."""
+        """Hand out what a forward pass gave for each row of the session; forced tokens are final once scored."""
         events: Events = []
         logits = [each.logits for each in answers]
         with self.job.clock.stage("sample"):
@@ -483,7 +484,7 @@ def _split(logits: torch.Tensor, run: Sequence[int]) -> ReadRow:
 class Stems:
     """Prompts that are read once, and begun from any number of times.
 
-    Cost: one forward for all prompts of the job, at the first use; equal prompts are one.
+    Cost: one forward pass for all prompts of the job, at the first use; equal prompts are one.
 
     Args:
         job: its prompts are read.

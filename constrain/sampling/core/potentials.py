@@ -5,7 +5,7 @@ A potential gives a log weight to a text: Φ(x) to a complete one, ψ(x) to a pr
     π(x) ∝ p(x) · 1[x ∈ L] · exp Φ(x).
 
 `prefix` says what is known before the end: it steers (a twist, Naesseth et al. 2019, section 3.1) and cancels in the
-end, so it changes how well a sampler does, never what it samples. One law binds it: where `prefix` is -inf, `complete`
+end, so it changes how well a sampler does, never what it samples. One rule binds it: where `prefix` is -inf, `complete`
 is -inf for every text that begins so. It may be left out (0: nothing is known yet).
 
     class Shout(Potential):                          # soft: prefers capitals
@@ -113,7 +113,7 @@ class PotentialProduct(Potential):
 
 
 class Predicate(Potential):
-    """See `predicate`."""
+    """A condition on texts, made by `predicate`."""
 
     def __init__(self, holds: Callable[[Any], bool], on: str, as_text: bool) -> None:
         self.holds, self.on, self.as_text = holds, on, as_text
@@ -166,7 +166,7 @@ def predicate(holds: Callable[[Any], bool], *, on: str = "complete", as_text: bo
 
 
 class Automaton(Potential):
-    """See `automaton`."""
+    """A second constraint on texts, made by `automaton`."""
 
     def __init__(self, compiled: Any) -> None:
         self.compiled = compiled

@@ -185,7 +185,7 @@ def _scaled(log_weights: Sequence[float] | Floats) -> Floats:
 
 
 def _ends(weights: Floats, count: int) -> Floats:
-    """Where each weight ends on a ruler of length `count`; whole numbers are made exact, so that no sliver is left."""
+    """The end of each weight on a ruler of length `count`; whole numbers are made exact, so that no sliver is left."""
     ends = weights.cumsum() * (count / weights.sum())
     whole = np.round(ends)
     ends = np.where(np.abs(ends - whole) < SLACK * count, whole, ends)

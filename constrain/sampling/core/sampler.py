@@ -1,4 +1,4 @@
-"""What every method is: an object that says what it samples, and turns a job into one sample a row.
+"""The base class of methods: an object that names its distribution, and turns a job into one sample a row.
 
 A method with options is a class: `CARS(attempts=500)` can be passed to `generate(method=...)`, as can its name. The
 options are checked when it is made. Cost and limits are those of the methods.
@@ -19,10 +19,10 @@ class Sampler:
 
     Attributes:
         name: as in `generate(method=...)`.
-        distribution: the law of its samples, in one line.
-        exact: the law of a complete sample is the target itself.
+        distribution: of its samples, in one line.
+        exact: the distribution of a complete sample is the target itself.
         random: it draws, so that another run may give another sample.
-        needs_chance: it samples a law of the model, which temperature 0 has none of; `generate` refuses that then.
+        needs_chance: it samples, which temperature 0 does not; `generate` refuses the two together.
 
     Example:
         >>> from constrain.sampling import Sampler

@@ -66,19 +66,16 @@ class ShapedModel(WrappedModel):
         self.settings = settings
 
     def start(self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]) -> tuple[Session, list[torch.Tensor]]:
-        """See `LanguageModel`."""
         session, logits = self.model.start(prefixes, keep)
         return _ShapedSession(session, self.settings), [shape(rows, self.settings) for rows in logits]
 
     @property
     def reads_ahead(self) -> bool:
-        """See `constrain.sampling.core.ahead`."""
         return reads_ahead(self.model)
 
     def start_ahead(
         self, prefixes: Sequence[Sequence[int]], keep: Sequence[int], writers: Sequence[Any]
     ) -> tuple[_ShapedSession, list[ReadRow]]:
-        """See `ReadsAhead`."""
         session, answers = cast(ReadsAhead, self.model).start_ahead(prefixes, keep, writers)
         shaped_session = _ShapedSession(session, self.settings)
         return shaped_session, list(map(shaped_session.shaped, answers))

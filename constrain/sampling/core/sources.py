@@ -1,4 +1,4 @@
-"""What a model reads beside the tokens that it continues, named inside of token sequences.
+"""Further inputs of a model (a text for its encoder), named by ids inside of token sequences.
 
 The idea: samplers, memories and drafters know sequences of token ids, and nothing else. A prompt with a source — the
 text that an encoder reads — begins with two ids beyond every vocabulary, which spell a hash of the source. So equal

@@ -1,9 +1,9 @@
 """A model whose temperature follows a constraint: rules of a grammar may ask for one (`rule[temperature=0.7]`).
 
 The idea: wrap the model, so that its softmax after a prefix is that of the temperature in force there
-(`Matcher.temperature`). It is a model like any other: a method's law and weights, as it states them, are those of this
-model, and so are log-probabilities. Where no rule asks, nothing changes; where one does, the temperature of the call is
-replaced, since the logits are multiplied by it beforehand.
+(`Matcher.temperature`). It is a model like any other: a method's distribution and weights, as it states them, are those
+of this model, and so are log-probabilities. Where no rule asks, nothing changes; where one does, the temperature of the
+call is replaced, since the logits are multiplied by it beforehand.
 
 Cost: one more matcher for each row. Drafts are verified as chains.
 Limit: prompts are told apart by their tokens, so none may begin another one.
@@ -64,7 +64,6 @@ class TemperedModel(WrappedModel):
                 raise ConstrainError(message, fix="call generate once for each prompt")
 
     def start(self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]) -> tuple[Session, list[torch.Tensor]]:
-        """See `LanguageModel`."""
         session, logits = self.model.start(prefixes, keep)
         rows = [_Row() for _ in prefixes]
         return _TemperedSession(self, session, rows), self.read(rows, prefixes, logits)
@@ -79,7 +78,7 @@ class TemperedModel(WrappedModel):
         ]
 
     def _factor(self, row: _Row, token: int) -> float:
-        """What the logits after one more token are multiplied by."""
+        """The factor of the logits after one more token."""
         if row.in_prompt:
             row.read.append(token)
             if tuple(row.read) in self.prompts:

@@ -1,4 +1,4 @@
-"""What is known of one target: a trie of the tokens that were tried, with the mass that may still lead to a member.
+"""A trie of the tokens that were tried for one target, with the mass that may still lead to a valid text.
 
     θ(u) = an upper bound on Pr[the text becomes a member | prefix u]:  1 where nothing is known yet, and
     θ(u) = Σ_v p(v | u) · θ(uv)  over the allowed tokens v, once u was visited
@@ -82,7 +82,7 @@ class PrefixTrie:
         return list(children), [self.log_theta[child] for child in children.values()]
 
     def enter(self, node: int, token: int, log_p: float, complete: bool) -> int:
-        """The child that a token leads to, made if need be; UNTRACKED where there is no room."""
+        """The child that a token leads to, made if need be; UNTRACKED if the trie is full."""
         if node == UNTRACKED:
             return UNTRACKED
         children = self.children[node]

@@ -1,1 +1,1 @@
-"""What a set of outputs says about its method."""
+"""Measures of a method, from its outputs."""

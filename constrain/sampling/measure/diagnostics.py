@@ -1,11 +1,11 @@
-"""What a set of outputs says about its method: how far from the target, how many outputs' worth, at what cost.
+"""Measures of a method, from its outputs: distance from the target, effective sample size, cost.
 
 With weights w = p(x)/q(x) of outputs x ~ q, and Z = E[w] the mass of the language, for members only:
 
     KL(q ‖ π) = log Z − E_q[log w]                       both from q(x) = p(x)/w(x), π(x) = p(x)/Z
     KL(π ‖ q) = E_π[log w] − log Z,  E_π by the weights
 
-and log Ẑ for log Z. Outputs that failed have w = 0; q then is the law of the others (with share s, its
+and log Ẑ for log Z. Outputs that failed have w = 0; q then is the distribution of the others (with share s, its
 density is q/s, which adds −log s and +log s). Where a weight is an average over more than the output ("smc", "sir")
 both are upper bounds on average, by Jensen's inequality. For exact methods weights are 1 and both are 0.
 
@@ -70,7 +70,7 @@ class Diagnostics:
 
 
 def diagnose(outputs: Sequence[Any]) -> Diagnostics:
-    """What a set of outputs says about its method.
+    """Measure a method by its outputs.
 
     Args:
         outputs: of `generate` for n outputs, or `Sample`s of a method.
@@ -118,7 +118,7 @@ def diagnose(outputs: Sequence[Any]) -> Diagnostics:
 
 
 def _cost(output: Any) -> Any:
-    """Where an output counts its costs: a generation in its stats, a sample in itself."""
+    """The object with an output's costs: the stats of a generation, a sample itself."""
     return getattr(output, "stats", output)
 
 
@@ -139,7 +139,7 @@ def _evidence(samples: Sequence[Any]) -> float | None:
 
 
 def _distances(alive: list[float], share: float) -> tuple[float | None, float | None]:
-    """KL both ways, of the law of the outputs that did not fail."""
+    """KL both ways, of the distribution of the outputs that did not fail."""
     if not alive:
         return None, None
     log_z = log_add(alive) - math.log(len(alive)) + math.log(share)

@@ -7,7 +7,7 @@ The idea: best-first search. A prefix is at least as likely as whatever follows,
 likelier than the members found, those are the best there are. Prefixes are opened a batch at a time, by likelihood.
 
 Cost: about as many positions as there are prefixes likelier than the answer. For choices and other small languages:
-all options in a few batched forwards.
+all options in a few batched forward passes.
 Limit: `limit` prefixes for a prompt; then the best so far is returned, `tv_bound` is None, and rows without a member
 end as "budget".
 """
@@ -29,14 +29,14 @@ from constrain.sampling.methods.exact import children
 
 
 class Argmax(Sampler):
-    """The likeliest members of the language, proven, by best-first search.
+    """The likeliest valid texts, proven, by best-first search.
 
     The first output of a prompt is the best member, the second the second best, and so on. Nothing is drawn. Cost and
     limit: see the module `constrain.sampling.methods.argmax`.
 
     Args:
         limit: prefixes that are opened for a prompt, at most.
-        batch: prefixes in one forward.
+        batch: prefixes in one forward pass.
         texts: outputs of a prompt are different texts; False: different token sequences, which may spell the same.
 
     Raises:
@@ -61,7 +61,6 @@ class Argmax(Sampler):
         self.texts = texts
 
     def run(self, job: Job) -> list[Sample]:
-        """See `Sampler`."""
         return best_of_each_prompt(job, self._search, self.texts)
 
     def _search(self, job: Job, row: int, best: Best) -> None:
@@ -116,7 +115,7 @@ class Frontier:
 
     @property
     def best(self) -> float:
-        """What the best prefix is worth; -inf if none waits."""
+        """The bound of the best prefix; -inf if none waits."""
         return -self._queue[0][0] if self._queue else -math.inf
 
     def open(self) -> Particles:

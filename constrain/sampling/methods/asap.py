@@ -4,12 +4,13 @@ Distribution: a draw follows q(v | u) ∝ p(v | u)·θ(uv) over the allowed toke
 on the chance that u becomes a member (trie.py). The first draw of a target is that of `lcd`; with every draw θ falls
 towards the truth and q towards the model conditioned on the constraint, π.
 Weight: p(x)/q(x), so that each draw is properly weighted given all draws before it: E[w·1(x)] = p(x) for members x.
-Certificate: the total variation distance of a draw's law from π is at most 1 − A/θ, with A the mass of the distinct
-members seen and θ that of the root, before the draw; and A ≤ Z ≤ θ. `Sample.tv_bound` says so of every output.
+Certificate: the total variation distance of a draw's distribution from π is at most 1 − A/θ, with A the mass of the
+distinct members seen and θ that of the root, before the draw; and A ≤ Z ≤ θ. `Sample.tv_bound` says so of every output.
 
-A draw that runs into a dead end, or out of room, is an output too: "dead_end" or "length", of weight 0.
+A draw that runs into a dead end, or past the length limit, is an output too: "dead_end" or "length", of weight 0.
 
-Cost: one forward a token. Rows of one call are drawn `batch` at a time; those of a batch do not learn from each other.
+Cost: one forward pass a token. Rows of one call are drawn `batch` at a time; those of a batch do not learn from each
+other.
 Limit: hundreds of draws where futures differ much; of use for one prompt asked often, with a `Memory`.
 
 Source: Park et al. 2024, "Grammar-aligned decoding". The certificate and the weights are ours.
@@ -31,7 +32,7 @@ class ASAp(Sampler):
     """Masked decoding that steers by what it has seen: adaptive sampling with approximate expected futures.
 
     Each draw comes nearer to the model conditioned on the constraint; `tv_bound` of an output bounds its distance from
-    there. Law, weights and cost: see the module `constrain.sampling.methods.asap`.
+    there. Distribution, weights and cost: see the module `constrain.sampling.methods.asap`.
 
     Args:
         memory: what was learnt and will be; None: each call begins anew.
@@ -67,7 +68,6 @@ class ASAp(Sampler):
         self.batch = check_count("batch", batch)
 
     def run(self, job: Job) -> list[Sample]:
-        """See `Sampler`."""
         model = shaped(job)
         memory = self.memory if self.memory is not None else Memory.of_one_call()
         rows = range(len(job.prompts))

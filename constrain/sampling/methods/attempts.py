@@ -10,9 +10,10 @@ The root counts as known: its θ is found by looking. Attempts of a round do not
 independent given the past and run in one batch; an attempt that fails leaves it.
 
 At the last place of a budget only EOS is allowed, so that the members are those of at most `max_tokens` tokens.
-Cost: one forward of an attempt for each token that was not read ahead; the prompt is read once for all rounds. Forced
-tokens are not skipped: at a new prefix even they have to be drawn, and where they are forced the model's mass on them
-is what is being learnt. But a run of them is read by one forward, with the token before it, and drafts are read ahead
+Cost: one forward pass of an attempt for each token that was not read ahead; the prompt is read once for all rounds.
+Forced tokens are not skipped: at a new prefix even they have to be drawn, and where they are forced the model's mass on
+them is what is being learnt. But a run of them is read by one forward pass, with the token before it, and drafts are
+read ahead
 likewise: attempts go their own pace, since none depends on another.
 """
 
@@ -52,7 +53,7 @@ class Attempt(Particle):
         return self.sample.finish_reason == "stop"
 
     def close(self) -> None:
-        """Give a failed attempt its reason: out of room, or out of the language."""
+        """Give a failed attempt its reason: too long, or a dead end."""
         if not self.succeeded:
             self.sample.log_weight = -math.inf
             self.sample.finish_reason = "length" if self.left <= 1 else "dead_end"
@@ -105,28 +106,28 @@ def _draw(
     log_p = logits - log_total_of(logits, places).unsqueeze(1)  # float[B, W]
     allowed = apply_bitmask_(log_p.clone(), bitmask, job.size)
     log_z = allowed.logsumexp(-1).clamp(max=0)
-    law = allowed.clone()
+    log_shares = allowed.clone()
     for row, attempt in enumerate(live):
         if attempt.trie is not None:
             tokens, thetas = attempt.trie.thetas(attempt.node)
             if tokens:
-                law[row, tokens] += torch.tensor(thetas, dtype=law.dtype, device=law.device)
+                log_shares[row, tokens] += torch.tensor(thetas, dtype=log_shares.dtype, device=log_shares.device)
     # Known prefixes, and all if masked, draw from what is allowed, and cannot fail.
-    whole = torch.tensor([masked or _known(attempt) for attempt in live], device=law.device)
-    log_norm = torch.where(whole, law.logsumexp(-1).clamp(max=0), 0.0)
+    whole = torch.tensor([masked or _known(attempt) for attempt in live], device=log_shares.device)
+    log_norm = torch.where(whole, log_shares.logsumexp(-1).clamp(max=0), 0.0)
     for attempt, norm in zip(live, log_norm.tolist(), strict=True):
         if not attempt.sample.tokens:
             attempt.log_theta = norm
     failing = torch.where(whole, 0.0, -torch.expm1(log_z)).unsqueeze(1)
-    token = torch.full((len(live),), NO_TOKEN, dtype=torch.int64, device=law.device)
+    token = torch.full((len(live),), NO_TOKEN, dtype=torch.int64, device=log_shares.device)
     rows = ((log_z > -torch.inf) & (log_norm > -torch.inf)).nonzero().squeeze(1)
     if len(rows):
-        probabilities = torch.cat([(law[rows] - log_norm[rows].unsqueeze(1)).exp(), failing[rows]], dim=1)
+        probabilities = torch.cat([(log_shares[rows] - log_norm[rows].unsqueeze(1)).exp(), failing[rows]], dim=1)
         drawn = job.draw(probabilities, [live[i].stream for i in rows.tolist()])
-        token[rows] = torch.where(drawn < law.shape[1], drawn, NO_TOKEN)
+        token[rows] = torch.where(drawn < log_shares.shape[1], drawn, NO_TOKEN)
     column = token.clamp(min=0).unsqueeze(1)
     raw = log_p.gather(1, column).squeeze(1)
-    sampled = law.gather(1, column).squeeze(1) - log_norm
+    sampled = log_shares.gather(1, column).squeeze(1) - log_norm
     return Step(token, raw, sampled, log_z), list(allowed)
 
 

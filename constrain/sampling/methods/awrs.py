@@ -72,7 +72,7 @@ class TokenChoice(NamedTuple):
 
 @dataclass(frozen=True)
 class TokenRejection:
-    """How to choose a token under a check; the estimators are those of the module `constrain.sampling.methods.awrs`.
+    """The choice of a token under a check, by the estimators of the module `constrain.sampling.methods.awrs`.
 
     Attributes:
         estimator: "recursive" or "geometric".
@@ -317,9 +317,9 @@ def failures(log_success: float, chance: Callable[[torch.Tensor], int], most: fl
         return 0.0
     rate = -math.log(-math.expm1(log_success)) if log_success > -40 else math.exp(log_success)  # −log(1 − s)
     outcomes = int(min(most, JUMP))
-    law = torch.exp(-rate * torch.arange(outcomes + 1, dtype=torch.float64))
-    law[:-1] *= -math.expm1(-rate)
-    drawn = chance(law / law.sum())
+    probabilities = torch.exp(-rate * torch.arange(outcomes + 1, dtype=torch.float64))
+    probabilities[:-1] *= -math.expm1(-rate)
+    drawn = chance(probabilities / probabilities.sum())
     if drawn < outcomes or outcomes == most:
         return float(drawn)
     highest = math.ceil(math.log2(745 / rate))  # beyond, exp(−rate · digit) is zero in double precision

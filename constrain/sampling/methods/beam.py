@@ -8,7 +8,7 @@ width, the result is proven, as that of `argmax`, and `tv_bound` is 0.
 sequences spell counts once, as the likeliest of them, unless `texts=False` asks for all. A prefix is at least as likely
 as whatever follows, so prefixes that fall behind the members found are dropped without loss.
 
-Cost: `width` sequences, one forward a token.
+Cost: `width` sequences, one forward pass a token.
 Limit: the likeliest text of a model is often a short or dull one; this is search, not sampling.
 """
 
@@ -58,7 +58,6 @@ class Beam(Sampler):
         self.width, self.texts = check_count("width", width), texts
 
     def run(self, job: Job) -> list[Sample]:
-        """See `Sampler`."""
         return best_of_each_prompt(job, self._search, self.texts)
 
     def _search(self, job: Job, row: int, best: Best) -> None:
@@ -151,7 +150,7 @@ def best_of_each_prompt(job: Job, search: Callable[[Job, int, Best], None], text
 
 
 def spelled(job: Job, tokens: Sequence[int]) -> Hashable:
-    """What a token sequence says: its text, with tokens that are no text, as ids, between the parts of it.
+    """The text of a token sequence, in parts, with the ids of tokens that have no bytes between them.
 
     Which of several tokens ends it does not matter. Where the bytes of tokens are unknown: the sequence itself.
     """

@@ -5,7 +5,7 @@ estimated. Weights are 0 in logs.
 
 Two ways, chosen by the model. A *tractable* model (tractable.py: n-grams, hidden Markov models) is multiplied with the
 automaton of the constraint, and any regular language will do. Any other model is read over the whole trie of prefixes
-of the language, a batch of prefixes a forward; the language must be finite within T tokens, and small.
+of the language, a batch of prefixes a forward pass; the language must be finite within T tokens, and small.
 
 Cost: one position for each prefix that is not forced, whatever the number of outputs. Memory: batches wait on a stack,
 so at most one batch of prefixes for each depth is held.
@@ -31,7 +31,7 @@ from constrain.sampling.core.step import Step
 
 
 class Exact(Sampler):
-    """The exact law, from a table of all members with their probabilities.
+    """The exact distribution, from a table of all members with their probabilities.
 
     For finite languages, and for any regular language under a tractable model (`NGram`, `HiddenMarkov`). Cost and
     limit: see the module `constrain.sampling.methods.exact`.
@@ -39,7 +39,7 @@ class Exact(Sampler):
     Args:
         limit: prefixes of the language that are looked at, for each prompt; states of the constraint for a tractable
             model. Beyond it a run raises LimitError.
-        batch: prefixes in one forward.
+        batch: prefixes in one forward pass.
 
     Raises:
         ConstrainError: an option is out of range.
@@ -63,7 +63,7 @@ class Exact(Sampler):
         self.batch = check_count("batch", batch)
 
     def run(self, job: Job) -> list[Sample]:
-        """See `Sampler`. Raises LimitError: the language has more prefixes than `limit`."""
+        """Draw from the table. Raises LimitError: the language has more prefixes than `limit`."""
         job = shaped(job)
         outputs: dict[int, Sample] = {}
         for rows in job.groups():
@@ -79,8 +79,10 @@ class Exact(Sampler):
         table = MemberTable(job, rows[0], limit=self.limit, batch=self.batch)
         if table.log_mass == -math.inf:
             return {row: table.sample(None) for row in rows}
-        law = torch.tensor([[math.exp(each.log_prob - table.log_mass) for each in table.members]], dtype=torch.float64)
-        return {row: table.sample(int(job.draw(law, [job.streams[row]])[0])) for row in rows}
+        probabilities = torch.tensor(
+            [[math.exp(each.log_prob - table.log_mass) for each in table.members]], dtype=torch.float64
+        )
+        return {row: table.sample(int(job.draw(probabilities, [job.streams[row]])[0])) for row in rows}
 
 
 class MemberTable:

@@ -35,7 +35,7 @@ from constrain.sampling.methods.lcd import lcd
 from constrain.sampling.methods.sir import SIR
 
 WORTH = 8  # effective draws that `sir` should choose from
-DOUBTFUL = 4  # effective draws below which the answer may be far from its law
+DOUBTFUL = 4  # effective draws below which the answer may be far from its distribution
 MOST = 128  # draws that `sir` chooses from at most
 PILOTS = (1 << 32) - 1  # the substream of a row that pilots draw from; no method counts so far
 
@@ -77,7 +77,6 @@ class Faithful(Sampler):
         self.pilot = check_count("pilot", pilot)
 
     def run(self, job: Job) -> list[Sample]:
-        """See `Sampler`."""
         shaped(job)  # refuses temperature 0
         if job.matchers is None:
             return _named(drive(lcd, job), "lcd: there is no constraint")

@@ -11,7 +11,7 @@ At temperature 0 nothing is drawn: x is the greedy member, and w = Π_t Z_t (at 
 An output that is cut at `max_tokens` (or at the model's context) is a prefix: its p, q and w are those of the prefix.
 So E[w f(x)·1(stop)] = Σ p(x) f(x) over the members of at most `max_tokens` tokens. A dead end has w = 0.
 
-Cost: one forward for every token that is not forced, see particles.py.
+Cost: one forward pass for every token that is not forced, see particles.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from constrain.sampling.core.particles import Particle, Particles
 def lcd(job: Job) -> Generator[tuple[int, list[int]], None, list[Sample]]:
     """Masked decoding of every row of a job: locally constrained decoding, the default method of `generate`.
 
-    Law and weight: see the module `constrain.sampling.methods.lcd`.
+    Distribution and weight: see the module `constrain.sampling.methods.lcd`.
 
     Args:
         job: the rows.

@@ -12,8 +12,8 @@ summed (Gonzalez et al., "Constrained sampling for language models should be eas
     uniform    every place alike
     priority   places where the model was surprised more often: r_i ∝ 1 − log p(x_i | x_<i)
 
-Law: the chain leaves π invariant, starts from one masked sample, and TV(law, π) never grows with `steps`. With restart
-it falls geometrically, at the rate 1 − 1/max(w/Z) (Mengersen and Tweedie 1996, theorem 2.1).
+Distribution: the chain leaves π invariant, starts from one masked sample, and TV(distribution, π) never grows with
+`steps`. With restart it falls geometrically, at the rate 1 − 1/max(w/Z) (Mengersen and Tweedie 1996, theorem 2.1).
 Weight: 0, the sample stands for itself; `population` holds the states of the chain, the last is the output, and
 `attempts` and `accepted` count draws and moves. A proposal that is cut off or dead is refused; from a first state like
 that any member is accepted. With restart the draws are independent, so their mean weight is an estimate of evidence.
@@ -44,8 +44,8 @@ CUT, ACCEPT = 0, 1  # numbers of a chain's streams; proposal j draws from 2 + j
 class MCMC(Sampler):
     """A Markov chain over members: each step rewrites the end of the present text.
 
-    The chain leaves the target invariant and begins at one masked sample. Acceptance rule and law: see the module
-    `constrain.sampling.methods.mcmc`.
+    The chain leaves the target invariant and begins at one masked sample. Acceptance rule and distribution: see the
+    module `constrain.sampling.methods.mcmc`.
 
     Args:
         steps: of each chain; 0 is masked decoding.
@@ -111,8 +111,8 @@ class MCMC(Sampler):
         log_ratio = self._log_ratio(chain.state, proposed)
         accept = math.exp(min(0.0, log_ratio))
         if 0 < accept < 1:
-            law = torch.tensor([[1 - accept, accept]], dtype=torch.float64)
-            accept = int(job.draw(law, [substream(chain.stream, ACCEPT)]))
+            probabilities = torch.tensor([[1 - accept, accept]], dtype=torch.float64)
+            accept = int(job.draw(probabilities, [substream(chain.stream, ACCEPT)]))
         chain.accepted += accept == 1
         chain.states.append(proposed if accept == 1 else chain.state)
 
@@ -124,13 +124,13 @@ class MCMC(Sampler):
         return drawn
 
     def _cut(self, job: Job, chain: MarkovChain) -> DrawStart:
-        """Where the next proposal of a chain begins."""
+        """The prefix at which the next proposal of a chain begins."""
         state = chain.state
         if state.log_weight == -math.inf:
             return chain.begin(len(chain.states))
         logs = self.log_cuts(state)
-        law = torch.tensor([logs], dtype=torch.float64).exp()
-        place = int(job.draw(law, [substream(chain.stream, CUT)]))
+        probabilities = torch.tensor([logs], dtype=torch.float64).exp()
+        place = int(job.draw(probabilities, [substream(chain.stream, CUT)]))
         return chain.begin(len(chain.states), state.tokens[:place], state.trace[:place])
 
     def log_cuts(self, state: Sample) -> list[float]:

@@ -55,7 +55,6 @@ class Rejection(Sampler):
         self.batch = check_count("batch", batch)
 
     def run(self, job: Job) -> list[Sample]:
-        """See `Sampler`."""
         return first_accepted(shaped(job), [None] * len(job.prompts), attempts=self.attempts, batch=self.batch)
 
 

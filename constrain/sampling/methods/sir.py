@@ -3,9 +3,9 @@
 Each of N samples comes from masked decoding, x ~ q with w = p(x) / q(x) = Π_t Z_t (lcd.py; at the last place only EOS
 is allowed), times exp Φ(x) under a potential; a sample that is cut off or dead has w = 0. One is drawn ∝ w.
 Weight: log (Σ w / N), so E[exp(log_weight) · 1(x)] = p(x) · 1[x ∈ L, |x| ≤ T] · exp Φ(x) for every N.
-Law: tends to the target as N grows (Rubin 1988; bias of order 1/N); N = 1 is `lcd`. Cost: N sequences in one batch, the
-prompt read once; no particle dies for another, so it suits short outputs and weights that do not vary much — `smc`
-is for the others.
+Distribution: tends to the target as N grows (Rubin 1988; bias of order 1/N); N = 1 is `lcd`. Cost: N sequences in one
+batch, the prompt read once; no particle dies for another, so it suits short outputs and weights that do not vary much —
+`smc` is for the others.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from constrain.sampling.core.shape import shaped
 class SIR(Sampler):
     """Sampling, importance resampling: N masked samples, of which one is drawn by its weight.
 
-    The law tends to the target as N grows. Weight and law: see the module `constrain.sampling.methods.sir`.
+    The distribution tends to the target as N grows. Weight and distribution: see the module
+    `constrain.sampling.methods.sir`.
 
     Args:
         samples: N, for each output.
@@ -79,8 +80,8 @@ class SIR(Sampler):
         if evidence == -math.inf:
             chosen = min(population, key=lambda sample: sample.finish_reason != "length")
         else:
-            law = torch.tensor(weights, dtype=torch.float64).softmax(0)
-            chosen = population[int(job.draw(law.unsqueeze(0), [substream(job.streams[row], self.samples)]))]
+            probabilities = torch.tensor(weights, dtype=torch.float64).softmax(0)
+            chosen = population[int(job.draw(probabilities.unsqueeze(0), [substream(job.streams[row], self.samples)]))]
         return replace(
             chosen,
             log_weight=evidence,
@@ -97,7 +98,7 @@ class SIR(Sampler):
 
 @dataclass
 class DrawStart:
-    """Where a masked draw begins: a row of the job, its stream, and tokens (with their records) that it keeps."""
+    """The start of a masked draw: a row of the job, its stream, and the tokens (with their records) that it keeps."""
 
     row: int
     stream: int

@@ -10,17 +10,17 @@ so that prefix weights (a twist) steer, and cancel when the text is complete. Wh
 every particle, and (Σw)² / Σw² < `ess_threshold` · N, particles are resampled (resampling.py).
 Weight: one particle is drawn ∝ w, and log_weight = log(Σ w / N): E[exp(log_weight) · 1(x)] = p(x) 1[...] exp Φ(x) for
 every x and N, whatever is resampled when (Del Moral 2004, theorem 7.4.2). So E[exp(log_evidence)] is the mass of the
-target. The law of the output itself tends to π as N grows, and is not π for any N.
+target. The distribution of the output itself tends to π as N grows, and is not π for any N.
 
 `check` is asked about every candidate token, which costs more calls and wastes no particle; `potential` is asked once a
 unit. With `children` > 1 each particle draws several next tokens from the same logits before N are chosen, without
-replacement if `resampling="optimal"`; this costs no forward. `SMC(ess_threshold=0)` is importance sampling with N
+replacement if `resampling="optimal"`; this costs no forward pass. `SMC(ess_threshold=0)` is importance sampling with N
 particles; `awrs` is the case of one particle and a check.
 
 Resampling comes before the forward pass, so the model reads no doomed token. Cost: N sequences in one batch, prompts
 read once; particles that say the same are one. Limit: no particle waits for others; between boundaries some are ahead.
 Drafts are read ahead and never chosen by, so particles are those without drafts; a particle whose token was drafted
-needs no forward, and waits for the others.
+needs no forward pass, and waits for the others.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ from constrain.sampling.methods.awrs import TokenRejection, checked_step
 class SMC(Sampler):
     """Sequential Monte Carlo: particles grow side by side, and heavy ones are forked.
 
-    One particle is drawn by weight; the law tends to the target as N grows. Weights, order of operations and limits:
-    see the module `constrain.sampling.methods.smc`.
+    One particle is drawn by weight; the distribution tends to the target as N grows. Weights, order of operations and
+    limits: see the module `constrain.sampling.methods.smc`.
 
     Args:
         particles: N, for each output.
@@ -151,8 +151,8 @@ class AWRS(SMC):
 
 
 class _Note(NamedTuple):
-    """What a particle carries: its text up to `read` tokens, the twist in its weight, whether a unit ended since it was
-    last resampled, whether the weight of the complete text is in."""
+    """The record of a particle: its text up to `read` tokens, the twist in its weight, `passed` if a unit ended since
+    it was last resampled, and a flag for the weight of the complete text."""
 
     text: bytes = b""
     read: int = 0
@@ -334,7 +334,7 @@ class _Run:
                 particle.sample.log_weight = offer.log_weight
 
     def _settle(self, particles: Sequence[Particle]) -> None:
-        """After a forward: what was forced may have ended a text, or may not pass the check."""
+        """After a forward pass: what was forced may have ended a text, or may not pass the check."""
         for particle in particles:
             if particle.ended and particle.sample.finish_reason == "length":
                 particle.sample.log_weight = -math.inf  # cut off: no member
@@ -387,9 +387,9 @@ class _Run:
         if evidence == -math.inf:
             chosen = min(population, key=lambda sample: sample.finish_reason != "length")
         else:
-            law = torch.tensor(weights, dtype=torch.float64).softmax(0)
+            probabilities = torch.tensor(weights, dtype=torch.float64).softmax(0)
             stream = substream(self.job.streams[row], self.options.particles + 1)
-            chosen = population[int(self.job.draw(law.unsqueeze(0), [stream]))]
+            chosen = population[int(self.job.draw(probabilities.unsqueeze(0), [stream]))]
         asked = [each.evaluations[row] for each in (self.potential, self.check) if each is not None]
         return replace(
             chosen,

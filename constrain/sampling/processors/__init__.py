@@ -1,9 +1,9 @@
-"""Processors: rules that change the law of the next token, under the mask and with the grammar's place in sight.
+"""Processors: rules that change the distribution of the next token, given the mask and the grammar's state.
 
 takes: `generate(processors=[...])`: these rules, and logits processors of transformers as they are
-gives: a `LanguageModel` whose law is the changed one, so that every method samples what it says, about that law
+gives: a `LanguageModel` of the changed distribution, about which every method samples what it says
 used by: generation
-start reading at: core/model.py (the law), core/processor.py (a rule), core/context.py (what a rule is told)
+start reading at: core/model.py (the distribution), core/processor.py (a rule), core/context.py (what a rule is told)
 """
 
 from constrain.extras import require

@@ -1,4 +1,4 @@
-"""What the constraint leaves no choice about: the bytes that must follow, tokenised.
+"""Drafts the bytes that the constraint forces, tokenised.
 
 A token that alone is allowed is certain, and the builder adds it at every place of a tree by itself. Bytes that alone
 are allowed are less: `":` must follow a key, but whether as one token or two is for the model to say. So the bytes are

@@ -97,7 +97,7 @@ class Lookup(Drafter):
 
 
 class CopyIndex:
-    """Where each n-gram ended, in the texts that were added: (text, position after it), the latest `copies` of them."""
+    """The ends of each n-gram in the texts that were added: (text, position after it), the latest `copies` of them."""
 
     def __init__(self, shortest: int, longest: int, copies: int) -> None:
         self.lengths = range(longest, shortest - 1, -1)

@@ -5,16 +5,16 @@ what it proposes is legal, and is told with the distribution it was drawn from. 
 (`match`), or at temperature 0, it names the likeliest tokens instead of drawing.
 The tree grows level by level: of the last level, the `paths` places that are reached most likely get `width` children
 each (DySpec, Xiong et al. 2024, arXiv 2410.11744: the chance of a path under the draft model tells what a node is
-worth; a level at a time, since a forward for each node would cost more than it saves). One path: a chain with leaves.
-With `least` the shape follows the text: another sibling is drawn while what is left of its place's chance is worth as
-much, and every place that is goes on (DySpec's threshold, section 4.3: as good as the best first, node by node, in one
-forward a level). Where siblings are independent only depth and places follow it: their number must not depend on them.
-Siblings are drawn as the verifier asks: independently, without replacement, or one at a place. Named paths end where
-the builder would leave out what follows, below `DraftBudget.least` (Kangaroo, Liu et al. 2024, arXiv 2404.18911, ends
-drafts that it is not sure of).
+worth; a level at a time, since a forward pass for each node would cost more than it saves). One path: a chain with
+leaves. With `least` the shape follows the text: another sibling is drawn while what is left of its place's chance is
+worth as much, and every place that is goes on (DySpec's threshold, section 4.3: as good as the best first, node by
+node, in one forward a level). Where siblings are independent only depth and places follow it: their number must not
+depend on them. Siblings are drawn as the verifier asks: independently, without replacement, or one at a place. Named
+paths end where the builder would leave out what follows, below `DraftBudget.least` (Kangaroo, Liu et al. 2024, arXiv
+2404.18911, ends drafts that it is not sure of).
 
-Cost: one forward of the draft model a level, for all paths of all sequences together; of what it remembers, a fork a
-step. Limit: token ids are those of the target; where they are not, `constrain.generation` takes translated.py.
+Cost: one forward pass of the draft model a level, for all paths of all sequences together; of what it remembers, a fork
+a step. Limit: token ids are those of the target; where they are not, `constrain.generation` takes translated.py.
 """
 
 from __future__ import annotations
@@ -69,7 +69,6 @@ class Model(Drafter):
         self.least = check_share("least", least)
 
     def propose(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[DraftTree]:
-        """See `Drafter`."""
         trees = [EMPTY] * len(contexts)
         asked = [i for i, budget in enumerate(budgets) if min(budget.nodes, budget.depth, contexts[i].left - 1) > 0]
         groups: dict[Any, list[int]] = {}  # sequences that the draft model remembers together, and new ones
@@ -112,7 +111,7 @@ class Model(Drafter):
         """Called after each step with the branch of each row: a place to end drafts that are not worth going on."""
 
     def _text(self, context: Context) -> Sequence[int]:
-        """What the draft model reads of a sequence. It only grows."""
+        """The tokens of a sequence that the draft model reads; they only grow."""
         return context.tokens
 
     def _branch(self, context: Context, budget: DraftBudget) -> Growing:
@@ -145,12 +144,12 @@ class Growing(Protocol):
         places, token) of the places of the next level, none at the end."""
 
     def tree(self) -> DraftTree:
-        """What it has come to."""
+        """The tree as drafted so far."""
 
 
 @dataclass
 class _Shared:
-    """What the draft model remembers of sequences that are read together."""
+    """The draft model's session for sequences that are read together."""
 
     session: Session
     rows: int = 0
@@ -158,7 +157,7 @@ class _Shared:
 
 @dataclass
 class _Read:
-    """Where a sequence is in a session, and how many of its tokens were read."""
+    """The row of a sequence in a session, and the number of its tokens that were read."""
 
     shared: _Shared
     row: int
@@ -205,7 +204,6 @@ class _Branch:
         self.floor = max(self.floor, self.worth)
 
     def extend(self, rows: Sequence[torch.Tensor]) -> list[tuple[int, int]]:
-        """See `Growing`."""
         found = [
             (index, child, place)
             for index, (place, logits) in enumerate(zip(self.level, rows, strict=True))

@@ -1,4 +1,4 @@
-"""What table drafters learn from, and where they keep it.
+"""Tables of drafters that learn from verified trees, one for each compiled constraint.
 
 `likeliest` reads the target's logits at every place of a verified tree: also where a branch was not taken they say what
 the target would have written there. Masked and shaped as the target is, since only legal tokens can be drafted.

@@ -56,7 +56,7 @@ class Translated(Model):
         self._plain: tuple[object, Callable[[bytes], list[int]]] | None = None
 
     def _text(self, context: Context) -> list[int]:
-        """What was read before, and the new bytes."""
+        """The draft model's tokens of the text: those read before, and those of the new bytes."""
         known: _Text = context.memo.setdefault((self, "text"), _Text(list(self.begin)))
         new = _bytes_of(context.setting.token_bytes, context.tokens[known.length :])
         known.length = len(context.tokens)

@@ -29,7 +29,7 @@ def verifier_named(name: str) -> Verifier:
     """A new verifier of a name, with its default options.
 
     Args:
-        name: a key of `VERIFIERS`, or "typical", which changes the law of the output.
+        name: a key of `VERIFIERS`, or "typical", which changes the distribution of the output.
 
     Returns:
         The verifier.

@@ -4,8 +4,8 @@
     hᵢ = |ρᵢ| / (|ρᵢ| + 1 − πᵢ), and h_γ = π_γ at the end of the chain
     keep the largest i with Uᵢ ≤ hᵢ, then draw from ∝ ρᵢ (from p at the end)
 
-Law: that of the target. Accepts as much of a chain on average as any rule can (section 4 there): a surplus at one token
-makes up for a shortfall at the next, which rejection token by token cannot.
+Distribution: that of the target. Accepts as much of a chain on average as any rule can (section 4 there): a surplus at
+one token makes up for a shortfall at the next, which rejection token by token cannot.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ class Block(RejectionVerifier):
     draws = "chain"
 
     def walk(self, walk: TreeWalk, place: int) -> Stop:
-        """See `RejectionVerifier`."""
         ends: list[tuple[float, Stop]] = []  # (h, where it stops) of each i from 0
         share, path = 1.0, list[int]()
         while True:

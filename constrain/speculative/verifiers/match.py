@@ -1,9 +1,9 @@
 """`match`: sample from the target, and go down the tree as long as a child has the token that was drawn.
 
-Law: the tokens are drawn from the target one after the other, and the tree only decides how many come from one forward.
-So it is masked decoding for every tree that does not depend on the verifier's own draws, however it was made — and for
-the same seed it gives the very tokens of `lcd`, up to rounding of the logits. Needs no draft distribution; the right
-rule at temperature 0, for copied drafts, and wherever outputs are to be repeatable.
+Distribution: the tokens are drawn from the target one after the other, and the tree only decides how many come from one
+forward pass. So it is masked decoding for every tree that does not depend on the verifier's own draws, however it was
+made — and for the same seed it gives the very tokens of `lcd`, up to rounding of the logits. Needs no draft
+distribution; the right rule at temperature 0, for copied drafts, and wherever outputs are to be repeatable.
 Limit: a drafter that samples from q meets the target with probability Σ p q; a rejection rule reaches Σ min(p, q).
 """
 
@@ -27,7 +27,6 @@ class Match(Verifier):
     name = "match"
 
     def decide(self, case: Case, draw: Draw) -> Verdict:
-        """See `Verifier`."""
         rows, readable = case.rows, readable_children(case)
         path: list[int] = []
         place = 0

@@ -3,8 +3,8 @@
     r₁ = target.  For child i, drawn from sᵢ: accept with probability min(1, rᵢ(x)/sᵢ(x)); else rᵢ₊₁ ∝ (rᵢ − sᵢ)₊
     none accepted: draw from the last r
 
-Law: that of the target, for any number of children at any place: each step either accepts with Σ min(r, s) in all, or
-leaves exactly what is missing.
+Distribution: that of the target, for any number of children at any place: each step either accepts with Σ min(r, s) in
+all, or leaves exactly what is missing.
 
 `Token` is the case of one child (Leviathan et al. 2023, arXiv 2211.17192; Chen et al. 2023, arXiv 2302.01318),
 `Recursive` that of independent siblings (SpecInfer: Miao et al. 2024, arXiv 2305.09781), `RecursiveWithout` that of
@@ -27,7 +27,6 @@ class Recursive(RejectionVerifier):
     draws = "with"
 
     def walk(self, walk: TreeWalk, place: int) -> Stop:
-        """See `RejectionVerifier`."""
         path: list[int] = []
         while True:
             target = walk.target(place)

@@ -1,8 +1,8 @@
-"""What the rejection rules share: which children a place has, and how a verdict ends.
+"""Shared by the rejection rules: the children of a place, and the end of a verdict.
 
 All rules here work on drawn nodes, and leave a residual: a distribution from which the next token is still to be drawn,
-such that the whole has the target's law whatever was drawn before. A draw from the residual may hit a given child, and
-the verification then goes on there: a given node is worth what `match` makes of it under every rule.
+such that the whole has the target's distribution whatever was drawn before. A draw from the residual may hit a given
+child, and the verification then goes on there: a given node is worth what `match` makes of it under every rule.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Proposal:
 
 @dataclass
 class Stop:
-    """How far a rule came: nodes taken, from the place where it began, and what is left to draw from at the last one.
+    """The result of a rule: nodes taken, from the place where it began, and the residual at the last one.
 
     residual: float64[W], not normalised, positive somewhere; None: a dead end, or the step has ended with `token`
     token: of a node that was taken but not read
@@ -64,7 +64,7 @@ class TreeWalk:
         return None if probs is None else probs.double()
 
     def drafted(self, row: int, target: torch.Tensor) -> torch.Tensor:
-        """float64[W]: a draft distribution beside a target; what the model is wider has no probability."""
+        """float64[W]: a draft distribution, padded with zeros to the target's width."""
         assert self.tree.draft_probs is not None
         probs = self.tree.draft_probs[row].to(target.device, torch.float64)
         probs = probs / probs.sum()
@@ -95,7 +95,7 @@ class RejectionVerifier(Verifier):
     """Base of the rules that accept or reject drawn nodes."""
 
     def decide(self, case: Case, draw: Draw) -> Verdict:
-        """See `Verifier`: the rule, from the root and again from every given node that the residual hits."""
+        """Apply the rule from the root, and again from every given node that the residual hits."""
         walk = TreeWalk(case, draw)
         path: list[int] = []
         place = 0

@@ -7,8 +7,8 @@ Depth first, with a share r that a node may still claim, 1 at the root:
     after a rejected child: z = (r p − s)₊, r ← |z| / (|z| + 1 − r), p ← z/|z|, s ← s without x
     after all children: the node itself is accepted with probability r, and the next token drawn from p
 
-Law: that of the target: whatever is drawn below it, a node or something below it is accepted with r in all. On a chain
-this is block verification. For siblings drawn without replacement.
+Distribution: that of the target: whatever is drawn below it, a node or something below it is accepted with r in all. On
+a chain this is block verification. For siblings drawn without replacement.
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ class Traversal(RejectionVerifier):
     draws = "without"
 
     def walk(self, walk: TreeWalk, place: int) -> Stop:
-        """See `RejectionVerifier`."""
         stop = self._try(walk, place, 1.0)
         if stop is not None:
             return stop
         return Stop(residual=walk.target(place))  # the share of the root is 1 but for rounding
 
     def _try(self, walk: TreeWalk, place: int, share: float) -> Stop | None:
-        """Where the branch at a place is accepted; None: nowhere."""
+        """The result of the branch at a place; None: nothing of it is accepted."""
         target = walk.target(place)
         if target is None:
             return Stop() if walk.accepts(share) else None

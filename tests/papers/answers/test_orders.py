@@ -1,4 +1,4 @@
-"""Laws over orders against the list of all orders."""
+"""Distributions over orders against the list of all orders."""
 
 from __future__ import annotations
 

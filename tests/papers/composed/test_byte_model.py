@@ -1,4 +1,4 @@
-"""Models read byte by byte, and fused: laws from the definition, a sum over every way to cut a text."""
+"""Models read byte by byte, and fused: distributions from the definition, a sum over every way to cut a text."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Part(TableModel):
 
 
 class Cuts:
-    """The law of a part's texts, from the definition."""
+    """The distribution of a part's texts, from the definition."""
 
     def __init__(self, part: Part) -> None:
         self.part = part
@@ -228,7 +228,7 @@ def test_the_law_is_a_function_of_the_text(covers: int | None, seed: int) -> Non
 
 
 def test_a_text_without_mass() -> None:
-    """What no tokens spell: the law after it is uniform, and what led there had none."""
+    """After a text that no tokens spell the distribution is uniform, and the byte that led there had no mass."""
     model = ByteModel(Part(VOCABULARIES[0], 1, 1.0))
     (rows,) = rows_of(model, [b"axb"])
     assert rows[1][ord("x")] == -math.inf
@@ -258,7 +258,7 @@ def test_positions_of_the_model() -> None:
 
 
 def test_generate() -> None:
-    """Models of transformers with different tokenizers; the law of one alone is that of `score`."""
+    """Models of transformers with different tokenizers; the distribution of one alone is that of `score`."""
     reference = constrain.reference.load()
     alone = ByteModel(reference, covers=None)
     g = constrain.generate(alone, "A word: ", choices=["no"], method="exact", seed=1)

@@ -1,4 +1,5 @@
-"""Composed models against their formulas: every method samples the composed law, by enumeration of whole decoders."""
+"""Composed models against their formulas: every method samples the composed distribution, by enumeration of whole
+decoders."""
 
 from __future__ import annotations
 
@@ -217,7 +218,7 @@ def test_every_method(case: Composition, method: Any) -> None:
 
 
 def test_a_token_without_mass() -> None:
-    """Where the prompt gives nothing, the composed model does not; where only the other does not, there is a floor."""
+    """A token without mass after the prompt has none composed; one without mass after the other alone has a floor."""
     parts = [torch.tensor([[0.0, -torch.inf, -torch.inf]]), torch.tensor([[0.0, -torch.inf, 0.0]])]
     model = Guided(ToyHandle(3), [(PROMPT, OTHER)], scale=2)
     assert model.combine(parts, None).tolist() == [[0.0, -math.inf, -math.inf]]

@@ -1,4 +1,5 @@
-"""Denoising under a constraint: every output is a member, the law is the one that is named, and what is refused."""
+"""Denoising under a constraint: every output is a member, the distribution is the one that is named, and what is
+refused."""
 
 from __future__ import annotations
 
@@ -102,7 +103,7 @@ def law(model: Hashed, constraint, weigh: bool, policy: str) -> dict[str, float]
 
 @pytest.mark.parametrize("policy", ["confidence", "entropy", "margin", "leftmost", "prophet", "credit"])
 def test_the_law(policy):
-    """Weighted outputs follow the law of the model without a constraint, given that the text is a member."""
+    """Weighted outputs follow the distribution of the model without a constraint, given that the text is a member."""
     model = Hashed(characters("ab"), seed=5, sharpness=1.0)
     constraint = regex("a|ab?a|bb")
     free = law(model, None, False, policy)
@@ -197,7 +198,7 @@ def test_models_without_a_mask_token():
 
 
 def test_a_scaffold_is_set_before_the_first_forward():
-    """What a schema forces is there when the model is first asked; what is not forced stays its choice."""
+    """Forced tokens are set when the model is first asked; the others stay its choice."""
     text = '{"kind":"x","ok":true}'
     constraint = regex(r'\{"kind":"[xy]","ok":(true|null)\}')
     vocabulary = characters("".join(sorted(set(text + "ynul"))))

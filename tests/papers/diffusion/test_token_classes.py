@@ -54,7 +54,7 @@ def test_neighbours(seed):
 
 
 def relation(language: GapLanguage, text: str) -> set[tuple[object, ...]]:
-    """What a token does: (the state before or None, terminals that end in it, the state behind or None)."""
+    """The relation of a token: (the state before or None, terminals that end in it, the state behind or None)."""
     lexer, follow = language.lexer, language.adjacency.follow
     moves, owners = lexer.moves.reshape(-1, lexer.n_classes), lexer.owners.tolist()
     found: set[tuple[object, ...]] = set()

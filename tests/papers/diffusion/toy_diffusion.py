@@ -30,7 +30,7 @@ class Hashed:
 
 
 class Adversary(Hashed):
-    """Prefers, at each position, the tokens of a kind by far: those that make a text wrong."""
+    """Prefers by far, at each position, the tokens that make a text wrong."""
 
     def __init__(self, vocabulary: Vocabulary, likes: Callable[[bytes | None], float], seed: int = 0) -> None:
         super().__init__(vocabulary, seed)

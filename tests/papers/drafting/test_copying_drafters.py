@@ -1,4 +1,5 @@
-"""Drafters that copy a source or the last forward: the law stays, by enumeration; what they propose, by hand."""
+"""Drafters that copy a source or the last forward pass: the distribution stays, by enumeration; what they propose, by
+hand."""
 
 from __future__ import annotations
 

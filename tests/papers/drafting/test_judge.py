@@ -161,7 +161,7 @@ def test_a_head_that_is_never_sure_changes_nothing(handle: HFModel, temperature:
 
 
 def test_the_head_reads_the_state_after_the_token(handle: HFModel) -> None:
-    """What is judged is what the target's head reads after the drafted token, by a forward of its own."""
+    """The head judges the hidden state after the drafted token, as a forward pass of its own gives it."""
     seen: list[torch.Tensor] = []
 
     class Watching(Always):

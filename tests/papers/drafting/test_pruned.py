@@ -1,4 +1,4 @@
-"""Retrieved drafts under a draft model: what stays by its definition, and the law of the output."""
+"""Retrieved drafts under a draft model: what stays by its definition, and the distribution of the output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drafters that learn while the target writes: the law stays, by enumeration; what they propose, by hand."""
+"""Drafters that learn while the target writes: the distribution stays, by enumeration; what they propose, by hand."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_law_with_drawn_drafts(verifier: str, language: str) -> None:
 
 @pytest.mark.parametrize("name", DRAFTERS)
 def test_they_learn(name: str) -> None:
-    """A second run over the same text takes fewer forwards, and gives the same tokens."""
+    """A second run over the same text takes fewer forward passes, and gives the same tokens."""
     case = Case("dyck", 4, 5.0, settings=Settings(max_tokens=12))
     drafter = DRAFTERS[name]()
     (plain,) = drive(lcd, case.job(TorchDraw(0)))

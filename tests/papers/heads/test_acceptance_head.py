@@ -1,4 +1,5 @@
-"""Drafts that a head ends: by hand, their law by enumeration, and that it learns the chance it is trained for."""
+"""Drafts that a head ends: by hand, their distribution by enumeration, and that it learns the chance it is trained
+for."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ def generate(handle: HFModel, drafter: Any, **given: Any) -> Any:
 
 
 def test_drafts_end_where_the_product_is_below_the_bound(handle: HFModel) -> None:
-    """The lengths of drafts are those that the head's chances over the text demand, computed apart."""
+    """The lengths of drafts follow from the head's chances over the text, computed apart."""
     head, lengths = random_head(), []
 
     class Watching(StoppedModel):

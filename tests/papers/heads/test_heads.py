@@ -95,7 +95,7 @@ def test_they_change_no_output(kind: str, family: Any, temperature: float) -> No
 
 
 def test_the_hidden_states_are_those_of_the_places(handle: HFModel) -> None:
-    """What is told for each place of a batch of trees gives the logits of that place."""
+    """The hidden state of each place of a batch of trees gives the logits of that place."""
     session: Any = handle.open(2)
     session.keep_hidden = True
     trees = [np.array([3, 4, 5], np.int32), np.array([6], np.int32)]

@@ -44,7 +44,7 @@ def test_what_is_learned_changes_no_output(handle: HFModel, name: str, temperatu
 
 @pytest.mark.parametrize("name", MAKE)
 def test_acceptance_grows(handle: HFModel, name: str) -> None:
-    """The same text again and again: fewer forwards than with heads that stay as they are."""
+    """The same text again and again: fewer forward passes than with heads that stay as they are."""
     heads = MAKE[name](handle)
     fixed = generate(handle, Heads(copy.deepcopy(heads)), temperature=0.0)
     drafter = OnlineHeads(heads, every=2, rate=2e-2)

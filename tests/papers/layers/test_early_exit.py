@@ -45,7 +45,7 @@ def llama(layers: int = 4, idle: tuple[int, ...] = ()) -> HFModel:
 @pytest.mark.parametrize("seed", range(3))
 def test_logits_are_those_of_the_path_whoever_read_it(name: str, seed: int) -> None:
     """Batches of random trees, parts of which the first layers have read: theirs are the logits of these layers alone,
-    and the forward behind them those of the whole model, step after step, with forks between."""
+    and the forward pass behind them those of the whole model, step after step, with forks between."""
     handle, rng = HFModel(tiny(name, 4), None), random.Random(seed)
     count = rng.randint(1, 3)
     first, alone_first = FirstLayers(handle, count), skip_layers(handle, range(count))
@@ -124,7 +124,7 @@ def test_layers_read_what_they_have_not_read_and_no_more() -> None:
         twice.clear()
         found = constrain.generate(handle, "red", regex="[a-f]{30}", temperature=0, draft=speculation)
     assert found.stats.drafts["exit"].fault is None
-    assert drafter.shared == found.stats.forwards - 1  # every forward but the prompt's
+    assert drafter.shared == found.stats.forwards - 1  # every forward pass but the prompt's
     assert len(twice) == 1
     assert counts["rest"] > 30
     assert 0 <= counts["first"] - counts["rest"] <= 5  # each token once; of the last draft some had no room in the tree

@@ -1,4 +1,4 @@
-"""`Retrying`: the law of outputs, from all draws; and units by rules of a grammar."""
+"""`Retrying`: the distribution of outputs, from all draws; and units by rules of a grammar."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def refuses(text: str) -> bool:
 
 
 class RetryingTwin(Twin):
-    """The law by its formula: units of masked decoding, conditioned on the check."""
+    """The distribution by its formula: units of masked decoding, conditioned on the check."""
 
     def __init__(self, case: Case, tries: int) -> None:
         super().__init__(case)

@@ -1,7 +1,7 @@
 """Searches against the list of all members, and against searches written anew in plain Python.
 
-Drawn outputs: the law of the whole decoder, by enumeration. Searches without a law: the optimum where it is proven, and
-a twin that knows only the table of logits and the language.
+Drawn outputs: the distribution of the whole decoder, by enumeration. Searches without a distribution: the optimum where
+it is proven, and a twin that knows only the table of logits and the language.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def test_a_star_proves_nothing_where_completions_may_be_longer_than_the_shortest
     assert ask(0.0) == 0
 
 
-# --- twins: prefixes as tuples, everything from the table -------------------------------------------------------------
+# --- twins: prefixes as tuples, everything from the table --------------------------------------------------------
 
 
 class Twin:
@@ -332,7 +332,7 @@ def test_planned_is_its_twin(case: Case) -> None:
     assert squashed(text(case, sample.tokens).decode()) == pytest.approx(max(got for got, _ in written))
 
 
-# --- laws -------------------------------------------------------------------------------------------------------------
+# --- distributions -----------------------------------------------------------------------------------------------
 
 
 def masked_law(case: Case) -> dict[Tokens, float]:
@@ -423,7 +423,7 @@ def test_value_guided_is_properly_weighted(case: Tiny, strength: float) -> None:
 
 @pytest.mark.parametrize("case", [c for c in tiny_cases(4) if c.language not in ("twin ids", "segmentations")], ids=str)
 def test_with_the_soft_value_the_draw_is_the_target(case: Tiny) -> None:
-    """V(s) = log E_p[exp Φ · 1[x ∈ L] | s]: the law is the target, and weights are one number."""
+    """V(s) = log E_p[exp Φ · 1[x ∈ L] | s]: the distribution is the target, and weights are one number."""
     taste, truth, twin = Taste(case, case.seed), exact(case), Twin(case)
     target = {x: math.exp(log_p + taste.complete(text(case, x))) for x, log_p in truth.items()}
     total = math.fsum(target.values())

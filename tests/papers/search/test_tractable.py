@@ -98,7 +98,7 @@ def test_every_method_takes_such_models() -> None:
 
 
 def test_infinite_languages() -> None:
-    """(a|c)*-like with an end: longer limits, more mass, and every text has the law of a geometric."""
+    """(a|c)*-like with an end: longer limits, more mass, and every text has the distribution of a geometric."""
     case = Case("cut", 0)
     model = NGram(np.array([0.5, 0.1, 0.3, 0.1]))
     masses = [

@@ -34,7 +34,7 @@ def models(seeds: int, languages: Sequence[str] = LANGUAGES) -> list[Case]:
 
 
 class Twin:
-    """The law of the next token under the mask, from the table and the language."""
+    """The distribution of the next token under the mask, from the table and the language."""
 
     def __init__(self, case: Case) -> None:
         self.case, self.vocabulary = case, case.constraint.vocabulary
@@ -63,7 +63,7 @@ class Twin:
 
 
 class CautiousTwin(Twin):
-    """The law of the whole decoder, from all the ways in which all trials may turn out."""
+    """The distribution of the whole decoder, from all the ways in which all trials may turn out."""
 
     def __init__(self, case: Case, most: int, low: float, high: float, marks: bytes) -> None:
         super().__init__(case)

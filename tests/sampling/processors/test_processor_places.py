@@ -1,4 +1,4 @@
-"""What processors know of the grammar: structural tokens, kinds of terminals, repeated rules; and what they refuse."""
+"""Processors' knowledge of the grammar: structural tokens, kinds of terminals, repeated rules; and refusals."""
 
 from __future__ import annotations
 

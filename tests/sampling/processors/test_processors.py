@@ -166,7 +166,8 @@ def test_particles(name: str, case: Case) -> None:
 @pytest.mark.parametrize(("name", "case"), SMALL, ids=[f"{name}-{case}" for name, case in SMALL])
 @pytest.mark.parametrize("proposal", ["restart", "uniform"])
 def test_chains(name: str, case: Case, proposal: str) -> None:
-    """A chain that begins at the target stays there: TV(law, π) does not grow, and texts are cut and begun again."""
+    """A chain that begins at the target stays there: TV(distribution, π) does not grow, and texts are cut and begun
+    again."""
     pi = conditional(truth(name, case))
     distances = []
     for steps in (0, 1):

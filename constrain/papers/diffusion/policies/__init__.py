@@ -1,4 +1,4 @@
-"""Which open positions are set first, one policy a file. Each scores positions; the highest scores are set first.
+"""Policies, one a file: each scores the open positions, and the highest scores are set first.
 
 A policy looks at the model's distribution at each position before anything is refused. So the order is the same as
 without a constraint as long as the texts are the same, and importance weights are exact (note 0022).

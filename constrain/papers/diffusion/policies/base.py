@@ -1,4 +1,4 @@
-"""What all policies have in common."""
+"""The base class of policies."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ class Policy:
         raise NotImplementedError
 
     def count(self, sorted_scores: Rows, due: int) -> int:
-        """How many positions to set in this step. due: so many that all are set after the steps that were asked for."""
+        """The number of positions to set in this step. due: the number that fills the text in the steps asked for."""
         return due

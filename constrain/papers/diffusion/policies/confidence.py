@@ -12,5 +12,4 @@ class Confidence(Policy):
     """The probability of the likeliest token."""
 
     def scores(self, probabilities: Rows, positions: NDArray[np.int64], rng: np.random.Generator) -> Rows:
-        """See `Policy`."""
         return np.asarray(probabilities.max(axis=1))

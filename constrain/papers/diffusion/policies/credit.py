@@ -2,7 +2,8 @@
 
 The idea: a token earns credit each time that it is the likeliest; old credit fades. Probabilities are multiplied with a
 power of the credit, and a position is set when its likeliest token then is likely enough. Here this decides about the
-order only: tokens are drawn from the model's distribution, so that the law of the output stays the one that is named.
+order only: tokens are drawn from the model's distribution, so that the distribution of the output stays the one that is
+named.
 """
 
 from __future__ import annotations
@@ -33,11 +34,9 @@ class Credit(Threshold):
         self.begin()
 
     def begin(self) -> None:
-        """See `Policy`."""
         self.credits: dict[int, dict[int, float]] = {}  # position -> token -> credit
 
     def scores(self, probabilities: Rows, positions: NDArray[np.int64], rng: np.random.Generator) -> Rows:
-        """See `Policy`."""
         found = np.zeros(len(positions))
         for i, (place, row) in enumerate(zip(positions.tolist(), probabilities, strict=True)):
             credit = {token: self.fading * value for token, value in self.credits.get(place, {}).items()}

@@ -12,6 +12,5 @@ class Entropy(Policy):
     """The negative entropy of the distribution, in nats."""
 
     def scores(self, probabilities: Rows, positions: NDArray[np.int64], rng: np.random.Generator) -> Rows:
-        """See `Policy`."""
         logs = np.log(np.where(probabilities > 0, probabilities, 1.0))
         return np.asarray((probabilities * logs).sum(axis=1))

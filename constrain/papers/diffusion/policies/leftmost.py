@@ -12,5 +12,4 @@ class Leftmost(Policy):
     """The leftmost position first."""
 
     def scores(self, probabilities: Rows, positions: NDArray[np.int64], rng: np.random.Generator) -> Rows:
-        """See `Policy`."""
         return -positions.astype(np.float64)

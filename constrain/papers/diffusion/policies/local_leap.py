@@ -24,12 +24,12 @@ class LocalLeap(Policy):
         self.anchor, self.near, self.distance = anchor, near, distance
 
     def scores(self, probabilities: Rows, positions: NDArray[np.int64], rng: np.random.Generator) -> Rows:
-        """See `Policy`. Positions to set now have 1 more than their probability."""
+        """Confidence of each position, plus 1 where it is to be set in this step."""
         best = probabilities.max(axis=1)
         anchors = positions[best >= self.anchor]
         is_near = (np.abs(positions[:, None] - anchors[None, :]) <= self.distance).any(axis=1)
         return np.asarray(best + ((best >= self.anchor) | (is_near & (best >= self.near))))
 
     def count(self, sorted_scores: Rows, due: int) -> int:
-        """See `Policy`; `due` does not count."""
+        """All positions that are confident enough, however many are due."""
         return max(1, int((sorted_scores >= 1 + self.near).sum()))

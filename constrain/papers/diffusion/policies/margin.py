@@ -12,6 +12,5 @@ class Margin(Policy):
     """The probability of the likeliest token less that of the second."""
 
     def scores(self, probabilities: Rows, positions: NDArray[np.int64], rng: np.random.Generator) -> Rows:
-        """See `Policy`."""
         best = np.partition(probabilities, -2, axis=1)[:, -2:]
         return np.asarray(best[:, 1] - best[:, 0])

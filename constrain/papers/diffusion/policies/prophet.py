@@ -26,16 +26,13 @@ class Prophet(Policy):
         self.begin()
 
     def begin(self) -> None:
-        """See `Policy`."""
         self.open = self.all = 0
 
     def scores(self, probabilities: Rows, positions: NDArray[np.int64], rng: np.random.Generator) -> Rows:
-        """See `Policy`."""
         best = np.log(np.maximum(np.partition(probabilities, -2, axis=1)[:, -2:], 1e-30))
         return np.asarray(best[:, 1] - best[:, 0])
 
     def count(self, sorted_scores: Rows, due: int) -> int:
-        """See `Policy`."""
         if len(sorted_scores) > self.open:  # the first step of a block
             self.all = len(sorted_scores)
         self.open = len(sorted_scores)

@@ -12,5 +12,4 @@ class Shuffled(Policy):
     """A random number for each position."""
 
     def scores(self, probabilities: Rows, positions: NDArray[np.int64], rng: np.random.Generator) -> Rows:
-        """See `Policy`."""
         return rng.random(len(positions))

@@ -24,5 +24,5 @@ class Threshold(Confidence):
         self.least = least
 
     def count(self, sorted_scores: Rows, due: int) -> int:
-        """See `Policy`; `due` does not count."""
+        """All positions above the threshold, however many are due."""
         return max(1, int((sorted_scores >= self.least).sum()))

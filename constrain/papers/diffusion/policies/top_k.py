@@ -23,5 +23,5 @@ class TopK(Confidence):
         self.k = k
 
     def count(self, sorted_scores: Rows, due: int) -> int:
-        """See `Policy`; `due` does not count."""
+        """`k` positions, however many are due."""
         return self.k

@@ -1,1 +1,1 @@
-"""What a processor is, what it is told, and the model that processors make of a model."""
+"""Processors, the context that they get, and the model that they make of a model."""

@@ -1,4 +1,4 @@
-"""Where the next token of an output stands: what was written, what may come, and where the grammar is.
+"""The context of the next token: the text before it, the tokens that may come, and the state of the grammar.
 
 Cost: the mask is there anyway; what else is asked is computed when it is asked for. Kinds of terminals take some
 milliseconds at a place of a grammar that was not met before, `open_rules` 0.1 ms.
@@ -79,9 +79,9 @@ class StepContext:
 
     @cached_property
     def terminal_kinds(self) -> frozenset[str]:
-        """What is open or may begin here: some of "fixed", "choice", "text" (terminals.py); "text" where it is unknown.
+        """The kinds of terminals that are open or may begin here: some of "fixed", "choice", "text" (terminals.py).
 
-        Limit: constraints of another make, and none, are text.
+        Limit: constraints of another make, and none, are "text".
         """
         return frozenset(["text"]) if self.engine_matcher is None else terminal_kinds(self.engine_matcher)
 

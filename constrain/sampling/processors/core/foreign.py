@@ -56,7 +56,7 @@ class Foreign(Processor):
         return None
 
     def __call__(self, scores: torch.Tensor, context: StepContext) -> torch.Tensor:
-        """See `Processor`. Raises ConstrainError: it answered twice in different ways, or failed."""
+        """The other processor's scores. Raises ConstrainError: it answered twice in different ways, or failed."""
         answer = self._ask(scores, context)
         if not self._asked:
             self._asked = True

@@ -1,12 +1,13 @@
 """The model that processors make of a model: what is allowed is shared out anew, what is not keeps its mass.
 
-At a prefix with mask m let p be the model's law, Z = Σ_v p(v) m(v), and f what the processors make of the logits under
-the mask. Then
+At a prefix with mask m let p be the model's distribution, Z = Σ_v p(v) m(v), and f what the processors make of the
+logits under the mask. Then
 
     p''(v) = Z · softmax(f)(v)   where m allows v          p''(v) = p(v)   elsewhere
 
-p'' is a law over all tokens and a function of the prefix, so it is a language model: every method stays what it says,
-about p'' instead of p. Masked decoding draws from softmax(f), and its weights are ΠZ of the model itself. Masking comes
+p'' is a distribution over all tokens and a function of the prefix, so it is a language model: every method stays what
+it says, about p'' instead of p. Masked decoding draws from softmax(f), and its weights are ΠZ of the model itself.
+Masking comes
 first: a rule that cuts never cuts all that the grammar can use. Where one token is allowed, p'' = p, and no processor
 is asked. Without a constraint p'' = softmax(f).
 
@@ -34,7 +35,7 @@ from constrain.sampling.processors.core.processor import Processor
 
 
 class ProcessedModel(WrappedModel):
-    """A `LanguageModel` whose law is p''; see the module `constrain.sampling.processors.core.model`.
+    """A `LanguageModel` whose distribution is p''; see the module `constrain.sampling.processors.core.model`.
 
     Args:
         job: its model is processed, under the constraints of its rows.
@@ -64,7 +65,6 @@ class ProcessedModel(WrappedModel):
         return any(each.reads_scores for each in self.processors)
 
     def start(self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]) -> tuple[Session, list[torch.Tensor]]:
-        """See `LanguageModel`."""
         rows = [self._row(prefix) for prefix in prefixes]
         written = [list(prefix)[len(row.prompt) :] for prefix, row in zip(prefixes, rows, strict=True)]
         wanted = [max(k, len(text) + 1) if self.reads_scores else k for k, text in zip(keep, written, strict=True)]
@@ -166,8 +166,8 @@ class ProcessedModel(WrappedModel):
             if not bool(scores.logsumexp(-1).isfinite()):  # nothing that is allowed has any mass: a dead end
                 break
         mass = log_p[allowed].logsumexp(-1)
-        law = scores - scores.logsumexp(-1) + mass if bool((scores > -torch.inf).any()) else scores
-        return torch.where(allowed, law, log_p)
+        processed = scores - scores.logsumexp(-1) + mass if bool((scores > -torch.inf).any()) else scores
+        return torch.where(allowed, processed, log_p)
 
     def _mask(self, row: _Row) -> tuple[np.ndarray | None, int]:
         """The mask of a row's place, and how many tokens it allows; (None, -1) without a constraint."""
@@ -220,7 +220,6 @@ class ProcessedSession:
         self.owner, self.session, self.rows = owner, session, rows
 
     def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
-        """See `Session`."""
         every = self.owner.reads_scores
         wanted = [max(k, len(chunk)) if every else k for k, chunk in zip(keep, chunks, strict=True)]
         logits = self.session.feed(chunks, wanted)
@@ -230,12 +229,10 @@ class ProcessedSession:
         ]
 
     def select(self, rows: Sequence[int]) -> None:
-        """See `Session`."""
         self.session.select(rows)
         self.rows = self._forks(rows)
 
     def fork(self, rows: Sequence[int]) -> ProcessedSession:
-        """See `Session`."""
         return ProcessedSession(self.owner, self.session.fork(rows), [self.rows[row].fork() for row in rows])
 
     def _forks(self, rows: Sequence[int]) -> list[_Row]:

@@ -1,4 +1,4 @@
-"""What a processor is: a rule that changes the law of the next token, given the text and the constraint's place.
+"""Processors: rules that change the distribution of the next token, given the text and the constraint's state.
 
     class Colder(Processor):
         name = "colder"
@@ -29,7 +29,7 @@ class Processor:
     Attributes:
         name: what messages call it.
         paper: where it is from.
-        law: what it makes of the law of the next token.
+        `law`: the distribution that it makes of the next token's.
         reads_scores: `advance` needs the scores of the token's place, so they are computed at every place.
 
     Example:
@@ -67,7 +67,7 @@ class Processor:
 
     @property
     def key(self) -> str | None:
-        """What tells its law from others', for memories of samplers; None: nobody can say."""
+        """The identity of its distribution, for memories of samplers; None: unknown."""
         options = sorted(vars(self).items())
         if not all(isinstance(value, (bool, int, float, str, type(None))) for _, value in options):
             return None

@@ -31,7 +31,7 @@ def run_processed(
         What the method yields, and returns its samples in the order of the rows.
 
     Raises:
-        ConstrainError: a method with a memory, and a processor that has no name for its law.
+        ConstrainError: a method with a memory, and a processor whose `key` is None.
 
     Example:
         >>> import constrain

@@ -1,4 +1,4 @@
-"""What kinds of terminals are open at a matcher's place: fixed texts, choices among few, or free text.
+"""The kinds of terminals that are open at a matcher's state: fixed texts, choices among few, or free text.
 
     fixed     one text but for blanks and spellings: punctuation, keywords, keys
     choice    finitely many listed texts: an enumeration

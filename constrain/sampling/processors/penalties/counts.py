@@ -4,8 +4,8 @@ Source: the parameters `presence_penalty` and `frequency_penalty` of OpenAI's in
 
     score'(v) = score(v) − frequency · c(v) − presence · 1[c(v) > 0]        c(v): times that v occurs in the output
 
-State: none, the text decides. Law: softmax of the scores, under the mask: shares are multiplied by exp(−…), so the zero
-of the logits does not matter. Tokens that the grammar needs (`StepContext.structural`) are left alone, unless
+State: none, the text decides. Distribution: softmax of the scores, under the mask: shares are multiplied by exp(−…), so
+the zero of the logits does not matter. Tokens that the grammar needs (`StepContext.structural`) are left alone, unless
 `structural=True`.
 """
 
@@ -50,7 +50,6 @@ class Counts(Processor):
         self.structural = bool(structural)
 
     def __call__(self, scores: torch.Tensor, context: StepContext) -> torch.Tensor:
-        """See `Processor`."""
         counts = Counter(token for token in context.tokens if token < len(scores))
         tokens = torch.tensor(list(counts), dtype=torch.int64, device=scores.device)
         times = torch.tensor(list(counts.values()), dtype=scores.dtype, device=scores.device)

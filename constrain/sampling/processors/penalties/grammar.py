@@ -13,7 +13,8 @@ counts over all patterns of the text; a pattern that does not end at v changes a
 patterns that end there are counted. A place is the set of Earley states in which the open lexemes began, which stands
 for the pair of state and top of stack of the paper's automaton.
 
-State: the places so far, carried with the text and computed from it. Law: shares times λ^Count, under the mask.
+State: the places so far, carried with the text and computed from it. Distribution: shares times λ^Count, under the
+mask.
 Cost: a fork and an advance of a matcher, about 10 µs, for each of the `candidates` likeliest tokens; others lose
 nothing. Limit: constraints of this library; after a flush of the automaton's tables the comparison begins anew.
 """
@@ -86,7 +87,6 @@ class GrammarRepetition(Processor):
         return merged(state, place_of(context.engine_matcher))
 
     def __call__(self, scores: torch.Tensor, context: StepContext) -> torch.Tensor:
-        """See `Processor`."""
         here = merged(context.state, place_of(context.engine_matcher))
         log_decay = math.log(self.decay)
         changed = scores.clone()
@@ -102,7 +102,7 @@ class GrammarRepetition(Processor):
 
 
 def place_of(matcher: Matcher | None) -> Place:
-    """Where a grammar is: the Earley states in which the open lexemes began, and whether something of them was read."""
+    """The state of a grammar: the Earley states in which the open lexemes began; a flag if they are fresh."""
     if matcher is None:
         return ()
     automaton = matcher.compiled.automaton
@@ -122,7 +122,7 @@ def merged(places: Sequence[Place], place: Place) -> tuple[Place, ...]:
 
 
 def repeats(places: Sequence[Any]) -> int:
-    """How often the pattern at the end came directly before: n − 1 where the places end with n copies of a pattern.
+    """The number of earlier copies of the pattern at the end: n − 1 where the places end with n copies of it.
 
     The pattern with the most copies counts.
 

@@ -7,9 +7,9 @@ rule and its table are those of the authors' program (gmftbyGMFTBY/MomentumDecod
     score(v) = p(v) − α · r(n)      among the k likeliest tokens, n ≤ 5 being the length of the longest passage that
                                     ends with v and occurred before;  r = 0, 1, 3, 4, 5, 6 for n = 0 … 5
 
-State: none, the text decides. Law: a greedy rule, so the likeliest by score at temperature 0; at other temperatures
-softmax(score), whose scores lie close together. Tokens that the grammar needs (`StepContext.structural`) meet no
-resistance, unless `structural=True`.
+State: none, the text decides. Distribution: a greedy rule, so the likeliest by score at temperature 0; at other
+temperatures softmax(score), whose scores lie close together. Tokens that the grammar needs (`StepContext.structural`)
+meet no resistance, unless `structural=True`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,6 @@ class Momentum(Processor):
         self.top, self.structural = top, bool(structural)
 
     def __call__(self, scores: torch.Tensor, context: StepContext) -> torch.Tensor:
-        """See `Processor`."""
         p = scores.softmax(-1)
         likeliest = p.sort(descending=True, stable=True).indices[: self.top]
         text = [*context.prompt, *context.tokens]

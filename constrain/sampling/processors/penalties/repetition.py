@@ -5,9 +5,9 @@ the form that transformers and engines have: scores below 0 are multiplied, so t
 
     score'(v) = score(v) / θ  if v occurred and score(v) > 0;  score(v) · θ  if v occurred and score(v) ≤ 0
 
-State: none, the text decides. Law: softmax of the scores, under the mask; it depends on where the model's logits have
-their zero, as the original does. Tokens that the grammar needs (`StepContext.structural`) are left alone, unless
-`structural=True`.
+State: none, the text decides. Distribution: softmax of the scores, under the mask; it depends on where the model's
+logits have their zero, as the original does. Tokens that the grammar needs (`StepContext.structural`) are left alone,
+unless `structural=True`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,6 @@ class Repetition(Processor):
         self.prompt, self.structural = bool(prompt), bool(structural)
 
     def __call__(self, scores: torch.Tensor, context: StepContext) -> torch.Tensor:
-        """See `Processor`."""
         seen = distinct([*(context.prompt if self.prompt else ()), *context.tokens], len(scores), scores.device)
         if not self.structural:
             seen = seen[~context.structural.to(seen.device)[seen]]

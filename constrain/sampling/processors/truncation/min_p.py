@@ -5,8 +5,8 @@ Paper: Nguyen et al. 2024, "Turning up the heat: min-p sampling for creative and
 
     kept(v)  iff  p(v) ≥ base · max p
 
-State: none. Law: p on what is kept, renormalised; p being the law under the mask, so the likeliest allowed token is
-always kept. Masked first, it never empties a place.
+State: none. Distribution: p on what is kept, renormalised; p being the distribution under the mask, so the likeliest
+allowed token is always kept. Masked first, it never empties a place.
 """
 
 from __future__ import annotations
@@ -46,5 +46,4 @@ class MinP(Processor):
         self.base = number("base", base, 0, 1, open_below=True)
 
     def __call__(self, scores: torch.Tensor, context: StepContext) -> torch.Tensor:
-        """See `Processor`."""
         return scores.masked_fill(scores < scores.max() + math.log(self.base), -torch.inf)

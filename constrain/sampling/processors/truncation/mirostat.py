@@ -7,8 +7,9 @@ Paper: Basu et al. 2021, "Mirostat: a neural text decoding algorithm that direct
     μ_{t+1} = μ_t − η (S − τ),   S = −log₂ p(v_t), p before the cut
 
 State: μ, carried with each sequence and forked with it. It is a function of the text (what was drawn, and how
-surprising it was), so p'' is a law over texts and methods stay exact about it. Law: p on what is kept, renormalised,
-under the mask. Forced tokens surprise nobody: μ stays. What it costs: the model's logits at every place of an output.
+surprising it was), so p'' is a distribution over texts and methods stay exact about it. Distribution: p on what is
+kept, renormalised, under the mask. Forced tokens surprise nobody: μ stays. What it costs: the model's logits at every
+place of an output.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ class Mirostat(Processor):
     Example:
         >>> import torch
         >>> from constrain.sampling.processors import Mirostat, StepContext
-        >>> law = torch.tensor([0.5, 0.25, 0.25])
+        >>> probabilities = torch.tensor([0.5, 0.25, 0.25])
         >>> mirostat = Mirostat(target=0.5)
         >>> context = StepContext((0,), (), 3, state=mirostat.begin(StepContext((0,), (), 3)))
-        >>> mirostat(law.log(), context).exp()  # at most 1 bit
+        >>> mirostat(probabilities.log(), context).exp()  # at most 1 bit
         tensor([0.5000, 0.0000, 0.0000])
     """
 
@@ -66,7 +67,6 @@ class Mirostat(Processor):
         return float(state) if math.isinf(surprise) else state - self.rate * (surprise - self.target)
 
     def __call__(self, scores: torch.Tensor, context: StepContext) -> torch.Tensor:
-        """See `Processor`."""
         bits = -scores.log_softmax(-1) / math.log(2)
         bound = max(context.state, float(bits.min()))
         return scores.masked_fill(bits > bound + 1e-9, -torch.inf)

@@ -4,8 +4,8 @@ Paper: Meister et al. 2023, "Locally typical sampling" (TACL 11), section 4.
 
     kept: the smallest set of tokens, in order of |−log p(v) − H(p)|, whose mass reaches τ
 
-State: none. Law: p on what is kept, renormalised; p and its entropy H under the mask. Tokens that are as far from H as
-the last one that is kept are kept too, so that equal tokens are treated alike.
+State: none. Distribution: p on what is kept, renormalised; p and its entropy H under the mask. Tokens that are as far
+from H as the last one that is kept are kept too, so that equal tokens are treated alike.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Typical(Processor):
     Example:
         >>> import torch
         >>> from constrain.sampling.processors import StepContext, Typical
-        >>> law = torch.tensor([0.7, 0.2, 0.1])  # entropy 0.80, surprises 0.36, 1.61, 2.30
-        >>> Typical(0.5)(law.log(), StepContext((0,), (), 3)).exp()
+        >>> probabilities = torch.tensor([0.7, 0.2, 0.1])  # entropy 0.80, surprises 0.36, 1.61, 2.30
+        >>> Typical(0.5)(probabilities.log(), StepContext((0,), (), 3)).exp()
         tensor([0.7000, 0.0000, 0.0000])
     """
 
@@ -44,14 +44,13 @@ class Typical(Processor):
         self.mass = number("mass", mass, 0, 1, open_below=True)
 
     def __call__(self, scores: torch.Tensor, context: StepContext) -> torch.Tensor:
-        """See `Processor`."""
         if self.mass == 1:
             return scores
         log_p = scores.log_softmax(-1)
-        law = log_p.exp()
-        entropy = -(law * log_p.masked_fill(law == 0, 0)).sum()
+        probabilities = log_p.exp()
+        entropy = -(probabilities * log_p.masked_fill(probabilities == 0, 0)).sum()
         far = (-log_p - entropy).abs()  # +inf where forbidden
         order = far.argsort(stable=True)
-        before = law[order].cumsum(0) - law[order]
+        before = probabilities[order].cumsum(0) - probabilities[order]
         last = order[int((before < self.mass).sum()) - 1]
         return scores.masked_fill(far > far[last], -torch.inf)
