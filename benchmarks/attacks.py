@@ -90,7 +90,7 @@ class Constrain:
         return self.matcher.advance(token)
 
     def accepting(self) -> bool:
-        """Whether the text may end."""
+        """True if the text may end."""
         return self.matcher.is_accepting()
 
 
@@ -127,7 +127,7 @@ class LLGuidance:
         return self.matcher.consume_token(token)
 
     def accepting(self) -> bool:
-        """Whether the text may end."""
+        """True if the text may end."""
         return self.matcher.is_accepting()
 
 
@@ -165,7 +165,7 @@ class XGrammar:
         return self.make.advance(token)
 
     def accepting(self) -> bool:
-        """Whether the text may end."""
+        """True if the text may end."""
         self.mask()
         return is_set(self.row, self.eos)
 
@@ -251,7 +251,7 @@ def shown(row: dict[str, Any]) -> list[str]:
 
 
 def within(row: dict[str, Any]) -> bool:
-    """Whether a case ends as it should: an answer or a located error, in time and memory."""
+    """True if a case ends as it should: an answer or a located error, in time and memory."""
     ends = row["outcome"] in ("answer", "error")
     in_time = round(row["seconds"] - A_TOKEN * row.get("read", 0), 1) <= GOAL
     return ends and in_time and row.get("memory", 0) <= GIGABYTE

@@ -114,7 +114,7 @@ def cases(files: list[Path], encoder: Any, vocabulary: Any, steps: int) -> list[
 
 
 def takes(schema: Any, tokens: list[int], vocabulary: Any, automaton: Any) -> bool:
-    """Whether a schema is read, and its constraint takes the tokens."""
+    """True if a schema is read, and its constraint takes the tokens."""
     try:
         compiled = constrain.compile(constrain.json_schema(schema), vocabulary, automaton=automaton)
     except constrain.ConstrainError:

@@ -59,7 +59,7 @@ class Kind(NamedTuple):
 
 
 def fits_schema(text: str) -> bool:
-    """Whether `jsonschema` accepts a text."""
+    """True if `jsonschema` accepts a text."""
     import jsonschema
 
     try:
@@ -70,7 +70,7 @@ def fits_schema(text: str) -> bool:
 
 
 def has_value(text: str) -> bool:
-    """Whether Python computes a number; only texts of digits and signs are asked about, and no powers."""
+    """True if Python computes a number; only texts of digits and signs are asked about, and no powers."""
     if not set(text) <= set("0123456789.+-*/()% ") or "**" in text:
         return False
     try:
@@ -80,7 +80,7 @@ def has_value(text: str) -> bool:
 
 
 def runs(text: str) -> bool:
-    """Whether SQLite runs a statement."""
+    """True if SQLite runs a statement."""
     database = sqlite3.connect(":memory:")
     for table in ("t", "u", "users"):
         database.execute(f"CREATE TABLE {table} (a, b, id)")
@@ -120,11 +120,9 @@ class Trained:
         self.mask_id = script.MASK
 
     def logits(self, tokens: list[int]) -> np.ndarray:
-        """See `MaskedDiffusion`."""
         return self.logits_many([tokens])[0]
 
     def logits_many(self, texts: list[list[int]]) -> np.ndarray:
-        """See `MaskedDiffusion`."""
         with torch.inference_mode():
             return self.network(torch.tensor(texts)).numpy()
 

@@ -46,7 +46,6 @@ class Random:
         self.mask_id, self.rng = 128001, np.random.default_rng(0)
 
     def logits(self, tokens: list[int]) -> np.ndarray:
-        """See `MaskedDiffusion`."""
         return self.rng.standard_normal((len(tokens), len(self.vocabulary)), np.float32)
 
 

@@ -217,7 +217,7 @@ def program_rows(name: str, vocabulary: Any) -> dict[str, Any]:
 
 
 def is_dynamic_member(language: GapLanguage, text: bytes) -> bool:
-    """Whether some cut of a text into lexemes makes it a member, decided by a chart of its bytes."""
+    """True if some cut of a text into lexemes makes it a member, decided by a chart of its bytes."""
     pattern = language.pattern()
     pattern.text(text)
     return not language.solve(pattern).is_empty

@@ -68,7 +68,7 @@ def judge(text: str) -> str | None:
 
 
 def is_newer(fault: str, function: str | None) -> bool:
-    """Whether a fault is syntax that this interpreter does not know yet; strings with the prefix t are such."""
+    """True if a fault is syntax that this interpreter does not know yet; strings with the prefix t are such."""
     return fault.startswith(NEWER) or re.search(r"(?i)\b(t|tr|rt)['\"]", function or "") is not None
 
 

@@ -59,7 +59,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def is_short(path: Path) -> bool:
-    """Whether a file is one of those that are read."""
+    """True if a file is one of those that are read."""
     return path.suffix in (".py", ".txt", ".lines", ".c") and path.stat().st_size < LONGEST
 
 

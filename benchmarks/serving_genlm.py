@@ -162,7 +162,7 @@ def null_distance(law: dict[bytes, float], draws: int, repeats: int = 50) -> flo
 
 
 def their_engine() -> str:
-    """Whether genlm-control's own backend for vLLM starts here, or why not."""
+    """True if genlm-control's own backend for vLLM starts here, or why not."""
     from constrain import reference
 
     try:

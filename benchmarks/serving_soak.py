@@ -258,7 +258,7 @@ class Soak:
         return "" if self.begins_a_member(schema, text) else f"no beginning of a member: {text[:80]!r}"
 
     def begins_a_member(self, schema: Any, text: str) -> bool:
-        """Whether a text that was cut may be completed; a character may be cut, too."""
+        """True if a text that was cut may be completed; a character may be cut, too."""
         import constrain
 
         if not hasattr(self, "bytes"):

@@ -105,7 +105,7 @@ Engine = Constrain | XGrammar
 
 
 def reads(engine: Engine, tokens: list[int], clock: Clock, times: list[float] | None = None) -> bool:
-    """Whether an engine lets the tokens pass and the text end. times: receives the µs of each mask."""
+    """True if an engine lets the tokens pass and the text end. times: receives the µs of each mask."""
     engine.start()
     for token in tokens:
         begin = clock()

@@ -1,4 +1,4 @@
-"""What is computed or imported at its first use: attributes of objects, names and packages of a module."""
+"""Compute or import at the first use: attributes of objects, names and packages of a module."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class Limits:
 
 
 class _Owner:
-    """What lives as long as the body of a `with`."""
+    """A token that lives as long as the body of a `with`."""
 
 
 class _Running:
@@ -255,7 +255,7 @@ def default_limits() -> Limits:
 
 
 def limited() -> bool:
-    """Whether limits hold here."""
+    """True if limits hold here."""
     return _innermost() is not None
 
 

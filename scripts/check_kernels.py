@@ -89,7 +89,7 @@ def _without_calls(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _is_offset(node: ast.AST, array: str) -> bool:
-    """Whether a node adds a number or multiplies by one. On the stack, 1 is the next word or the one before."""
+    """True if a node adds a number or multiplies by one. On the stack, 1 is the next word or the one before."""
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)):
         return False
     numbers = [side.value for side in (node.left, node.right) if isinstance(side, ast.Constant)]

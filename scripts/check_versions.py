@@ -61,7 +61,7 @@ class Environment(NamedTuple):
 
 
 def environments() -> Iterator[Environment]:
-    """Those that can be made here."""
+    """The environments that can be made on this machine."""
     edges = ["lowest", "highest"]
     for minor in range(OLDEST, NEWEST):
         python = shutil.which(f"python3.{minor}")

@@ -31,7 +31,7 @@ def main(folders: list[str]) -> int:
 
 
 def holds_rows(path: Path) -> bool:
-    """Whether a file of a record holds raw rows."""
+    """True if a file of a record holds raw rows."""
     return path.suffix in (".jsonl", ".gz") or (path.suffix == ".json" and path.stat().st_size > LARGE)
 
 

@@ -2,7 +2,7 @@
 
     python scripts/make_libc_table.py
 
-Declarations are read by the monitor of C from the preprocessed header; macros are those that GCC lists. Names that
+Declarations are read by the monitor of C from the preprocessed header; macros are taken from GCC's list. Names that
 begin with two underscores, or one and a capital letter, belong to the compiler and are left out.
 """
 
@@ -36,7 +36,7 @@ HEADERS: dict[str, tuple[str, str, str, str]] = {{
 
 
 def gcc(name: str, *options: str) -> str:
-    """What the preprocessor gives for a header; "": for none."""
+    """Run the preprocessor on a header; "": on none."""
     text = f"#include <{name}.h>\n" if name else ""
     command = ["gcc", "-std=gnu17", "-E", "-P", *options, "-"]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout

@@ -234,7 +234,7 @@ def function_call(make: Maker) -> Part:
 
 
 def payload(make: Maker) -> Part:
-    """What a service sends: pages of records that refer to shared definitions."""
+    """Make the payload of a service: pages of records that refer to shared definitions."""
     r = make.random
     address = make.ref("Address", make.object(make.fields(3, ["name", "country", "phone", "latitude", "longitude"])))
     person = make.object({"id": FIELDS["id"], "email": FIELDS["email"], "address": make.nullable(address)}, ["id"])
@@ -376,7 +376,7 @@ FAMILIES: list[tuple[Callable[[Maker], Part], int, str | None, str]] = [
 
 
 def verdict(schema: Any, value: Any) -> bool | None:
-    """What both validators say of an instance; None if they differ."""
+    """The verdict of both validators on an instance; None if they differ."""
     kind: Any = validator_for(schema, default=jsonschema.Draft202012Validator)
     kind.check_schema(schema)
     python = kind(schema, format_checker=kind.FORMAT_CHECKER).is_valid(value)

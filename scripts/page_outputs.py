@@ -36,7 +36,7 @@ def rewritten(text: str, name: str) -> tuple[str, dict[str, Any]]:
 
 
 def ran(text: str, name: str) -> tuple[str, dict[str, Any], list[Printed]]:
-    """What `rewritten` returns, and what each block shows and prints."""
+    """Run a page: the result of `rewritten`, and for each block the shown and the printed output."""
     names: dict[str, Any] = {"__name__": "__page__"}
     blocks: list[Printed] = []
 

@@ -117,7 +117,7 @@ def text_of(handle: HFModel, prompt: str, constraint: Any, written: Any) -> Text
 
 
 class Told(NamedTuple):
-    """What the target says of a text: hidden float[T, F], features float[T, H] (what its head reads), and float[T, W],
+    """The target's outputs on a text: hidden float[T, F], features float[T, H] (what its head reads), and float[T, W],
     row p the masked probabilities of token p; rows of the prompt are not used."""
 
     hidden: torch.Tensor

@@ -83,7 +83,7 @@ def write_tokenizer(writer: gguf.GGUFWriter, tokenizer: Any) -> None:
 
 
 def gguf_name(name: str) -> str:
-    """What GGUF calls a tensor."""
+    """The name of a tensor in GGUF."""
     if name in NAMES:
         return NAMES[name]
     layer, _, rest = name.removeprefix("model.layers.").partition(".")

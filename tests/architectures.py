@@ -192,7 +192,7 @@ def build_encoding(name: str, width: int, end: int, seed: int = 0) -> Any:
 
 
 def missing(name: str) -> str | None:
-    """Why a family is not there."""
+    """The reason why a family is absent; None if it is not."""
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
     return None if name in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES else "the installed transformers does not have it"

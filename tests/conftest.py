@@ -1,4 +1,4 @@
-"""What every test may use: where the data lie, and a reason to skip when they are absent.
+"""Fixtures of all tests: folders of data, and a reason to skip when they are absent.
 
 Data of others are not part of the repository. `data_path` looks for them in three folders; the last is filled by
 `make test` itself. A test that needs data which are in none of them is skipped, and the reason names the folders.

@@ -1,4 +1,4 @@
-"""What the tests of derived constraints and of completions share: a constraint made of a grammar, matchers of bytes."""
+"""Helpers of the tests of derived constraints and completions: a constraint made of a grammar, matchers of bytes."""
 
 from __future__ import annotations
 

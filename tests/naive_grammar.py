@@ -40,13 +40,13 @@ Chart = frozenset[Item]
 
 @lru_cache(maxsize=100_000)
 def matches(node: Node, text: str) -> bool:
-    """Is the text a member of the regular language?"""
+    """True if the text is in the regular language."""
     return NaiveRegex(node).matches(text)
 
 
 @lru_cache(maxsize=100_000)
 def begins(node: Node, text: str) -> bool:
-    """Is the text the beginning of a member of the regular language?"""
+    """True if the text is a prefix of one in the regular language."""
     return NaiveRegex(node).viable(text)
 
 
@@ -62,7 +62,7 @@ class Earley:
         self.table = _productive(_expanded(grammar.start))
 
     def initial(self) -> Chart:
-        """What is awaited before the first lexeme."""
+        """The chart before the first lexeme."""
         return self.close({(self.start, a, 0, 0) for a in self.table.get(self.start, ())}, [], 0)
 
     def close(self, items: set[Item], charts: list[Chart], position: int) -> Chart:
@@ -86,7 +86,7 @@ class Earley:
             items = items | new
 
     def accepts(self, chart: Chart) -> bool:
-        """Is the start symbol complete here?"""
+        """True if the start symbol is complete in a chart."""
         return any(rule == self.start and dot == len(a) and origin == 0 for rule, a, dot, origin in chart)
 
     @staticmethod
@@ -182,7 +182,7 @@ def _longest(terminal: Terminal, text: str, begin: int) -> int:
 
 
 def member(grammar: Grammar, text: str) -> bool:
-    """Is the text a member, under the grammar's own lexer?"""
+    """True if the text is valid under the grammar's own lexer."""
     earley = Earley(grammar)
     if grammar.lexer == "greedy":
         return earley.member_greedy(text)

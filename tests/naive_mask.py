@@ -57,7 +57,7 @@ class RegexOracle:
         return self._steps[key]
 
     def accepts(self, state: Node) -> bool:
-        """Is the text so far a member?"""
+        """True if the text so far is valid."""
         return nullable(state)
 
 
@@ -122,7 +122,7 @@ class GrammarOracle:
         return None if following == EMPTY else following
 
     def accepts(self, state: Any) -> bool:
-        """Is the text so far a member?"""
+        """True if the text so far is valid."""
         charts, _ = state
         return self.earley.accepts(charts[-1])
 
@@ -147,7 +147,7 @@ def beginnings(tail: bytes) -> tuple[int, int] | None:
 
 
 def alive_within(oracle: Any, state: Any, tail: bytes) -> bool:
-    """Is there a character that begins with the tail and keeps the oracle alive?"""
+    """True if some character begins with the tail and keeps the oracle alive."""
     span = beginnings(tail)
     if span is None:
         return False

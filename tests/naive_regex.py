@@ -69,15 +69,15 @@ class NaiveRegex:
         self.representatives = _representatives(node)
 
     def matches(self, text: str) -> bool:
-        """Is the text a member?"""
+        """True if the text is valid."""
         return nullable(self.after(text))
 
     def viable(self, text: str) -> bool:
-        """Is the text the beginning of a member?"""
+        """True if the text is a prefix of a valid one."""
         return not _is_empty(self.after(text), self.representatives)
 
     def empty(self) -> bool:
-        """Is there no member?"""
+        """True if the language is empty."""
         return not self.viable("")
 
     def after(self, text: str) -> Node:
@@ -89,7 +89,7 @@ class NaiveRegex:
 
 
 def nullable(node: Node) -> bool:
-    """Does the language contain the empty text?"""
+    """True if the language contains the empty text."""
     match node:
         case Literals():
             return "" in node.texts
@@ -203,7 +203,7 @@ def _both(*parts: Node) -> Node:
 
 
 def _is_empty(node: Node, representatives: list[str]) -> bool:
-    """Is there no text in the language?"""
+    """True if the language is empty."""
     match node:
         case Chars():
             return not node.ranges

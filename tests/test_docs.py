@@ -1,4 +1,4 @@
-"""What is written about the code holds: files that prose names exist, words that it leans on are in the glossary."""
+"""Prose about the code is true: files that it names exist, its terms are in the glossary."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def endings(files: list[str]) -> set[str]:
 
 @pytest.fixture(scope="module")
 def files(repository: Path) -> list[str]:
-    """What git knows or would take, as paths from the root; in an unpacked archive all that lies there."""
+    """The files that git knows or would add, as paths from the root; in an unpacked archive all files."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
         cwd=repository, capture_output=True, text=True, check=False,

@@ -115,7 +115,7 @@ def defined(repository: Path, module: str) -> set[str] | None:
 
 
 def unknown(repository: Path, code: str) -> list[str]:
-    """What some code imports from the library, or reads from `constrain`, and is not there."""
+    """The names that some code imports from the library, or reads from `constrain`, and that do not exist."""
     found = []
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "constrain":

@@ -100,7 +100,7 @@ def test_the_check_at_run_time(value: Any, expected: Any, answer: bool) -> None:
 
 
 def holds(value: Any, expected: Any) -> bool:
-    """Whether a value is of a type, its parts included."""
+    """True if a value is of a type, its parts included."""
     origin, arguments = get_origin(expected), get_args(expected)
     if expected is Any:
         return True

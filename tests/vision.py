@@ -74,7 +74,7 @@ def build_seeing(name: str, width: int, end: int, seed: int = 0) -> Any:
 def features(
     name: str, model: Any, before: Sequence[int], images: int, after: Sequence[int], seed: int
 ) -> dict[str, Any]:
-    """What a processor makes of text, random images, and text."""
+    """A processor's features of text, random images, and text."""
     drawn = torch.Generator().manual_seed(seed)
     config = model.config
     token = getattr(config, "image_token_index", None) or config.image_token_id

@@ -1,4 +1,4 @@
-"""How much work a call is, as a count: neither the speed of a machine nor what else it does changes it."""
+"""Count the work of a call: neither the speed of a machine nor what else it does changes it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Result = TypeVar("Result")
 
 
 def counted(function: Callable[..., Result], *args: Any, **keywords: Any) -> tuple[Result, int]:
-    """What the function returns, and how many functions were called meanwhile, in Python and in C.
+    """The result of the function, and the number of functions called meanwhile, in Python and in C.
 
     Versions of Python differ by some per cent: bounds must be generous.
     """

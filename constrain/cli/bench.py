@@ -32,7 +32,7 @@ def maskbench(context: typer.Context) -> None:
 
 
 def keywords(context: typer.Context) -> None:
-    """Which keywords of JSON Schema engines obey, by the official suite; --help shows the options."""
+    """Test which keywords of JSON Schema engines obey, by the official suite; --help shows the options."""
     _run("keywords.py", context)
 
 

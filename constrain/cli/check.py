@@ -61,17 +61,17 @@ def command(
 
 @dataclass(frozen=True)
 class CheckVerdict:
-    """What is said of a text; of a member, only the note.
+    """The verdict on a text.
 
     Attributes:
-        message: What is wrong with a text that is no member; None for a member.
-        note: What else there is to know of a member.
-        byte: The first byte that is not allowed, from 0; None where the whole text is to blame.
+        message: The fault of a text that is not valid; None for a valid one.
+        note: A remark on a valid text.
+        byte: The first byte that is not allowed, from 0; None if the whole text is at fault.
         place: Line and column, then the line with a caret (`constrain.errors.span`).
-        because: What the finished value breaks, in one sentence.
-        violation: The same with the keyword of the schema, where one alone is to blame.
+        because: The rule that the finished value breaks, in one sentence.
+        violation: The same with the keyword of the schema, if one alone is at fault.
         expected: The characters that could follow.
-        examples: Short texts that could follow, where they say more.
+        examples: Short texts that could follow, if they say more.
         words: The same in the words of a grammar.
     """
 
@@ -87,7 +87,7 @@ class CheckVerdict:
 
     @property
     def member(self) -> bool:
-        """Whether the text is a member."""
+        """True if the text is a member."""
         return self.message is None
 
     def lines(self) -> list[str]:
@@ -120,7 +120,7 @@ class CheckVerdict:
 
 
 def verdict(constraint: Any, data: bytes) -> CheckVerdict:
-    """Whether a text is a member; if not, where it fails, why, and what is expected there."""
+    """True if a text is a member; if not, where it fails, why, and what is expected there."""
     import constrain
     from constrain.cli.expected import allowed_bytes, describe, in_words, telling_examples
     from constrain.errors import span
@@ -155,7 +155,7 @@ def verdict(constraint: Any, data: bytes) -> CheckVerdict:
 
 
 def _violation(constraint: Any, text: str) -> SchemaViolation | None:
-    """What the value of the text breaks: the place and the keyword."""
+    """The location in the value of a text that breaks the schema, and the keyword."""
     from constrain.languages.schema.api import JsonSchema
     from constrain.languages.schema.check.violation import find_violation
 
@@ -180,7 +180,7 @@ def advance_far(matcher: Any, data: bytes) -> int:
 
 
 def character_start(data: bytes, index: int) -> int:
-    """Where the character begins that holds this byte; the index itself where the bytes are no UTF-8."""
+    """The index of the first byte of the character that has this byte; the index itself if the bytes are no UTF-8."""
     start = index
     while start > 0 and start < len(data) and index - start < 3 and data[start] & 0xC0 == 0x80:
         start -= 1

@@ -1,8 +1,8 @@
-"""What the commands say and how they end: exit codes, and every fault as one message on standard error.
+"""Output and exit codes of the commands, and every fault as one message on standard error.
 
 A `ConstrainError` names its place and its fix already; a file that cannot be read is named with the reason. Anything
 else is a fault of ours: one line that says so, exit code 70, and the traceback only where `CONSTRAIN_TRACEBACK` is
-set. On a terminal the same words are coloured (highlight.py), and what takes long is shown; `rich` is imported only
+set. On a terminal the same words are coloured (highlight.py), and slow work is shown; `rich` is imported only
 there.
 """
 

@@ -23,7 +23,7 @@ from constrain.languages.collection.folder import FORMATS, GrammarFolder
 
 
 def suggest(*words: str) -> Callable[[str], list[str]]:
-    """What a shell completes the value of an option with."""
+    """A completer for shells: these words, as values of an option."""
     return lambda incomplete: [word for word in words if word.startswith(incomplete)]
 
 

@@ -1,8 +1,7 @@
-"""What may follow, said so that a person can read it: sets of bytes as characters, and short texts as examples.
+"""Describe what may follow in words for a person: sets of bytes as characters, and short texts as examples.
 
 `Vocabulary.of_bytes()` makes a matcher answer for bytes: no tokenizer is needed to check a text or to explain a
-refusal. Cost: one mask of 257 bits per question; examples fork the matcher a few
-dozen times.
+refusal. Cost: one mask of 257 bits per question; examples fork the matcher a few dozen times.
 """
 
 from __future__ import annotations

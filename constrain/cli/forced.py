@@ -1,4 +1,5 @@
-"""What of a text the constraint forced, and what the model chose: for colours of `constrain generate`.
+"""Tell the characters that the constraint forced from the ones that the model chose, for colours of `constrain
+generate`.
 
 A character is forced where, after the text before it, nothing else could follow. This is asked of bytes, not of tokens:
 `{"name": ` is forced even if it can be cut into tokens in many ways.

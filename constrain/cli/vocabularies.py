@@ -75,7 +75,7 @@ def load_tokenizer(name: str) -> Any:
 
 
 def first_line(error: Exception) -> str:
-    """What an error says first; its name where it says nothing."""
+    """The first line of an error's message; its name if there is none."""
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 

@@ -65,7 +65,7 @@ def schedule(progress: float) -> float:
 
 @dataclass
 class Budget:
-    """How long to train: a number of steps, or minutes of wall clock."""
+    """The length of training: a number of steps, or minutes of wall clock."""
 
     steps: int | None = None
     minutes: float | None = None

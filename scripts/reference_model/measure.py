@@ -1,4 +1,4 @@
-"""What the models can do: loss on held-out text, agreement of draft and target, validity of unconstrained JSON."""
+"""Measure the models: loss on held-out text, agreement of draft and target, validity of unconstrained JSON."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def loss(model: LlamaForCausalLM, tokenizer: Tokenizer, rows: np.ndarray) -> dic
 
 @torch.no_grad()
 def agreement(target: LlamaForCausalLM, draft: LlamaForCausalLM, rows: np.ndarray) -> dict[str, float]:
-    """How often a draft token would be accepted, per position of held-out text.
+    """The rates at which draft tokens would be accepted, per position of held-out text.
 
     greedy: the most likely tokens are equal. sampled: sum_v min(target_probs[v], draft_probs[v]), the acceptance
     probability of speculative sampling at temperature 1 (Leviathan et al. 2023, section 3.3).

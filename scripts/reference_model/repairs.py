@@ -32,7 +32,7 @@ class Repair:
 
 
 def prompt(repair: Repair) -> str:
-    """What the model is asked, in the form of a chat."""
+    """The prompt of a repair, in the form of a chat."""
     return f"<|user|>\nRepair this {repair.kind}:\n{repair.broken}\n<|assistant|>\n"
 
 

@@ -1,4 +1,4 @@
-"""How sets of bytes are said: ranges of characters, names for what cannot be seen, characters beyond ASCII."""
+"""Sets of bytes are described in words: ranges of characters, names for what cannot be seen, characters beyond ASCII."""
 
 from __future__ import annotations
 

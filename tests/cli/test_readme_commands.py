@@ -89,7 +89,7 @@ def run(programs: Path, line: str, folder: Path) -> subprocess.CompletedProcess[
 
 
 def first_line(programs: Path, line: str, folder: Path) -> str:
-    """What a program that does not end says first."""
+    """The first line of output of a program that does not end."""
     program, *args = shlex.split(line)
     command = [str(programs / program), *args]
     with subprocess.Popen(command, cwd=folder, env=ELSEWHERE, stdout=subprocess.PIPE, text=True) as begun:

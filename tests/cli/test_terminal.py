@@ -1,4 +1,4 @@
-"""What a person sees at a terminal: colours, a stream, a sign of life. A pseudo-terminal stands for one."""
+"""The commands at a terminal: colours, a stream, a sign of life. A pseudo-terminal stands for one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a generation looks like: the text can be read, nothing is lost, and every number is the recorded one."""
+"""A shown generation: the text can be read, nothing is lost, and every number is the recorded one."""
 
 from __future__ import annotations
 

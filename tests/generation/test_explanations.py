@@ -1,4 +1,4 @@
-"""The explanation pages run and show what they print; their pictures are those that their script draws."""
+"""The explanation pages run and show what they print; their pictures equal the output of their script."""
 
 from __future__ import annotations
 

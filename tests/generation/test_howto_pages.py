@@ -22,7 +22,7 @@ def blocks(page: str) -> list[str]:
 
 
 def run(repository: Path, name: str, places: int) -> dict[str, Any]:
-    """What a page has defined at its end."""
+    """Run a page; the names that it has defined at its end."""
     page = (repository / "docs" / "howto" / f"{name}.md").read_text(encoding="utf-8")
     found = blocks(page)
     assert len(found) == places

@@ -36,7 +36,7 @@ def handle() -> HFModel:
 
 
 def shown(output: Generation[Any]) -> Any:
-    """What an output says: its tokens, and its numbers but for rounding."""
+    """An output as its tokens, and its numbers but for rounding."""
     numbers = [output.logprob, output.log_weight, output.log_evidence]
     return output.tokens, output.finish_reason, [None if each is None else pytest.approx(each) for each in numbers]
 

@@ -76,7 +76,7 @@ def test_all_pages_are_run_and_listed(repository: Path) -> None:
 
 
 def faults(page: str, blocks: list[Any]) -> list[str]:
-    """What is wrong with the outputs of a page: each is what the page shows, or both have the form of the table."""
+    """The wrong outputs of a page: each equals the shown one, or both have the form of the table."""
     found = []
     for number, (shown, printed) in enumerate(blocks, 1):
         shape = SHAPES.get((page, number))

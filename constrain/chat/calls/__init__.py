@@ -2,7 +2,6 @@
 
 takes: tools (pydantic models, callables, JSON), the name of a format
 gives: constraints (`tools`), messages with typed calls (`Message`, `ToolCall`)
-used by: generation
 start reading at: format.py, then language.py and reading.py
 """
 

@@ -75,7 +75,7 @@ class Format:
 
     @property
     def delimited(self) -> bool:
-        """Whether content stands between delimiters, so that no text stands outside of them."""
+        """True if content stands between delimiters, so that no text stands outside of them."""
         return bool(self.answer[0])
 
     def pieces(self, template: str) -> Iterator[tuple[str, bool]]:

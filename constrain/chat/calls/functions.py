@@ -144,7 +144,7 @@ def _checked(schema: Any, name: str, place: str) -> dict[str, Any]:
 
 
 def _opens(schema: Mapping[str, Any]) -> bool:
-    """Whether a schema says itself which further properties there may be."""
+    """True if a schema says itself which further properties there may be."""
     words = ("additionalProperties", "unevaluatedProperties", "patternProperties", "$ref", "allOf", "anyOf", "oneOf")
     return any(word in schema for word in words)
 

@@ -31,12 +31,12 @@ Edge = tuple[tuple[str, bool], ...]  # pieces: a text, or the name of a special 
 
 
 class ArgumentsRegion(NamedTuple):
-    """Where arguments stand.
+    """A region of a turn in which the arguments of a tool stand.
 
     Attributes:
-        begin: What stands before them; no other region begins so.
+        begin: The text before them; no other region begins so.
         content: Their language.
-        ends: What stands after them, one of these.
+        ends: The texts after them, one of which follows.
     """
 
     begin: Edge
@@ -60,17 +60,16 @@ class GuardedCalls(Combined):
 
     @property
     def inlined(self) -> bool:
-        """See `Combined`."""
         return False
 
     @property
     def guarded(self) -> bool:
-        """Whether there is a guard."""
+        """True if there is a guard."""
         return True
 
     @property
     def residual(self) -> bool:
-        """Whether a finished text counts only if it passes `check`."""
+        """True if a finished text counts only if it passes `check`."""
         return any(part.residual for part in self.members)
 
     def guard(self, vocabulary: Vocabulary) -> Guard:
@@ -105,20 +104,16 @@ class ByMarks:
         return self.inner.start()
 
     def step(self, state: Hashable, text: bytes) -> Hashable | None:
-        """See `Guard`."""
         return self.inner.step(state, text)
 
     def step_token(self, state: Hashable, token: int) -> Hashable | None:
-        """See `TokenGuard`."""
         text = self.tokens[token]
         return self.inner.step(state, mark(token) if text is None else text)
 
     def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
-        """See `Guard`."""
         self.inner.veto(state, row)
 
     def reader(self, state: Hashable) -> GuardedText | None:
-        """See `Guard`."""
         return self.inner.reader(state)
 
 

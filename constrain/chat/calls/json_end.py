@@ -1,4 +1,4 @@
-"""Where a JSON value ends in a text that comes in pieces."""
+"""Find the end of a JSON value in a text that comes in pieces."""
 
 from __future__ import annotations
 

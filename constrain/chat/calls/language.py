@@ -34,7 +34,7 @@ GAP = regex("[ \n]{0,4}")  # between thoughts and calls
 
 
 class Wanted(NamedTuple):
-    """What a turn may consist of.
+    """The parts that a turn may have.
 
     Attributes:
         choice: "auto": content, or content and calls. "required": calls. "none": content.
@@ -113,7 +113,7 @@ def _preamble(form: Format) -> Constraint:
 
 
 def _excluded(form: Format) -> list[str]:
-    """What content does not contain: the text or the name of what begins calls or thoughts or ends the content."""
+    """The texts and token names that content does not contain: they begin calls or thoughts, or end the content."""
     texts = [form.trigger, *(form.thinking or ()), form.answer[1], *(form.preamble or ())]
     found = [form.split(text)[0][0] for text in texts if text]
     return list(dict.fromkeys(found))
@@ -157,7 +157,7 @@ def _guarded(form: Format, constraint: Constraint, regions: list[ArgumentsRegion
 
 
 def _regions(form: Format, arguments: Arguments, wanted: Wanted) -> list[ArgumentsRegion]:
-    """Where the arguments stand; none if the text does not tell."""
+    """The regions of arguments; none if the text alone does not tell them apart."""
     if form.parameters is not None:
         return []
     regions = []

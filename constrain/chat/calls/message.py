@@ -1,4 +1,4 @@
-"""What an assistant's turn consists of, and the events of reading one."""
+"""The parts of an assistant's turn, and the events of reading one."""
 
 from __future__ import annotations
 

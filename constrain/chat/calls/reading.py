@@ -96,7 +96,7 @@ class Reader:
         return events
 
     def rest(self) -> list[Event]:
-        """What has become known by the end of the text: nothing follows what was fed."""
+        """The events that the end of the text makes known: nothing follows what was fed."""
         self.close()
         events, self._events = self._events, []
         return events
@@ -147,7 +147,7 @@ class Reader:
         self._take(len(self.text) - len(self.text.lstrip()))
 
     def _meets(self, expected: str) -> bool | None:
-        """Whether the text goes on with another one; None: it may."""
+        """True if the text goes on with another one; None: it may."""
         if self.text.startswith(expected):
             return True
         return None if expected.startswith(self.text) and not self._closing else False
@@ -259,7 +259,7 @@ class Reader:
         return True
 
     def _template(self) -> bool:
-        """What the template has next."""
+        """Read the next item of the template."""
         if not self._items:
             self._state = self._then
             return True
@@ -409,7 +409,7 @@ class Reader:
 
 
 def _items(form: Format, template: str) -> list[tuple[str, str]]:
-    """What a template has: ("text", a text without white space), ("space", ""), ("field", a name)."""
+    """The items of a template: ("text", a text without white space), ("space", ""), ("field", a name)."""
     items: list[tuple[str, str]] = []
     for piece, is_field in form.pieces(template):
         if is_field:

@@ -94,58 +94,46 @@ class ToolUse(Constraint):
     # -- the language --------------------------------------------------------------------------------------------------
 
     def to_grammar(self) -> Grammar:
-        """See `Constraint`."""
         return self.language.to_grammar()
 
     @property
     def node(self) -> Node | None:
-        """See `Constraint`."""
         return self.language.node
 
     @property
     def report(self) -> list[Any]:
-        """See `Constraint`."""
         return self.language.report
 
     @property
     def token_sets(self) -> tuple[Tokens, ...]:
-        """See `Constraint`."""
         return self.language.token_sets
 
     @property
     def counts_tokens(self) -> bool:
-        """See `Constraint`."""
         return self.language.counts_tokens
 
     @property
     def residual(self) -> bool:
-        """See `Constraint`."""
         return self.language.residual
 
     @property
     def guarded(self) -> bool:
-        """See `Constraint`."""
         return self.language.guarded
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
-        """See `Constraint`."""
         return self.language.guard(vocabulary)
 
     def check(self, text: str) -> str | None:
-        """See `Constraint`."""
         return self.language.check(text)
 
     def check_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
-        """See `Constraint`."""
         return self.language.check_marked(text, spans)
 
     @property
     def captured(self) -> bool:
-        """See `Constraint`."""
         return self.language.captured
 
     def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:
-        """See `Constraint`."""
         return self.language.capture_spans(text, spans)
 
     def __repr__(self) -> str:

@@ -135,7 +135,7 @@ def kinds_of(function: Function, name: str) -> Kinds:
 
 
 def _is_json(text: str) -> bool:
-    """Whether a text is a JSON value other than a string."""
+    """True if a text is a JSON value other than a string."""
     try:
         return not isinstance(json.loads(text), str)
     except ValueError:

@@ -2,7 +2,6 @@
 
 takes: pieces of a text, in order
 gives: changes, each with its place; the value so far
-used by: generation
 start reading at: json_values.py, then typed.py
 """
 

@@ -34,13 +34,13 @@ _FIRST_OF_PAIR = re.compile(r"(?<!\\)(?:\\\\)*(\\u[dD][89abAB][0-9a-fA-F]{2})\Z"
 
 
 class Change(NamedTuple):
-    """What a piece of text added to a value.
+    """An addition to a value by a piece of text.
 
     Attributes:
-        path: Names and indices from the root to the place.
+        path: Names and indices from the root to the changed value.
         value: The container, which grows in place, or the finished value; None for a piece of a string.
         added: The new characters of a string; "" for everything else, and where a string is final.
-        final: Whether the value at this place is finished.
+        final: True if the value is finished.
     """
 
     path: Path
@@ -226,6 +226,6 @@ class JsonValues:
 
 
 def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
-    """Where a pattern that matches everywhere ends."""
+    """The end of the match of a pattern; `at` if it does not match."""
     found = pattern.match(text, at)
     return at if found is None else found.end()

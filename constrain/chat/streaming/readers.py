@@ -1,4 +1,4 @@
-"""Which reader the texts of a constraint have."""
+"""Choose the reader of the texts of a constraint."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def reader_of(constraint: Any) -> JsonValues:
 
 
 def typed_of(constraint: JsonSchema) -> TypedValues[Any] | None:
-    """What fills an instance of the type that a schema was made from; None: of no type, or of a function."""
+    """The reader that fills an instance of the type of a schema; None: it was made from no type, or a function."""
     if constraint.parse_with is None or inspect.isroutine(constraint.given):
         return None
     return TypedValues(constraint.given)

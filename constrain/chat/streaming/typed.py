@@ -85,7 +85,7 @@ class Type:
             return NOTHING
 
     def begun(self, container: Any) -> Any:
-        """What grows while a container is read; NOTHING: it comes when it is finished."""
+        """The value to show while a container is open; NOTHING if it is delivered only when complete."""
         if isinstance(container, list):
             return NOTHING if self.item is None else []
         if not self.fields:

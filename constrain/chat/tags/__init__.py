@@ -2,7 +2,6 @@
 
 takes: constraints, and the texts or tokens around them; structural tags as JSON
 gives: constraints
-used by: serve
 start reading at: free.py, then dispatch.py; structural.py reads the JSON
 """
 

@@ -52,7 +52,7 @@ class _Escape(NamedTuple):
     written: tuple[str, ...]
 
     def holds(self, text: str, start: int) -> bool:
-        """Whether a text stands in it from a position on, as far as both go."""
+        """True if a text stands in it from a position on, as far as both go."""
         return all(c in any_of for c, any_of in zip(text, self.written[start:], strict=False))
 
 

@@ -64,12 +64,11 @@ class Tagged(Combined):
 
     @property
     def inlined(self) -> bool:
-        """See `Combined`."""
         return self._regions is None
 
     @property
     def guarded(self) -> bool:
-        """Whether tags have guards and the text tells where they stand."""
+        """True if tags have guards and the text tells where they stand."""
         return self._regions is not None
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
@@ -109,7 +108,7 @@ class Tagged(Combined):
 
 
 def _ends_are_known(tag: Tag) -> bool:
-    """Whether the text of a tag tells where it ends, as guards/pieces.py reads it."""
+    """True if the text of a tag tells where it ends, as guards/pieces.py reads it."""
     ends = [end for end in tag.ends if isinstance(end, str)]
     if len(ends) < len(tag.ends) or not all(ends) or any(two.startswith(one) for one, two in permutations(ends, 2)):
         return False

@@ -35,14 +35,14 @@ MAX_ANY_ORDER = 12  # properties of an object in any order: a rule for each subs
 
 
 class NestedStyle(NamedTuple):
-    """How a model writes nested elements. `{name}` stands for a property's name.
+    """The texts around nested elements. `{name}` stands for a property's name.
 
     Attributes:
-        property: What begins the element of a property.
-        item: What begins the element of an item.
-        kinds: What stands between that and a value: for raw strings, other scalars, objects and arrays.
-        close_property: What ends the element of a property.
-        close_item: What ends the element of an item.
+        property: The beginning of a property's element.
+        item: The beginning of an item's element.
+        kinds: The texts between that and a value: for raw strings, other scalars, objects and arrays.
+        close_property: The end of a property's element.
+        close_item: The end of an item's element.
         stop: The text that raw strings do not contain.
     """
 
@@ -122,7 +122,7 @@ class _Maker:
             yield value
 
     def _closed(self, conj: Conj, close: str) -> Iterator[Expression]:
-        """What stands behind the beginning of an element: what tells the kind, a value, the end."""
+        """The rest of an element after its beginning: the text of the kind, a value, the end."""
         for kind, value in self._kinds(conj):
             yield Sequence((_text(self.form.kinds[kind]), value, _text(close)))
 

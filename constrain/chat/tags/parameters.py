@@ -34,14 +34,14 @@ _FOLDED = {"$schema", "$defs", "definitions", "type", "properties", "required", 
 
 
 class Style(NamedTuple):
-    """How a model writes an argument.
+    """The texts around an argument.
 
     `{name}` and `{kind}` in the texts stand for what they say, `{quoted}` for the name with `&` and `"` as entities.
 
     Attributes:
-        raw: What stands before a string.
-        other: What stands before another value.
-        close: What closes the element.
+        raw: The text before a string.
+        other: The text before any other value.
+        close: The end of the element.
     """
 
     raw: str

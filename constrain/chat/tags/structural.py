@@ -2,9 +2,9 @@
 
     {"type": "structural_tag", "format": {"type": "triggered_tags", "triggers": ["<tool_call>"], "tags": [...]}}
 
-The idea: this module only reads; each format is a constraint of this room or a combinator. The older form, `structures`
-and `triggers`, is triggered tags with schemas. Free text at the end of a tag goes up to the tag's end, so the ends of
-the tags around a format are handed down to it.
+The idea: this module only reads; each format is a constraint of this package or a combinator. The older form,
+`structures` and `triggers`, is triggered tags with schemas. Free text at the end of a tag goes up to the tag's end, so
+the ends of the tags around a format are handed down to it.
 
 The vocabulary of formats is XGrammar's (0.2.8, https://xgrammar.mlc.ai/docs/, "Structural Tag"). What cannot be
 enforced is refused with its place. Differences: docs/howto/tags.md.
@@ -94,11 +94,11 @@ def _read(given: Any, reader: _Reader) -> Constraint:
 
 
 class Ends(NamedTuple):
-    """What ends the tag around a format, if the format stands at the end of its contents.
+    """The ends of the tag around a format that stands at the end of its contents.
 
     Attributes:
-        texts: Texts.
-        tokens: Names and ids.
+        texts: The ends that are texts.
+        tokens: The ends that are tokens: names and ids.
     """
 
     texts: tuple[str, ...] = ()

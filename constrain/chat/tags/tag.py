@@ -92,7 +92,7 @@ def tag(begin: str | Constraint, content: Constraint | None, end: End | Sequence
 
 
 def is_token(constraint: object) -> bool:
-    """Whether a constraint is one token of a set (`constrain.token`)."""
+    """True if a constraint is one token of a set (`constrain.token`)."""
     if not isinstance(constraint, Combined) or not isinstance(constraint.expression, Leaf):
         return False
     return isinstance(constraint.expression.terminal.node, Tokens)

@@ -130,12 +130,12 @@ def _refusal(
 
 
 def answer(question: dict[str, Any], vocabulary: Vocabulary) -> dict[str, Any]:
-    """What there is to say of a constraint and a text.
+    """Answer a question of the page about a constraint and a text.
 
     Args:
         question: `kind` (one of `KINDS`), `constraint` and `text`; `any_order` and `any_spelling` of a schema (false),
             `lexer` of a grammar ("dynamic"), `token`: the text of a token to explain (none).
-        vocabulary: Whose tokens are masked.
+        vocabulary: The tokens of the mask.
 
     Returns:
         `verdict`: "member", "beginning" or "refused", with `details` as `constrain check --json` gives them and the
@@ -222,7 +222,7 @@ def _checked_json(text: str) -> str:
 
 
 def _following(constraint: Any, data: bytes, vocabulary: Vocabulary) -> dict[str, Any]:
-    """What may follow the text, as far as it is allowed: as a mask, and in words."""
+    """The continuations of the allowed part of a text: as a mask, and in words."""
     import numpy as np
 
     import constrain
@@ -275,7 +275,7 @@ def _value(kind: str, text: str) -> str | None:
 
 
 def _rules(constraint: Any, member: bool, data: bytes) -> list[tuple[int, str, str]] | None:
-    """How a grammar derives a member: (depth, rule, text) from left to right; None where it is not known.
+    """A derivation of a valid text: (depth, rule, text) from left to right; None if it is not known.
 
     One derivation, that of `Constraint.captures` with every rule captured; rules that derive no text are left out.
     """

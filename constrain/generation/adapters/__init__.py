@@ -2,8 +2,7 @@
 
 takes: a model as `constrain.generate` takes it; messages, tools and schemas of the framework
 gives: the framework's own chat model; its outputs are constrained
-used by: applications
 start reading at: langchain.py
 
-Importing this room imports no framework; each file imports its own.
+Importing this package imports no framework; each file imports its own.
 """

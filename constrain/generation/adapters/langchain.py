@@ -273,7 +273,7 @@ def _calls(arguments: Mapping[str, Any]) -> bool:
 
 
 def _facts(turn: Generation[Any]) -> dict[str, Any]:
-    """What a message tells of a generation besides its content."""
+    """The metadata of a message: all but its content."""
     facts = {"finish_reason": turn.finish_reason, "method": turn.stats.method, "output_tokens": turn.stats.tokens}
     return facts if turn.fault is None else {**facts, "fault": turn.fault}
 

@@ -69,7 +69,7 @@ class ConstrainModel(Model):
 
     @property
     def system(self) -> str:
-        """What runs the model."""
+        """The name of the system that runs the model."""
         return "constrain"
 
     async def request(self, messages: list[Any], model_settings: Any, model_request_parameters: Any) -> Any:

@@ -20,7 +20,7 @@ COLUMNS = ("text", "value", "finish_reason", "logprob", "log_weight", "fault", "
 
 
 def is_ray(inputs: Any) -> bool:
-    """Whether something is a data set of Ray; ray is not imported for it."""
+    """True if something is a data set of Ray; ray is not imported for it."""
     return any(each.__module__.startswith("ray.data") and each.__name__ == "Dataset" for each in type(inputs).__mro__)
 
 

@@ -1,18 +1,20 @@
-"""`constrain.score`: log-probabilities of options, all of them from one forward.
+"""`constrain.score`: log-probabilities of options, all from one forward pass.
 
     scores = constrain.score(model, prompt, ["red", "green", "blue"])
     scores.best.option, scores.shares                       # "red", [0.7, 0.2, 0.1]
 
-What is scored. "canonical" (the default): the tokens that the tokenizer cuts the option into, by itself, and then the
-end of the text. "all": the option as a text, that is the sum over every token sequence that spells it. A list of token
-ids is scored as it stands. So "all" is the law of `generate(choices=...)` under `method="exact"`, and "canonical" that
-of the same call on `constrain.sampling.canonical`.
+"canonical" (the default) scores: the tokens that the tokenizer cuts the option into, by itself, and then the end of the
+text. "all": the option as a text, that is the sum over every token sequence that spells it. A list of token ids is
+scored as it stands. So "all" is the distribution of `generate(choices=...)` under `method="exact"`, and "canonical"
+that of the same call on `constrain.sampling.canonical`.
 
-Law: shares are p(option) / Σ p(option), where the options are different texts.
-Cost: one forward for the prompt and all options (token_tree.py). "all" reads every beginning of every token sequence:
-an option of n bytes may have 2ⁿ⁻¹ of these, so it is for short options; `LIMIT` bounds it.
-Limit: an option is cut apart from the prompt. Where a tokenizer would merge the last token of the prompt with the
-option, p is that of the cut between them, as everywhere else (docs/sampling.md, "Tokens").
+Distribution: shares are p(option) / Σ p(option), where the options are different texts.
+Cost: one forward pass for the
+prompt and all options (token_tree.py). "all" reads every beginning of every token sequence: an option of n bytes may
+have 2ⁿ⁻¹ of these, so it is for short options; `LIMIT` bounds it.
+Limit: an option is cut apart from the prompt. Where
+a tokenizer would merge the last token of the prompt with the option, p is that of the cut between them, as everywhere
+else (docs/sampling.md, "Tokens").
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ _FORMS = "pass texts, or lists of token ids, or an Enum whose values are texts"
 
 @dataclass(frozen=True)
 class Score:
-    """What the model says of one option.
+    """The probability of one option.
 
     Attributes:
         option: As it was given: a text, token ids, a member of an Enum.

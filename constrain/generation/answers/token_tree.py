@@ -75,13 +75,13 @@ class TokenTree:
 
 @dataclass
 class TreeScores:
-    """What a tree's forward says for one prompt.
+    """The log-probabilities of a tree after one prompt.
 
     Attributes:
         log_probs: float64[nodes], log p(token of the node | prompt, its ancestors).
         log_ends: float64[1 + nodes], log of the mass of `ends` at each place; place 0 is the end of the prompt, place
             i + 1 the end of node i.
-        forwards: forwards that it took part in.
+        forwards: The number of forward passes.
     """
 
     log_probs: np.ndarray

@@ -79,11 +79,11 @@ def trace(
     temperature: float = 1.0,
     **constraint: Any,
 ) -> Trace:
-    """What the model would have written at each place of an output, and what of that a constraint allows.
+    """List the tokens that a model would have written at each position of an output, and which a constraint allows.
 
     Args:
-        model: What `generate` takes.
-        prompt: What `generate` takes: one prompt.
+        model: As of `generate`.
+        prompt: As of `generate`: one prompt.
         output: What `generate` returned, a text (an end of the text is added), or token ids.
         top: How many of the likeliest tokens each place has.
         tokenizer: Of transformers; None: found by the model's name.

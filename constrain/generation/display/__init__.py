@@ -1,4 +1,4 @@
-"""What a generation looks like: its tokens with what the model and the constraint said of each, coloured.
+"""Show a generation: its tokens, coloured, with the numbers of the model and the constraint for each.
 
 Nothing here asks a model: `html` and `terminal` draw what an output has recorded of its tokens (`TokenRecord`).
 

@@ -89,7 +89,7 @@ def _span(token: ShownToken) -> str:
 
 
 def tooltip(token: ShownToken) -> str:
-    """What is known of a token, in lines."""
+    """The recorded facts of a token, in lines."""
     lines = [f"{token.text!r}, token {token.token}"]
     if token.probability is not None:
         lines.append(f"p = {token.probability:.4g}")

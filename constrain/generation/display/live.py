@@ -47,7 +47,7 @@ class Frame:
 
 
 class Screen(Protocol):
-    """Where frames are drawn, one in the place of the other."""
+    """A display of frames, each of which replaces the last."""
 
     def draw(self, frame: Frame) -> None:
         """Show a frame instead of the last one."""

@@ -35,7 +35,7 @@ def print_tokens(tokens: Iterable[ShownToken], said: Sequence[str] = (), console
 
 
 def rendered(tokens: Iterable[ShownToken], said: Sequence[str] = ()) -> Group:
-    """What `print_tokens` prints, as something that rich can draw."""
+    """The output of `print_tokens` as a renderable of rich."""
     from rich.console import Group
     from rich.text import Text
 

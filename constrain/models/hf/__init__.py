@@ -3,7 +3,6 @@
 takes: a causal language model and its tokenizer, or their name
 gives: `HFModel` (the samplers' `LanguageModel`), `ConstraintProcessor` (a `LogitsProcessor`), `skip_layers`,
 `SelfDraft`, `EarlyExit`, `DraftHeads` and `load_heads` (drafts)
-used by: generation
 start reading at: model.py
 """
 

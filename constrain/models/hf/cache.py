@@ -123,7 +123,7 @@ def own_layers(cache: Any) -> list[Any]:
 
 
 def is_plain(cache: Any) -> bool:
-    """Whether `branched` knows all layers of a cache: keys and values of every token, or of a window's."""
+    """True if `branched` knows all layers of a cache: keys and values of every token, or of a window's."""
     if type(cache) is EncoderDecoderCache:
         crossed = all(type(layer) in (DynamicLayer, CrossLayer) for layer in cache.cross_attention_cache.layers)
         return crossed and is_plain(cache.self_attention_cache)
@@ -132,5 +132,5 @@ def is_plain(cache: Any) -> bool:
 
 
 def keeps_everything(cache: Any) -> bool:
-    """Whether all layers hold keys and values of every token, so that a row may have holes."""
+    """True if all layers hold keys and values of every token, so that a row may have holes."""
     return is_plain(cache) and all(type(layer) in (DynamicLayer, SharedLayer) for layer in own_layers(cache))

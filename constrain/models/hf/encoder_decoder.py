@@ -29,7 +29,7 @@ TRIALS = (4, 7, 7)  # tokens of made-up texts for the encoder
 
 @dataclass(frozen=True)
 class Encoded:
-    """What the encoder made of the texts of a session's rows.
+    """The encoder's output for the texts of a session's rows.
 
     states: float[S, T, H], of S distinct texts. mask: int64[S, T]: 1 where a text has a token. rows: int64[B]: the text
     of each row.
@@ -40,11 +40,11 @@ class Encoded:
     rows: torch.Tensor
 
     def select(self, index: torch.Tensor) -> Encoded:
-        """Of these rows."""
+        """The output for these rows."""
         return replace(self, rows=self.rows[index])
 
     def arguments(self) -> dict[str, Any]:
-        """What a forward takes of it."""
+        """The arguments of a forward pass."""
         from transformers.modeling_outputs import BaseModelOutput
 
         if len(self.states) == 1:  # no copy for each row
@@ -159,7 +159,7 @@ class EncoderDecoder(HFModel):
 
 
 def _begin(model: Any) -> list[int]:
-    """What every output of a model begins with: the decoder's start token, and what is configured to come first."""
+    """The tokens with which every output of a model begins: the decoder's start token, and the configured ones."""
     configs = [getattr(model, "generation_config", None), model.config, getattr(model.config, "decoder", None)]
 
     def said(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Where a loop that calls a logits processor stops, and what that means for a constraint.
+"""Find the ids at which a loop that calls a logits processor stops, and apply them to a constraint.
 
 The idea: chat models end a turn with an id of their own, and the tokenizer's end-of-text id is often another. A mask
 that offers an id at which the loop does not stop lets it run past the end. So at the end of a text exactly the loop's
@@ -46,7 +46,7 @@ class Endings(NamedTuple):
 
 
 def endings_of(vocabulary: Any, stops: frozenset[int] | None) -> Endings:
-    """What the ids at which a loop stops mean; None: the loop has not said.
+    """The meaning of the ids at which a loop stops. stops: None if they are not known.
 
     Raises ConstrainError: it stops nowhere, at ids that the vocabulary lacks, or at a text that no other token writes.
     """
@@ -93,7 +93,7 @@ def stops_of_caller() -> frozenset[int] | None:
 
 
 def call_of_caller() -> object | None:
-    """What tells one call of `model.generate` from the next: the configuration that it made for itself.
+    """The configuration that a running call of `model.generate` made for itself: it identifies the call.
 
     Of calls inside each other, as with an assistant model, the outermost. None where there is no such call.
     """

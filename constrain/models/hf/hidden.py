@@ -1,4 +1,4 @@
-"""What a model's layers and head are given while it reads: what draft heads go on from."""
+"""Record the inputs of a model's layers and head during a forward pass: draft heads start from them."""
 
 from __future__ import annotations
 

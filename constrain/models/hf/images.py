@@ -66,7 +66,7 @@ class ImagePrompt:
         return found.digest()
 
     def arguments(self, ids: Sequence[int], model: Any) -> dict[str, Any]:
-        """What a forward over these ids takes: the prompt or its beginning, or the prompt and text after it."""
+        """The arguments of a forward pass over these ids: the prompt, its beginning, or the prompt and text after it."""
         taken: dict[str, Any] = {"input_ids": torch.tensor([list(ids)], dtype=torch.int64, device=model.device)}
         for name, value in self.given.items():
             tensor = torch.as_tensor(value).to(model.device)
@@ -147,7 +147,7 @@ def image_prompt(features: Mapping[str, Any], model: Any, name: str) -> ImagePro
 
 
 def takes_images(model: Any) -> bool:
-    """Whether a model's forward has a place for images."""
+    """True if a model's forward has a place for images."""
     return "pixel_values" in inspect.signature(unwrapped(model).forward).parameters
 
 
@@ -209,16 +209,14 @@ class ImageModel(HFModel):
         return [*name, *prompt.ids]
 
     def begun(self, ids: Sequence[int], name: str) -> list[int]:
-        """See `HFModel.begun`: a prompt of text."""
+        """The prefix of a text, which is a prompt without images."""
         return self.seen(ImagePrompt(tuple(ids)))
 
     @property
     def hints(self) -> list[list[int]]:
-        """See `HFModel.hints`."""
         return []
 
     def start(self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]) -> tuple[Any, list[torch.Tensor]]:
-        """See `LanguageModel`."""
         named = [prefix if prefix[0] >= BEYOND else self.begun(prefix, "a text") for prefix in prefixes]
         session = _PromptSession(self, named)
         return session, session.feed(named, keep)
@@ -232,8 +230,7 @@ class ImageModel(HFModel):
 
     @torch.inference_mode()
     def read_prompt(self, name: tuple[int, ...], length: int) -> tuple[Any, torch.Tensor, int | None]:
-        """What is remembered of the first tokens of a prompt, the last logits float[1, width], and the shift
-        of positions.
+        """The cache of the first tokens of a prompt, the last logits float[1, width], and the shift of positions.
 
         Raises ConstrainError: the model refuses the images.
         """
@@ -269,7 +266,7 @@ class ImageModel(HFModel):
             ) from error
 
     def goes_on(self, name: tuple[int, ...]) -> bool:
-        """Whether text after a prompt is read right on what is remembered of it; tried once for each model, with a
+        """True if text after a prompt is read right on what is remembered of it; tried once for each model, with a
         prompt."""
         known, pictured = _goes_on.setdefault(self.model, {}), bool(self.prompts[name].given)
         if pictured not in known:
@@ -337,7 +334,6 @@ class _ImageRows:
 
     @torch.inference_mode()
     def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
-        """See `HFSession.feed`."""
         if self.cache is not None:
             return self._go_on(chunks, keep)
         handle = self.handle
@@ -377,12 +373,10 @@ class _ImageRows:
 
     @torch.inference_mode()
     def select(self, rows: Sequence[int]) -> None:
-        """See `HFSession.select`."""
         index = torch.tensor(rows, dtype=torch.int64)
         self.cache, self.lengths = branched(self.cache, index.to(self.handle.model.device)), self.lengths[index]
 
     def fork(self, rows: Sequence[int]) -> _ImageRows:
-        """See `HFSession.fork`."""
         twin = copy.copy(self)
         twin.select(rows)
         return twin
@@ -397,7 +391,6 @@ class _RereadRows:
         self.texts: list[list[int]] = [[] for _ in range(rows)]
 
     def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
-        """See `HFSession.feed`."""
         new = [each[LENGTH:] if each[0] >= BEYOND else each for each in chunks]
         self.texts = [[*text, *chunk] for text, chunk in zip(self.texts, new, strict=True)]
         return [
@@ -406,11 +399,9 @@ class _RereadRows:
         ]
 
     def select(self, rows: Sequence[int]) -> None:
-        """See `HFSession.select`."""
         self.texts, self.lengths = [self.texts[row] for row in rows], self.lengths[torch.tensor(rows)]
 
     def fork(self, rows: Sequence[int]) -> _RereadRows:
-        """See `HFSession.fork`."""
         twin = copy.copy(self)
         twin.select(rows)
         return twin

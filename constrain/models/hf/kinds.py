@@ -1,4 +1,4 @@
-"""Whether an object is a language model of transformers; if not, what it is and what to load instead."""
+"""True if an object is a language model of transformers; if not, what it is and what to load instead."""
 
 from __future__ import annotations
 
@@ -58,19 +58,19 @@ def auto_class(config: Any) -> Any:
 
 
 def is_encoder_decoder(model: Any) -> bool:
-    """Whether a model reads a text by an encoder, and writes another by a decoder."""
+    """True if a model reads a text by an encoder, and writes another by a decoder."""
     return bool(getattr(getattr(model, "config", None), "is_encoder_decoder", False))
 
 
 def writes(model: Any) -> bool:
-    """Whether a class is made for writing on: transformers says so, or its name."""
+    """True if a class is made for writing on: transformers says so, or its name."""
     name = type(getattr(model, "_orig_mod", model)).__name__
     able = getattr(model, "can_generate", None)
     return able is None or bool(able()) or "CausalLM" in name or "LMHead" in name
 
 
 def is_encoder(config: Any) -> bool:
-    """Whether models of a family are trained to fill gaps; some of its classes may write on all the same."""
+    """True if models of a family are trained to fill gaps; some of its classes may write on all the same."""
     return _class_name(config, "MODEL_FOR_MASKED_LM_MAPPING_NAMES") is not None
 
 

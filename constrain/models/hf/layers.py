@@ -16,7 +16,7 @@ def layer_list(handle: HFModel) -> torch.nn.ModuleList:
 
 
 def layer_count(handle: HFModel) -> int:
-    """How many layers there are to choose from. Raises ConstrainError if no list of layers is found."""
+    """The number of layers of a model. Raises ConstrainError if no list of layers is found."""
     return find_layers(handle.model)[2]
 
 

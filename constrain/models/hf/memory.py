@@ -1,12 +1,12 @@
-"""What a model remembers of a batch, whatever object it keeps it in: its rows are copied and gathered.
+"""Copy and gather the rows of a model's memory of a batch, whatever object it is.
 
 The idea: keys and values, recurrent states, convolutions are tensors somewhere inside one object. Which axis of each
-counts the rows of the batch is seen by comparing what two rows and three rows leave behind. A copy of the object with
+counts the rows of the batch is seen by comparing the memories of two rows and of three. A copy of the object with
 other rows is a deep copy in which these tensors are replaced. Models that keep their state in attributes of their own
 modules (RecurrentGemma) have those tensors taken along.
 
-Cost: a copy of all that is remembered for each fork. Plain caches of keys and values are shared instead (cache.py).
-Limit: an axis may hold several places for each row (rows times heads), then those of one row lie side by side.
+Cost: a copy of the whole memory for each fork. Plain caches of keys and values are shared instead (cache.py).
+Limit: an axis may hold several entries for each row (rows times heads), if the entries of a row lie side by side.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def tensors(memory: Any) -> dict[Path, torch.Tensor]:
 
 
 def row_axes(two: Any, three: Any) -> dict[Path, tuple[int, int]]:
-    """Where the rows are, from what two rows and three rows of equal lengths leave behind."""
+    """The axis of rows of each tensor, from the memories of two rows and of three of equal lengths."""
     more = tensors(three)
     found: dict[Path, tuple[int, int]] = {}
     for path, tensor in tensors(two).items():

@@ -118,7 +118,7 @@ class HFModel:
         return []
 
     def trial_source(self, row: int) -> list[int]:
-        """What a sequence of a trial begins with; up to three rows."""
+        """The first tokens of a sequence of a trial; up to three rows."""
         return []
 
     def opened(self, chunks: Sequence[Sequence[int]]) -> tuple[Sequence[Sequence[int]], Any]:
@@ -137,7 +137,7 @@ class HFModel:
 
     @cached_property
     def plain(self) -> bool:
-        """What it remembers is a cache of keys and values, as far as names say; else that is found by trial."""
+        """True if names say that the model's memory is a cache of keys and values; else that is found by trial."""
         try:
             known = is_plain(self.new_cache())
         except Exception:  # whatever the cache has against this configuration: the model makes its own
@@ -174,7 +174,7 @@ class HFModel:
 
     @cached_property
     def may_be_ragged(self) -> bool:
-        """No layer has a window that a row's holes would take room in. Configurations name windows in many ways."""
+        """True if no layer has a window that holes of a row would fill. Configurations name windows in many ways."""
         config = self.text_config
         said = {name: value for name, value in vars(config).items() if "window" in name and isinstance(value, int)}
         windows = [value for name, value in said.items() if "layers" not in name and not isinstance(value, bool)]
@@ -186,7 +186,7 @@ class HFModel:
 
     @cached_property
     def reading(self) -> CacheProtocol:
-        """How it is read; found by trial when first asked for. Raises ConstrainError: see `reading_of`."""
+        """The protocol of reading; found by trial when first asked for. Raises ConstrainError, as `reading_of` does."""
         return reading_of(self)
 
     @property
@@ -273,7 +273,7 @@ class HFModel:
 
 
 def eos_ids_of(model: Any) -> list[int]:
-    """What a model's generation config and config say ends a text: no id, one or several."""
+    """The ids that end a text by a model's generation config and config; there may be none."""
     config = getattr(model, "config", None)
     text = getattr(config, "get_text_config", lambda: None)()
     configs = (getattr(model, "generation_config", None), config, text)
@@ -282,7 +282,7 @@ def eos_ids_of(model: Any) -> list[int]:
 
 
 def is_processor(tokenizer: Any) -> bool:
-    """Whether an object is a processor of transformers: it reads images beside text."""
+    """True if an object is a processor of transformers: it reads images beside text."""
     return hasattr(tokenizer, "tokenizer") and hasattr(tokenizer, "image_processor")
 
 

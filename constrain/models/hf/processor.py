@@ -139,7 +139,7 @@ class ConstraintProcessor(LogitsProcessor):
         return result
 
     def _known_endings(self, stops: frozenset[int] | None) -> Endings:
-        """What the loop's ids mean. Another loop may stop elsewhere: then rows are read anew."""
+        """The meaning of the loop's ids. Another loop may stop elsewhere: then rows are read anew."""
         if self._endings is None or self._endings[0] != stops:
             self._endings = stops, endings_of(self.compiled[0].vocabulary, stops)
             self._cursors = []

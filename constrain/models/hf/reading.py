@@ -1,11 +1,11 @@
-"""How a model is read: what it takes beside token ids, how it remembers, what padding does to it.
+"""The protocol of reading a model: its arguments beside token ids, its memory, the effect of padding.
 
     ragged      rows are padded and grow by different lengths: the slots without a token change nothing
     padded      rows are padded on the left in the first forward, and grow by equal lengths
     (neither)   rows of equal lengths are read together; those of a model that is not `batched` each alone
     no argument nothing can be remembered: whole texts are read again
 
-Which it is for a model is found in trials.py.
+trials.py finds the one that holds for a model.
 """
 
 from __future__ import annotations

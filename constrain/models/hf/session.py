@@ -49,7 +49,7 @@ class HFSession:
 
     @property
     def reading(self) -> CacheProtocol:
-        """How the model is read. Where rows are even and the cache is plain there is one way, and nothing to find."""
+        """The protocol of reading. There is one alone, and nothing to find, if rows are even and the cache is plain."""
         if self._reading is not None:
             return self._reading
         return self.handle.reading if self._padded or not self.handle.plain else self.handle.plainly
@@ -171,11 +171,9 @@ class GroupedSession:
         return [found[group][place] for group, place in self.places]
 
     def select(self, rows: Sequence[int]) -> None:
-        """See `HFSession.select`."""
         self._take(rows, self.groups, set())
 
     def fork(self, rows: Sequence[int]) -> GroupedSession:
-        """See `HFSession.fork`."""
         twin: GroupedSession = object.__new__(GroupedSession)
         twin.places, twin.batched = self.places, self.batched
         twin._take(rows, self.groups, set(range(len(self.groups))))
@@ -214,7 +212,6 @@ class RereadSession:
         self.texts: list[list[int]] = [[] for _ in range(rows)]
 
     def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
-        """See `HFSession.feed`."""
         self.texts = [[*text, *chunk] for text, chunk in zip(self.texts, chunks, strict=True)]
         found: dict[int, torch.Tensor] = {}
         for length in set(map(len, self.texts)):
@@ -223,11 +220,9 @@ class RereadSession:
         return [found[row][found[row].shape[0] - k :] for row, k in enumerate(keep)]
 
     def select(self, rows: Sequence[int]) -> None:
-        """See `HFSession.select`."""
         self.texts = [self.texts[row] for row in rows]
 
     def fork(self, rows: Sequence[int]) -> RereadSession:
-        """See `HFSession.fork`."""
         twin = RereadSession(self.handle, 0)
         twin.texts = [self.texts[row] for row in rows]
         return twin

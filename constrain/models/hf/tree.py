@@ -49,7 +49,7 @@ def open_trees(handle: HFModel, rows: int) -> TreeSession:
 
 
 def reads_trees(handle: HFModel) -> bool:
-    """Whether logits of a tree are those of its paths, for this model; found out with three small forwards."""
+    """True if logits of a tree are those of its paths, for this model; found by three small forward passes."""
     if not handle.ragged or not handle.reading.positions:
         return False
     known = _tried.get(handle.model)
@@ -91,11 +91,9 @@ class HFTreeSession(HFSession):
 
     @property
     def forwards(self) -> Sequence[int]:
-        """See `TreeSession`."""
         return [int(chunk > 0) for chunk in self._chunks]
 
     def fork(self, rows: Sequence[int]) -> HFTreeSession:
-        """See `TreeSession`."""
         twin = super().fork(rows)
         trees = HFTreeSession(self.handle, 0)
         trees.cache, trees._held, trees._padded = twin.cache, twin._held, twin._padded
@@ -107,7 +105,6 @@ class HFTreeSession(HFSession):
     def forward(
         self, chunks: Sequence[Sequence[int]], keep: Sequence[int], tokens: Sequence[Ints], parents: Sequence[Ints]
     ) -> list[torch.Tensor]:
-        """See `TreeSession`."""
         self._before = (self.attention, self.lengths)
         chunks = self._opened(chunks)
         self._chunks, self._nodes = list(map(len, chunks)), list(map(len, tokens))
@@ -152,7 +149,6 @@ class HFTreeSession(HFSession):
 
     @torch.inference_mode()
     def commit(self, paths: Sequence[Sequence[int]]) -> None:
-        """See `TreeSession`."""
         self.shallow = None
         attention, lengths = self._before
         rows = list(zip(self._chunks, self._nodes, paths, strict=True))
@@ -199,7 +195,6 @@ class HFTreeSession(HFSession):
 
     @torch.inference_mode()
     def select(self, rows: Sequence[int]) -> None:
-        """See `HFSession.select`."""
         self.shallow = None
         if list(rows) != list(range(len(self.attention))):
             super().select(rows)
@@ -212,7 +207,7 @@ def additive(visible: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 
 def _ancestors(slots: int, start: int, parents: Ints) -> tuple[np.ndarray, np.ndarray]:
-    """What each new slot sees of the new slots, bool[slots, slots], and its depth, int64[slots].
+    """Visibility among the new slots, bool[slots, slots], and their depths, int64[slots].
 
     A row begins at slot `start`: first its chunk, each token of which sees those before it, then the tree.
     """

@@ -1,14 +1,15 @@
-"""How a model is best read, found out by trial.
+"""Find the best protocol of reading a model by trial.
 
 The idea: names in a signature say little: a wrapper's `forward(**kwargs)` passes positions on, other models ignore what
 they do not know. So ways of reading are tried in order, the best first, on a few made-up tokens: rows of several
 lengths that grow, fork and are dropped, in a real session. A way is taken if its logits are those of each row read
 alone, at once and without a memory.
 
-Cost: seven small forwards for a plain decoder, once for each model object, and only where it matters: not for a single
-prompt without drafts and forks of different lengths. Some dozens for recurrent models.
-Limit: in half precision a way is right within some percent of the largest logit. What shows itself only after
-thousands of tokens is not seen; models with a window never grow ragged for that reason.
+Cost: seven small forward passes for a plain decoder, once for each model object, and only where it matters: not for a
+single prompt without drafts and forks of different lengths. Some dozens for recurrent models.
+Limit: in half precision
+a way is right within some percent of the largest logit. What shows itself only after thousands of tokens is not seen;
+models with a window never grow ragged for that reason.
 """
 
 from __future__ import annotations
@@ -74,11 +75,11 @@ class _Trials:
         return base if not self.handle.plain or self._holds(base) else self._fallback()
 
     def _fallback(self) -> CacheProtocol:
-        """Where the cache is not one of keys and values as we know it; not tried further for encoder-decoders."""
+        """The protocol if the cache is not a known one of keys and values; encoder-decoders are not tried further."""
         return REREAD if self.handle.encodes else self._even()
 
     def _even(self) -> CacheProtocol:
-        """How rows of equal lengths are read."""
+        """The first protocol that holds for rows of equal lengths."""
         for memory in self._memories():
             for batched in (True, False):
                 for positions in (False, True):
@@ -90,7 +91,7 @@ class _Trials:
         return REREAD
 
     def _memories(self) -> Iterator[CacheProtocol]:
-        """What a forward returns and may take, or changes if it is given, and where its rows are."""
+        """Protocols, one for each object that a forward pass returns, or changes if it is given, with its axes of rows."""
         try:
             names = self._returned(self._forward(2))
         except Exception:  # whatever a model has against remembering
@@ -119,7 +120,7 @@ class _Trials:
         return [name for name, value in fields if name not in NO_MEMORY and tensors(value)]
 
     def _grown(self, rows: int, argument: str, given: bool) -> Any:
-        """What is remembered after two forwards."""
+        """The model's memory after two forward passes."""
         memory: Any = self.handle.new_cache() if given else None
         for length in (5, 1):
             arguments = {} if memory is None else {argument: memory}
@@ -153,7 +154,7 @@ class _Trials:
             )
 
     def _holds(self, reading: CacheProtocol) -> bool:
-        """Whether logits are those of each row alone, whatever happens to the batch."""
+        """True if logits are those of each row alone, whatever happens to the batch."""
         texts = 2 if self.handle.model.dtype in (torch.float16, torch.bfloat16) else 1  # rounding may change an expert
         try:
             return any(self._holds_on(reading, seed) for seed in range(texts))

@@ -2,8 +2,7 @@
 
 takes: what an engine hands over (a request's constraint as text, its tokenizer, rows of bitmasks)
 gives: the engine's own interfaces, filled in
-used by: the engines, through entry points and as logits processors; generation, for models of local engines
 start reading at: requests/__init__.py, then vllm/__init__.py or sglang/__init__.py
 
-Importing this room imports no engine and no torch: an engine loads what it needs.
+Importing this package imports no engine and no torch: an engine loads what it needs.
 """

@@ -32,7 +32,7 @@ class Follower:
         self._begun = False
 
     def allowed(self, tokens: Sequence[int], width: int) -> NDArray[np.bool_]:
-        """Which tokens may come next.
+        """The tokens that may come next.
 
         Args:
             tokens: The prompt in the first call of a sequence; later the prompt and the output so far.

@@ -1,4 +1,4 @@
-"""What `constrain.tools` refuses, with its place; the formats that chat templates name; tools of every kind."""
+"""`constrain.tools` refuses faults with their place; the formats that chat templates name; tools of every kind."""
 
 from __future__ import annotations
 

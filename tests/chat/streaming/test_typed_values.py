@@ -79,7 +79,7 @@ def filled(given: Any, text: str, size: int = 1) -> tuple[list[Any], Any]:
 
 
 def finals(instance: Any) -> Any:
-    """What of an instance is finished: name -> value, items."""
+    """The finished part of an instance: name -> value, items."""
     if isinstance(instance, pydantic.BaseModel):
         names = instance.model_fields_set
         return {name: finals(getattr(instance, name)) for name in names}

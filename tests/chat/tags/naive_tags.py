@@ -10,7 +10,7 @@ Ends = tuple[str, ...]  # what ends the tag around a format at the end of its co
 
 
 def is_member(form: Any, text: str) -> bool:
-    """Whether the whole text is one of the format."""
+    """True if the whole text is one of the format."""
     return len(text) in ends(form, text, 0, ())
 
 

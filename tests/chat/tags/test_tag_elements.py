@@ -87,7 +87,7 @@ def readings(value: Any, form: str, is_whole: bool = True) -> Iterator[Any]:
 
 
 def in_order(value: Any, order: str) -> bool:
-    """Whether the properties of objects come in order."""
+    """True if the properties of objects come in order."""
     if isinstance(value, list):
         return all(in_order(one, order) for one in value)
     if not isinstance(value, dict):

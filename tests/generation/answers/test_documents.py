@@ -40,7 +40,7 @@ def test_answers_are_those_of_their_batches() -> None:
 
 
 class Person(pydantic.BaseModel):
-    """What is written."""
+    """The type of the outputs."""
 
     age: int = pydantic.Field(ge=0, le=99)
 

@@ -66,7 +66,7 @@ def test_batches_padding_forks_and_drafts_change_nothing(
 
 
 def outputs_of(handle: HFModel, prompts: Any, tolerance: float, **options: Any) -> list[Generation]:
-    """What `generate` gives, after a look at every log-probability, and at whether drafts were taken and refused."""
+    """Generate, and check every log-probability and the counts of accepted and refused drafts."""
     found = constrain.generate(handle, prompts, **{**GIVEN, **options})
     groups = found if isinstance(found, list) else [found]  # one for each prompt
     outputs = [each for group in groups for each in ([group] if isinstance(group, Generation) else group)]

@@ -46,7 +46,7 @@ class Pictured:
         self.prompts = [("red", 1, " age 00", 1), ('the {"age": 00} red green', 2, "", 2), ("00 age", 0, " a", 3)]
 
     def features(self, place: int, written: list[int] | None = None) -> dict[str, Any]:
-        """What a processor makes of a prompt, and of an output behind it as if it were text of the prompt."""
+        """A processor's features of a prompt, and of an output behind it as if it were text of the prompt."""
         before, images, after, seed = self.prompts[place]
         ids = [self.tokenizer(text)["input_ids"] if text else [] for text in (before, after)]
         return features(self.name, self.model, ids[0], images, [*ids[1], *(written or [])], seed)

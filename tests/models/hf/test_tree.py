@@ -59,7 +59,7 @@ def walk(handle: HFModel, seed: int, steps: int, tolerance: float, chain: bool =
 
 
 def check_cache(handle: HFModel, session: Any, rows: list[list[int]]) -> None:
-    """What is remembered of a row are the keys and values of its tokens, in order, as if read one by one."""
+    """Check that a row's cache has the keys and values of its tokens, in order, as if read one by one."""
     if not isinstance(session, HFTreeSession):
         return
     assert session.lengths.tolist() == [len(row) for row in rows]

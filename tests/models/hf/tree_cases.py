@@ -1,4 +1,4 @@
-"""What tests of trees on real networks share: tiny networks of several families, and random trees."""
+"""Cases of the tests of trees on real networks: tiny networks of several families, and random trees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of local engines share: a prompt, a schema, and settings whose texts are those of transformers."""
+"""Data of the tests of local engines: a prompt, a schema, and settings whose texts are those of transformers."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ END_OF_THOUGHT = ord("|")
 
 
 class Parser:
-    """What a reasoning parser is to a backend: thoughts end at `END_OF_THOUGHT`."""
+    """A reasoning parser as a backend sees it: thoughts end at `END_OF_THOUGHT`."""
 
     def __init__(self, **_: Any) -> None:
         self.detector = SimpleNamespace(

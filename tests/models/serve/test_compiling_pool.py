@@ -30,7 +30,7 @@ ENDLESS = json.dumps(
 
 
 class FastTokenizer:
-    """What an engine's tokenizer is to a vocabulary."""
+    """An engine's tokenizer as a vocabulary sees it."""
 
     eos_token_id = 1
 
@@ -102,7 +102,7 @@ def read(text: str) -> constrain.Constraint:
 
 
 def test_processes_read_and_this_one_compiles() -> None:
-    """What comes back is equal to what is read here, and has its masks."""
+    """Constraints of other processes equal the ones read here, and have their masks."""
     vocabulary = constrain.Vocabulary.of_bytes()
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         given = list(pool.map(read, TEXTS[:4]))

@@ -1,4 +1,4 @@
-"""What is kept of the last texts: bounded in number and in characters, and equal to computing anew."""
+"""The cache of the last texts: bounded in number and in characters, and equal to computing anew."""
 
 from __future__ import annotations
 

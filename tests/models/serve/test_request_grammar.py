@@ -21,7 +21,7 @@ STOPS = [(), (EOS,), (SPECIAL,), (EOS, SPECIAL), (6,), (EOS, 3), (99,)]
 
 
 class Tensor:
-    """What a bitmask tensor of torch is to a grammar."""
+    """A bitmask tensor of torch as a grammar sees it."""
 
     def __init__(self, rows: int) -> None:
         self.words = np.full((rows, VOCABULARY.words), -1, np.int32)

@@ -255,7 +255,7 @@ def test_a_fault_in_a_tree_is_left_to_what_is_sampled(sglang: Any) -> None:
 
 
 def thoughts_around(grammar: Any) -> Any:
-    """What SGLang puts around a grammar: it hands everything on."""
+    """SGLang's wrapper of a grammar: it hands everything on."""
     return SimpleNamespace(
         grammar=grammar, accept_token=grammar.accept_token, rollback=grammar.rollback,
         is_terminated=grammar.is_terminated, fill_vocab_mask=grammar.fill_vocab_mask,
@@ -303,7 +303,7 @@ def backend(sglang: Any) -> Any:
 
 
 def value_of(backend: Any, kind: str, text: str) -> Any:
-    """What a request gets, and what equal ones get later."""
+    """The value that a request gets, after a check that equal requests get an equal one later."""
     value, hit = backend.get_cached_or_future_value((kind, text), False)
     assert not hit
     made = value.result()

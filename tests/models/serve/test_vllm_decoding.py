@@ -79,7 +79,7 @@ def test_weighted_answers_have_the_exact_law(
 
 
 def test_a_budget_cuts_outputs_and_weights_stay_right() -> None:
-    """What does not fit has no weight; what fits keeps its probability."""
+    """Outputs that do not fit have no weight; outputs that fit keep their probability."""
     pi, _, mass = law()
     outputs = constrain.generate(
         handle_of_toy(toy()), PROMPT, regex=PATTERN, method=SIR(samples=1), n=2000, seed=2, max_tokens=2

@@ -95,7 +95,7 @@ def test_every_chain_is_legal_and_leaves_the_request_where_it_was(seed: int) -> 
 
 
 class Runner:
-    """What of vLLM's model runner the drafter looks at; it asks from a method, as that does."""
+    """The part of vLLM's model runner that the drafter reads; it asks from a method, as vLLM does."""
 
     def __init__(self, drafter: Any, requests: dict[str, Any]) -> None:
         self.drafter = drafter

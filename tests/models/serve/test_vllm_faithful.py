@@ -95,7 +95,7 @@ CONSTRAINTS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("given", CONSTRAINTS, ids=[next(iter(each)) for each in CONSTRAINTS])
 @pytest.mark.parametrize("temperature", [1.0, 0.6, 0.0])
 def test_numbers_of_masked_decoding(llm: LLM, read: Any, given: dict[str, Any], temperature: float) -> None:
-    """log p, log Z and the weight of each token are those that transformers gives it."""
+    """log p, log Z and the weight of each token equal the ones under transformers."""
     constraint = the_constraint({name: given.get(name) for name in KINDS})
     outputs = constrain.generate(llm, PROMPT, n=4, seed=3, max_tokens=16, temperature=temperature, **given)
     shape = temperature or 1.0
@@ -187,7 +187,7 @@ def test_drafts_are_refused(llm: LLM) -> None:
 
 
 def test_an_engine_that_keeps_probabilities_to_itself(llm: LLM, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What needs no rows of probabilities works; what does says how to start the engine."""
+    """Methods without rows of probabilities work; the others tell how to start the engine."""
     model = llm.llm_engine.vllm_config.model_config
     monkeypatch.setattr(model, "max_logprobs", 20)
     assert constrain.generate(llm, PROMPT, choices=TEXTS, seed=1).text in TEXTS

@@ -42,7 +42,7 @@ Start = Callable[..., LLM]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts engines, and ends those that run when the test ends."""
+    """A function that starts engines; the running ones end with the test."""
     running: list[LLM] = []
 
     def run(folder: Path | None = None, **settings: Any) -> LLM:
@@ -118,7 +118,7 @@ def write_model_without_byte_fallback(folder: Path) -> Path:
 
 
 def test_a_tokenizer_without_byte_fallback(start: Start, tmp_path: Path) -> None:
-    """What its tokens can write is written. What they cannot write is refused, or where that shows later only, ends."""
+    """Texts that its tokens can write are written; others are refused, or end where that shows late."""
     llm = start(write_model_without_byte_fallback(tmp_path / "characters"))
     for text in texts(llm, json=SCHEMA):
         jsonschema.validate(json.loads(text), SCHEMA)

@@ -1,4 +1,4 @@
-"""What a request, an engine's options and a tokenizer may say, and the messages for what they may not.
+"""Valid requests, options and tokenizers of an engine are read; the others give their messages.
 
 The table tests/data/vllm_requests.toml has the requests: kind, text, members and others, or the whole message.
 """
@@ -81,7 +81,7 @@ def test_options_that_are_refused(given: Any, message: str) -> None:
 
 
 def config(additional: Any, backend: str = "auto") -> Any:
-    """What a `VllmConfig` is to the options."""
+    """A `VllmConfig` as the options see it."""
     return SimpleNamespace(additional_config=additional, structured_outputs_config=SimpleNamespace(backend=backend))
 
 

@@ -126,7 +126,7 @@ def answer(client: Any, *, n: int = 1, max_tokens: int = 200, **request: Any) ->
 
 
 def text_of(choice: Any) -> str:
-    """What was written. Where the prompt has closed the thoughts already, the parser may call all of it thoughts."""
+    """The written text. Where the prompt has closed the thoughts already, the parser may call all of it thoughts."""
     return choice.message.content or getattr(choice.message, "reasoning", None) or ""
 
 

@@ -1,4 +1,4 @@
-"""What vLLM tells of an output → the numbers of the samplers. No engine: tensors, and objects shaped as vLLM's."""
+"""The numbers of the samplers from vLLM's record of an output. No engine: tensors, and objects shaped as vLLM's."""
 
 from __future__ import annotations
 

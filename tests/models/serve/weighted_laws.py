@@ -68,7 +68,7 @@ def estimate(texts: Sequence[str], weights: np.ndarray) -> dict[str, float]:
 
 
 def noise_band(texts: Sequence[str], weights: np.ndarray, share: float = 0.999, rounds: int = 2000) -> float:
-    """How far such an estimate lies from its own law, by the bootstrap: the `share`-quantile of the distance."""
+    """The `share`-quantile of the distance between such an estimate and its own distribution, by the bootstrap."""
     names = sorted({*texts})
     places = np.array([names.index(text) for text in texts])
     whole = np.bincount(places, weights, len(names)) / weights.sum()

@@ -2,7 +2,6 @@
 
 takes: nothing
 gives: `FORMATS`, by their names
-used by: the modules of this room
 start reading at: qwen3.py
 """
 

@@ -1,4 +1,4 @@
-"""What engines with structured outputs have in common: the constraint of a request, from its text to its masks.
+"""The part that engines with structured outputs share: the constraint of a request, from its text to its masks.
 
 options.py           how constraints are read: limits, spelling, whitespace
 constraints.py       the constraint of a request; constrain/chat/tags/structural.py: free text with tags, for tool calls

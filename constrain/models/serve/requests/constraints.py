@@ -64,7 +64,7 @@ constraint_of = Recent(_constraint_of, 256)
 
 
 def writable(constraint: Constraint, vocabulary: Vocabulary, options: EngineOptions) -> Constraint:
-    """What an engine's tokens can write of a constraint (completion/writable.py), found under the engine's limits.
+    """The part of a constraint that an engine's tokens can write, found under the engine's limits.
 
     Raises UnsatisfiableError, GrammarError, LimitError.
     """

@@ -1,4 +1,4 @@
-"""Which version of an engine this is, and whether what we rely upon is there.
+"""Check the version of an engine, and that it has all names that a plug-in relies upon.
 
 The idea: each name of an engine that a plug-in relies upon is listed, with its parameters. A version that is not tested
 but has them all is used, with a warning; one that lacks a name is refused when an engine starts that asks for us.
@@ -34,7 +34,7 @@ class Interface:
     methods: Mapping[str, Mapping[str, Parameters]]
 
     def differences(self) -> list[str]:
-        """What is not as expected; empty if nothing differs."""
+        """The differences from the expected names; empty if there are none."""
         found = []
         for name, expected in self.signatures.items():
             given = _parameters(_find(name))

@@ -17,7 +17,7 @@ _WHOLE = ("characters", "cached")
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """How a backend reads constraints.
+    """A backend's options of reading constraints.
 
     Attributes:
         seconds: The CPU time that reading one constraint may take; vLLM's front end serves nothing else meanwhile.

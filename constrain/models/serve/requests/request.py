@@ -54,7 +54,7 @@ class RequestMatcher:
 
     @property
     def ended(self) -> bool:
-        """Whether an id that ends the text was read."""
+        """True if an id that ends the text was read."""
         return self.matcher.ended
 
     def read(self, token: int) -> bool:

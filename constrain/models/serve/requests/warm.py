@@ -1,4 +1,4 @@
-"""What an engine reads and follows before its first request, so that no request pays for what many of them need.
+"""Read and follow common schemas before the first request, so that no request pays for what many of them need.
 
 The idea: much of a new schema is not new. Types, common keywords, formats, the punctuation of each depth and the first
 characters of a string or a number are the same in most schemas, and the engine shares their states. A process that

@@ -62,7 +62,7 @@ class SGLangBackend(BaseGrammarBackend):
         return self._grammar("structural_tag", key_string, "structural_tag")
 
     def dispatch_fallback(self, key_type: str, key_string: str) -> Any:
-        """What is said of a kind that SGLang does not know."""
+        """The answer to a kind of constraint that SGLang does not know."""
         return InvalidGrammarObject(f"{key_type!r} is not a kind of constraint")
 
     def set_cache(self, key: Any, value: Any) -> None:

@@ -67,7 +67,7 @@ class SGLangGrammar(BaseGrammarObject):
         self.request.rollback(k)
 
     def is_terminated(self) -> bool:
-        """Whether an id that ends the text was read."""
+        """True if an id that ends the text was read."""
         return self.request.ended or bool(self._lost)
 
     def copy(self) -> SGLangGrammar:
@@ -162,5 +162,5 @@ def words_of(vocab_mask: torch.Tensor) -> Rows:
 
 
 def _is_open(grammar: Any) -> bool:
-    """Whether a grammar is ours, and has a mask of its own to write."""
+    """True if a grammar is ours, and has a mask of its own to write."""
     return isinstance(grammar, SGLangGrammar) and not grammar.request.fault and not grammar.request.ended

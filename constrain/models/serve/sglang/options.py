@@ -59,7 +59,7 @@ def options_in(environment: Mapping[str, str], serving: Any) -> EngineOptions:
 
 
 def _whitespace_of(serving: Any, options: EngineOptions) -> JsonLayout | None:
-    """What SGLang's arguments say of whitespace; None: nothing. Raises ConstrainError."""
+    """The whitespace that SGLang's arguments ask for; None: they do not. Raises ConstrainError."""
     said = {name: value for name in _LAYOUTS if (value := getattr(serving, name, None)) is not None}
     if not said:
         return None

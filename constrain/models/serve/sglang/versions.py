@@ -1,4 +1,4 @@
-"""What of SGLang is relied upon, and the version whose files were read.
+"""The names of SGLang that the plug-in relies upon, and the version whose files were read.
 
 The registry and its classes are SGLang's own interface for grammar backends; the traversal of draft trees is not.
 """

@@ -44,7 +44,7 @@ MAX_HINT = 20_000  # characters of a constraint's text that is offered for copyi
 
 
 class ConstraintPrior:
-    """What requests of one constraint wrote in each of its states.
+    """Counts of the tokens that requests of one constraint wrote in each of its states.
 
     Attributes:
         compiled: The constraint.
@@ -236,7 +236,7 @@ class ConstraintDrafter:
         return Draft(prior, self.encode, begin, sorted(params.all_stop_token_ids))
 
     def _begin(self, request: Any, tokens: list[int]) -> int | None:
-        """Where the constrained text begins; None: not yet."""
+        """The position at which the constrained text begins; None: not yet."""
         prompt = len(request.prompt_token_ids or [])
         if self.reasoner is None or self.reasoner.is_reasoning_end(tokens[:prompt]):
             return prompt

@@ -57,5 +57,5 @@ class VLLMGrammar(RequestMatcher):
         self.fill(self._rows_of(bitmask)[index])
 
     def is_terminated(self) -> bool:
-        """Whether an id that ends the text was read."""
+        """True if an id that ends the text was read."""
         return self.ended

@@ -1,4 +1,4 @@
-"""Where vLLM is changed: functions which first look whether their engine, or a request, asks for "constrain".
+"""Hooks into vLLM: functions that first look whether their engine, or a request, asks for "constrain".
 
 The idea: vLLM's backends are a chain of `if`s on names, in the function that checks a request and in the one that makes
 the backend. There is no registry (its RFC 50966 asks for one). What can be relied upon is that the front end and the

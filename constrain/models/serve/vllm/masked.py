@@ -1,16 +1,16 @@
 """Masked decoding inside vLLM, with weights: the fast way of `lcd`, `sir` and what is built on them.
 
 The idea: the engine's own structured outputs are masked decoding, so a whole sequence is one request, at the engine's
-speed: continuous batching, one forward a token, and three numbers that come back with each token. Law and weight are
-those of `constrain.sampling.methods.lcd`: q(x) = Π p / Z_t and w = Π Z_t. What the numbers are:
+speed: continuous batching, one forward pass a token, and three numbers that come back with each token. Distribution and
+weight are as in `constrain.sampling.methods.lcd`: q(x) = Π p / Z_t and w = Π Z_t. The numbers are
 
     recorded    log p and log Z_t of each token, from the logits before and after the mask (recording.py)
     rescored    log q of each token comes with the output, log p from reading prompt and output once more; at
                 temperature 1 only, since that is all that vLLM tells without hooks, and log Z_t = log p − log q
 
-An output that ends at its budget is cut there; the plain loop allows only EOS at the last place. Both estimate the same
-sums without bias: E[w 1(x)] = p(x) for every member x that fits. Chains that rewrite an output from its middle (`mcmc`
-but for proposal="restart") compare proposals of one law only, so they go token by token.
+An output that ends at its budget is cut there; the plain loop allows only EOS at the last position. Both estimate the
+same sums without bias: E[w 1(x)] = p(x) for every valid x that fits. Chains that rewrite an output from its middle
+(`mcmc` but for proposal="restart") compare proposals of one distribution only, so they go token by token.
 
 Draws are the engine's: each request has a seed, drawn from the sequence's own stream. So outputs are repeatable, and
 differ from those of the same seed under transformers; they do not depend on their batch but by rounding of logits.
@@ -201,7 +201,7 @@ def per_token(logprobs: Any, column: int) -> list[float]:
 
 
 def recorded(output: Any) -> TokenNumbers:
-    """What the workers recorded. Raises ConstrainError: a token without it."""
+    """The numbers that the workers recorded. Raises ConstrainError if a token has none."""
     given = output.logprobs
     if any(given.token_ids[end - 1] != NO_ID for end in given.end_indices):
         raise ConstrainError("a worker of this engine does not record weights", fix="VLLMModel(llm, rescore=True)")

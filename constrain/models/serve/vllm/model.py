@@ -2,8 +2,8 @@
 
 The idea: every method of `constrain.sampling` asks a `LanguageModel` for the logits after some prefixes. vLLM has no
 sessions, and needs none: a prefix is submitted as a prompt, whose beginning is in the prefix cache, and the answer is
-the log-probabilities of all tokens. So particles are requests, and one implementation of each law serves every model.
-Masked decoding (`lcd`, `sir`) has a faster way, inside the engine: masked.py.
+the log-probabilities of all tokens. So particles are requests, and one implementation of each distribution serves every
+model. Masked decoding (`lcd`, `sir`) has a faster way inside the engine: masked.py.
 
 Cost: one round of the scheduler a token for the whole batch; each row is a new request that reads what follows its last
 full block of the cache (`block_size`), and carries 8 bytes a token of the vocabulary between processes.
@@ -101,7 +101,7 @@ class VLLMModel:
 
     @cached_property
     def records(self) -> bool:
-        """Whether the workers record log Z (recording.py): one token is asked for to see."""
+        """True if the workers record log Z (recording.py), found by asking for one token."""
         from vllm import SamplingParams
 
         if self._rescore:

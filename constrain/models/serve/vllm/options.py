@@ -1,9 +1,9 @@
-"""How an engine asks for the backend: the entry "constrain" of vLLM's `additional_config`, with the options.
+"""Read the entry "constrain" of vLLM's `additional_config`, by which an engine asks for the backend, with its options.
 
     vllm serve MODEL --additional-config '{"constrain": {"seconds": 2, "whitespace": "compact"}}'
     LLM(MODEL, additional_config={"constrain": {}})
 
-The idea: `additional_config` is vLLM's own place for what it does not know. It reaches every process of an engine, from
+The idea: `additional_config` is vLLM's own field for options of plug-ins. It reaches every process of an engine, from
 the command line as from Python, so one entry both chooses the backend and says how it reads constraints.
 """
 

@@ -1,4 +1,4 @@
-"""What vLLM's workers know of a token and do not tell: its log p before the mask, log Z, the whole row of logits.
+"""Let vLLM's workers record a token's log p before the mask, log Z, or the whole row of logits.
 
 The idea: the numbers travel as log-probabilities of vLLM, which follow their tokens through scheduling, preemption and
 several processes. A request that we make ourselves (model.py, masked.py) says in `SamplingParams.extra_args` what it
@@ -34,7 +34,7 @@ _HELD = "_before_the_mask_of_constrain"
 
 
 def asks_for(params: Any, what: str) -> bool:
-    """Whether a request, by its `SamplingParams`, wants numbers of this kind."""
+    """True if a request, by its `SamplingParams`, wants numbers of this kind."""
     extra = getattr(params, "extra_args", None) or {}
     return extra.get(ENTRY) == what and params.flat_logprobs and not params.detokenize
 
@@ -62,7 +62,7 @@ def log_totals(logits: Any, temperatures: Any) -> Any:
 
 
 def numbers_of(before: BeforeMask, masked: Any, tokens: Any) -> tuple[Any, Any]:
-    """What a row's token was worth.
+    """The log p and the log Z of each row's token.
 
     Args:
         before: The rows before the mask.
@@ -131,7 +131,7 @@ def _rows_that_ask(runner: Any) -> list[int]:
 
 
 class RowLogprobs:
-    """What a request gets instead of its log-probabilities: `rows`, float32[W] for each of its tokens."""
+    """The log-probabilities of a request as arrays: `rows`, float32[W] for each of its tokens."""
 
     def __init__(self) -> None:
         self.rows: list[np.ndarray] = []

@@ -1,4 +1,4 @@
-"""What of vLLM is relied upon, and the versions that are tested.
+"""The names of vLLM that the plug-in relies upon, and the versions that are tested.
 
 The idea: vLLM has no registry for backends of structured outputs, so the hooks rely on names that may change between
 its versions. Each is listed here (`requests/interfaces.py` says what follows if one differs). Engines with another
