@@ -69,7 +69,7 @@ def check_progress(progress: Any) -> None:
         )
 
 
-class Bar(Watcher):
+class ProgressBar(Watcher):
     """A bar over the outputs of a call."""
 
     def __init__(self, outputs: int, progress: Progress) -> None:
@@ -121,7 +121,7 @@ def watching(outputs: int, progress: Progress) -> Iterator[Watcher]:
     if not progress:
         yield Watcher()
         return
-    bar = Bar(outputs, progress)
+    bar = ProgressBar(outputs, progress)
     try:
         yield bar
     finally:

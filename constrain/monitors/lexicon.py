@@ -29,7 +29,7 @@ QUOTES = b"'\""
 DECIMALS = {b".%d" % digit: NUMBER for digit in range(10)}  # they begin as signs
 
 
-class Row(NamedTuple):
+class LexemeRow(NamedTuple):
     """One kind of lexeme of a language. The functions take the text of a lexeme, cut by `short`.
 
     Attributes:
@@ -66,14 +66,14 @@ class TableLexicon:
     def __init__(
         self,
         module: str,
-        rows: Mapping[int, Row],
+        rows: Mapping[int, LexemeRow],
         signs: Mapping[bytes, int],
         undecided: Iterable[bytes] = (),
         prefixes: Iterable[bytes] = (),
         quotes: bytes = QUOTES,
     ) -> None:
         self.module = module
-        self._rows = {SIGN: Row(), **rows}
+        self._rows = {SIGN: LexemeRow(), **rows}
         self._kinds = [next((kind for kind, row in rows.items() if byte in row.begins), SIGN) for byte in range(256)]
         self._signs, self._undecided, self._quotes = dict(signs), frozenset(undecided), quotes
         self._prefixes = frozenset(prefixes)
@@ -136,9 +136,9 @@ def classes_but(characters: bytes) -> int:
     return EVERY & ~sum({CLASSES[byte] for byte in characters})
 
 
-def spaces(characters: bytes = b" \t\n\r\f\v", free: int = BLANK | LINE) -> Row:
+def spaces(characters: bytes = b" \t\n\r\f\v", free: int = BLANK | LINE) -> LexemeRow:
     """Make the row of white space."""
-    return Row(begins=characters, inside=characters, short=lambda text: b"", free=free)
+    return LexemeRow(begins=characters, inside=characters, short=lambda text: b"", free=free)
 
 
 # -- strings with escapes ----------------------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ def free_in_string(text: bytes) -> int:
     return 0 if is_whole(text) or text.endswith(b"\\") else classes_but(b"\\" + text[:1])
 
 
-STRINGS = Row(
+STRINGS = LexemeRow(
     begins=QUOTES,
     grows=lambda text, byte: not is_whole(text),
     short=short_string,

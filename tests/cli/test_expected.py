@@ -1,4 +1,4 @@
-"""Sets of bytes are described in words: ranges of characters, names for what cannot be seen, characters beyond ASCII."""
+"""Sets of bytes are described in words: ranges of characters, names of invisible characters, others beyond ASCII."""
 
 from __future__ import annotations
 

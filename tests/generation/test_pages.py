@@ -16,7 +16,7 @@ PAGES += ["moving/lm-format-enforcer", "moving/instructor"]
 
 
 def run(repository: Path, name: str) -> dict[str, Any]:
-    """Run the code blocks of a page; the names that they define. Blocks with a title are another library's, or need another model."""
+    """Run the code blocks of a page; the names that they define. Blocks with a title need another library or model."""
     page = (repository / "docs" / f"{name}.md").read_text(encoding="utf-8")
     found = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     assert found

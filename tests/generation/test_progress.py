@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import constrain
-from constrain.generation.progress import Bar
+from constrain.generation.progress import ProgressBar
 from constrain.models.hf import HFModel
 from constrain.sampling import METHODS
 from toy_matcher import ToyConstraint
@@ -76,7 +76,7 @@ def test_methods_that_end_rows_one_by_one_say_so(
 ) -> None:
     """Before the method returns, each row was told, by the number that it has in the call."""
     told: list[int] = []
-    monkeypatch.setattr(Bar, "ended", lambda self, row: told.append(row))
+    monkeypatch.setattr(ProgressBar, "ended", lambda self, row: told.append(row))
     for method in ("rejection", "cars", "beam", "argmax", "smc", "faithful"):
         told.clear()
         given = {**GIVEN, "n": 2, "regex": "red|green|blue"}
@@ -93,7 +93,7 @@ def test_an_output_that_is_sampled_anew_is_open_again(
     constraint = ToyConstraint(vocabulary, [b"a", b"b", b"0", b"1"])
     constraint.check = lambda text: None if text in "ab" else f"{text} is no letter"  # type: ignore[attr-defined]
     reopened: list[int] = []
-    monkeypatch.setattr(Bar, "reopened", lambda self, row: (reopened.append(row), self.done.discard(row)))
+    monkeypatch.setattr(ProgressBar, "reopened", lambda self, row: (reopened.append(row), self.done.discard(row)))
     given = {"tokenizer": tokenizer, "constraint": constraint, "n": 20, "temperature": 3.0, "seed": 1}
     with constrain.progress(always=True):
         outputs = constrain.generate(model, "a", **given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from constrain.kernels.compiler.accessors import Layout
+from constrain.kernels.compiler.accessors import RecordLayout
 from constrain.kernels.records import (
     arena,
     configurations,
@@ -60,7 +60,7 @@ def test_a_region_is_named_by_the_caller() -> None:
 @pytest.mark.parametrize("name", sorted(DECLARED))
 def test_every_declaration_can_be_read(name: str) -> None:
     """Each field is one line with its word and its meaning, whichever layout it is of."""
-    layout: type[Layout] = DECLARED[name]
+    layout: type[RecordLayout] = DECLARED[name]
     words = np.arange(2000, dtype=np.int32)
     if issubclass(layout, Record) and "KIND" in layout.__dict__:
         words[0] = layout.KIND | (layout.KEY_WORDS << 6)

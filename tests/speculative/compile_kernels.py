@@ -10,14 +10,14 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 from constrain.speculative.fused import laws, run, walk
-from constrain.speculative.fused.batch import Drafts, Penalties, Rule, Scores, Trees
+from constrain.speculative.fused.batch import Drafts, FusedScores, Penalties, Rule, Trees
 
 TREES, LAWS = Trees("*i32", "*fp64", "i32"), laws.Laws("*fp32", "*fp32", "*i32", "*fp64", "*i32", "i32")  # type: ignore
 DRAFTS, OUT = Drafts("*fp32", "i32", "i32", "*fp64"), walk.Out("*i32", "*i32", "constexpr")  # type: ignore[arg-type]
 
 
 def scores(logits: str) -> Any:
-    return Scores(logits, "i32", "i32", "i32", "*i32", "i32")  # type: ignore[arg-type]
+    return FusedScores(logits, "i32", "i32", "i32", "*i32", "i32")  # type: ignore[arg-type]
 
 
 def machine_code(
@@ -40,7 +40,7 @@ def machine_code(
 
 
 def law_kernels(logits: str = "*bf16") -> list[bytes]:
-    """All stages of distributions.py, for logits of a type."""
+    """All stages of laws.py, for logits of a type."""
     sizes = {"P": 16, "CHUNK": run.CHUNK}
     given = {"scores": scores(logits), "trees": TREES}
     sums = {**given, "sums": "*fp32", "best": "*i32", "chunks": "i32"}
@@ -54,7 +54,7 @@ def law_kernels(logits: str = "*bf16") -> list[bytes]:
 
 def walk_kernel(rule: Rule, logits: str = "*bf16") -> bytes:
     """The walk of a rule."""
-    arguments = {"given": walk.Given(scores(logits), TREES, DRAFTS, LAWS, OUT)}
+    arguments = {"given": walk.FusedInputs(scores(logits), TREES, DRAFTS, LAWS, OUT)}
     flags = {"DRAWN": rule.drawn, "WHOLE": rule.whole, "SHARED": rule.shared}
     sizes = {"P": 16, "CHUNK": run.CHUNK, "CHUNKS": 32}
     return machine_code(walk.walk, arguments, {**sizes, **flags}, run.WARPS, {(0, 4, 2): None})  # no spans

@@ -29,7 +29,16 @@ from constrain.sampling.core.sampler import drive
 from constrain.sampling.processors import Counts, MinP, Repetition, StepContext
 from constrain.speculative import BuiltTree, Case, DraftBudget, Fixed, Speculation, TreeBuilder, Verdict
 from constrain.speculative.fused import Fused, FusedMatch
-from constrain.speculative.fused.batch import RULES, Options, Penalties, Ragged, Step, most_draws, packed, unpacked
+from constrain.speculative.fused.batch import (
+    RULES,
+    FusedOptions,
+    FusedStep,
+    Penalties,
+    Ragged,
+    most_draws,
+    packed,
+    unpacked,
+)
 from constrain.speculative.masks import TreeMasks
 from constrain.speculative.rows import TargetRows
 from constrain.speculative.tree import NONE
@@ -121,7 +130,7 @@ class Problem:
             found.append(Case(tree, target, stream))
         return found, draw
 
-    def step(self, options: Options, rule: str, uniform: Any = None) -> Step:
+    def step(self, options: FusedOptions, rule: str, uniform: Any = None) -> FusedStep:
         """As the kernels see it."""
         ragged = [
             Ragged(tree, rows, options, np.zeros(most_draws(tree, RULES[rule])) if uniform is None else uniform[i])
@@ -174,7 +183,7 @@ def test_several_chunks_and_other_dtypes(dtype: torch.dtype) -> None:
 # --- the law at a place -----------------------------------------------------------------------------------------------
 
 
-def stated(problem: Problem, step: Step) -> list[list[torch.Tensor]]:
+def stated(problem: Problem, step: FusedStep) -> list[list[torch.Tensor]]:
     """By tree and place, the probabilities that the kernels' four numbers stand for."""
     from constrain.speculative.fused import run
 
@@ -212,7 +221,7 @@ def test_filters_are_those_of_the_library(ties: bool) -> None:
         problem.logits = [each.round() for each in problem.logits]
     options = [(1.0, 0, 1.0), (1.0, 5, 1.0), (0.5, 0, 0.71), (1.7, 9, 0.83), (1.0, 500, 0.999), (1.0, 1, 0.1)]
     ragged = [
-        Ragged(tree, rows, Options(*each), np.zeros(1))
+        Ragged(tree, rows, FusedOptions(*each), np.zeros(1))
         for tree, rows, each in zip(problem.trees, problem.masks, options, strict=True)
     ]
     found = stated(problem, packed(ragged, problem.bitmask, RULES["match"], DEVICE))
@@ -235,7 +244,7 @@ def test_ties_are_equal_scores_here_and_equal_probabilities_there() -> None:
     problem.trees = [replace(built(5, "match", 3, nodes=0), forced=np.array([NONE], np.int32))]
     problem.masks, problem.logits = [[NONE]], [torch.tensor([[1e-3, 1e-3 + 2e-10, -1.0]])]
     assert problem.logits[0][0, 0] != problem.logits[0][0, 1]
-    ((law,),) = stated(problem, problem.step(Options(top_k=1), "match"))
+    ((law,),) = stated(problem, problem.step(FusedOptions(top_k=1), "match"))
     (case,), _ = problem.cases(0)
     assert (law > 0).tolist() == [False, True, False]
     assert (case.rows.probabilities(0) > 0).tolist() == [True, True, False]  # type: ignore[operator]
@@ -262,7 +271,7 @@ def test_penalties_and_min_p_are_the_processors(temperature: float) -> None:
     from constrain.speculative.fused import run
 
     problem = Problem(41, "recursive-without", Settings(temperature=temperature, top_k=6, top_p=0.9), 12, 14, 4)
-    options = Options(temperature, 6, 0.9, 0.05)
+    options = FusedOptions(temperature, 6, 0.9, 0.05)
     seen = (1, 3, 3, 3, 7, 13)
     processors = [Repetition(1.4, structural=True), Counts(presence=0.3, frequency=0.2, structural=True), MinP(0.05)]
     context = StepContext((5,), seen, 14)
@@ -311,7 +320,7 @@ def outcomes(rule: str, world: World, trees: list[tuple[float, BuiltTree]]) -> l
     pending = [(chance, tree, list[float]()) for chance, tree in trees]
     while pending:
         ragged = [
-            Ragged(tree, [NONE] * (len(tree) + 1), Options(), np.array(given))
+            Ragged(tree, [NONE] * (len(tree) + 1), FusedOptions(), np.array(given))
             for _, tree, given in pending
         ]  # fmt: skip
         logits = torch.tensor(np.concatenate([table_logits(world, tree) for _, tree, _ in pending])).float()
@@ -381,7 +390,9 @@ def test_buffers_of_a_bucket_are_used_again() -> None:
     problems = [Problem(seed, "recursive", Settings()) for seed in range(12)]
     uniform = np.random.default_rng(6).random((3, 64))
     steps = [
-        each.step(Options(), "recursive", [u[: most_draws(t, rule)] for t, u in zip(each.trees, uniform, strict=True)])
+        each.step(
+            FusedOptions(), "recursive", [u[: most_draws(t, rule)] for t, u in zip(each.trees, uniform, strict=True)]
+        )
         for each in problems
     ]
     logits = [[rows.to(DEVICE) for rows in each.logits] for each in problems]
@@ -416,7 +427,7 @@ def test_slots_that_move() -> None:
     from constrain.speculative.fused import run
 
     problem = Problem(8, "match", Settings())
-    step = problem.step(Options(), "match", np.random.default_rng(5).random((3, 1)))
+    step = problem.step(FusedOptions(), "match", np.random.default_rng(5).random((3, 1)))
     scores = run.scores_of(torch.cat(problem.logits).to(DEVICE), step.bitmask, problem.size)
     out = run.verdicts(scores, step, RULES["match"])
     for tree, found, moved in zip(problem.trees, unpacked(out.entries), out.moved.tolist(), strict=True):

@@ -25,7 +25,7 @@ from constrain.kernels.compiler.mode import MODE
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Layout:
+class RecordLayout:
     """A class whose attributes are offsets; kernels read them as constants (records/schema.py)."""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from numba.core import compiler, ir, ir_utils
 
-from constrain.kernels.compiler.accessors import Layout
+from constrain.kernels.compiler.accessors import RecordLayout
 
 _numbers = itertools.count()
 
@@ -39,7 +39,7 @@ def expand(func_ir: Any) -> None:
 
 
 def _is_layout(value: Any) -> bool:
-    return isinstance(value, type) and issubclass(value, Layout)
+    return isinstance(value, type) and issubclass(value, RecordLayout)
 
 
 def _global(func_ir: Any, variable: Any) -> Any:

@@ -13,7 +13,8 @@ the item goes on with the value of this key and the key set behind it. No other 
 The same for members in the order of the declaration: all up to the next required one may come.
 
 Records: records/key_sets.py; objects are made by key_set_rules.py. Cost: the letters of a key and the branches of the
-trie beside them; in order, also of the keys that are skipped. Reference: test_key_sets.py, which compares
+trie beside them; in order, also of the keys that are skipped. Reference: tests/masks/engine/test_key_sets.py, which
+compares
 the rules with what `expand` gives.
 """
 

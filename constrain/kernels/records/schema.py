@@ -24,14 +24,14 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from constrain.kernels.compiler.accessors import Layout, accessor
+from constrain.kernels.compiler.accessors import RecordLayout, accessor
 
 MEMO = 8  # memo words of a record
 KEY = MEMO + 1  # offset of its first key word
 KIND_BITS = 6  # of the head word; the bits above are the number of key words
 KIND_MASK = (1 << KIND_BITS) - 1
 
-DECLARED: dict[str, type[Layout]] = {}
+DECLARED: dict[str, type[RecordLayout]] = {}
 
 
 class Field(int):
@@ -79,7 +79,7 @@ def words(number: int, meaning: str) -> int:
     return cast(int, _Field("word", meaning, number))
 
 
-class _Declared(Layout):
+class _Declared(RecordLayout):
     FIELDS: ClassVar[dict[str, Field]] = {}
     WORDS: ClassVar[int]
 

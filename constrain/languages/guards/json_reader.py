@@ -112,7 +112,7 @@ class JsonState(NamedTuple):
     root: WatchedPlace | None
 
 
-class Repeated(Exception):
+class RepeatedName(Exception):
     """A name or an item occurs twice; or no item does in an array that must repeat one."""
 
 
@@ -177,7 +177,7 @@ def _read_punctuation(stack: Any, root: WatchedPlace | None, byte: int) -> tuple
         return (NAME if is_object else VALUE), (_opened(stack, root, is_object), stack)
     container, below = stack
     if not container.is_object and not container.repeated and container.place is not None and container.place.repeats:
-        raise Repeated("no item")
+        raise RepeatedName("no item")
     return AFTER, _completed(below, lambda: key_of_container(container))
 
 
@@ -217,14 +217,14 @@ def _opened(stack: Stack, root: WatchedPlace | None, is_object: bool) -> OpenCon
 def _refuse_repeated(stack: Stack, word: bytes) -> None:
     """Raise Repeated if a word begins that must not come again: its first letter determines the rest."""
     if stack is not None and stack[0].unique and word in stack[0].seen:
-        raise Repeated(word)
+        raise RepeatedName(word)
 
 
 def _named(stack: Any, name: str) -> Stack:
     """The stack after a name. Raises Repeated."""
     frame, below = stack
     if name in frame.seen:
-        raise Repeated(name)
+        raise RepeatedName(name)
     # PERF: `_replace` takes three times as long, here and below
     is_object, place, seen, keyed, _, size, parts, repeated = frame
     return OpenContainer(is_object, place, seen.add(name), keyed, name, size, parts, repeated), below
@@ -242,7 +242,7 @@ def _completed(stack: Stack, key: Any) -> Stack:
     seen, repeated = frame.seen, frame.repeated
     if seen is not None and item in seen:
         if frame.unique:
-            raise Repeated(item)
+            raise RepeatedName(item)
         repeated = True
     elif seen is not None:
         seen = seen.add(item)

@@ -32,7 +32,7 @@ from constrain.languages.guards.json_reader import (
     WORDS,
     JsonState,
     OpenContainer,
-    Repeated,
+    RepeatedName,
     Stack,
     WatchedPlace,
     decode,
@@ -91,7 +91,7 @@ class Repeats:
         tick()
         try:
             return read(cast(JsonState, state), text)
-        except Repeated:
+        except RepeatedName:
             return None
 
     def veto(self, state: Hashable, row: Row) -> None:

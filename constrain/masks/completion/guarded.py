@@ -23,7 +23,7 @@ from typing import NamedTuple
 from constrain.languages.automata.marks import MARK
 from constrain.languages.guards.rivals import is_fresh, standing
 from constrain.masks.completion.tokens_to_end import NEVER, TokensToEnd
-from constrain.masks.engine.lookahead import Lookahead
+from constrain.masks.engine.lookahead import GuardLookahead
 
 MOST = 2_000  # texts that one search follows
 BEGUN, MISSING = 8, 9  # what a byte of the text and one of its completion cost
@@ -60,7 +60,7 @@ class End(NamedTuple):
 class GuardedEnds:
     """Completions under one compiled constraint. The caller of its methods holds the automaton's lock."""
 
-    def __init__(self, to_end: TokensToEnd, lookahead: Lookahead) -> None:
+    def __init__(self, to_end: TokensToEnd, lookahead: GuardLookahead) -> None:
         self.to_end = to_end
         self.lookahead = lookahead
         self.guard = lookahead.guard

@@ -19,7 +19,7 @@ from constrain.languages.vocab.marked import Marked, reads_text, spans_of
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine.automaton import Mentioned, TokenAutomaton
 from constrain.masks.engine.followed import followed_by
-from constrain.masks.engine.lookahead import Lookahead
+from constrain.masks.engine.lookahead import GuardLookahead
 from constrain.masks.engine.matcher import Matcher
 
 
@@ -60,7 +60,7 @@ class CompiledConstraint:
         self.lookahead = None
         if self.guard is not None:
             greedy = self.rules.grammar.lexer == "greedy"
-            self.lookahead = Lookahead(automaton, self.guard, vocabulary.tokens, greedy)
+            self.lookahead = GuardLookahead(automaton, self.guard, vocabulary.tokens, greedy)
         self.followed = followed_by(constraint, vocabulary, self.guard) if constraint.followed else None
         if self.followed is not None:
             self.guard = self.followed

@@ -26,7 +26,7 @@ MANY_AHEAD = 32  # nonterminals that are not expanded before they are needed
 AHEAD = 3  # literal terminals that expansion looks beyond: a mask needs the symbols after them too
 
 
-class Unexpanded(NamedTuple):
+class UnexpandedNonterminals(NamedTuple):
     """The unexpanded nonterminals that a rule leads to.
 
     Attributes:
@@ -81,12 +81,12 @@ def _expand_ahead(symbols: SymbolTable, queue: list[int], lexemes: int) -> list[
     return tails
 
 
-def expand(symbols: SymbolTable, record: int) -> Unexpanded:
+def expand(symbols: SymbolTable, record: int) -> UnexpandedNonterminals:
     """Expand a nonterminal, unless it is. Returns the unexpanded nonterminals that it leads to. Raises Flush."""
     rules = symbols.rules_with(record)
     if rules is None:  # its constraint was freed, so no matcher can reach it: clear the arena
         raise Flush
-    unexpanded = Unexpanded([], [], [])
+    unexpanded = UnexpandedNonterminals([], [], [])
     nonterminal = rules.waiting.get(record)
     if nonterminal is None:
         return unexpanded
@@ -100,7 +100,11 @@ def expand(symbols: SymbolTable, record: int) -> Unexpanded:
 
 
 def _expand_one(
-    symbols: SymbolTable, record: int, nonterminal: Nonterminal, rules: CompiledRules, unexpanded: Unexpanded
+    symbols: SymbolTable,
+    record: int,
+    nonterminal: Nonterminal,
+    rules: CompiledRules,
+    unexpanded: UnexpandedNonterminals,
 ) -> None:
     """Write the alternatives of a nonterminal, and note the unexpanded nonterminals that they lead to."""
     words: list[int] = []

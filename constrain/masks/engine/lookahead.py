@@ -42,7 +42,7 @@ UNKNOWN = -1
 REMEMBERED = 1 << 13  # states and answers; beyond, all are forgotten
 
 
-class Lookahead:
+class GuardLookahead:
     """Answers for one compiled constraint. Called under the automaton's lock and `attempt`."""
 
     def __init__(self, automaton: TokenAutomaton, guard: Guard, tokens: Sequence[bytes | None], greedy: bool) -> None:

@@ -66,7 +66,7 @@ class ImagePrompt:
         return found.digest()
 
     def arguments(self, ids: Sequence[int], model: Any) -> dict[str, Any]:
-        """The arguments of a forward pass over these ids: the prompt, its beginning, or the prompt and text after it."""
+        """The arguments of a forward pass over these ids: the prompt, its beginning, or the prompt and what follows."""
         taken: dict[str, Any] = {"input_ids": torch.tensor([list(ids)], dtype=torch.int64, device=model.device)}
         for name, value in self.given.items():
             tensor = torch.as_tensor(value).to(model.device)

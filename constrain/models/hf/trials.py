@@ -91,7 +91,7 @@ class _Trials:
         return REREAD
 
     def _memories(self) -> Iterator[CacheProtocol]:
-        """Protocols, one for each object that a forward pass returns, or changes if it is given, with its axes of rows."""
+        """Protocols, one for each object that a forward pass returns, or changes if given it, with its axes of rows."""
         try:
             names = self._returned(self._forward(2))
         except Exception:  # whatever a model has against remembering

@@ -10,7 +10,7 @@ from constrain.monitors.lexicon import (
     DIGITS,
     LETTERS,
     STRINGS,
-    Row,
+    LexemeRow,
     TableLexicon,
     classes_but,
     short_string,
@@ -51,8 +51,8 @@ LEXICON = TableLexicon(
     __name__,
     {
         SPACE: spaces(),
-        NAME: Row(begins=_LETTERS, inside=_IN_NAMES, free=WORD),
-        NUMBER: Row(
+        NAME: LexemeRow(begins=_LETTERS, inside=_IN_NAMES, free=WORD),
+        NUMBER: LexemeRow(
             begins=DIGITS,
             inside=_IN_NAMES | {ord(".")},
             grows=lambda text, byte: byte in b"+-" and text[-1] in b"eEpP",
@@ -60,13 +60,13 @@ LEXICON = TableLexicon(
             free=WORD,
         ),
         STRING: STRINGS._replace(short=lambda text: short_string(text.lstrip(b"LuU8"))),
-        COMMENT: Row(
+        COMMENT: LexemeRow(
             begins=b"\\",
             grows=_comment_grows,
             short=_short_comment,
             free=lambda text: {b"//": classes_but(b"\n\\"), b"/*.": classes_but(b"*")}.get(text, 0),
         ),
-        OTHER: Row(begins=b"#", grows=_directive_grows, free=classes_but(b"\n\\")),
+        OTHER: LexemeRow(begins=b"#", grows=_directive_grows, free=classes_but(b"\n\\")),
     },
     signs={**dict.fromkeys(SIGNS, SIGN), **DECIMALS, b"//": COMMENT, b"/*": COMMENT},
     undecided=(b"-", b".", b"/", b".."),  # they may become what is judged in another way

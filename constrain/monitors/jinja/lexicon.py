@@ -13,7 +13,7 @@ from constrain.monitors.lexicon import (
     DIGITS,
     LETTERS,
     QUOTES,
-    Row,
+    LexemeRow,
     TableLexicon,
     classes_but,
     free_in_string,
@@ -103,11 +103,13 @@ LEXICON = TableLexicon(
     __name__,
     {
         SPACE: spaces(),
-        NAME: Row(begins=LETTERS, inside=_IN_NAMES, free=WORD),
-        NUMBER: Row(
+        NAME: LexemeRow(begins=LETTERS, inside=_IN_NAMES, free=WORD),
+        NUMBER: LexemeRow(
             begins=DIGITS, grows=lambda text, byte: bool(_short_number(text + bytes((byte,)))), short=_short_number
         ),
-        STRING: Row(begins=QUOTES, grows=_string_grows, short=_short_string, free=_free_in_string, is_open=_is_open),
+        STRING: LexemeRow(
+            begins=QUOTES, grows=_string_grows, short=_short_string, free=_free_in_string, is_open=_is_open
+        ),
     },
     signs=dict.fromkeys(SIGNS, SIGN),
     undecided={sign[:1] for sign in SIGNS},

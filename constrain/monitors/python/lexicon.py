@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from itertools import product
 
-from constrain.monitors.lexicon import DECIMALS, DIGITS, LETTERS, QUOTES, Row, TableLexicon, classes_but, spaces
+from constrain.monitors.lexicon import DECIMALS, DIGITS, LETTERS, QUOTES, LexemeRow, TableLexicon, classes_but, spaces
 from constrain.monitors.monitor import BLANK, COMMENT, LINE, NAME, NEWLINE, NUMBER, OTHER, SIGN, SPACE, STRING, WORD
 
 PREFIXES = frozenset(b"r u b f t br rb fr rf tr rt".split())
@@ -114,33 +114,33 @@ LEXICON = TableLexicon(
     __name__,
     {
         SPACE: spaces(_BLANKS, BLANK),
-        NAME: Row(begins=LETTERS, inside=LETTERS | DIGITS, free=WORD),
-        NEWLINE: Row(
+        NAME: LexemeRow(begins=LETTERS, inside=LETTERS | DIGITS, free=WORD),
+        NEWLINE: LexemeRow(
             begins=_BREAKS,
             inside=_BLANKS + _BREAKS,
             short=lambda text: b"\n" + text[max(text.rfind(b"\n"), text.rfind(b"\r")) + 1 :],
             free=BLANK | LINE,
         ),
-        NUMBER: Row(
+        NUMBER: LexemeRow(
             begins=DIGITS,
             grows=_number_grows,
             short=lambda text: text if text[-2:-1] in b"eEl" else re.sub(rb"([0-9_])[0-9_]*([0-9_])", rb"\1\2", text),
             free=WORD,
         ),
-        STRING: Row(
+        STRING: LexemeRow(
             begins=QUOTES,
             grows=lambda text, byte: not ends(text, byte),
             short=_short_string,
             free=_free_in_string,
             is_open=lambda text: not is_whole(text),
         ),
-        COMMENT: Row(
+        COMMENT: LexemeRow(
             begins=b"#\\",
             grows=_comment_grows,
             short=lambda text: text[:1] if text[:1] == b"#" else text,
             free=lambda text: classes_but(b"\n") if text == b"#" else 0,
         ),
-        OTHER: Row(  # the format of a field
+        OTHER: LexemeRow(  # the format of a field
             grows=lambda text, byte: not text.endswith(FIELD) and byte != ord("}"),
             short=lambda text: b":{" if text.endswith(FIELD) else b":.",
             free=lambda text: 0 if text.endswith(FIELD) else classes_but(b"{}"),

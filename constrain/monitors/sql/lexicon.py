@@ -6,7 +6,7 @@ in single quotes is one too: it goes on with an empty QUOTED (`SqlMonitor.resume
 
 from __future__ import annotations
 
-from constrain.monitors.lexicon import DECIMALS, DIGITS, LETTERS, Row, TableLexicon, classes_but, spaces
+from constrain.monitors.lexicon import DECIMALS, DIGITS, LETTERS, LexemeRow, TableLexicon, classes_but, spaces
 from constrain.monitors.monitor import COMMENT, NAME, NUMBER, OTHER, QUOTED, SPACE, STRING, WORD
 
 _IN_NAMES = LETTERS | DIGITS | {ord("$")}
@@ -57,24 +57,24 @@ LEXICON = TableLexicon(
     __name__,
     {
         SPACE: spaces(b" \t\n\f\r"),
-        NAME: Row(begins=LETTERS, inside=_IN_NAMES, free=WORD, folded=bytes.lower),
-        NUMBER: Row(begins=DIGITS, inside=LETTERS | DIGITS | {ord(".")}, short=lambda text: b"", free=WORD),
-        STRING: Row(
+        NAME: LexemeRow(begins=LETTERS, inside=_IN_NAMES, free=WORD, folded=bytes.lower),
+        NUMBER: LexemeRow(begins=DIGITS, inside=LETTERS | DIGITS | {ord(".")}, short=lambda text: b"", free=WORD),
+        STRING: LexemeRow(
             begins=b"'",
             grows=_in_quotes,
             short=lambda text: b"'" if _is_within(text) else b"''",
             free=lambda text: classes_but(b"'") if _is_within(text) else 0,
             is_open=_is_within,
         ),
-        QUOTED: Row(
+        QUOTED: LexemeRow(
             begins=b'"`[',
             grows=lambda text, byte: _in_quotes(text, byte) if text else byte == ord("'"),
             free=lambda text: classes_but(b"]" if text[:1] == b"[" else text[:1]) if _is_within(text) else 0,
             is_open=_is_within,
             folded=_unquote,
         ),
-        OTHER: Row(begins=b"?:@$#", inside=_IN_NAMES | {ord(":")}, short=lambda text: b"", free=WORD),
-        COMMENT: Row(
+        OTHER: LexemeRow(begins=b"?:@$#", inside=_IN_NAMES | {ord(":")}, short=lambda text: b"", free=WORD),
+        COMMENT: LexemeRow(
             grows=lambda text, byte: not _is_whole(text),
             short=_short_comment,
             free=lambda text: 0 if _is_whole(text) else classes_but(b"\n" if text[:1] == b"-" else b"*"),

@@ -50,7 +50,7 @@ RULES = {
 }
 
 
-class Scores(NamedTuple):
+class FusedScores(NamedTuple):
     """What rows are made of. logits: float[R, width], `stride` apart; bitmask: int32[N, words], bits as in
     `apply_bitmask_`; it allows no id from `size` on."""
 
@@ -95,7 +95,7 @@ class Penalties(NamedTuple):
     terms: torch.Tensor
 
 
-class Step(NamedTuple):
+class FusedStep(NamedTuple):
     """One step on the device, but for the logits. penalties: None where there are none.
 
     processed: min-p or penalties act, so the mass of what is allowed is to be kept (processors/core/model.py).
@@ -108,7 +108,7 @@ class Step(NamedTuple):
     processed: bool
 
 
-class Options(NamedTuple):
+class FusedOptions(NamedTuple):
     """How a target is shaped: temperature, top-k (0: none), top-p (1: none), min-p (0: none)."""
 
     temperature: float = 1.0
@@ -122,7 +122,7 @@ class Ragged(NamedTuple):
 
     tree: BuiltTree
     masks: Sequence[int]
-    options: Options
+    options: FusedOptions
     uniform: np.ndarray
 
 
@@ -140,7 +140,7 @@ def most_draws(tree: BuiltTree, rule: Rule) -> int:
 
 def packed(
     ragged: Sequence[Ragged], bitmask: np.ndarray | None, rule: Rule, device: torch.device, *, batch: int = 0
-) -> Step:
+) -> FusedStep:
     """Send a batch to a device, from pinned memory where there is such, so that no copy waits.
 
     ragged: B trees, whose logits lie one after the other. bitmask: uint32[N, words] or None. batch: trees of the
@@ -164,7 +164,7 @@ def packed(
             source += len(probs[-1])
     masks = np.zeros((0, 1), np.uint32) if bitmask is None else np.ascontiguousarray(bitmask)
     drafts = torch.cat(probs) if probs else torch.zeros((1, 1), device=device)
-    return Step(
+    return FusedStep(
         Trees(sent(torch.from_numpy(numbers), device), sent(torch.from_numpy(reals), device), draws),
         Drafts(drafts, drafts.stride(0), drafts.shape[1], drafts.sum(-1, dtype=torch.float64)),
         sent(torch.from_numpy(masks.view(np.int32)), device),

@@ -16,7 +16,7 @@ import torch
 import triton
 
 from constrain.speculative.fused import laws, walk
-from constrain.speculative.fused.batch import ENTRY, Penalties, Rule, Scores, Step
+from constrain.speculative.fused.batch import ENTRY, FusedScores, FusedStep, Penalties, Rule
 from constrain.speculative.fused.laws import Laws
 from constrain.speculative.fused.walk import Out
 
@@ -25,12 +25,12 @@ ENTRIES = 64  # penalties of a program
 WARPS = 16  # of a program that reads rows: PERF: an estimate; one program a tree has a multiprocessor for itself
 
 
-def scores_of(logits: torch.Tensor, bitmask: torch.Tensor, size: int) -> Scores:
+def scores_of(logits: torch.Tensor, bitmask: torch.Tensor, size: int) -> FusedScores:
     """Rows of logits and of masks, as kernels see them."""
-    return Scores(logits, logits.stride(0), logits.shape[1], size, bitmask, bitmask.shape[1])
+    return FusedScores(logits, logits.stride(0), logits.shape[1], size, bitmask, bitmask.shape[1])
 
 
-def laws_of(scores: Scores, step: Step, *, chunk: int = CHUNK) -> Laws:
+def laws_of(scores: FusedScores, step: FusedStep, *, chunk: int = CHUNK) -> Laws:
     """The target's law at every place that was read. Penalties change the logits, float32 then, in place."""
     count, _, places = step.trees.numbers.shape
     total, device = count * places, scores.logits.device
@@ -68,7 +68,7 @@ def laws_of(scores: Scores, step: Step, *, chunk: int = CHUNK) -> Laws:
     return found
 
 
-def verdicts(scores: Scores, step: Step, rule: Rule, *, chunk: int = CHUNK, spans: bool = False) -> Out:
+def verdicts(scores: FusedScores, step: FusedStep, rule: Rule, *, chunk: int = CHUNK, spans: bool = False) -> Out:
     """The verdicts on all trees of a step. spans: also what each uniform number could have been."""
     trees = step.trees
     found = laws_of(scores, step, chunk=chunk)
@@ -80,7 +80,7 @@ def verdicts(scores: Scores, step: Step, rule: Rule, *, chunk: int = CHUNK, span
         torch.zeros((count, trees.draws, 2), dtype=torch.float64, device=device) if spans else None,
     )
     walk.walk[(count,)](
-        walk.Given(scores, trees, step.drafts, found, out), P=places, CHUNK=chunk_for(scores.width, chunk),
+        walk.FusedInputs(scores, trees, step.drafts, found, out), P=places, CHUNK=chunk_for(scores.width, chunk),
         CHUNKS=triton.next_power_of_2(found.chunks), DRAWN=rule.drawn, WHOLE=rule.whole, SHARED=rule.shared,
         num_warps=WARPS,
     )  # fmt: skip
@@ -96,7 +96,7 @@ class Bucket(tuple[Any, ...]):
     """What a graph was captured for: all sizes and types that its kernels know at capture."""
 
     @classmethod
-    def of(cls, logits: list[torch.Tensor], step: Step, rule: Rule, size: int) -> Bucket:
+    def of(cls, logits: list[torch.Tensor], step: FusedStep, rule: Rule, size: int) -> Bucket:
         """Of a step. Rows of logits, masks, drafts and penalties are counted in powers of two, as buffers have them."""
         rows = [sum(map(len, logits)), len(step.bitmask), len(step.drafts.probs)]
         penalties = None if step.penalties is None else power_of_2(len(step.penalties.places))
@@ -114,17 +114,17 @@ def power_of_2(count: int) -> int:
 class Buffers:
     """What the kernels of one bucket read, always at the same addresses. Memory: the logits of the bucket once more."""
 
-    def __init__(self, logits: list[torch.Tensor], step: Step, size: int) -> None:
+    def __init__(self, logits: list[torch.Tensor], step: FusedStep, size: int) -> None:
         """Room for steps like this one, see `Bucket`."""
         rows = sum(map(len, logits))
         self.logits = _buffer(logits[0], rows)
         drafts = step.drafts._replace(probs=_buffer(step.drafts.probs), sums=_buffer(step.drafts.sums))
         penalties = step.penalties and Penalties(*map(_buffer, step.penalties))
         trees = step.trees._replace(numbers=step.trees.numbers.clone(), reals=step.trees.reals.clone())
-        self.step = Step(trees, drafts, _buffer(step.bitmask), penalties, step.processed)
+        self.step = FusedStep(trees, drafts, _buffer(step.bitmask), penalties, step.processed)
         self.scores = scores_of(self.logits, self.step.bitmask, size)
 
-    def fill(self, logits: list[torch.Tensor], step: Step) -> None:
+    def fill(self, logits: list[torch.Tensor], step: FusedStep) -> None:
         """Copy a step of the bucket in; nothing waits."""
         own = self.step
         pairs = [
@@ -148,7 +148,7 @@ class Buffers:
 class Captured:
     """A CUDA graph of `verdicts` for one bucket: a step is copied into its buffers, and one launch runs all kernels."""
 
-    def __init__(self, logits: list[torch.Tensor], step: Step, rule: Rule, size: int) -> None:
+    def __init__(self, logits: list[torch.Tensor], step: FusedStep, rule: Rule, size: int) -> None:
         """Raises RuntimeError: there is no CUDA here, or something cannot be captured."""
         if not torch.cuda.is_available():
             raise RuntimeError("a CUDA graph needs a GPU")
@@ -163,7 +163,7 @@ class Captured:
         with torch.cuda.graph(self.graph):
             self.out = verdicts(self.buffers.scores, self.buffers.step, rule)
 
-    def __call__(self, logits: list[torch.Tensor], step: Step) -> Out:
+    def __call__(self, logits: list[torch.Tensor], step: FusedStep) -> Out:
         """Verdicts on a step of the same bucket; valid until the next call."""
         self.buffers.fill(logits, step)
         self.graph.replay()

@@ -21,7 +21,7 @@ import torch
 from constrain.errors import ConstrainError
 from constrain.sampling.core.draw import Draw, TorchDraw
 from constrain.sampling.core.job import Settings
-from constrain.speculative.fused.batch import RULES, Found, Options, Ragged, most_draws, packed, unpacked
+from constrain.speculative.fused.batch import RULES, Found, FusedOptions, Ragged, most_draws, packed, unpacked
 from constrain.speculative.masks import fill
 from constrain.speculative.rows import Chosen, TargetRows
 from constrain.speculative.verifier import Case, Verdict, Verifier
@@ -120,6 +120,6 @@ class FusedMatch(Fused):
     """`Fused("match")`."""
 
 
-def options_of(settings: Settings) -> Options:
+def options_of(settings: Settings) -> FusedOptions:
     """How a job's settings shape a target."""
-    return Options(settings.temperature, settings.top_k or 0, 1.0 if settings.top_p is None else settings.top_p)
+    return FusedOptions(settings.temperature, settings.top_k or 0, 1.0 if settings.top_p is None else settings.top_p)

@@ -26,7 +26,7 @@ import triton
 import triton.language as tl
 
 from constrain.speculative.fused import batch
-from constrain.speculative.fused.batch import Drafts, Scores, Trees
+from constrain.speculative.fused.batch import Drafts, FusedScores, Trees
 from constrain.speculative.fused.laws import (
     AT,
     DEAD,
@@ -63,7 +63,7 @@ class Out(NamedTuple):
     spans: torch.Tensor | None
 
 
-class Given(NamedTuple):
+class FusedInputs(NamedTuple):
     """All that a walk reads and writes.
 
     Inside the walk, three more tuples: *here*, the target at a place, is (row, mask, temperature, kept, least, only) as
@@ -71,7 +71,7 @@ class Given(NamedTuple):
     of drawn nodes, (scale, factor, inverse, cover), float64[P] each.
     """
 
-    scores: Scores
+    scores: FusedScores
     trees: Trees
     drafts: Drafts
     laws: Laws

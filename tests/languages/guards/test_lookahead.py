@@ -23,7 +23,7 @@ from constrain import tags
 from constrain.languages.guards.json_reader import key_of_scalar, unescaped
 from constrain.languages.guards.rivals import canonical, may_become
 from constrain.masks.completion.length_budget import LengthBudget
-from constrain.masks.engine.lookahead import Lookahead
+from constrain.masks.engine.lookahead import GuardLookahead
 
 BYTES = constrain.Vocabulary.of_bytes()
 COMPACT: dict[str, Any] = {"whitespace": "compact"}
@@ -343,7 +343,7 @@ def test_what_is_settled_without_values_is_what_the_search_says(name: str) -> No
             assert matcher.advance(token) and other.advance(token)
 
 
-class Searching(Lookahead):
+class Searching(GuardLookahead):
     """Looks ahead by searches alone, and remembers nothing."""
 
     def _is_unbounded(self, configuration: int, item: Any) -> bool:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import constrain
-from constrain.languages.guards.json_reader import VALUE, JsonState, Repeated, read
+from constrain.languages.guards.json_reader import VALUE, JsonState, RepeatedName, read
 from constrain.languages.guards.seen import Seen
 
 PIECES = (
@@ -90,7 +90,7 @@ def test_reader_finds_repetitions_however_the_text_is_cut(value: Any, ascii_only
         cut = rng.randint(1, 4)
         try:
             state, data = read(state, data[:cut]), data[cut:]
-        except Repeated:
+        except RepeatedName:
             ours = True
     assert ours == repeats(text)
 
