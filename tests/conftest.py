@@ -71,9 +71,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """The garbage collector need not look again at libraries and tests, which live as long as the process."""
+    """The garbage collector need not look again at libraries and tests, which live as long as the process, and looks
+    less often at all: a process of thousands of tests holds gigabytes, and gave it a tenth of its time."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(2000, 10, 50)
 
 
 def data_roots() -> list[Path]:
