@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import gc
 import os
+import random
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -68,6 +69,14 @@ def move_to_slow(items: Iterable[Any], tiers: dict[str, Any]) -> None:
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     move_to_slow(items, TIERS)
+
+
+@pytest.hookimpl(tryfirst=True)  # before fixtures
+def pytest_runtest_setup() -> None:
+    """Global generators begin alike in every test: weights that a test makes do not depend on what ran before it."""
+    random.seed(0)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(0)
 
 
 def pytest_collection_finish() -> None:
