@@ -66,7 +66,6 @@ class Combined(Composite):
 
     @cached_property
     def node(self) -> Node | None:
-        """The language as one regular language, if it is one and not too large."""
         return None if self.open_refs else to_node({_START: self.expression}, _START)
 
     def _unite(self, other: Constraint) -> Constraint:
@@ -85,7 +84,6 @@ class RuleSet(Composite):
 
     @cached_property
     def reading(self) -> GrammarReading:
-        """The rules."""
         return _read(dict(self.definitions), self.start)
 
     @property
@@ -95,7 +93,6 @@ class RuleSet(Composite):
 
     @cached_property
     def node(self) -> Node | None:
-        """The language as one regular language, if no rule of it is recursive and it is not too large."""
         return to_node(dict(self.definitions), self.start)
 
     def __repr__(self) -> str:

@@ -44,17 +44,14 @@ class Composite(Constraint):
 
     @lazily
     def captured(self) -> bool:
-        """True if rules of the grammar, or of a part, have captures."""
         return bool(self.reading.captures) or any(part.captured for part in self.members)
 
     def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:
-        """(name, begin, end) of the captures in a text, in bytes."""
         plain = dict(spans)  # the places of tokens are those in the whole text
         return capture_spans(self.reading, text, spans, lambda part, inner: part.capture_spans(inner, plain))
 
     @lazily
     def token_sets(self) -> tuple[Tokens, ...]:
-        """The sets of tokens that the rules and the parts mention."""
         found: dict[Tokens, None] = {}
         for part in self.members:
             found |= dict.fromkeys(part.token_sets)
@@ -64,17 +61,14 @@ class Composite(Constraint):
 
     @property
     def followed(self) -> tuple[FollowedRule, ...]:
-        """The rules whose tokens matter."""
         return tuple(self.reading.followed.values())
 
     @property
     def bracketed(self) -> Grammar | None:
-        """The grammar with marks around the texts of these rules."""
         return self.reading.bracketed
 
     @property
     def counts_tokens(self) -> bool:
-        """True if there are such rules."""
         return bool(self.reading.followed)
 
     @lazily
@@ -96,7 +90,6 @@ class Composite(Constraint):
 
     @property
     def report(self) -> list[Any]:
-        """The entries of the parts."""
         return [entry for part in self.members for entry in part.report]
 
     @property
@@ -126,7 +119,6 @@ class Composite(Constraint):
         return check_finished(self.to_grammar(), text)
 
     def check_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
-        """`check` for a text with marks of tokens."""
         if not any(part.residual or part.guarded for part in self.members):
             return None
         return check_finished(self.to_grammar(), text, spans)

@@ -56,7 +56,6 @@ class Intersection(Constraint):
 
     @property
     def node(self) -> Node | None:
-        """The intersection, if all parts are regular."""
         return self._regular if self._other is None else None
 
     def _build(self) -> Grammar:
@@ -68,34 +67,27 @@ class Intersection(Constraint):
 
     @property
     def report(self) -> list[Any]:
-        """The entries of the part that is not regular."""
         return [] if self._other is None else self._other.report
 
     @property
     def residual(self) -> bool:
-        """True if a finished text counts only if it passes `check`."""
         return self._other is not None and self._other.residual
 
     def check(self, text: str) -> str | None:
-        """The check of the part that is not regular."""
         return None if self._other is None else self._other.check(text)
 
     @property
     def captured(self) -> bool:
-        """True if the part that is not regular has captures."""
         return self._other is not None and self._other.captured
 
     def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:
-        """The captures of the part that is not regular."""
         return [] if self._other is None else self._other.capture_spans(text, spans)
 
     @property
     def guarded(self) -> bool:
-        """True if the part that is not regular has a guard."""
         return self._other is not None and self._other.guarded
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
-        """The guard of the part that is not regular."""
         return None if self._other is None else self._other.guard(vocabulary)
 
     def __getattr__(self, name: str) -> Any:

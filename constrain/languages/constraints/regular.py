@@ -28,7 +28,6 @@ class Regex(Constraint):
 
     @lazily
     def node(self) -> Node:
-        """The language."""
         return parse_python(self.pattern) if self.dialect == "python" else parse_ecma(self.pattern, whole=True)
 
     def __repr__(self) -> str:
@@ -60,7 +59,6 @@ class Regular(Constraint):
 
     @property
     def node(self) -> Node:
-        """The language."""
         return self.language
 
     def __repr__(self) -> str:

@@ -47,7 +47,6 @@ class Substring(Constraint):
 
     @cached_property
     def node(self) -> Node:
-        """The language."""
         found = spans(self.symbols, self.spaced)
         return concat(alternate(literal(""), literal(" ")), found) if self.blank else found
 

@@ -26,7 +26,6 @@ class Union(Composite):
 
     @lazily
     def node(self) -> Node | None:
-        """The union, if every part is regular."""
         nodes = [part.node for part in self.parts]
         return None if any(node is None for node in nodes) else alternate(*(node for node in nodes if node is not None))
 

@@ -93,7 +93,6 @@ class WholeWords(Constraint):
 
     @property
     def report(self) -> list[Any]:
-        """The report of the grammar."""
         return self.text.report
 
     @property

@@ -74,7 +74,6 @@ class Pieces:
         self.always = self.tables.doubles.ids.size > 0
 
     def start(self) -> PiecesState:
-        """The state before the first byte."""
         return PiecesState(FREE)
 
     def step(self, state: Hashable, text: bytes) -> PiecesState | None:

@@ -54,7 +54,6 @@ class Prefixed:
         self.tables = TokenTables.of(vocabulary)
 
     def start(self) -> PrefixState:
-        """The state before the first byte."""
         return self._start_state(b"") or PrefixState(b"")
 
     def step(self, state: Hashable, text: bytes) -> PrefixState | None:
@@ -118,7 +117,6 @@ class AfterPattern:
         self.tables = TokenTables.of(vocabulary)
 
     def start(self) -> PatternState:
-        """The state before the first byte."""
         return PatternState(b"", None)
 
     def step(self, state: Hashable, text: bytes) -> PatternState | None:
@@ -155,7 +153,6 @@ class AfterPrefix:
         self.state = state
 
     def start(self) -> Hashable:
-        """The state after the prefix."""
         return self.state
 
     def step(self, state: Hashable, text: bytes) -> Hashable | None:

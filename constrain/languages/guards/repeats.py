@@ -84,7 +84,6 @@ class Repeats:
         self._latest: tuple[Stack, Rivals, int, str] = (None, Rivals([], [], []), VALUE, "")
 
     def start(self) -> JsonState:
-        """The state before the first byte."""
         return JsonState(VALUE, None, b"", self.root)
 
     def step(self, state: Hashable, text: bytes) -> JsonState | None:

@@ -80,11 +80,10 @@ class Thoughts:
         self.masks: dict[tuple[bytes, ...], Row] = {}
 
     def start(self) -> ThoughtState:
-        """The state before the first byte."""
         return ThoughtState(BEFORE) if self.begin else self._enter_thoughts(b"")
 
     def step(self, state: Hashable, text: bytes) -> ThoughtState | None:
-        """See `Guard`; the text counts as one token."""
+        """Read text as one token."""
         return self._step(cast(ThoughtState, state), text, -1)
 
     def step_token(self, state: Hashable, token: int) -> ThoughtState | None:

@@ -130,7 +130,6 @@ class JsonSchema(Constraint):
 
     @property
     def residual(self) -> bool:
-        """True if a finished text counts only if it passes `check`."""
         return bool(self.document.residuals) or self.parse_with is not None
 
     @property

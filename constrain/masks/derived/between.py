@@ -40,7 +40,6 @@ class Between(Continuation):
 
     @cached_property
     def node(self) -> Node | None:
-        """The language as a regular one, if that of the inner constraint is known to be regular."""
         whole = self.inner.node
         if whole is None:
             return None
@@ -62,11 +61,9 @@ class Between(Continuation):
 
     @property
     def residual(self) -> bool:
-        """True if a finished text counts only if it passes `check`."""
         return self.inner.residual or self.inner.guarded or self._is_greedy
 
     def check(self, text: str) -> str | None:
-        """The inner constraint's verdict on the whole text: None, or one sentence."""
         whole = self.prefix + text + self.suffix
         if self._is_greedy and not is_member(self.inner, whole):
             return "with the prefix and the suffix around it, the longest terminals do not make a member"

@@ -36,11 +36,9 @@ class Continuation(Constraint):
 
     @property
     def guarded(self) -> bool:
-        """True if the inner constraint has a guard."""
         return self.inner.guarded
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
-        """The guard of the inner constraint, after it has read the prefix."""
         guard = self.inner.guard(vocabulary)
         return guard if guard is None or not self.prefix else AfterPrefix(guard, self.prefix.encode())
 

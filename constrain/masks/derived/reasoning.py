@@ -72,23 +72,19 @@ class Reasoned(Constraint):
 
     @property
     def counts_tokens(self) -> bool:
-        """True if the thoughts have a budget."""
         return self.most is not None
 
     @property
     def token_sets(self) -> tuple[Tokens, ...]:
-        """The sets of tokens that it mentions."""
         edges = [edge for edge in (self.begin, self.close) if isinstance(edge, Constraint)]
         return tuple(dict.fromkeys(node for part in (*edges, self.answer) for node in part.token_sets))
 
     @property
     def residual(self) -> bool:
-        """True if a finished text counts only if it passes `check`."""
         return self.answer.residual
 
     @property
     def guarded(self) -> bool:
-        """True if there is a guard: that of the answer, or the budget."""
         return self.most is not None or self.answer.guarded
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
@@ -105,11 +101,9 @@ class Reasoned(Constraint):
         )
 
     def check(self, text: str) -> str | None:
-        """None if the answer passes its check, else one sentence."""
         return self.answer.check(self.answer_of(text))
 
     def check_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
-        """`check` for a text with marks of tokens."""
         at = 0
         if not self.optional or _begins(text, self.begin, spans):
             at = _end(text, self.close, spans)

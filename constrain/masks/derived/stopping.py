@@ -59,7 +59,6 @@ class Stopped(Constraint):
 
     @cached_property
     def node(self) -> Node | None:
-        """The language as a regular one, if that of the inner constraint is known to be regular."""
         if self.inner.node is None:
             return None
         return intersect(concat(self.inner.node, alternate(EPSILON, literals(self.stops))), self._ends)
@@ -81,20 +80,16 @@ class Stopped(Constraint):
 
     @property
     def residual(self) -> bool:
-        """True if a finished text counts only if it passes `check`."""
         return self.inner.residual or self.inner.guarded
 
     def check(self, text: str) -> str | None:
-        """The inner constraint's verdict on the text before the stop sequence: None, or one sentence."""
         return self.inner.check(self.cut(text)[0])
 
     @property
     def captured(self) -> bool:
-        """True if the inner constraint has captures."""
         return self.inner.captured
 
     def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:
-        """The captures of the inner constraint in the text before the stop sequence."""
         return self.inner.capture_spans(self.cut(text.decode())[0].encode(), spans)
 
     @property

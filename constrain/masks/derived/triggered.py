@@ -80,7 +80,6 @@ class Triggered(Constraint):
 
     @property
     def residual(self) -> bool:
-        """True if a finished text counts only if it passes `check`."""
         return any(piece.inner.residual or piece.inner.guarded for piece in self.pieces)
 
     @property
@@ -93,7 +92,6 @@ class Triggered(Constraint):
 
     @property
     def guarded(self) -> bool:
-        """True if a piece has a guard."""
         return any(piece.inner.guarded for piece in self.pieces)
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:

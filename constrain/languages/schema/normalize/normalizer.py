@@ -91,7 +91,6 @@ class Normalizer(NormalForms):
             return None if self._has_values(self.normal(conj), test) else test.asked
 
     def has_values(self, normal: NormalForm) -> bool:
-        """True if a set is inhabited."""
         return self._has_values(normal, self)
 
     def _has_values(self, normal: NormalForm, queries: Queries) -> bool:
@@ -105,11 +104,9 @@ class Normalizer(NormalForms):
         )
 
     def has_objects(self, box: ObjectBox) -> bool:
-        """True if the box is inhabited."""
         return has_objects(box, self.inhabited, self.strings)
 
     def has_arrays(self, box: ArrayBox) -> bool:
-        """True if the box is inhabited."""
         return has_arrays(box, self)
 
     def _quick_look(self, conj: Conj, depth: int) -> bool:
