@@ -30,8 +30,7 @@ from typing import Any, NamedTuple
 import torch
 
 import constrain
-from constrain.papers import Spans
-from constrain.papers.answers import extract
+from constrain.papers import Spans, extract
 
 KEYS = {
     "name": ["Ada", "Boris", "Chen", "Dora", "Emil", "Freya", "Hugo", "Ines"],

@@ -32,9 +32,9 @@ MODULES = (
 
 def test_a_record_says_what_it_is() -> None:
     store = Store()
-    record = arena.intern2(store.A, store.H, expressions.CAT.KIND, 64, 73)
-    store.A[record + expressions.CAT.FLAGS] = 12
-    lines = describe(store.A, record).splitlines()
+    record = arena.intern2(store.memory.A, store.memory.H, expressions.CAT.KIND, 64, 73)
+    store.memory.A[record + expressions.CAT.FLAGS] = 12
+    lines = describe(store.memory.A, record).splitlines()
     assert lines[0] == f"CAT at {record}"
     assert [line.split()[:2] for line in lines[-2:]] == [["HEAD", "64"], ["TAIL", "73"]]
     assert "  FLAGS        12  bits: NULLABLE ...; set when the record is made" in lines
@@ -42,8 +42,8 @@ def test_a_record_says_what_it_is() -> None:
 
 def test_key_words_up_to_the_end() -> None:
     store = Store()
-    record = arena.intern3(store.A, store.H, expressions.ALT.KIND, 5, 6, 7)
-    last = describe(store.A, record).splitlines()[-1]
+    record = arena.intern3(store.memory.A, store.memory.H, expressions.ALT.KIND, 5, 6, 7)
+    last = describe(store.memory.A, record).splitlines()[-1]
     assert last == "  PARTS     [5, 6, 7]  expressions, sorted, distinct; at most one is a set of bytes"
 
 

@@ -57,8 +57,8 @@ def describe(A: Int32, at: int, layout: type[Region] | None = None) -> str:
         >>> from constrain.languages.automata.store import Store
         >>> from constrain.kernels.records import arena, expressions
         >>> store = Store()
-        >>> record = arena.intern2(store.A, store.H, expressions.CAT.KIND, 64, 73)
-        >>> print(describe(store.A, record).splitlines()[-2])
+        >>> record = arena.intern2(store.memory.A, store.memory.H, expressions.CAT.KIND, 64, 73)
+        >>> print(describe(store.memory.A, record).splitlines()[-2])
           HEAD         64  an expression that is no CAT, where `lexer_state` made it
     """
     found = layout or Record.KINDS[kind(A, at)]

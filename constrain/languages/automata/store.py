@@ -20,6 +20,7 @@ from constrain.languages.automata.marks import mark_ranges
 from constrain.languages.automata.memory import BOTTOM, ArenaMemory, Int32, watch_forks, words_of
 from constrain.languages.automata.syntax import Ranges, Tokens
 
+BYTES = np.arange(256, dtype=np.int32)
 MAX_LOWERED = 4096  # cached syntax trees; the arena finds records again without them, and trees cost the collector
 
 
@@ -133,7 +134,8 @@ class Store:
         """(least byte, state after it) for each class of bytes that a text can begin with. e: a pruned expression."""
         self.memory.call(_prepare, e)
         least = sorted(view.least_bytes(self.memory.A, e).tolist())
-        return [(byte, state) for byte in least if (state := self.run(e, bytes((byte,)))) != arena.NONE]
+        states = [self.memory.call(derivatives.run, BYTES[byte : byte + 1], e) for byte in least]
+        return [(byte, state) for byte, state in zip(least, states, strict=True) if state != arena.NONE]
 
     def row(self, e: int) -> list[int]:
         """The state after each of the 256 bytes; `arena.NONE` if no text begins with it. e: a pruned expression."""

@@ -16,7 +16,7 @@ from constrain.errors import ConstrainError, LimitError
 from constrain.generation.answers import Scores
 from constrain.generation.answers import token_tree as trees
 from constrain.models.hf import HFModel
-from constrain.papers.answers import rank
+from constrain.papers import rank
 from toy_handle import ENDS, PIECES, Cutter, ToyHandle
 
 TINY = 1e-10

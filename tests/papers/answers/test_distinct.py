@@ -12,7 +12,7 @@ import constrain
 from constrain.errors import ConstrainError
 from constrain.generation import Generation, Generations, Stats
 from constrain.generation.answers import score
-from constrain.papers.answers import distinct
+from constrain.papers import distinct
 from constrain.sampling import Exact, enumerate_draws
 from toy_handle import PIECES, ToyHandle
 

@@ -13,8 +13,7 @@ import constrain
 from constrain import reference
 from constrain.errors import ConstrainError, UnsatisfiableError
 from constrain.models.hf import HFModel
-from constrain.papers import Spans
-from constrain.papers.answers import extract
+from constrain.papers import Spans, extract
 from toy_model import TableModel
 
 PIECES = [b"a", b"b", b" a", b" b", b" ", b"ab", b" ab", b"\xc3", b"\xa9", b"a b", None, b"."]
