@@ -140,7 +140,7 @@ class Problem:
 
 
 def numbers(case: Case, verdict: Verdict) -> list[float]:
-    """What is recorded of every token of a verdict."""
+    """The numbers recorded of every token of a verdict."""
     rows: Any = case.rows
     tokens = [*(int(case.tree.tokens[node]) for node in verdict.path), verdict.token]
     places = [0, *(node + 1 for node in verdict.path)]
@@ -215,7 +215,7 @@ def allowed_by(problem: Problem, row: int, width: int) -> torch.Tensor:
 @ON_KERNELS
 @pytest.mark.parametrize("ties", [False, True])
 def test_filters_are_those_of_the_library(ties: bool) -> None:
-    """Which tokens are kept is equal, their shares but for rounding; each tree has options of its own."""
+    """The kept tokens are equal, and their shares up to rounding; each tree has options of its own."""
     problem = Problem(31 + ties, "match", Settings(), size=60, width=67, trees=6)
     if ties:  # few different scores
         problem.logits = [each.round() for each in problem.logits]
@@ -383,7 +383,7 @@ def test_kernels_compile_for_a_gpu(rule: str) -> None:
 
 @ON_KERNELS
 def test_buffers_of_a_bucket_are_used_again() -> None:
-    """What a graph replays: steps of one bucket, copied into the same tensors, one after the other."""
+    """Steps of one bucket, copied into the same tensors one after the other, give the results of fresh tensors."""
     from constrain.speculative.fused import run
 
     rule = RULES["recursive"]

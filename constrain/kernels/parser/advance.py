@@ -64,7 +64,7 @@ def configuration_of(A, H, S, p, e, q, lexer):
 
 @kernel("i(arena, i)")
 def is_cut(A, c):
-    """Whether a configuration of the dynamic lexer is one lexeme in progress, and the beginning of the next or not."""
+    """True if a configuration of the dynamic lexer is one lexeme in progress, with or without the next one's beginning."""
     n = config_length(A, c)
     return n == 1 or (n == 2 and pair_is_fresh(A, config_pair(c, 0)) != pair_is_fresh(A, config_pair(c, 1)))
 

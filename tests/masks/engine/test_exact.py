@@ -136,7 +136,7 @@ def random_text_language(rng: random.Random, alphabet: str) -> tuple[Node, Node]
 
 
 def can_read(matcher: Matcher, text: bytes) -> bool:
-    """Whether the text may follow; the matcher stays where it is."""
+    """True if the text may follow; the matcher stays where it is."""
     read = matcher.advance_bytes(text)
     if read:
         matcher.rollback(1)
