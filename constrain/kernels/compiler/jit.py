@@ -113,7 +113,10 @@ class _Job(threading.Thread):
             self.error = error
 
     def _read(self) -> bool:
-        """Read all kernels from the file. False if one is absent, with the kernels of the file in `_blobs`, or damaged."""
+        """Read all kernels from the file, and say if they are there and undamaged.
+
+        Where some are absent, the kernels that the file has are in `_blobs`.
+        """
         if not _blobs:
             _blobs.update(cache.read(_path()))
         if not _blobs.keys() >= {kernel.name for kernel in declared}:

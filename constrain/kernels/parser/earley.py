@@ -2,7 +2,7 @@
 
 The idea (Earley, "An efficient context-free parsing algorithm", CACM 1970): a parser state is the set of items after a
 lexeme, finished items already carried back to their origins (*completed*). Since an origin is itself such a state,
-equal situations are one record: the second element of a list leads to the same state as the first, and `scan` is
+equal states are one record: the second element of a list leads to the same state as the first, and `scan` is
 remembered.
 
 A parser state is *watched* while a symbol that the grammar's guard has to watch is still to come in what was begun: in

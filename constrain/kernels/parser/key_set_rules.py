@@ -61,7 +61,7 @@ def indices_by_text(message):
 
 @kernel("i(arena)")
 def requirements(message):
-    """The start of the words that say which members must come; the terminals of classes, values, and texts follow them."""
+    """The start of the words that say which members must come; terminals of classes, values, and texts follow."""
     orders = 2 if message[KEY_SET_MESSAGE.IN_ORDER] else 1
     return indices_by_text(message) + orders * message[KEY_SET_MESSAGE.MEMBERS]
 

@@ -13,7 +13,7 @@ only from "unknown" to their one true value: a kernel that stops half-way (no sp
 The kinds are declared in the other files of this folder (schema.py says how).
 
 Cost: a lookup is one hash of the key. Limit: 2^30 words (4 GiB) an arena. Kernels raise `ArenaFull`, `ScratchFull`,
-`HashFull` or `OutOfTime`; the owner (automata/store.py) makes room and calls again.
+`HashFull` or `OutOfTime`; the owner (automata/store.py) makes space and calls again.
 Reference: tests/kernels/test_arena.py.
 """
 
@@ -28,7 +28,7 @@ from constrain.kernels.records.stack import set_top, top
 
 
 class ArenaFull(Exception):
-    """A has no room; A[HEADER.NEED] says how many words were asked for."""
+    """A is full; A[HEADER.NEED] says how many words were asked for."""
 
 
 class HashFull(Exception):

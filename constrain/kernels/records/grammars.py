@@ -12,7 +12,7 @@ from constrain.kernels.records.schema import Record, Region, key, memo, reader, 
 
 
 class TERMINAL(Record, kind=12):
-    """A terminal: a set of lexemes with its place in the grammar. Owner: engine/automaton.py."""
+    """A terminal: the lexemes that it matches, its rank, and the grammar after it. Owner: engine/automaton.py."""
 
     EXPRESSION = key("what its lexemes are")
     EXCLUDED = key("TAGSET of terminals that a lexeme must not be as well, or 0")

@@ -127,7 +127,7 @@ class Ragged(NamedTuple):
 
 
 def places_for(trees: Sequence[BuiltTree]) -> int:
-    """P: the power of two that has room for the places of the largest tree."""
+    """P: the least power of two that holds the places of the largest tree."""
     return 1 << max(len(tree) for tree in trees).bit_length()
 
 
@@ -203,7 +203,7 @@ def _copies(device: torch.device) -> torch.cuda.Stream:
 
 def sent(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
     """A copy on the device that only its users wait for: from pinned memory, on a stream of its own, so that it goes
-    beside the forward. Not run on a GPU yet."""
+    beside the forward pass. Not run on a GPU yet."""
     if device.type != "cuda":
         return tensor.to(device)
     with torch.cuda.stream(_copies(device)):

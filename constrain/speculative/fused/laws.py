@@ -3,7 +3,8 @@
 1. `summarise` (places × chunks of the vocabulary): largest score and Σ exp of each chunk, of what is refused and of
    what is allowed, and the likeliest allowed id. One pass over the logits, the masks as bits.
 2. `penalise` (penalties), if there are any: changes single scores in place, between two runs of `summarise`.
-3. `law` (places): joins the chunks; finds the thresholds of the filters; states the distribution in four numbers and a token.
+3. `law` (places): joins the chunks; finds the thresholds of the filters; states the distribution in four
+   numbers and a token.
 
 With x the scores after penalties, T the temperature and A the allowed ids, the target is
 

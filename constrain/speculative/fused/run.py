@@ -112,10 +112,10 @@ def power_of_2(count: int) -> int:
 
 
 class Buffers:
-    """The tensors that the kernels of one bucket read, always at the same addresses. Memory: the logits of the bucket once more."""
+    """Tensors that the kernels of a bucket read, at the same addresses. Memory: the bucket's logits once more."""
 
     def __init__(self, logits: list[torch.Tensor], step: FusedStep, size: int) -> None:
-        """Room for steps like this one, see `Bucket`."""
+        """Allocates tensors for steps of the same bucket as this one."""
         rows = sum(map(len, logits))
         self.logits = _buffer(logits[0], rows)
         drafts = step.drafts._replace(probs=_buffer(step.drafts.probs), sums=_buffer(step.drafts.sums))

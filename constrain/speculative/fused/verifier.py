@@ -1,9 +1,9 @@
 """`fused-…`: the rules of `constrain.speculative.verifiers` where the logits are, for all trees of a step at once.
 
-Distribution: that of the rule. The same uniform numbers are used from the same streams in the same order, so for the same seed a
-fused rule gives the tokens of its eager twin, which is its definition, up to rounding of sums (and of ties of top-k and
-top-p, see `laws.py`). What cannot be done there — an enumerated draw, rows that are no `TargetRows`, faulty logits, no
-Triton — is done by the twin.
+Distribution: that of the rule. The same uniform numbers are used from the same streams in the same order, so for the
+same seed a fused rule gives the tokens of its eager twin, which is its definition, up to rounding of sums (and of ties
+of top-k and top-p, see `laws.py`). What cannot be done there — an enumerated draw, rows that are no `TargetRows`, faulty
+logits, no Triton — is done by the twin.
 Cost: a few kernels and one small copy back a step; nothing else waits for the device. On a GPU the kernels of a bucket
 (batch.py) are replayed as one CUDA graph from the third step on.
 """

@@ -1,4 +1,4 @@
-"""Calls of serving engines to a matcher: ends of a request, a prefix, several tokens at once, drafts, scattered rows."""
+"""Serving engines' calls to a matcher: ends of a request, a prefix, several tokens at once, drafts, scattered rows."""
 
 from __future__ import annotations
 

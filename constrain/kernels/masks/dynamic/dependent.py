@@ -133,8 +133,8 @@ def walk_frames(A, H, S, frames, states, first, stop):
 
 @kernel("i(arena, arena, arena, i, i, i)")
 def meets_survivors(A, H, S, q, lexer, block):
-    """1 if a lexeme of q, which begins in the lexer state, can begin with a byte with which the lexeme of the block could
-    also go on; else 0."""
+    """1 if a lexeme of q, which begins in the lexer state, can begin with a byte with which the lexeme of the block
+    could also go on; else 0."""
     for w in range(8):
         bits = np.int64(survivor_word(A, block, w)) & 0xFFFFFFFF
         b = w * 32
