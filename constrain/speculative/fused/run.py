@@ -97,7 +97,7 @@ class Bucket(tuple[Any, ...]):
 
     @classmethod
     def of(cls, logits: list[torch.Tensor], step: FusedStep, rule: Rule, size: int) -> Bucket:
-        """Of a step. Rows of logits, masks, drafts and penalties are counted in powers of two, as buffers have them."""
+        """The bucket of a step. Buffers count rows of logits, masks, drafts and penalties in powers of two."""
         rows = [sum(map(len, logits)), len(step.bitmask), len(step.drafts.probs)]
         penalties = None if step.penalties is None else power_of_2(len(step.penalties.places))
         return cls((

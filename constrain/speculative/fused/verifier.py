@@ -2,8 +2,8 @@
 
 Distribution: that of the rule. The same uniform numbers are used from the same streams in the same order, so for the
 same seed a fused rule gives the tokens of its eager twin, which is its definition, up to rounding of sums (and of ties
-of top-k and top-p, see `laws.py`). What cannot be done there — an enumerated draw, rows that are no `TargetRows`, faulty
-logits, no Triton — is done by the twin.
+of top-k and top-p, see `laws.py`). What cannot be done there — an enumerated draw, rows that are no `TargetRows`,
+faulty logits, no Triton — is done by the twin.
 Cost: a few kernels and one small copy back a step; nothing else waits for the device. On a GPU the kernels of a bucket
 (batch.py) are replayed as one CUDA graph from the third step on.
 """
@@ -86,7 +86,7 @@ class Fused(Verifier):
     def _found(
         self, logits: list[torch.Tensor], ragged: Sequence[Ragged], bitmask: np.ndarray | None, size: int
     ) -> list[Found]:
-        """By a graph, if this bucket has one; else by launches."""
+        """Run the step by the graph of its bucket, if there is one; else by launches."""
         from constrain.speculative.fused import run
 
         device = logits[0].device
