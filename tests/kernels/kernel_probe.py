@@ -1,6 +1,6 @@
 """A script, run in processes with numba set up in another way: masks of some constraints on a small vocabulary.
 
-Prints one JSON object: for each constraint and prefix the allowed ids, and whether the text is a member.
+Prints one JSON object: for each constraint and prefix the allowed ids, and whether the text is valid.
 """
 
 from __future__ import annotations

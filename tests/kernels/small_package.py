@@ -105,11 +105,11 @@ class SmallPackage:
         )  # fmt: skip
 
     def end(self, process: Any) -> dict[str, Any]:
-        """What it found, and under "stderr" what it wrote beside."""
+        """The results of a process, and under "stderr" its standard error."""
         out, err = process.communicate(timeout=300)
         assert process.returncode == 0, err[-3000:]
         return {**json.loads(out.splitlines()[-1]), "stderr": err}
 
     def ask(self, before: str = "", limit: Callable[[], Any] | None = None, **environment: str) -> dict[str, Any]:
-        """What a process finds."""
+        """The results of a process that is begun and ended here."""
         return self.end(self.begin(before, limit, **environment))

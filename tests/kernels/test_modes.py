@@ -24,7 +24,7 @@ numba_only = pytest.mark.skipif(kernels.MODE != "numba", reason="the kernels of 
 
 
 def answers(package: Path = Path(kernels.__file__).parents[2], **environment: str) -> dict[str, list[object]]:
-    """What the probe finds in a process of its own. package: the folder that the package is in."""
+    """The results of the probe in a process of its own. package: the folder that the package is in."""
     path = os.pathsep.join([str(package), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
         [sys.executable, kernel_probe.__file__],

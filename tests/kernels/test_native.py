@@ -113,7 +113,7 @@ else:
 
 
 def test_other_arguments_are_refused(package: SmallPackage) -> None:
-    """What numba refuses once a kernel is compiled is refused here. (Numba cuts a long number to 64 bits.)"""
+    """Arguments that numba refuses once a kernel is compiled are refused. (Numba cuts a long number to 64 bits.)"""
     assert package.ask(REFUSED, CONSTRAIN_KERNELS="native")["results"] == RESULTS
     only_numbers = REFUSED.replace("(second.twice, (ints, 1.0)),", "").partition("\ntry:\n    second.twice")[0]
     assert package.ask("kernels.load()" + only_numbers, CONSTRAIN_KERNELS="numba")["results"] == RESULTS

@@ -1,7 +1,7 @@
-"""Fused rules against their eager twins: equal verdicts for equal uniform numbers, and the law by enumeration.
+"""Fused rules against their eager twins: equal verdicts for equal uniform numbers, and the distribution by enumeration.
 
 Kernels run by Triton's interpreter on the CPU, in a process of its own (`test_the_interpreter_runs_these`), or compiled
-on a GPU. The twins' own laws are enumerated in test_verifiers.py.
+on a GPU. The twins' own distributions are enumerated in test_verifiers.py.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class NoModel:
 
 
 def built(seed: int, rule: str, size: int, nodes: int = 9) -> BuiltTree:
-    """A tree of drawn and given nodes, as a rule's drafts are built; some forced places, some nodes without room."""
+    """A tree of drawn and given nodes, as a rule's drafts are built; some forced places, some nodes without space."""
     rng = np.random.default_rng([seed, 21])
     draws = verifier_named(rule).draws
     shapes = SHAPES.get(draws) or list(itertools.chain(*SHAPES.values()))
@@ -140,7 +140,7 @@ class Problem:
 
 
 def numbers(case: Case, verdict: Verdict) -> list[float]:
-    """What is recorded of every token of a verdict."""
+    """The numbers recorded of every token of a verdict."""
     rows: Any = case.rows
     tokens = [*(int(case.tree.tokens[node]) for node in verdict.path), verdict.token]
     places = [0, *(node + 1 for node in verdict.path)]
@@ -215,7 +215,7 @@ def allowed_by(problem: Problem, row: int, width: int) -> torch.Tensor:
 @ON_KERNELS
 @pytest.mark.parametrize("ties", [False, True])
 def test_filters_are_those_of_the_library(ties: bool) -> None:
-    """Which tokens are kept is equal, their shares but for rounding; each tree has options of its own."""
+    """The kept tokens are equal, and their shares up to rounding; each tree has options of its own."""
     problem = Problem(31 + ties, "match", Settings(), size=60, width=67, trees=6)
     if ties:  # few different scores
         problem.logits = [each.round() for each in problem.logits]
@@ -350,7 +350,7 @@ def table_logits(world: World, tree: BuiltTree) -> np.ndarray:
 @ON_KERNELS
 @pytest.mark.parametrize("rule", sorted(RULES))
 def test_the_law_of_the_kernels_is_the_target(rule: str) -> None:
-    """Every draw of draft and walk: what is emitted, completed by the target, has the target's law."""
+    """Every draw of draft and walk: what is emitted, completed by the target, has the target's distribution."""
     for seed in range(2):
         draws = verifier_named(rule).draws
         width, depth = {"chain": (1, 2), "with": (2, 1), "without": (2, 2 - seed)}.get(draws, (1, 1))
@@ -383,7 +383,7 @@ def test_kernels_compile_for_a_gpu(rule: str) -> None:
 
 @ON_KERNELS
 def test_buffers_of_a_bucket_are_used_again() -> None:
-    """What a graph replays: steps of one bucket, copied into the same tensors, one after the other."""
+    """Steps of one bucket, copied into the same tensors one after the other, give the results of fresh tensors."""
     from constrain.speculative.fused import run
 
     rule = RULES["recursive"]
@@ -441,7 +441,7 @@ def test_slots_that_move() -> None:
 @pytest.mark.skipif(not INTERPRETED, reason="test_the_interpreter_runs_these starts them with TRITON_INTERPRET=1")
 @pytest.mark.parametrize("settings", [{}, {"temperature": 0.0}, {"temperature": 0.6, "top_k": 2}], ids=str)
 def test_decoding_by_kernels(settings: dict[str, Any]) -> None:
-    """Whole outputs are those of `lcd` for the same seeds; fewer forwards."""
+    """Whole outputs are those of `lcd` for the same seeds; fewer forward passes."""
     saved = 0
     for seed, case in enumerate(cases(1, (1.0,))[:2]):
         given = Settings(max_tokens=case.settings.max_tokens, **settings)

@@ -1,1 +1,1 @@
-"""How kernels are declared, compiled, linked with each other, and kept in numba's cache."""
+"""Declaration, compilation and linking of kernels, and their cache."""

@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 def folder() -> Path | None:
-    """Where the file lives; None if there is no place for it."""
+    """The folder of the file; None if there is no place for it."""
     for name in ("NUMBA_CACHE_DIR", "CONSTRAIN_CACHE"):
         named = os.environ.get(name)
         if named is not None:
@@ -57,7 +57,7 @@ def path_of(parts: object) -> Path | None:
 
 
 def read(path: Path | None) -> Blobs:
-    """What the file holds; nothing if it is absent or damaged."""
+    """The contents of the file; nothing if it is absent or damaged."""
     if path is None:
         return {}
     try:
@@ -75,7 +75,7 @@ def read(path: Path | None) -> Blobs:
 
 
 def _is_ours(file: os.stat_result) -> bool:
-    """Whether nobody but this user and the superuser can have written a file; always true on Windows, which has other
+    """True if nobody but this user and the superuser can have written a file; always true on Windows, which has other
     rules."""
     if not hasattr(os, "geteuid"):
         return True

@@ -69,7 +69,7 @@ def expand_signature(signature: str) -> str:
 
 
 def recursion(itself: Callable[[], Callable[..., int]], n_arguments: int) -> Callable[..., int]:
-    """What a kernel calls to call itself; it must return `i`, and its arguments must be arenas, then integers.
+    """The function by which a kernel calls itself; the kernel must return `i`, and take arenas, then integers.
 
     itself: gives the kernel, where it runs as Python.
     """
@@ -79,17 +79,17 @@ def recursion(itself: Callable[[], Callable[..., int]], n_arguments: int) -> Cal
 
 
 def atomic_add() -> Callable[..., int]:
-    """What a kernel calls to add to a word that threads share: add(counter, word, amount) is what it was before."""
+    """The function that adds to a word that threads share: add(counter, word, amount) returns the value before."""
     return jit.linking.add_atomically if MODE == "numba" else _add_plainly
 
 
 def release_fence() -> Callable[[], None]:
-    """What a kernel calls so that other threads see what it wrote before once they see what it writes after."""
+    """The function that orders writes: a thread that sees a write made after the call sees all made before it."""
     return jit.linking.order_writes if MODE == "numba" else _no_fence
 
 
 def thread_clock() -> Callable[[], int]:
-    """What a kernel calls for the CPU time of its thread in milliseconds, from 1 on; 0 where there is no clock."""
+    """The function that reads the CPU time of its thread in milliseconds, from 1 on; 0 where there is no clock."""
     return jit.linking.thread_milliseconds if MODE == "numba" else _thread_milliseconds
 
 
@@ -122,5 +122,5 @@ def load(progress: Callable[[int, int], None] | None = None) -> None:
 
 
 def is_ready() -> bool:
-    """Whether `load` has nothing to compile."""
+    """True if `load` has nothing to compile."""
     return MODE != "numba" or jit.is_kept()

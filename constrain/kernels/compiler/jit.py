@@ -71,7 +71,7 @@ def compiled(
 
 
 class _Memory(NullCache):
-    """What numba takes for its cache of one kernel: an entry of `_blobs`."""
+    """Numba's cache of one kernel, kept as an entry of `_blobs`."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -113,7 +113,10 @@ class _Job(threading.Thread):
             self.error = error
 
     def _read(self) -> bool:
-        """Whether all kernels could be read from the file; if not, the kernels that it has are in `_blobs`."""
+        """Read all kernels from the file, and say if they are there and undamaged.
+
+        Where some are absent, the kernels that the file has are in `_blobs`.
+        """
         if not _blobs:
             _blobs.update(cache.read(_path()))
         if not _blobs.keys() >= {kernel.name for kernel in declared}:
@@ -186,7 +189,7 @@ def _is_loaded() -> bool:
 
 
 def is_kept() -> bool:
-    """Whether `make_ready` has only to read the file."""
+    """True if `make_ready` has only to read the file."""
     return _is_loaded() or cache.read(_path()).keys() >= {kernel.name for kernel in declared}
 
 
@@ -208,7 +211,7 @@ def _follow(job: _Job, progress: Progress | None) -> None:
 
 
 class _Line:
-    """What a user sees who waits for kernels: on a terminal a line that counts, else a line now and then."""
+    """The message to a user who waits for kernels: on a terminal a line that counts, else a line now and then."""
 
     def __init__(self) -> None:
         self.begin = time.monotonic()

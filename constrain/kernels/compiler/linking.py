@@ -1,4 +1,4 @@
-"""How a kernel reaches another one: a small one is copied into its callers, a large one is called by its symbol.
+"""Calls between kernels: a small kernel is copied into its callers, a large one is called by its symbol.
 
 Numba copies the machine code of a callee, and all that it calls in turn, into every caller, and optimises all of it
 again there: the work grows with the square of the depth of calls. Here only small kernels are copied, which is what
@@ -48,7 +48,7 @@ def declare(dispatcher: Any, signature: str, is_inline: bool, is_apart: bool) ->
 
 
 def is_symbol(dispatcher: Any) -> bool:
-    """Whether others call this kernel by its symbol, so that they cannot be loaded before it."""
+    """True if others call this kernel by its symbol, so that they cannot be loaded before it."""
     return dispatcher in _symbols
 
 
@@ -61,7 +61,7 @@ def publish(dispatcher: Any) -> None:
 
 
 def self_call(n_arguments: int) -> Callable[..., int]:
-    """What a kernel calls to call itself; it must return `i`, and its arguments must be arenas, then integers.
+    """The function by which a kernel calls itself; the kernel must return `i`, and take arenas, then integers.
 
     Numba's own self-recursion goes through a symbol that is lost when the kernel is read from the cache (the process
     aborts with "Symbol not found: .numba.unresolved$..."). This emits a plain call of the function being compiled.

@@ -1,4 +1,4 @@
-"""How kernels run is decided when the package is imported, and is the same for all:
+"""The mode in which all kernels run, which is decided when the package is imported:
 
     native   machine code that was made when the package was built (native.py); numba is not imported
     numba    compiled on this machine when first needed, and kept in a cache (jit.py): a checkout, an edited kernel

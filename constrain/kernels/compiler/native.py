@@ -30,7 +30,7 @@ STAMP = stamp()  # of the sources that this process is about to import
 
 
 def name_of(function: Callable[..., Any], signature: str) -> str:
-    """What a kernel is called in the library; one function may be declared with several signatures."""
+    """The name of a kernel in the library; one function may be declared with several signatures."""
     return f"{function.__module__}.{function.__name__}: {signature}"
 
 

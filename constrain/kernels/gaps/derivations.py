@@ -106,7 +106,7 @@ def note_entering(R, entering, G, positions):
 
 @kernel("i(rows, rows, arena, i)", inline=True)
 def may_begin(before, entering, Q, symbol):
-    """Whether a lexeme that ends at the position of the agenda may stand before the symbol in some text."""
+    """1 if a lexeme that ends at the position of the agenda may stand before the symbol in some text, else 0."""
     p = np.int64(Q[AGENDA.POSITION])
     known = np.int64(Q[AGENDA.BEGINS]) + symbol
     if Q[known] >> 1 != p + 1:

@@ -94,7 +94,7 @@ def reach(T, seen, order, boundary, begin):
 
 @kernel("i(arena, arena, arena, i)", inline=True)
 def leads_to_end(T, seen, boundary, pair):
-    """Whether a pair ends a lexeme where a text may go on to an end, or leads to a pair that is marked."""
+    """1 if a pair ends a lexeme where a text may go on to an end, or leads to a pair that is marked; else 0."""
     nodes = np.int64(T[PATTERN.NODES])
     s, q = pair // nodes, pair % nodes
     if state_kind(T, s) == ACCEPTING and boundary[q] == 2:
@@ -247,7 +247,7 @@ def note_live_ends(T, P, begun, useful, live):
 
 @kernel("i(rows, rows, i)")
 def is_all_useful(begun, useful, i):
-    """Whether all of the row of pair i is useful."""
+    """1 if all of the row of pair i is useful, else 0."""
     for w in range(begun.shape[1]):
         if begun[i, w] & ~useful[i, w] != 0:
             return 0

@@ -119,7 +119,7 @@ def most_copies(A, H, unit, longest):
 
 @kernel("i(arena, i)")
 def is_soon(A, e):
-    """Whether the tail e of a CAT begins with a counter."""
+    """True if the tail e of a CAT begins with a counter."""
     return kind(A, e) == REP.KIND or (kind(A, e) == CAT.KIND and kind(A, cat_head(A, e)) == REP.KIND)
 
 
@@ -147,7 +147,7 @@ def loosened(A, H, S, e, longest):
 
 @kernel("i(arena, i)")
 def counts_characters(A, e):
-    """Whether an expression counts characters, any at all, up to a number."""
+    """True if an expression counts characters, any at all, up to a number."""
     return kind(A, e) == REP.KIND and rep_high(A, e) > 0 and flags_of(A, rep_unit(A, e)) & ANY_CHARACTER != 0
 
 

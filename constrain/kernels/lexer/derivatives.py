@@ -297,7 +297,7 @@ def derive(A, H, S, e, b):
 
 @kernel("i(arena, i)")
 def rank(A, e):
-    """How far e is from acceptance: how many parts of an intersection do not contain the empty text."""
+    """The distance of e from acceptance: the number of parts of an intersection that lack the empty text."""
     if kind(A, e) != AND.KIND:
         return 0
     found = 0
@@ -408,7 +408,7 @@ def search(A, H, S, ranks):
 
 @kernel("i(arena, arena, arena, i)")
 def is_alive(A, H, S, e):
-    """Whether e contains any text: a search for a nullable derivative, which is remembered. Raises SearchLimit."""
+    """1 if e contains any text, else 0: searches for a nullable derivative, and remembers it. Raises SearchLimit."""
     life = known_life(A, e)
     if life == 1:
         A[e + EXPRESSION.LIFE] = ALIVE

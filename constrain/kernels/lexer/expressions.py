@@ -1,8 +1,8 @@
-"""Regular expressions over bytes: how expressions are made of their parts.
+"""Regular expressions over bytes: expressions are made of their parts.
 
 The idea: the state of an automaton *is* the expression of what may still come (derivatives.py). So expressions are
 brought to one form when they are made: unions and intersections are flat, sorted and without repetitions, and what is
-equal by simple laws is one record.
+equal by simple identities is one record.
 
 An expression without AND or NOT is the empty language only as NONE. With them, `prune` (derivatives.py) decides.
 
@@ -361,7 +361,7 @@ def both(A, H, S, start):
 
 @kernel("i(arena, arena, i, i)")
 def first_of_text(A, words, start, stop):
-    """Where the characters begin with which words[start:stop] ends, of which a LITERAL may be made."""
+    """The index of the first of the last characters of words[start:stop], of which a LITERAL may be made."""
     first = stop
     while first > start:
         e = words[first - 1]

@@ -73,7 +73,7 @@ def key_trie(A, H, S, first, stop):
 
 @kernel("i(arena, i, i)")
 def behind_unit(A, e, unit):
-    """What follows a unit in a node of a trie; 0 if no key goes on with the unit."""
+    """The node behind a unit in a node of a trie; 0 if no key goes on with the unit."""
     if kind(A, e) == CAT.KIND:
         return cat_tail(A, e) if cat_head(A, e) == unit else np.int64(0)
     if kind(A, e) == ALT.KIND:

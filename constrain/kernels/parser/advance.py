@@ -64,7 +64,7 @@ def configuration_of(A, H, S, p, e, q, lexer):
 
 @kernel("i(arena, i)")
 def is_cut(A, c):
-    """Whether a configuration of the dynamic lexer is one lexeme in progress, and the beginning of the next or not."""
+    """True if a configuration of the dynamic lexer is one open lexeme, with or without the beginning of the next."""
     n = config_length(A, c)
     return n == 1 or (n == 2 and pair_is_fresh(A, config_pair(c, 0)) != pair_is_fresh(A, config_pair(c, 1)))
 
@@ -175,7 +175,7 @@ def advance_bytes(A, H, S, c, text):
 
 @kernel("i(arena, arena, arena, i)", entry=True)
 def forced_byte(A, H, S, c):
-    """The only byte that may follow, when the text is no member yet; else -1."""
+    """The only byte that may follow, when the text is not valid yet; else -1."""
     if accepts(A, H, S, c):
         return -1
     only = -1

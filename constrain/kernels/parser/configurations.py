@@ -103,7 +103,7 @@ def step_dynamic(A, H, S, c, b):
 
 @kernel("i(arena, i)")
 def is_open(A, c):
-    """Whether the last pair is open."""
+    """1 if the last pair is open, else 0."""
     return 1 if pair_lexer(A, last_pair(A, c)) == 0 else 0
 
 
@@ -124,7 +124,7 @@ def whole(A, H, S, c):
 
 @kernel("i(arena, i, i)")
 def has_lexer(S, start, lexer):
-    """Whether one of the pairs from S[start] on is in this lexer state."""
+    """1 if one of the pairs from S[start] on is in this lexer state, else 0."""
     for pair in range(start, top(S), PAIR.WORDS):
         if pair_lexer(S, pair) == lexer:
             return 1
@@ -203,7 +203,7 @@ def prepare_row(A, H, S, c):
 
 @kernel("i(arena, arena, arena, i, i)")
 def step_configuration(A, H, S, c, b):
-    """The configuration after byte b; NONE if no member of the language begins so."""
+    """The configuration after byte b; NONE if no valid text begins so."""
     while True:
         if A[c + CONFIG.ROW] == 0:
             prepare_row(A, H, S, c)
@@ -226,7 +226,7 @@ def step_configuration(A, H, S, c, b):
 
 @kernel("i(arena, arena, arena, i)")
 def accepts_as_it_is(A, H, S, c):
-    """Whether the text so far is a member, nothing added."""
+    """1 if the text so far is valid, nothing added; else 0."""
     first = last_pair(A, c) if config_is_greedy(A, c) else config_pairs(c)
     for pair in range(first, key_end(A, c), PAIR.WORDS):
         if pair_is_fresh(A, pair):
@@ -238,7 +238,7 @@ def accepts_as_it_is(A, H, S, c):
 
 @kernel("i(arena, arena, arena, i)", entry=True)
 def accepts(A, H, S, c):
-    """Whether the text so far is a member, as it is or with the grammar's closing byte."""
+    """1 if the text so far is valid, as it is or with the grammar's closing byte; else 0."""
     if A[c + CONFIG.ACCEPTS] == 0:
         is_member = accepts_as_it_is(A, H, S, c)
         closing = closing_byte(A, config_grammar(A, c))
@@ -251,7 +251,7 @@ def accepts(A, H, S, c):
 
 @kernel("i(arena, arena, arena, i)", entry=True)
 def is_complete(A, H, S, c):
-    """Whether the text so far is a member and nothing can follow."""
+    """1 if the text so far is valid and nothing can follow, else 0."""
     for pair in range(config_pairs(c), key_end(A, c), PAIR.WORDS):
         if pair_lexer(A, pair) != NONE:
             return 0

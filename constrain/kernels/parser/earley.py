@@ -2,7 +2,7 @@
 
 The idea (Earley, "An efficient context-free parsing algorithm", CACM 1970): a parser state is the set of items after a
 lexeme, finished items already carried back to their origins (*completed*). Since an origin is itself such a state,
-equal situations are one record: the second element of a list leads to the same state as the first, and `scan` is
+equal states are one record: the second element of a list leads to the same state as the first, and `scan` is
 remembered.
 
 A parser state is *watched* while a symbol that the grammar's guard has to watch is still to come in what was begun: in
@@ -62,7 +62,7 @@ HEAD_OF_PARSER = PARSER.KEY_WORDS  # before its items
 
 @kernel("i(arena, i, i)")
 def is_tag(A, tagset, terminal):
-    """Whether the expression of a terminal is in the TAGSET."""
+    """1 if the expression of a terminal is in the TAGSET, else 0."""
     low = key_start(tagset)
     high = key_end(A, tagset)
     while low < high:
@@ -76,7 +76,7 @@ def is_tag(A, tagset, terminal):
 
 @kernel("i(arena, i, i)")
 def admits(A, tagset, terminal):
-    """Whether a lexeme that ended as every terminal of the TAGSET counts as this terminal."""
+    """1 if a lexeme that ended as every terminal of the TAGSET counts as this terminal, else 0."""
     is_one = False
     excluded = terminal_excluded(A, terminal)
     for i in range(key_start(tagset), key_end(A, tagset)):

@@ -52,7 +52,7 @@ from constrain.kernels.records.stack import push, set_top, top
 
 @kernel("i(arena)")
 def indices_by_text(message):
-    """Where the indices of members begin: behind five lists of symbols."""
+    """The start of the indices of members, which follow five lists of symbols."""
     at = np.int64(KEY_SET_MESSAGE.LISTS)
     for _ in range(5):
         at = symbols_end(message, at)
@@ -61,7 +61,7 @@ def indices_by_text(message):
 
 @kernel("i(arena)")
 def requirements(message):
-    """Where it begins which members must come; behind it are the terminals of classes, values, and texts."""
+    """The start of the words that say which members must come; terminals of classes, values, and texts follow."""
     orders = 2 if message[KEY_SET_MESSAGE.IN_ORDER] else 1
     return indices_by_text(message) + orders * message[KEY_SET_MESSAGE.MEMBERS]
 

@@ -98,7 +98,7 @@ def passed(A, keys):
 
 @kernel("i(arena, i)")
 def may_go_on(A, keys):
-    """Whether a declared key may come next."""
+    """True if a declared key may come next."""
     if is_in_order(A, keys) != 0:
         return passed(A, keys) < A[keys_object(A, keys) + KEY_SET_RULES.MEMBERS]
     return A[keys + KEY_SET.SET] != NONE

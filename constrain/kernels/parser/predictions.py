@@ -1,4 +1,4 @@
-"""What nonterminals predict.
+"""The items that nonterminals predict.
 
 The idea: the items that a nonterminal predicts do not depend on where it is predicted, but for the origin. So they are
 found once, and parser states share them; `HERE` stands for the origin.

@@ -1,1 +1,1 @@
-"""What the arena holds: one declaration for each kind of record, and accessors that name its words."""
+"""Declarations of the arena's records, one for each kind, and accessors that name their words."""

@@ -3,7 +3,7 @@
 The idea: a *record* is a few int32 words in one growing array A, and its id is its offset. Records with equal keys are
 one record (found through the open-addressing table H), so ids compare like values, states that mean the same have the
 same id, and every answer can be remembered in the record itself. Nothing is ever changed but memo words, and those
-only from "unknown" to their one true value: a kernel that stops half-way (no room) is simply run again.
+only from "unknown" to their one true value: a kernel that stops half-way (no space) is simply run again.
 
     record:  A[r]                     kind | number of key words << KIND_BITS
              A[r + 1 .. r + MEMO]     memo words, 0 = unknown; their meaning depends on the kind
@@ -13,7 +13,7 @@ only from "unknown" to their one true value: a kernel that stops half-way (no ro
 The kinds are declared in the other files of this folder (schema.py says how).
 
 Cost: a lookup is one hash of the key. Limit: 2^30 words (4 GiB) an arena. Kernels raise `ArenaFull`, `ScratchFull`,
-`HashFull` or `OutOfTime`; the owner (automata/store.py) makes room and calls again.
+`HashFull` or `OutOfTime`; the owner (automata/store.py) makes space and calls again.
 Reference: tests/kernels/test_arena.py.
 """
 
@@ -28,7 +28,7 @@ from constrain.kernels.records.stack import set_top, top
 
 
 class ArenaFull(Exception):
-    """A has no room; A[HEADER.NEED] says how many words were asked for."""
+    """A is full; A[HEADER.NEED] says how many words were asked for."""
 
 
 class HashFull(Exception):
@@ -111,13 +111,13 @@ def size(A, r):
 
 @accessor
 def key_start(r):
-    """Where the key words begin."""
+    """The index of the first key word."""
     return r + KEY
 
 
 @accessor
 def key_end(A, r):
-    """Where the key words end."""
+    """The index behind the last key word."""
     return r + KEY + (A[r] >> KIND_BITS)
 
 
@@ -141,7 +141,7 @@ def arena_top(A):
 
 @accessor
 def is_of_epoch(A, epoch):
-    """Whether what is known of an epoch's states may be read without the lock. epoch: as in `TokenAutomaton`."""
+    """True if what is known of an epoch's states may be read without the lock. epoch: as in `TokenAutomaton`."""
     return A[HEADER.EPOCH] == epoch + 1
 
 
@@ -212,7 +212,7 @@ def hash_key(A, start, n):
 
 @kernel("i(arena, i, i, i)")
 def near_slot(A, start, n, h):
-    """Where to look for a record first: near the records with almost the same key words.
+    """The slot in which to look for a record first: near the records with almost the same key words.
 
     PERF: H does not fit into a cache, and to wait for it was two thirds of the time of `intern`. Records made one after
     the other have nearly the same addresses in their keys, so that their slots are often in one line of the cache.
@@ -225,7 +225,7 @@ def near_slot(A, start, n, h):
 
 @kernel("i(i, i, i)")
 def next_slot(slot, left, h):
-    """Where to look next, when `left` more slots near the first one may be tried.
+    """The slot in which to look next, when `left` more slots near the first one may be tried.
 
     Beyond these, steps are as the hash says: a long literal fills all slots of its neighbourhood, and a record that is
     sent into it by its hash would walk to the end of it.

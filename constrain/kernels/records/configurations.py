@@ -57,7 +57,7 @@ def config_is_greedy(A, c):
 
 @accessor
 def config_pairs(c):
-    """Where the pairs of a configuration begin."""
+    """The index of the first pair of a configuration."""
     return c + CONFIG.PAIRS
 
 
@@ -114,7 +114,7 @@ pair_lexer = reader(PAIR.LEXER)
 
 @accessor
 def config_successor_cell(A, c, b):
-    """Where the successor of a configuration by byte b stands, once it has a row."""
+    """The index of the successor of a configuration by byte b, once it has a row."""
     return A[c + CONFIG.ROW] + class_of(A, A[c + CONFIG.PARTITION], b)
 
 

@@ -63,7 +63,7 @@ class COMPARED(Region):
 
 
 class FRAME(Region):
-    """Where a token stands that is cut into lexemes in one way, at a depth of the trie."""
+    """The states of a token that is cut into lexemes in one way, at a depth of the trie."""
 
     PARSER = word("parser state before the lexeme in progress")
     LEXER = word("its lexer state")
@@ -86,13 +86,13 @@ piece_count = reader(PIECES.COUNT)
 
 @accessor
 def pieces_start(pieces):
-    """Where they begin, PIECE words each."""
+    """The index of the first of the pieces, PIECE words each."""
     return pieces + PIECES.PAIRS
 
 
 @accessor
 def pieces_end(A, pieces):
-    """Where they end."""
+    """The index behind the last of the pieces."""
     return pieces + PIECES.PAIRS + PIECE.WORDS * np.int64(A[pieces + PIECES.COUNT])
 
 

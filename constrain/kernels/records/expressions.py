@@ -190,13 +190,13 @@ class HEADED(Region):
 
 
 class DIGITS(Region):
-    """What REMAINDER.DIGITS points to."""
+    """The expressions of digits, to which REMAINDER.DIGITS points."""
 
     SETS = words(11, "BYTES records: of the digits 0 to 9, and of the point")
 
 
 class SPELLED(Region):
-    """What HEADER.SPELLED points to."""
+    """The expressions of ASCII characters in JSON, to which HEADER.SPELLED points."""
 
     CHARACTERS = words(128, "by ASCII character, the expression of its spellings inside a JSON string")
     QUOTE = words(1, "the expression of a quote")
@@ -291,7 +291,7 @@ def representative(A, partition, number):
 
 @accessor
 def successor_cell(A, e, b):
-    """Where the successor of e by byte b stands, once e has a row."""
+    """The index of the successor of e by byte b, once e has a row."""
     return A[e + EXPRESSION.ROW] + class_of(A, A[e + EXPRESSION.PARTITION], b)
 
 

@@ -40,7 +40,7 @@ class RULE(Region):
 
 
 class AGENDA(Region):
-    """Which symbols have items at a position whose consequences are still to be found."""
+    """The symbols with items at a position whose consequences are still to be found."""
 
     SYMBOLS = word("number of symbols")
     POSITIONS = word("number of positions")

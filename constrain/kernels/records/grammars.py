@@ -12,7 +12,7 @@ from constrain.kernels.records.schema import Record, Region, key, memo, reader, 
 
 
 class TERMINAL(Record, kind=12):
-    """What a lexeme may be. Owner: engine/automaton.py."""
+    """A terminal: the lexemes that it matches, its rank, and the grammar after it. Owner: engine/automaton.py."""
 
     EXPRESSION = key("what its lexemes are")
     EXCLUDED = key("TAGSET of terminals that a lexeme must not be as well, or 0")
@@ -40,7 +40,7 @@ class SUFFIX(Record, kind=14):
 
 
 class GRAMMAR(Record, kind=15):
-    """What holds for a whole text. Owner: engine/automaton.py."""
+    """The settings that hold for a whole text. Owner: engine/automaton.py."""
 
     NUMBER = key("number of its settings")
     IGNORED = memo("region LIST of the terminals that may stand between others")
@@ -57,13 +57,13 @@ class LIST(Region):
 
 @accessor
 def list_start(region):
-    """Where the items of a LIST begin."""
+    """The index of the first item of a LIST."""
     return region + LIST.ITEMS
 
 
 @accessor
 def list_end(A, region):
-    """Where the items of a LIST end."""
+    """The index behind the last item of a LIST."""
     return region + LIST.ITEMS + A[region + LIST.COUNT]
 
 

@@ -43,7 +43,7 @@ class LEFT_PAIR(Region):
 
 
 class CONTENT(Record, kind=28):
-    """Where the next lexeme may begin after a block: restarts, exits by byte, and forks."""
+    """The nodes at which the next lexeme may begin after a block: restarts, exits by byte, and forks."""
 
     N_RESTARTS = key("number of restarts")
     N_RUNS = key("number of bytes that have exits")
@@ -68,7 +68,7 @@ class FORK(Region):
 
 
 class FOLLOWING(Record, kind=29):
-    """What tokens do behind a block, until a lexeme leads to another parser state."""
+    """The walk of tokens behind a block, until a lexeme leads to another parser state."""
 
     CONTENT = key("where the next lexeme begins")
     LEXER = key("the lexer state with which it begins")
@@ -183,13 +183,13 @@ block_content = reader(GREEDY_BLOCK.CONTENT)
 
 @accessor
 def restarts_start(content):
-    """Where the restarts of a CONTENT begin."""
+    """The index of the first restart of a CONTENT."""
     return content + CONTENT.NODES
 
 
 @accessor
 def restarts_end(A, content):
-    """Where the restarts end, and the exits by byte begin."""
+    """The index behind the last restart, where the exits by byte begin."""
     return content + CONTENT.NODES + A[content + CONTENT.N_RESTARTS]
 
 
@@ -198,13 +198,13 @@ exits_byte = reader(EXITS.BYTE)
 
 @accessor
 def exits_start(exits):
-    """Where the nodes of exits with one byte begin."""
+    """The index of the first node of exits with one byte."""
     return exits + EXITS.NODES
 
 
 @accessor
 def exits_end(A, exits):
-    """Where they end: there the next exits or the forks begin."""
+    """The index behind the last node of exits with one byte, where the next exits or the forks begin."""
     return exits + EXITS.NODES + np.int64(A[exits + EXITS.COUNT])
 
 

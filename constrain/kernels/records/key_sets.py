@@ -92,7 +92,7 @@ MAY_NOT_COME = 1  # TAKEN.SUFFIX
 
 @accessor
 def object_values(rules):
-    """Where the new values of an object begin."""
+    """The index of the first of the new values of an object."""
     return rules + KEY_SET_RULES.WORDS
 
 

@@ -86,13 +86,13 @@ source = row_reader(MASK.SOURCES, 1)
 
 @accessor
 def own_start(A, mask):
-    """Where the own tokens of a mask begin; their number is the word before."""
+    """The index of the first own token of a mask; their number is the word before."""
     return mask + MASK.SOURCES + np.int64(A[mask + MASK.N_SOURCES]) + 1
 
 
 @accessor
 def own_end(A, mask):
-    """Where the own tokens of a mask end."""
+    """The index behind the last own token of a mask."""
     return own_start(A, mask) + A[own_start(A, mask) - 1]
 
 

@@ -96,13 +96,13 @@ class SYMBOLS(Region):
 
 @accessor
 def symbols_start(symbols):
-    """Where the symbols of a list in a message begin."""
+    """The index of the first symbol of a list in a message."""
     return symbols + SYMBOLS.ITEMS
 
 
 @accessor
 def symbols_end(message, symbols):
-    """Where they end: there the next list begins."""
+    """The index behind the last symbol of a list, where the next list begins."""
     return symbols + SYMBOLS.ITEMS + np.int64(message[symbols + SYMBOLS.COUNT])
 
 

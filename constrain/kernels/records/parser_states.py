@@ -38,7 +38,7 @@ class TERMINALS(Record, kind=24):
 
 
 class AWAITED(Record, kind=26):
-    """What a parser state waits for."""
+    """The terminals and predicted items that a parser state waits for."""
 
     GRAMMAR = key("its grammar")
     PREDICTED = key("what it predicts, or 0")
@@ -81,7 +81,7 @@ class CLOSURE(Region):
 
 
 class PREDICTED(Region):
-    """What nonterminals predict. Each item begins where it is predicted, so it has no origin."""
+    """The items that nonterminals predict. Each begins where it is predicted, so it has no origin."""
 
     IS_NULLABLE = word("1 if the nonterminal derives the empty text")
     N_WAITING = word("how many items wait for a nonterminal")
@@ -100,7 +100,7 @@ parser_accepts_itself = reader(PARSER.IS_ACCEPTING)
 
 @accessor
 def parser_items(p):
-    """Where the items of a parser state begin."""
+    """The index of the first item of a parser state."""
     return p + PARSER.ITEMS
 
 
@@ -120,19 +120,19 @@ item_origin = reader(ITEM.ORIGIN)
 
 @accessor
 def waiting_start(A, p):
-    """Where the own items of a closed state begin that wait for a nonterminal."""
+    """The index of the first own item of a closed state that waits for a nonterminal."""
     return np.int64(A[p + PARSER.CLOSURE]) + CLOSURE.ITEMS
 
 
 @accessor
 def waiting_end(A, p):
-    """Where the own items end that wait for a nonterminal, and those begin that wait for a terminal."""
+    """The index behind the last own item that waits for a nonterminal, where the ones for a terminal begin."""
     return A[p + PARSER.CLOSURE] + CLOSURE.ITEMS + KEPT * np.int64(A[A[p + PARSER.CLOSURE] + CLOSURE.N_WAITING])
 
 
 @accessor
 def scanning_end(A, p):
-    """Where the own items of a closed state end that wait for a terminal."""
+    """The index behind the last own item of a closed state that waits for a terminal."""
     return waiting_end(A, p) + KEPT * np.int64(A[A[p + PARSER.CLOSURE] + CLOSURE.N_SCANNING])
 
 
@@ -141,17 +141,17 @@ predicted_of = reader(PARSER.PREDICTED)
 
 @accessor
 def predicted_start(predicted):
-    """Where the predicted items begin that wait for a nonterminal."""
+    """The index of the first predicted item that waits for a nonterminal."""
     return predicted + PREDICTED.PAIRS
 
 
 @accessor
 def predicted_waiting_end(A, predicted):
-    """Where those end, and the ones begin that wait for a terminal."""
+    """The index behind the last predicted item that waits for a nonterminal, where the ones for a terminal begin."""
     return predicted + PREDICTED.PAIRS + PREDICTED_PAIR * np.int64(A[predicted + PREDICTED.N_WAITING])
 
 
 @accessor
 def predicted_end(A, predicted):
-    """Where the predicted items end."""
+    """The index behind the last predicted item."""
     return predicted_waiting_end(A, predicted) + PREDICTED_PAIR * np.int64(A[predicted + PREDICTED.N_SCANNING])

@@ -1,4 +1,4 @@
-"""How records are declared: a class for each kind, whose attributes become offsets.
+"""Declarations of records: a class for each kind, whose attributes become offsets.
 
 The idea: an int32 array has no names, so each kind of record, region, frame or message gets a class with its fields in
 order, and what they mean. `A[c + CONFIG.MASK]` is the word MASK of the configuration c; compiled, it is `A[c + 3]`
@@ -60,7 +60,7 @@ def key(meaning: str) -> int:
 
 
 def keys(meaning: str) -> int:
-    """Where the key words begin that are repeated up to the end of the record."""
+    """Declare the first of the key words that are repeated up to the end of the record."""
     return cast(int, _Field("key", meaning, 0))
 
 

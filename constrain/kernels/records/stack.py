@@ -14,7 +14,7 @@ from constrain.kernels.records.schema import KEY, Region, word
 
 
 class ScratchFull(Exception):
-    """S has no room."""
+    """S is full."""
 
 
 class STACK(Region, size=8):

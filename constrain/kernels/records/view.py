@@ -123,7 +123,7 @@ def kinds_of(A: Int32, records: Int32) -> Int32:
 
 
 def rests_of(A: Int32, suffixes: Int32) -> Int32:
-    """What follows the first symbols of SUFFIX records. int32[n]"""
+    """The suffixes behind the first symbols of SUFFIX records. int32[n]"""
     return A[suffixes + SUFFIX.NEXT]
 
 

@@ -1,4 +1,4 @@
-"""What the arena holds of the vocabulary: the trie, the bytes of tokens, and slices. Owner: engine/arena_image.py."""
+"""The vocabulary in the arena: the trie, the bytes of tokens, and slices. Owner: engine/arena_image.py."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ token_start = column_reader(HEADER.TOKEN_AT)
 
 @accessor
 def token_end(A, token):
-    """Where the bytes of a token end."""
+    """The index behind the last byte of a token."""
     return np.int64(A[A[HEADER.TOKEN_AT] + token + 1])
 
 
@@ -104,13 +104,13 @@ def token_byte(A, at):
 
 @accessor
 def eos_start(A):
-    """Where the end-of-sequence tokens begin."""
+    """The index of the first end-of-sequence token."""
     return np.int64(A[HEADER.EOS])
 
 
 @accessor
 def eos_end(A):
-    """Where the end-of-sequence tokens end."""
+    """The index behind the last end-of-sequence token."""
     return np.int64(A[HEADER.EOS]) + A[HEADER.N_EOS]
 
 

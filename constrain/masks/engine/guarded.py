@@ -58,7 +58,7 @@ class GuardedSteps(Steps):
         return after
 
     def is_clear(self, step: int | bytes, keep: bool = False) -> bool:
-        """Whether the guard allows a step that the grammar allows, and some text after it. keep: it will be taken."""
+        """True if the guard allows a step that the grammar allows, and some text after it. keep: it will be taken."""
         guard = self.compiled.guard
         if guard is None:
             return True
@@ -70,7 +70,7 @@ class GuardedSteps(Steps):
         return True
 
     def _lives_after(self, step: int | bytes, state: Hashable) -> bool:
-        """Whether the text has a completion after a step that its grammar allows, whatever its tokens.
+        """True if the text has a completion after a step that its grammar allows, whatever its tokens.
 
         state: the guard's after the step.
         """
@@ -127,7 +127,7 @@ class GuardedSteps(Steps):
     # -- the check of a complete text ----------------------------------------------------------------------------------
 
     def is_accepting(self) -> bool:
-        """Whether the text so far is in the language and passes the constraint's check."""
+        """True if the text so far is in the language and passes the constraint's check."""
         return bool(self._ask(configurations.accepts)) and self._passes()
 
     @property
@@ -144,7 +144,7 @@ class GuardedSteps(Steps):
         return self.compiled.constraint.captures_marked(self._marked_text(), self._read_spans())
 
     def _passes(self) -> bool:
-        """Whether the text so far, which the grammar accepts, passes the constraint's check, and its guard's."""
+        """True if the text so far, which the grammar accepts, passes the constraint's check, and its guard's."""
         ending = self.compiled.ending
         return self._fault() is None and (ending is None or ending.may_end(self.guard_state()))
 

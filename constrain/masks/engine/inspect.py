@@ -89,7 +89,7 @@ def kernel_rows(automaton: TokenAutomaton, parser: int) -> list[list[int]]:
 
 
 def is_final(automaton: TokenAutomaton, parser: int) -> bool:
-    """Whether the whole text may end with the last lexeme, without further symbols that derive the empty text."""
+    """True if the whole text may end with the last lexeme, without further symbols that derive the empty text."""
     return bool(parser_accepts_itself(automaton.memory.A, parser))
 
 

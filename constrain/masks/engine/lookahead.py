@@ -67,7 +67,7 @@ class GuardLookahead:
             self._forget()
 
     def lives(self, reached: Callable[[], int], state: Hashable) -> bool:
-        """Whether a text has a completion that the guard allows.
+        """True if a text has a completion that the guard allows.
 
         reached: Computes the grammar's state after the text, which is not dead. state: that of the guard.
         """
@@ -103,7 +103,7 @@ class GuardLookahead:
         return None if reading is None or key is None else (reading.guard, key)
 
     def _is_unbounded(self, configuration: int, item: tuple[GuardedText, int]) -> bool:
-        """Whether an item can still become any number of values."""
+        """True if an item can still become any number of values."""
         reading, inside = item
         item_place = place_of(configuration, reading.here, inside)
         return item_place is not None and item_place in self._unbounded
@@ -125,7 +125,7 @@ class GuardLookahead:
         return self._moving[key]
 
     def _is_settled(self, configuration: int, state: Hashable, token: int) -> bool:
-        """Whether it is known without the values that a token leaves a completion."""
+        """True if a token leaves a completion for certain, whatever the values."""
         after = self.guard.step(state, self.tokens[token] or b"")
         if after is None:
             return False

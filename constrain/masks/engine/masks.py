@@ -124,7 +124,7 @@ class MaskedSteps(GuardedSteps):
         guard.keep_row(state, (self._epoch, self._states[now]), row)
 
     def _narrows(self, flags: int) -> bool:
-        """Whether `narrow` may change a mask. flags: the result of the kernel `fill_mask`."""
+        """True if `narrow` may change a mask. flags: the result of the kernel `fill_mask`."""
         watched = flags & fill.IS_WATCHED and self.compiled.guard is not None
         checked = flags & fill.IS_ACCEPTING and self.compiled.constraint.residual
         return bool(self._always_narrowed or watched or checked)

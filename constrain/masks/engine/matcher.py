@@ -180,7 +180,7 @@ class Matcher(MaskedSteps):
     # -- questions -----------------------------------------------------------------------------------------------------
 
     def allows(self, token_id: SupportsIndex) -> bool:
-        """Whether a token may come next, decided without a mask.
+        """True if a token may come next, decided without a mask.
 
         Raises:
             ConstrainError: The id is not in the vocabulary.
@@ -194,7 +194,7 @@ class Matcher(MaskedSteps):
         return state != arena.NONE and (state < WATCH or self.is_clear(token))
 
     def is_finished(self) -> bool:
-        """Whether an EOS was read, or an EOS can follow and nothing else."""
+        """True if an EOS was read, or an EOS can follow and nothing else."""
         return self.ended or (bool(self._ask(configurations.is_complete)) and self._passes())
 
     def forced_tokens(self) -> list[int]:

@@ -88,7 +88,7 @@ class Steps:
 
     @property
     def ended(self) -> bool:
-        """Whether an EOS was read. `is_finished` is also true where only an EOS can follow."""
+        """True if an EOS was read. `is_finished` is also true where only an EOS can follow."""
         return self._end == len(self._steps)
 
     @property

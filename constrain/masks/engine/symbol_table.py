@@ -166,7 +166,7 @@ class SymbolTable:
         return self._owners[self.memory.A[nonterminal + NONTERMINAL.NUMBER]]()
 
     def waits(self, record: int, rules: CompiledRules) -> bool:
-        """Whether a nonterminal of some rules is not expanded yet."""
+        """True if a nonterminal of some rules is not expanded yet."""
         return record in rules.waiting or record in self.shared.waiting
 
 

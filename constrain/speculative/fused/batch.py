@@ -1,4 +1,4 @@
-"""What travels to the device for one step, and what comes back.
+"""The inputs of one step on the device, and its results, packed.
 
 The idea: a ragged batch of trees lies in a bucket of fixed size, so that shapes repeat from step to step and a CUDA
 graph can be captured for each: B trees of P places each, P a power of two. Place 0 of a tree is its root, place i + 1
@@ -51,7 +51,7 @@ RULES = {
 
 
 class FusedScores(NamedTuple):
-    """What rows are made of. logits: float[R, width], `stride` apart; bitmask: int32[N, words], bits as in
+    """Logits and masks of all rows. logits: float[R, width], `stride` apart; bitmask: int32[N, words], bits as in
     `apply_bitmask_`; it allows no id from `size` on."""
 
     logits: torch.Tensor
@@ -81,7 +81,7 @@ class Drafts(NamedTuple):
 
 
 class Penalties(NamedTuple):
-    """What processors do to single tokens, as a sparse list of E changes, applied to the scores before any filter:
+    """Changes of single scores by processors, a sparse list of E entries, applied before any filter:
 
         f(x) = r(x + before) + after,  r(y) = y / factor if y > 0 else y · factor
 
@@ -109,7 +109,7 @@ class FusedStep(NamedTuple):
 
 
 class FusedOptions(NamedTuple):
-    """How a target is shaped: temperature, top-k (0: none), top-p (1: none), min-p (0: none)."""
+    """Options that shape a target: temperature, top-k (0: none), top-p (1: none), min-p (0: none)."""
 
     temperature: float = 1.0
     top_k: int = 0
@@ -127,7 +127,7 @@ class Ragged(NamedTuple):
 
 
 def places_for(trees: Sequence[BuiltTree]) -> int:
-    """P: the power of two that has room for the places of the largest tree."""
+    """P: the least power of two that holds the places of the largest tree."""
     return 1 << max(len(tree) for tree in trees).bit_length()
 
 
@@ -203,7 +203,7 @@ def _copies(device: torch.device) -> torch.cuda.Stream:
 
 def sent(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
     """A copy on the device that only its users wait for: from pinned memory, on a stream of its own, so that it goes
-    beside the forward. Not run on a GPU yet."""
+    beside the forward pass. Not run on a GPU yet."""
     if device.type != "cuda":
         return tensor.to(device)
     with torch.cuda.stream(_copies(device)):

@@ -1,9 +1,10 @@
-"""From logits to the target's law at every place: penalties, mask, min-p, temperature, top-k, top-p.
+"""From logits to the target's distribution at every place: penalties, mask, min-p, temperature, top-k, top-p.
 
 1. `summarise` (places × chunks of the vocabulary): largest score and Σ exp of each chunk, of what is refused and of
    what is allowed, and the likeliest allowed id. One pass over the logits, the masks as bits.
 2. `penalise` (penalties), if there are any: changes single scores in place, between two runs of `summarise`.
-3. `law` (places): joins the chunks; finds the thresholds of the filters; states the law in four numbers and a token.
+3. `law` (places): joins the chunks; finds the thresholds of the filters; states the distribution in four
+   numbers and a token.
 
 With x the scores after penalties, T the temperature and A the allowed ids, the target is
 
@@ -41,12 +42,12 @@ LARGEST = tl.constexpr(3.4028234663852886e38)
 
 
 class Laws(NamedTuple):
-    """What is known of B · P places, over C chunks.
+    """The targets' distributions at B · P places, over C chunks.
 
     sums: float32[B · P, C, 4], for what is refused and for what the target keeps of the chunk: scale, Σ exp(· − scale)
     plain: the same at temperature 1, before penalties; used where processors act
     best: int32[B · P, C], the likeliest allowed id of each chunk
-    law: float64[B · P, 4]: raw, kept, log Z, least (see the module)
+    `law`: float64[B · P, 4]: raw, kept, log Z, least (see the module)
     only: int32[B · P], the token that is forced or likeliest at temperature 0; or NO, DEAD, FAULTY
     """
 
@@ -60,7 +61,7 @@ class Laws(NamedTuple):
 
 @triton.jit
 def numbers_of(trees, tree, column, P: tl.constexpr):
-    """Where a column of a tree begins."""
+    """The address at which a column of a tree begins."""
     return trees.numbers + (tree * COLUMNS + column) * P
 
 

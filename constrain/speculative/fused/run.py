@@ -1,7 +1,7 @@
 """One step on the device: the kernels in their order, and the same as a CUDA graph.
 
-    laws_of     penalties, masks and filters: the target's law at every place
-    verdicts    laws, then the walks; `unpacked` of its entries is the one copy back to the host
+    laws_of     penalties, masks and filters: the target's distribution at every place
+    verdicts    distributions, then the walks; `unpacked` of its entries is the one copy back to the host
     Captured    `verdicts` of one bucket, captured once and replayed; what travels is copied into `Buffers`
 
 Run here: by Triton's interpreter on a CPU, in tests, and compiled to machine code for sm_90, which nothing executed. A
@@ -31,7 +31,7 @@ def scores_of(logits: torch.Tensor, bitmask: torch.Tensor, size: int) -> FusedSc
 
 
 def laws_of(scores: FusedScores, step: FusedStep, *, chunk: int = CHUNK) -> Laws:
-    """The target's law at every place that was read. Penalties change the logits, float32 then, in place."""
+    """The target's distribution at every place that was read. Penalties change the logits, float32 then, in place."""
     count, _, places = step.trees.numbers.shape
     total, device = count * places, scores.logits.device
     chunk = chunk_for(scores.width, chunk)
@@ -93,11 +93,11 @@ def chunk_for(width: int, chunk: int) -> int:
 
 
 class Bucket(tuple[Any, ...]):
-    """What a graph was captured for: all sizes and types that its kernels know at capture."""
+    """The key of a captured graph: all sizes and types that its kernels know at capture."""
 
     @classmethod
     def of(cls, logits: list[torch.Tensor], step: FusedStep, rule: Rule, size: int) -> Bucket:
-        """Of a step. Rows of logits, masks, drafts and penalties are counted in powers of two, as buffers have them."""
+        """The bucket of a step. Buffers count rows of logits, masks, drafts and penalties in powers of two."""
         rows = [sum(map(len, logits)), len(step.bitmask), len(step.drafts.probs)]
         penalties = None if step.penalties is None else power_of_2(len(step.penalties.places))
         return cls((
@@ -112,10 +112,10 @@ def power_of_2(count: int) -> int:
 
 
 class Buffers:
-    """What the kernels of one bucket read, always at the same addresses. Memory: the logits of the bucket once more."""
+    """Tensors that the kernels of a bucket read, at the same addresses. Memory: the bucket's logits once more."""
 
     def __init__(self, logits: list[torch.Tensor], step: FusedStep, size: int) -> None:
-        """Room for steps like this one, see `Bucket`."""
+        """Allocates tensors for steps of the same bucket as this one."""
         rows = sum(map(len, logits))
         self.logits = _buffer(logits[0], rows)
         drafts = step.drafts._replace(probs=_buffer(step.drafts.probs), sums=_buffer(step.drafts.sums))

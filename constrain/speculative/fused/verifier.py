@@ -1,9 +1,9 @@
 """`fused-…`: the rules of `constrain.speculative.verifiers` where the logits are, for all trees of a step at once.
 
-Law: that of the rule. The same uniform numbers are used from the same streams in the same order, so for the same seed a
-fused rule gives the tokens of its eager twin, which is its definition, up to rounding of sums (and of ties of top-k and
-top-p, see laws.py). What cannot be done there — an enumerated draw, rows that are no `TargetRows`, faulty logits, no
-Triton — is done by the twin.
+Distribution: that of the rule. The same uniform numbers are used from the same streams in the same order, so for the
+same seed a fused rule gives the tokens of its eager twin, which is its definition, up to rounding of sums (and of ties
+of top-k and top-p, see `laws.py`). What cannot be done there — an enumerated draw, rows that are no `TargetRows`,
+faulty logits, no Triton — is done by the twin.
 Cost: a few kernels and one small copy back a step; nothing else waits for the device. On a GPU the kernels of a bucket
 (batch.py) are replayed as one CUDA graph from the third step on.
 """
@@ -60,7 +60,6 @@ class Fused(Verifier):
         self.captured: dict[Any, Any] = {}
 
     def verify(self, cases: Sequence[Case], draw: Draw) -> list[Verdict]:
-        """See `Verifier`."""
         targets: list[Any] = [case.rows for case in cases]
         fits = bool(cases) and isinstance(draw, TorchDraw) and all(isinstance(each, TargetRows) for each in targets)
         if not fits or not self._runs(targets[0].logits.device):
@@ -87,7 +86,7 @@ class Fused(Verifier):
     def _found(
         self, logits: list[torch.Tensor], ragged: Sequence[Ragged], bitmask: np.ndarray | None, size: int
     ) -> list[Found]:
-        """By a graph, if this bucket has one; else by launches."""
+        """Run the step by the graph of its bucket, if there is one; else by launches."""
         from constrain.speculative.fused import run
 
         device = logits[0].device
@@ -105,7 +104,7 @@ class Fused(Verifier):
         return unpacked(run.verdicts(scores, step, self.rule).entries)[: len(ragged)]
 
     def _verdict(self, case: Case, found: Found, draw: TorchDraw) -> Verdict:
-        """What was computed is kept for the record; used numbers are gone. Faults are named by the eager twin."""
+        """The verdict: records its numbers and skips the uniform ones used. The eager twin names faults."""
         if found.faulty:
             return self.otherwise.decide(case, draw)
         rows: Any = case.rows
@@ -121,5 +120,5 @@ class FusedMatch(Fused):
 
 
 def options_of(settings: Settings) -> FusedOptions:
-    """How a job's settings shape a target."""
+    """The options with which a job's settings shape a target."""
     return FusedOptions(settings.temperature, settings.top_k or 0, 1.0 if settings.top_p is None else settings.top_p)

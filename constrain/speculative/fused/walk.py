@@ -67,8 +67,8 @@ class FusedInputs(NamedTuple):
     """All that a walk reads and writes.
 
     Inside the walk, three more tuples: *here*, the target at a place, is (row, mask, temperature, kept, least, only) as
-    in laws.py; *place* is (tree, nodes, sources, begin, end), its kids being nodes[begin:end]; *kids* is what is known
-    of drawn nodes, (scale, factor, inverse, cover), float64[P] each.
+    in `laws.py`; *place* is (tree, nodes, sources, begin, end), its kids being nodes[begin:end]; *kids* is what is
+    known of drawn nodes, (scale, factor, inverse, cover), float64[P] each.
     """
 
     scores: FusedScores

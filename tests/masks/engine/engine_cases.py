@@ -1,4 +1,4 @@
-"""What the tests of the engine share: constraints made of grammars, masks as sets."""
+"""Helpers of the engine's tests: constraints made of grammars, masks as sets."""
 
 from __future__ import annotations
 

@@ -224,7 +224,7 @@ def splitter(vocabulary: Vocabulary) -> Callable[[bytes], list[int]]:
 
 
 def counts_of(automaton: TokenAutomaton) -> Counts:
-    """What the kernels have done so far, and what they have made."""
+    """The kernels' counters so far, and the number of records that they have made, by kind."""
     counts = {name: int(automaton.memory.A[word]) for name, word in COUNTERS.items()}
     records = automaton.memory.H[automaton.memory.H != 0]
     kinds = np.bincount(automaton.memory.A[records] & KIND_MASK, minlength=KIND_MASK + 1)

@@ -1,5 +1,5 @@
 """Masks of states that are text but for something: exceptions, lengths beside patterns, complements, remainders. For
-every token id the mask's bit is what `allows` says, at every cut of some members (masks/common/slices.py)."""
+every token id the mask's bit is what `allows` says, at every cut of some valid texts (masks/common/slices.py)."""
 
 from __future__ import annotations
 

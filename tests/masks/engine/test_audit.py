@@ -1,5 +1,5 @@
-"""What is read while constraints are compiled and followed: no socket, and no file but the process's
-memory figures and lark's own library."""
+"""Compiling and following constraints reads no socket, and no file but the process's memory figures and lark's own
+library."""
 
 from __future__ import annotations
 

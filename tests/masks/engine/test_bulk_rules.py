@@ -95,7 +95,7 @@ def check(names: list[str], must: list[int], more: bool | dict[str, Any], never:
 
 
 def compare(automaton: TokenAutomaton, rules: CompiledRules) -> int:
-    """Compare all alternatives with those that `expand` gives; the number of places among the nonterminals."""
+    """Compare all alternatives with the results of `expand`; the number of places among the nonterminals."""
     places = 0
     for record, symbol in inspect.symbols(automaton, rules).items():
         if isinstance(symbol, Nonterminal) and alternatives_record(automaton.memory.A, record):

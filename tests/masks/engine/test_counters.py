@@ -37,7 +37,7 @@ STEPS = [b"a", b"ab", b"a b", b" a", b"a b ", b"a.a", b"aaaaaa", b"\\u0061b", b"
 
 
 def allowed(matcher: Matcher) -> np.ndarray:
-    """bool[tokens]: those that `advance` takes."""
+    """bool[tokens]: true for a token that `advance` takes."""
     return np.array([matcher.fork().advance(token) for token in range(VOCABULARY.size)])
 
 

@@ -41,7 +41,7 @@ VOCABULARY = small_vocabulary("abc", LONGER)
 
 
 def visit(matcher: Matcher, alphabet: str, longest: int, text: str = ""):
-    """(text, is member, mask or None) for every viable text, by the engine; masks for texts of up to two characters."""
+    """(text, is valid, mask or None) for every viable text, by the engine; masks for texts of up to two characters."""
     short = len(text) <= 2
     if short:
         mask = mask_of(matcher)
@@ -55,7 +55,7 @@ def visit(matcher: Matcher, alphabet: str, longest: int, text: str = ""):
 
 
 def wanted_mask(text: str, viable, member: bool) -> set[int]:
-    """The mask by definition: the tokens after which the text is viable, and EOS iff it is a member."""
+    """The mask by definition: the tokens after which the text is viable, and EOS iff it is valid."""
     tokens = {i for i, token in enumerate(VOCABULARY.tokens) if token and viable(text + token.decode())}
     return tokens | (set(VOCABULARY.eos_ids) if member else set())
 
@@ -136,7 +136,7 @@ def random_text_language(rng: random.Random, alphabet: str) -> tuple[Node, Node]
 
 
 def can_read(matcher: Matcher, text: bytes) -> bool:
-    """Whether the text may follow; the matcher stays where it is."""
+    """True if the text may follow; the matcher stays where it is."""
     read = matcher.advance_bytes(text)
     if read:
         matcher.rollback(1)

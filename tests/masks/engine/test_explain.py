@@ -1,4 +1,4 @@
-"""Where a text stands, in the words of its grammar."""
+"""Explanations of where a text stands, in the words of its grammar."""
 
 from __future__ import annotations
 

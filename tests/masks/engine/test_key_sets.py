@@ -1,4 +1,4 @@
-"""Objects in any order: their rules equal those that `expand` gives, their members those of a validator."""
+"""Objects in any order: their rules equal the results of `expand`, and a validator accepts the same texts."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_no_beginning_is_a_dead_end(name: str) -> None:
 
 
 def compare(automaton: TokenAutomaton, rules: CompiledRules) -> tuple[int, int]:
-    """Compare all alternatives with those that `expand` gives; the number of nonterminals, and of those of sets."""
+    """Compare all alternatives with the results of `expand`; the number of nonterminals, and of those of sets."""
     compared = of_sets = 0
     for record, symbol in inspect.symbols(automaton, rules).items():
         if isinstance(symbol, Nonterminal) and alternatives_record(automaton.memory.A, record):

@@ -59,7 +59,7 @@ def work_so_far(compiled) -> tuple[int, int]:
 
 
 def read(compiled, text: bytes) -> tuple[int, int]:
-    """Records and steps that it takes to read the text in chunks, all of it a member."""
+    """Records and steps that it takes to read the text in chunks, all of it valid."""
     matcher, before = compiled.matcher(), work_so_far(compiled)
     for at in range(0, len(text), CHUNK):
         assert matcher.advance_bytes(text[at : at + CHUNK])

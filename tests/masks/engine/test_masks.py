@@ -275,7 +275,7 @@ MEMBER = '{"name": "Zoë", "age": 12, "tags": ["red", "green"], "child": {"name"
 
 @pytest.mark.parametrize("options", [{}, {"property_order": "any"}, {"whitespace": "any"}], ids=str)
 def test_schemas(options):
-    """Masks equal `allows` along a member, and its own tokens are in them."""
+    """Masks equal `allows` along a valid text, and its own tokens are in them."""
     vocabulary = vocabularies.sentencepiece32k()
     matcher = constrain.compile(constrain.json_schema(SCHEMA, **options), vocabulary).matcher()
     by_bytes = {token: i for i, token in enumerate(vocabulary.tokens) if token}

@@ -214,7 +214,7 @@ def test_tokens_with_the_same_bytes_and_tokens_that_are_never_text():
 
 
 def forced_by_definition(matcher: Matcher) -> tuple[list[int], bytes]:
-    """Tokens while exactly one is allowed; bytes while exactly one may follow and the text is no member."""
+    """Tokens while exactly one is allowed; bytes while exactly one may follow and the text is not valid yet."""
     fork, tokens, text = matcher.fork(), [], b""
     while len(mask := mask_of(fork)) == 1 and not mask & set(VOCABULARY.eos_ids):
         tokens += mask

@@ -1,4 +1,4 @@
-"""What engines ask of a matcher: ends of a request, a prefix, several tokens at once, drafts, scattered rows."""
+"""Serving engines' calls to a matcher: ends of a request, a prefix, several tokens at once, drafts, scattered rows."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_what_is_asked_for_once_is_freed_at_once() -> None:
 
 
 def test_keys_that_end_alike_share_walks() -> None:
-    """What is left of a key, and the whitespace before it, are walked once for all schemas."""
+    """The rest of a key, and the whitespace before it, are walked once for all schemas."""
     vocabulary = vocabularies.tiny()
     automaton = constrain.TokenAutomaton(vocabulary)
     row = np.zeros(vocabulary.words, np.uint32)

@@ -1,8 +1,8 @@
 """Tokens in languages (`constrain.token`): masks and steps against all sequences of tokens, and what surrounds them.
 
 The oracle knows no bytes of marks. A token with text may be read as its text, or as one symbol; a special token only as
-a symbol. With a private character for each symbol, a sequence of tokens is a few texts, and `re` says whether one is a
-member.
+a symbol. With a private character for each symbol, a sequence of tokens is a few texts, and `re` says whether one is
+valid.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What the masks of both lexers need: sets of tokens, and slices of the vocabulary."""
+"""Sets of tokens and slices of the vocabulary, for the masks of both lexers."""

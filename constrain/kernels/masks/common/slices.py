@@ -80,7 +80,7 @@ run_length_again = recursion(lambda: run_length, 4)
 
 @kernel("i(arena, i, i, i)")
 def run_length(A, e, j, alone):
-    """How many characters of slice j may be read from e, as its head counts them, or 0.
+    """The number of characters of slice j that may be read from e, as its head counts them, or 0.
 
     A count below the slice's longest token is an answer only if longer tokens are dead for certain: e is `alone` and
     after the count comes a byte that is in no character of the class.
@@ -155,7 +155,7 @@ def find_uniform(A, H, S, e, j):
 
 @kernel("i(arena, arena, arena, i, i, i)")
 def after_sequence(A, H, S, e, d, f):
-    """What a CAT or a REP becomes when its head becomes d (and the tail of a CAT f): the derivative by a character."""
+    """The derivative of a CAT or a REP by a character, by which its head becomes d (and the tail of a CAT f)."""
     if kind(A, e) == REP.KIND:
         high = rep_high(A, e)
         return cat(A, H, d, rep(A, H, rep_unit(A, e), max(0, rep_low(A, e) - 1), high - 1 if high > 0 else -1))
@@ -204,8 +204,8 @@ def uniform(A, H, S, e, j):
 
 @kernel("i(arena, arena, arena, i, i)")
 def uniform_run(A, H, S, e, j):
-    """How many characters of slice j may be read from e without ending a lexeme; at most the longest of the slice. 0 if
-    it depends on the characters."""
+    """The number of characters of slice j that may be read from e without ending a lexeme; at most the longest of the
+    slice. 0 if it depends on the characters."""
     longest = slice_longest(A, slice_at(A, j))
     n = 0
     while n < longest:
@@ -270,7 +270,7 @@ def add_successors(A, H, S, e, j, start):
 
 @kernel("i(arena, arena, arena, i, i)")
 def closed(A, H, S, e, j):
-    """Whether any number of characters of slice j may be read from e without ending a lexeme."""
+    """True if any number of characters of slice j may be read from e without ending a lexeme."""
     memo = intern2(A, H, UNIFORM.KIND, e, j)
     if A[memo + UNIFORM.CLOSED] == 0:
         start = top(S)
@@ -348,14 +348,14 @@ def largest_slice(A, H, S, lexer):
 
 @kernel("i(arena, arena, arena, i)")
 def most_covered(A, H, S, lexer):
-    """Whether a lexer state admits the slice with the most tokens, or one of words: no other state knows more."""
+    """True if a lexer state admits the slice with the most tokens, or one of words: no other state knows more."""
     number = covering_slice(A, H, S, lexer) >> 32
     return number == 1 or (number != 0 and A[slice_at(A, number - 1) + SLICE.SPACED] != 0)
 
 
 @kernel("i(arena, arena, arena, i)")
 def loops(A, H, S, lexer):
-    """Whether a lexer state goes on forever with any character of some slice."""
+    """True if a lexer state goes on forever with any character of some slice."""
     covering = covering_slice(A, H, S, lexer)
     return covering != 0 and uniform(A, H, S, lexer, (covering >> 32) - 1) == lexer
 
@@ -396,7 +396,7 @@ def text_part(A, H, S, lexer):
 
 @kernel("i(arena, arena, arena, i, i)")
 def alike(A, H, S, e, f):
-    """How many of the small letters lead from two states to the same state."""
+    """The number of small letters that lead from two states to the same state."""
     n = 0
     for letter in range(0x61, 0x7B):
         if step(A, H, S, e, letter) == step(A, H, S, f, letter):

@@ -57,7 +57,7 @@ from constrain.kernels.records.vocabulary import (
 
 @kernel("i(arena, arena, arena, i, i)")
 def lives(A, H, S, p, e):
-    """Whether a lexeme of the parser state p whose lexer is in e may go on, or may have ended."""
+    """True if a lexeme of the parser state p whose lexer is in e may go on, or may have ended."""
     if continues(A, e):
         return 1
     t = tags(A, H, S, e)
@@ -133,8 +133,8 @@ def walk_frames(A, H, S, frames, states, first, stop):
 
 @kernel("i(arena, arena, arena, i, i, i)")
 def meets_survivors(A, H, S, q, lexer, block):
-    """Whether a lexeme of q, which begins in the lexer state, can begin with a byte with which the lexeme of the block
-    could also go on."""
+    """1 if a lexeme of q, which begins in the lexer state, can begin with a byte with which the lexeme of the block
+    could also go on; else 0."""
     for w in range(8):
         bits = np.int64(survivor_word(A, block, w)) & 0xFFFFFFFF
         b = w * 32

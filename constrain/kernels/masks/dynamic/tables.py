@@ -98,7 +98,7 @@ def whole_table(A, H, S, lexer):
 
 @kernel("i(arena, arena, arena, i)")
 def is_whole(A, H, S, lexer):
-    """Whether nothing of the one terminal of a lexer state was read yet (or it loops)."""
+    """1 if nothing of the one terminal of a lexer state was read yet (or it loops), else 0."""
     e = untagged(A, H, S, lexer)
     return 1 if e != 0 and e == clamp(A, H, S, tag_terminal(A, tag_of(A, lexer)), A[HEADER.DEPTH]) else 0
 
@@ -123,7 +123,7 @@ def first_bytes(A, S, e, out):
 
 @kernel("i(arena, arena, i, i)")
 def stands_apart(A, S, sets, k):
-    """Whether the k-th of the byte sets from S[sets] on meets no other."""
+    """1 if the k-th of the byte sets from S[sets] on is disjoint from the others, else 0."""
     own = sets + 8 * k
     for other in range(sets, top(S), 8):
         if other != own:

@@ -140,7 +140,7 @@ def store_block(A, S, block, start, stop):
 
 @kernel("i(arena, arena, i, i)")
 def count_tagsets(A, S, findings, stop):
-    """How many tagsets the sorted findings name."""
+    """The number of tagsets that the sorted findings name."""
     n = 0
     for row in range(findings, stop, FINDING.WORDS):
         if S[row + FINDING.KEY] == IS_TAGSET:
@@ -260,7 +260,7 @@ def tag_of(A, lexer):
 
 @kernel("i(arena, arena, arena, i)")
 def untagged(A, H, S, lexer):
-    """What is left of the terminal, in a lexer state of only one; else 0."""
+    """The rest of the terminal, in a lexer state of only one; else 0."""
     if tag_of(A, lexer) == 0:
         return 0
     start = top(S)

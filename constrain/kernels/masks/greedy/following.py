@@ -1,4 +1,4 @@
-"""What tokens do behind a lexeme that has ended, until a lexeme leads to another parser state (greedy lexer).
+"""Walks of tokens behind a lexeme that has ended, until a lexeme leads to another parser state (greedy lexer).
 
 The idea: where lexemes have ended as a block says (blocks.py), the parser state is one, whatever the node. So what its
 lexer state says of all these nodes is found in one walk, and remembered: as a token table, and the forks that are
@@ -80,7 +80,7 @@ def push_starts(A, H, S, content, lexer):
 
 @kernel("i(arena, i, i)")
 def among(A, left, lexer):
-    """Whether one of the pairs LEFT is in this lexer state: it decides before any behind it."""
+    """1 if one of the pairs LEFT is in this lexer state, else 0. Such a pair decides before any behind it."""
     for k in range(left_count(A, left)):
         if left_lexer(A, left, k) == lexer:
             return 1
@@ -89,8 +89,8 @@ def among(A, left, lexer):
 
 @kernel("i(arena, arena, arena, i, i, i)")
 def may_fail(A, H, S, walk, node, left):
-    """Whether below a node all pairs of LEFT may come to nothing before one of them ends; else what is behind them
-    decides nothing."""
+    """1 if below a node all pairs of LEFT may come to nothing before one of them ends; else 0: the pairs behind them
+    decide nothing."""
     trie = trie_of(A)
     start = frame_at(S, walk, node_depth(A, trie, node))
     S[start + GREEDY_FRAME.COUNT] = left_count(A, left)

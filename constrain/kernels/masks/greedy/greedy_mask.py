@@ -147,7 +147,7 @@ def add_next(A, H, S, block, p, c, grammar, bitmap):
 
 @kernel("i(arena, arena, arena, i, i)")
 def stays(A, H, S, q, loops):
-    """Whether the parser state q is the same after each of the LOOPS."""
+    """1 if the parser state q is the same after each of the LOOPS, else 0."""
     for k in range(key_start(loops), key_end(A, loops)):
         if scan(A, H, S, q, A[k]) != q:
             return 0

@@ -117,7 +117,7 @@ def step_union(A, H, S, before, after, b):
 
 @kernel("i(arena, i, i, i)")
 def in_frame(S, frame, n, lexer):
-    """Whether one of the first n pairs of a frame is in this lexer state."""
+    """1 if one of the first n pairs of a frame is in this lexer state, else 0."""
     for k in range(n):
         if frame_lexer(S, frame, k) == lexer:
             return 1
@@ -126,7 +126,7 @@ def in_frame(S, frame, n, lexer):
 
 @kernel("i(arena, i, i)")
 def is_loop(A, loops, t):
-    """Whether the tagset is one of the LOOPS."""
+    """1 if the tagset is one of the LOOPS, else 0."""
     if loops != 0:
         for k in range(key_start(loops), key_end(A, loops)):
             if A[k] == t:
@@ -216,7 +216,7 @@ def go_on(A, S, walk, after, ended, i):
 
 @kernel("i(arena, i, i)")
 def is_of_base(S, after, ended):
-    """Whether the first lexeme alone decides at a frame, so that its base says all."""
+    """True if the first lexeme alone decides at a frame, so that its base says all."""
     n = frame_count(S, after)
     first = frame_ended_pair(S, after) if n == 0 else frame_number(S, after, 0)
     return first == 0 and (frame_ended_pair(S, after) == 0 if ended else n == 1)

@@ -176,7 +176,7 @@ class FollowedGuard:
         return None if self.inner is None else self.inner.reader(self.inner_state(state))
 
     def _is_loose(self, rule_state: int, which: int) -> bool:
-        """Whether every rule can end with the tokens that are left after the next one.
+        """True if every rule can end with the tokens that are left after the next one.
 
         which: 0: if the next token ends with a character. 1: anyway.
         """
@@ -229,7 +229,7 @@ class FollowedGuard:
     # -- what else is asked --------------------------------------------------------------------------------------------
 
     def may_end(self, state: Hashable) -> bool:
-        """Whether the text may end: some rule configuration is complete."""
+        """True if the text may end: some rule configuration is complete."""
         followed = cast(FollowedState, state)
 
         def ask() -> bool:

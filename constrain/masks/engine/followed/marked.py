@@ -96,7 +96,7 @@ class MarkedAutomaton:
         return marks
 
     def goes_on(self, configuration: int) -> bool:
-        """Whether a byte or a token may come next, before any mark."""
+        """True if a byte or a token may come next, before any mark."""
         known = self._going.get(configuration)
         if known is None:
             known = any(self.step(configuration, byte) != arena.NONE for byte in range(MARK))
@@ -108,7 +108,7 @@ class MarkedAutomaton:
         return known
 
     def accepts(self, configuration: int) -> bool:
-        """Whether the text may end."""
+        """True if the text may end."""
         return bool(self.automaton.memory.call(configurations.accepts, configuration))
 
     def bytes_to_end(self, configuration: int, rule: int, most: int) -> float:

@@ -175,7 +175,7 @@ class RuleStates:
         )  # fmt: skip
 
     def _can_end(self, rule_configuration: RuleConfiguration, depth: int) -> bool:
-        """Whether an open rule of a rule configuration can end with the tokens that are left."""
+        """True if an open rule of a rule configuration can end with the tokens that are left."""
         configuration, opens = rule_configuration
         rule = opens[depth]
         left = self.left(rule)
@@ -224,7 +224,7 @@ class RuleStates:
         return number
 
     def _ends_by_tokens(self, rule_configuration: RuleConfiguration, depth: int, most: int) -> bool:
-        """Whether at most so many tokens end an open rule; the last one may run over its end."""
+        """True if at most so many tokens end an open rule; the last one may run over its end."""
         layer = {self._between({rule_configuration: None})}
         seen: set[int] = set()
         for tokens in range(1, most + 1):
@@ -244,7 +244,7 @@ class RuleStates:
 
     @staticmethod
     def _has_left(rule_configuration: RuleConfiguration, depth: int, tokens: int, opens: tuple[OpenRule, ...]) -> bool:
-        """Whether rules that are open after some more tokens lack the one at a depth of a rule configuration."""
+        """True if rules that are open after some more tokens lack the one at a depth of a rule configuration."""
         rule = rule_configuration[1][depth]
         return len(opens) <= depth or (opens[depth].rule, opens[depth].used) != (rule.rule, rule.used + tokens)
 
@@ -271,7 +271,7 @@ class RuleStates:
         return targets
 
     def accepts(self, state: int) -> bool:
-        """Whether the text may end: some rule configuration is complete."""
+        """True if the text may end: some rule configuration is complete."""
         return any(self.marked.accepts(configuration) for configuration, opens in self.sets[state] if not opens)
 
 
