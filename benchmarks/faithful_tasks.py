@@ -7,8 +7,8 @@ all calls run at once, and share batches of the model, unless --one-by-one. A re
 --minutes ends a task early.
 
 log Ẑ: mean of the log of the evidence estimate. By Jensen it is below log Z, and the nearer the better the estimate:
-    with the true distribution out of reach, this is the yardstick of quality (Lipkin et al. 2025, appendix). −inf (a call in
-    which every particle died) is counted apart, `died`; the mean is over the problems where no method died.
+    with the true distribution out of reach, this is the yardstick of quality (Lipkin et al. 2025, appendix). −inf (a
+    call in which every particle died) is counted apart, `died`; the mean is over the problems where no method died.
 ess: effective number of particles, of 8. finished: particles that are complete members.
 ms, forwards, checks: milliseconds and model forwards (as sequences) a finished text; predicate calls a token.
 

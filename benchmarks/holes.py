@@ -90,7 +90,7 @@ def cut(text: str, holes: int, rng: random.Random) -> list[tuple[int, int]]:
 
 
 def verdict_of(oracle: Any, name: str, whole: bytes) -> bool | None:
-    """The verdict of the language's parser. The grammar of C passes over lines of directives, so GCC may do without them."""
+    """The verdict of the language's parser; in C, without directives if need be, as the grammar skips them."""
     found: bool | None = oracle(whole)
     if name == "c" and not found:
         again: bool | None = oracle(DIRECTIVE.sub(lambda line: b"\n" * line[0].count(b"\n"), whole))

@@ -42,7 +42,7 @@ NEW = b"zz_undeclared"
 
 
 def verdict(text: bytes, folder: Path) -> str:
-    """What GCC says of a text, after preprocessing it: "accepts", "refuses names" or "refuses another fault"."""
+    """GCC's verdict on a text, after preprocessing it: "accepts", "refuses names" or "refuses another fault"."""
     command = [*GCC, "-fsyntax-only", "-x", "c", "-I", str(folder), "-"]
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
     run = subprocess.run(command, input=text, capture_output=True, check=False, env=environment)

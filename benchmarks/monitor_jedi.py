@@ -101,7 +101,7 @@ def place_in(name: str, text: str, draw: random.Random, monitor: Any) -> dict[st
 
 
 def asked(beginning: str, line: int, column: int, wanted: str) -> dict[str, Any]:
-    """Ask jedi at the end of a text for its number of names, whether the wanted one is among them, its number of types."""
+    """Ask jedi at the end of a text: the number of names, whether the wanted one is there, the number of types."""
     import jedi
 
     begin = time.thread_time()

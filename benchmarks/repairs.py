@@ -10,7 +10,7 @@ The model of the three sets of repairs learned to repair on texts that are none 
 one. Rows and `model.generate` are in random order for each item, so what the machine does meanwhile meets all alike.
 Answers are checked: at temperature 0 an output that is not that of plain decoding fails the run, as does a finished one
 that jsonschema, SQLite or `ast` refuses. At 1 differences, which rounding makes, are counted. All outputs are in
-"tokens per forward"; the column beside has those that ended, since what was cut is often a loop, which drafts well.
+"tokens per forward"; the column beside has the ended ones, since what was cut is often a loop, which drafts well.
 Bias: a forward of 3.7 million parameters takes 4 ms of one core, and of 17 tokens half as long again.
 """
 

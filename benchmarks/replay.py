@@ -3,10 +3,10 @@
     python benchmarks/replay.py --files FOLDER ... [--grammars json c ...] [--texts 63] [--record DIR]
         [--whole] [--least 60] [--longest 4096 c=1500 ...] [--last 32] [--entire json=600 c=120 ...] [--steps 64]
 
-The texts are files below `--files` by their extension, whole if they are members of at most `--longest` bytes, else as
-much of their beginning as is one and ends with a line or a statement; then those of `grammars/*/accept`. With `--whole`
-there are whole files only, and the record names the ones of this size that the grammar refuses. The folders in `--files`
-(packages, say) take turns; names and hashes of their files are recorded (files.json).
+The texts are files below `--files` by their extension, whole if they are valid and have at most `--longest` bytes, else
+as much of their beginning as is one and ends with a line or a statement; then those of `grammars/*/accept`. With
+`--whole` there are whole files only, and the record names the ones of this size that the grammar refuses. The folders
+in `--files` (packages, say) take turns; names and hashes of their files are recorded (files.json).
 
 A position is a byte. Each text is set in a random order, of which the `--last` positions are replayed: all others are
 set when the canvas is made, and these one by one. Texts of a limited length (`--entire`, in bytes, by grammar) are

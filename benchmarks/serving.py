@@ -413,7 +413,7 @@ def admitted(llm: Any, clock: Clock, row: Row, verdicts: dict[str, str]) -> Any:
 
 
 def verdict(row: Row, text: str, reason: str) -> str:
-    """Classify a text: "cut", "failed", "reproduced", valid or invalid."""
+    """Classify a text: "cut", "failed: …", "reproduced", "invalid: …", or "other" for another valid one."""
     import jsonschema
 
     if reason == "length":

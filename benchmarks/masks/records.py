@@ -102,7 +102,7 @@ def write_run(folder: Path, settings: dict[str, Any], records: Iterable[dict[str
 
 
 def machine() -> dict[str, str]:
-    """The part of the settings that every benchmark has: date, machine, versions."""
+    """The part of the settings that every benchmark has: date, machine, versions of Python and numpy."""
     cpuinfo = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
     cpu = next((line.split(":")[1].strip() for line in cpuinfo if line.startswith("model name")), platform.machine())
     return {

@@ -238,7 +238,7 @@ class Generations(list[Generation[T]], Generic[T]):
         complexity: Callable[[Generation[T]], float] | None = None,
         keep: int | None = None,
     ) -> Vote:
-        """The answers of the outputs with their shares, each output counting by its weight; see `constrain.generation.vote`.
+        """Count the answers of the outputs, each by its output's weight; see `constrain.generation.vote`.
 
         Args:
             key: What of an output is compared: output → answer. None: its value, or its text where it has none.
