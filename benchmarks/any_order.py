@@ -1,4 +1,4 @@
-"""Properties in any order beside the order of the schema: what does a mask cost, and is reading linear?
+"""Properties in any order beside the order of the schema: the cost of a mask, and the growth of reading with the text.
 
 Question: what do compiling, masks and commits take under `property_order="any"`, divided by what they take under
 `"schema"`; and how do they grow with the number of properties?

@@ -1,4 +1,4 @@
-"""What does it cost to set the logits of refused tokens to -inf?
+"""The time to set the logits of refused tokens to -inf.
 
 Question: logits of a batch on a CPU, and a bitmask for each row: how long does `constrain.apply_bitmask_` take, beside
 torch's `masked_fill_` with the mask unpacked already, and xgrammar's function for the same purpose?

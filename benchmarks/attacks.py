@@ -1,4 +1,4 @@
-"""How long do constraints take that were made to take long, and how do they end?
+"""Time, memory and outcome of constraints that were made to take long.
 
 Question: for each case of attack_cases.py, what does an engine do (an answer, a located error, a crash), in how much
 CPU time, with how much memory, and how long does the slowest mask take?

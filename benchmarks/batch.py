@@ -1,4 +1,4 @@
-"""What does a batch of masks cost, and does a second thread help?
+"""The time of a batch of masks, with one thread and with two.
 
 Question: 64 sequences under as many schemas, a token each at every step. What does a mask cost a sequence in one call
 for all, beside a call for each? How much quicker are two threads than one?
@@ -15,8 +15,8 @@ for all, beside a call for each? How much quicker are two threads than one?
 | xgrammar, single; batch, 1 or 2 threads | `GrammarMatcher`; `BatchGrammarMatcher` |
 
 Every sequence is the first valid instance of a MaskBench file, of which the first `--steps` tokens are taken; files are
-those that every engine of the run takes so far. A pass begins all sequences anew. In the first, states are new to the
-engine (*cold*); in the others they were met before (*warm*). Passes of all ways alternate, so that noise of the
+the ones that every engine of the run takes so far. A pass begins all sequences anew. In the first, states are new to
+the engine (*cold*); in the others they were met before (*warm*). Passes of all ways alternate, so that noise of the
 machine falls on all. Wall time, of the fill alone and of the advance.
 
 Answers are checked at every step: the bit of every next token is set, and every row equals that of the single calls of

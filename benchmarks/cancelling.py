@@ -1,4 +1,4 @@
-"""How soon does work end that was cancelled from another thread?
+"""The delay until work ends that was cancelled from another thread.
 
 Question: for each case of attack_cases.py, cancelled at several moments of its reading, compiling and masks, how much
 time passes until it ends in a LimitError?

@@ -1,4 +1,4 @@
-"""What does a token cost under a context-free grammar, and does a long text cost more a token than a short one?
+"""The time of a token under a context-free grammar, in short texts and in long ones.
 
 Question 1: mask and commit per token on JSON (instances of MaskBench), SQL, Python and arithmetic, beside llguidance
 and xgrammar in the same run. Question 2: the same on texts of 1 KB, 10 KB, 100 KB and 1 MB. Question 3: JSON whose

@@ -1,4 +1,4 @@
-"""Python that a model writes: what does a monitor of names change?
+"""Python that a model writes, with and without a monitor of names.
 
 Question: of the scripts that a model writes after a comment, how many parse, how many use a name that nothing binds, an
 attribute that a module does not have, or arguments that a function does not take: unconstrained, under the grammar,
@@ -246,7 +246,7 @@ def places(packages: list[str], many: int, seed: int) -> tuple[list[Attribute], 
 
 
 def identifiers(model: Any, options: argparse.Namespace) -> tuple[dict[str, int], list[dict[str, Any]]]:
-    """How often the most probable identifier is the file's."""
+    """Count how often the most probable identifier is the file's."""
     found, count = places(options.packages, options.places, options.seed)
     records = []
     for before, name, names in found:

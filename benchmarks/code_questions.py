@@ -1,4 +1,4 @@
-"""Questions about a database that a model answers in SQL: how many answers are right?
+"""Questions about a database that a model answers in SQL: the share of right answers.
 
 Question: of the queries that a model writes for a question, how many does SQLite run, and how many have the answer:
 unconstrained, under the grammar, with a monitor, and with AWRS and SMC under the monitor? pass@k: the probability that
@@ -92,7 +92,7 @@ def rows(connection: sqlite3.Connection, query: str) -> collections.Counter[tupl
 
 
 def judge(connection: sqlite3.Connection, statement: str | None, answer: collections.Counter[Any]) -> str:
-    """What becomes of a statement."""
+    """Classify a statement by its result: "right", "wrong answer", "undefined", "fault" or "no end"."""
     if statement is None:
         return "no end"
     try:

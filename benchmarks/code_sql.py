@@ -1,4 +1,4 @@
-"""SQL that a model writes on a database: how much of it does SQLite prepare?
+"""SQL that a model writes on a database: the share that SQLite prepares.
 
 Question: of the first statements that a model writes after the CREATE statements of a random database, how many does
 SQLite prepare, and how many use a name that is not defined: unconstrained, under the grammar, under the grammar with a
@@ -73,7 +73,7 @@ def first_statement(text: str, is_whole: bool) -> str | None:
 
 
 def judge(connection: sqlite3.Connection, statement: str | None) -> str:
-    """What SQLite says of a statement."""
+    """Classify a statement by SQLite's answer to it; None is "cut off"."""
     if statement is None:
         return "cut off"
     try:

@@ -1,4 +1,4 @@
-"""How long is it from the start of a process to its first mask?
+"""The time from the start of a process to its first mask.
 
 Question: a process starts, reads a vocabulary, compiles a small schema and asks for a mask. How long does that take
 when the kernels are compiled already, and how long the very first time, with an empty cache?

@@ -1,4 +1,4 @@
-"""Cold batches of new schemas: what is Python, what is kernels, and what could a second thread bring?
+"""Cold batches of new schemas: the time in Python and in kernels, and the estimated gain of a second thread.
 
 Question: batches of 64 schemas that the engine has not met, 40 tokens each. How much of `fill_masks` is Python under
 the interpreter's lock, how much kernels without it? How long would two threads take, each with half of the schemas in

@@ -47,7 +47,7 @@ NULL = "null"
 
 @dataclass(frozen=True)
 class Point:
-    """What a method gave for a budget, on average over the repeats.
+    """The results of a method for a budget, averaged over the repeats.
 
     forwards: used. outputs: complete texts that were made, particles and states of chains among them.
     tv_error: standard error of the mean TV, NaN for a single repeat.
@@ -184,7 +184,7 @@ def _run(job: Job, method: Method, budgets: Sequence[int], batch: int) -> list[t
 
 
 def atoms_of(sample: Sample, *, chain: bool = False) -> Atoms:
-    """What an output says of the target: complete texts with log weights, properly weighted together.
+    """The atoms of an output's estimate of the target: complete texts with log weights, properly weighted together.
 
     The output itself; or the N particles that it was chosen from, each by 1/N; or, for a chain, its second half.
     """

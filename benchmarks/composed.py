@@ -1,4 +1,4 @@
-"""Composed models on the reference model: what does each do to an answer, and what does a token cost?
+"""Composed models on the reference model: the effect of each on an answer, and the cost of a token.
 
 Question: a fact that stands in the prompt and may contradict what the model would write without it. What share has the
 answer of the document among two options, given the model, context-aware decoding, guidance, and prompts mixed?

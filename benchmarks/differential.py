@@ -1,4 +1,4 @@
-"""Random schemas and values: do we say what two other validators say?
+"""Random schemas and values: our verdicts compared with those of two other validators.
 
 Question: over schemas of drafts 4 to 2020-12 that mix every validation keyword, and values that aim at them, is the
 verdict of the grammar (and of the check of the finished text) that of `jsonschema` and of `jsonschema-rs`?

@@ -1,4 +1,4 @@
-"""A small masked-diffusion model without and with a constraint: how many texts parse, in how many steps, at what cost?
+"""A small masked-diffusion model without and with a constraint: texts that parse, steps, and cost.
 
     python scripts/train_diffusion.py FOLDER
     python benchmarks/diffusion.py FOLDER [--texts 20] [--kinds json schema arithmetic sql] [--record DIR]
@@ -50,7 +50,7 @@ SCHEMA = {
 
 
 class Kind(NamedTuple):
-    """What is written: the letter for the model, the constraint, and two checks by other programs."""
+    """A kind of text: the letter for the model, the constraint, and two checks by other programs."""
 
     letter: str
     constraint: Constraint
@@ -94,7 +94,7 @@ def runs(text: str) -> bool:
 
 
 def kind_of(name: str) -> Kind:
-    """What belongs to a name."""
+    """Make the `Kind` of a name: its letter, constraint and checks."""
     if name == "schema":
         return Kind("j", constrain.json_schema(SCHEMA, whitespace="compact"), oracles.find("json"), fits_schema)
     folder = constrain.collection.folder(name)

@@ -1,4 +1,4 @@
-"""What does a constraint take of a step of a masked-diffusion model of a billion parameters, with 128,000 tokens?
+"""The cost of a constraint in a step of a masked-diffusion model of a billion parameters, with 128,000 tokens.
 
     python benchmarks/diffusion_overhead.py --vocabulary tokenizer.model [--lengths 32 64 128] [--record DIR]
 

@@ -98,7 +98,7 @@ def timed(run: Any) -> tuple[Any, float]:
 
 
 def ask(model: Any, question: Question, most: int) -> dict[str, Any]:
-    """What each way of decoding answers. Raises AssertionError if a span is none, or scored wrongly."""
+    """The answer of each way of decoding. Raises AssertionError if a span is none, or scored wrongly."""
     document, prompt = question.document, question.prompt
     free = constrain.generate(model, prompt, temperature=0, max_tokens=most).text
     free = re.split(re.escape(question.end), free, maxsplit=1)[0]

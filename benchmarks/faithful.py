@@ -1,4 +1,4 @@
-"""How close to the true conditional law does each method come, for how much work?
+"""The distance of each method's outputs from the true conditional distribution, at equal work.
 
     python benchmarks/faithful.py laws [--cases month,version] [--budgets 300,600,1200] [--repeats 6] [--out DIR]
     python benchmarks/faithful.py time [--particles 8,64] [--calls 20] [--out DIR]
@@ -168,7 +168,7 @@ def table(rows: Rows, budgets: list[int]) -> str:
 
 
 def speedups(rows: Rows, budgets: list[int]) -> str:
-    """How much sooner each method is as near to π as genlm-control is at the largest budget, at its best."""
+    """The speedup of each method in reaching the distance from π that genlm-control has at the largest budget."""
     rivals = [name for name in theirs() if any(row["method"] == name for row in rows)]
     lines = []
     for rival in rivals:

@@ -1,10 +1,10 @@
-"""What theory says of the distances that faithful.py measures, checked where it says something.
+"""Checks of the distances that faithful.py measures against theory, where theory predicts them.
 
 Of an estimate from n independent draws of π, TV is what n perfect draws give. Of a weighted one it is near what as many
 perfect draws give as its weights are worth (their effective sample size); masked decoding without weights keeps the
-distance between its law and π, whatever n. Hence, at the largest budget:
+distance between its distribution and π, whatever n. Hence, at the largest budget:
 
-    exact       methods whose outputs have the law π (`cars`, `rejection`): TV is that of as many perfect draws
+    exact       methods whose outputs have the distribution π (`cars`, `rejection`): TV is that of as many perfect draws
     alike       `sir` is masked decoding with weights, all of its particles told: TV is that of `lcd`
     not worse   no method is farther from π than masked decoding without weights, where as many perfect draws as its
                 outputs are worth would be nearer
@@ -91,7 +91,7 @@ def _allowed(rows: Rows, name: str, budget: int, other: float) -> float:
 
 
 def student(freedom: int) -> float:
-    """What |t| exceeds once in 1,000 times, by the expansion of Cornish and Fisher; 2 % off at 8 degrees of freedom."""
+    """The 0.1 % quantile of |t|, by the expansion of Cornish and Fisher; 2 % off at 8 degrees of freedom."""
     z = 3.2905
     return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
 

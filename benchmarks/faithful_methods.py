@@ -1,4 +1,4 @@
-"""What faithful.py runs: methods of this library, a plain ASAp, and genlm-control where it is installed.
+"""The methods that faithful.py runs: methods of this library, a plain ASAp, and genlm-control where it is installed.
 
 A runner yields (cost, atoms) without end: model forwards counted as sequences — a batch of 8 counts 8 — and weighted
 texts (text, log weight) that they bought. All atoms so far, self-normalised, are the method's estimate of π.

@@ -1,4 +1,4 @@
-"""On tasks whose languages cannot be listed: how much of the model's mass is found, how evenly, for how much work?
+"""Tasks whose languages cannot be listed: the model's mass that each method finds, its evenness, and the work for it.
 
     python benchmarks/faithful_tasks.py [--tasks patterns,json,smiles,slia,bv4] [--limit N] [--one-by-one] [--out DIR]
 
@@ -7,8 +7,8 @@ all calls run at once, and share batches of the model, unless --one-by-one. A re
 --minutes ends a task early.
 
 log Ẑ: mean of the log of the evidence estimate. By Jensen it is below log Z, and the nearer the better the estimate:
-    with a true law out of reach, this is the yardstick of quality (Lipkin et al. 2025, appendix). −inf (a call in
-    which every particle died) is counted apart, `died`; the mean is over the problems where no method died.
+    with the true distribution out of reach, this is the yardstick of quality (Lipkin et al. 2025, appendix). −inf (a
+    call in which every particle died) is counted apart, `died`; the mean is over the problems where no method died.
 ess: effective number of particles, of 8. finished: particles that are complete members.
 ms, forwards, checks: milliseconds and model forwards (as sequences) a finished text; predicate calls a token.
 
@@ -59,7 +59,7 @@ Maker = Callable[[Case, int], Method]  # (case, how many calls run at once) → 
 
 
 def methods() -> dict[str, Maker]:
-    """What runs, by name."""
+    """The makers of all methods, by name."""
 
     def black_box(case: Case, _: int) -> Method:
         check = SMC(particles=PARTICLES, check=automaton(case.compiled))

@@ -1,4 +1,4 @@
-"""Filling in the middle: does every completion make a whole that parses, and what does a cut cost?
+"""Filling in the middle: the completions that make a whole that parses, and the cost of a cut.
 
     python benchmarks/fim.py [--cuts 200] [--sql-cuts 120] [--model reference|uniform] [--record DIR]
 
@@ -79,7 +79,7 @@ def json_texts(rng: random.Random, schemas: bool) -> Iterator[Whole]:
 
 
 def loads(text: str) -> str | None:
-    """What `json.loads` has against a text."""
+    """The error of `json.loads` on a text; None if there is none."""
     try:
         json.loads(text)
     except ValueError as error:
@@ -88,7 +88,7 @@ def loads(text: str) -> str | None:
 
 
 def validator(schema: Any) -> Callable[[str], str | None]:
-    """What `jsonschema` has against a text."""
+    """A function that gives the error of `jsonschema` on a text; None if there is none."""
     import jsonschema
 
     checker = jsonschema.validators.validator_for(schema)(schema)

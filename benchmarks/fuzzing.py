@@ -1,4 +1,4 @@
-"""Fuzzing: does anything that can be drawn hang, crash, raise what is no ConstrainError, or give a wrong answer?
+"""Fuzzing: the search for inputs that hang, crash, raise what is no ConstrainError, or give a wrong answer.
 
     python benchmarks/fuzzing.py --minutes 10 --seed 1 --out benchmarks/record/<date>-fuzz
     python benchmarks/fuzzing.py --list                        the targets
@@ -166,7 +166,7 @@ class Run:
             out.mkdir(parents=True, exist_ok=True)
 
     def note(self, name: str, seed: int, row: Row, seconds: float) -> None:
-        """What came of a round."""
+        """Count the outcome of a round, and record its finding if it has one."""
         self.counts[name].update(
             rounds=1, cases=row["count"], seconds=round(seconds), undecided=row.get("undecided", 0)
         )

@@ -1,4 +1,4 @@
-"""Gaps: what do patterns of fixed text and gaps cost, and canvases of tokens of a real vocabulary?
+"""Gaps: the cost of patterns of fixed text and gaps, and of canvases of tokens of a real vocabulary.
 
     python benchmarks/gaps.py [--ladder] [--canvases] [--programs] [--vocabulary tokenizer.model] [--record DIR]
 

@@ -1,4 +1,4 @@
-"""Python functions, a real model: does every finished one parse?
+"""Python functions that a real model writes under the grammar: every finished one has to parse.
 
 Question: does `constrain.generate` with the reference model at temperature 1, under the `function` rule of
 `grammars/python`, give functions that `ast.parse` reads?

@@ -1,4 +1,4 @@
-"""Schemas, a real model: is every finished output valid?
+"""Outputs that a real model writes under schemas: every finished one has to be valid.
 
 Question: does `constrain.generate` with the reference model end, and does every output that ends validate under the
 `jsonschema` package (formats checked) — over MaskBench schemas drawn at random, or, with `--keywords`, over small
@@ -43,7 +43,7 @@ from keyword_schemas import REGISTRY, REMOTE, keyword_schemas
 
 
 def data_folder() -> Path:
-    """Where the MaskBench files are."""
+    """The folder of the MaskBench files."""
     root = Path(os.environ.get("CONSTRAIN_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
     folder = root / "maskbench-dev"
     if not folder.is_dir():
@@ -108,7 +108,7 @@ NEEDLESS = re.compile(r"\\/|\\u00(?:[2-6][0-9a-f]|7[0-9a-e])", re.IGNORECASE)  #
 
 
 def oddities(text: str) -> dict[str, int]:
-    """What JSON allows and no serializer writes: the longest whitespace, needless escapes, the longest digits."""
+    """Measure legal JSON that no serializer writes: the longest whitespace, needless escapes, the longest digits."""
     outside = STRING.sub('""', text)
     escapes = sum(len(NEEDLESS.findall(part.replace("\\\\", ""))) for part in STRING.findall(text))
     return {

@@ -102,7 +102,7 @@ def _some(texts: list[corpora.Text], vocabulary: Any, tokens: int) -> list[corpo
 
 
 def record(folder: Path, name: str) -> Path:
-    """Where the records of a grammar are kept."""
+    """The file of a grammar's records."""
     return folder / f"{name}.json.gz"
 
 
@@ -122,7 +122,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def run(options: argparse.Namespace, names: list[str], chosen: list[str]) -> dict[str, dict[str, Any]]:
-    """The results of the grammars, in order; those that `--resume` finds are not measured again."""
+    """The results of the grammars, in order; a result that `--resume` finds is not measured again."""
     results: dict[str, dict[str, Any]] = {}
     if options.resume and options.out:
         results = {name: read(record(options.out, name)) for name in names if record(options.out, name).exists()}

@@ -1,4 +1,4 @@
-"""Lists of calls whose arguments have conditions that only values can tell: do they ever run into a dead end?
+"""Lists of calls whose arguments have conditions that only values can tell: the count of dead ends.
 
 Question: the reference model writes lists of calls. Their arguments have items that must differ (`uniqueItems`) and
 keys that are not declared, so keys could repeat; the JSON array must not repeat a call. Are such repetitions vetoed

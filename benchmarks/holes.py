@@ -1,4 +1,4 @@
-"""Several holes in a text, filled in order: does every whole parse, and what does it take?
+"""Several holes in a text, filled in order: the wholes that parse, and the cost of filling.
 
     python benchmarks/holes.py [--texts 10] [--longest 160] [--languages json ...] [--files FOLDER] [--record DIR]
         [--seed 0]
@@ -90,7 +90,7 @@ def cut(text: str, holes: int, rng: random.Random) -> list[tuple[int, int]]:
 
 
 def verdict_of(oracle: Any, name: str, whole: bytes) -> bool | None:
-    """What the language's parser says. The grammar of C passes over lines of directives, so GCC may do without them."""
+    """The verdict of the language's parser; in C, without directives if need be, as the grammar skips them."""
     found: bool | None = oracle(whole)
     if name == "c" and not found:
         again: bool | None = oracle(DIRECTIVE.sub(lambda line: b"\n" * line[0].count(b"\n"), whole))

@@ -1,4 +1,4 @@
-"""Exceptions at every place: does one ever leave a hang or a wrong mask behind?
+"""Exceptions at every place: the search for one that leaves a hang or a wrong mask behind.
 
 Question: in ten scenarios a KeyboardInterrupt is raised at the n-th call that the library makes, for every n up to
 `--most`, and at `--beyond` places spread over the rest; then real SIGINTs come at random times. After each, are all
@@ -9,9 +9,9 @@ masks those of an automaton that nobody interrupted?
 The scenarios are those of tests/masks/engine/test_interrupts.py: a schema, a regex, grammars under both lexers and a
 triggered tag, read one by one, in batches, and with a flush every five bytes. After an exception the matchers that were
 interrupted read on, and a new one reads the whole text on the same automaton; each mask is compared. Every other place
-meets an automaton that knows all, the rest (and those that such a one does not reach) one that has forgotten all; so do
-signals, scenario by scenario. "raised" counts the places where the exception came: Python ignores what is raised in the
-callback of a weak reference.
+meets an automaton that knows all, the rest (and the places that such a one does not reach) one that has forgotten
+all; so do signals, scenario by scenario. "raised" counts the places where the exception came: Python ignores what is
+raised in the callback of a weak reference.
 
 A place that takes more than `--patience` seconds is a hang: the stacks of all threads are printed and the run ends.
 Every wrong mask is a line on standard error. Some ten minutes of CPU time with these arguments.
@@ -60,7 +60,7 @@ def automaton() -> Any:
 
 
 def wrong(name: str, shared: Any, matchers: list[Any]) -> str | None:
-    """What is wrong with these matchers, and with a new one on this automaton; None: nothing."""
+    """The first fault of these matchers, or of a new one on this automaton; None: there is none."""
     make, text = TEXTS[name]
     expected = EXPECTED[name]
     for matcher in matchers:

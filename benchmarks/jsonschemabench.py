@@ -1,4 +1,4 @@
-"""A model writes JSON under real schemas, through any engine: what is covered, what does it cost, is it any good?
+"""A model writes JSON under real schemas, through any engine: coverage, cost, and quality of the outputs.
 
 Question: with this model, which schemas does an engine take, which outputs are valid, what do its masks add to the time
 of a token, and do they help or hinder the right answer?

@@ -1,4 +1,4 @@
-"""Which keywords of JSON Schema does an engine obey? The official suite, keyword by keyword, for several engines.
+"""The keywords of JSON Schema that engines obey: the official suite, keyword by keyword, for several engines.
 
 Question: fed the text of each instance of JSON-Schema-Test-Suite token by token, does an engine that was given the
 schema accept exactly the valid ones?
@@ -132,7 +132,7 @@ def _wrapped(text: str) -> str:
 
 
 def _failings(records: list[Record]) -> list[str]:
-    """What constrain did not get right, group by group; nothing where there is nothing to say."""
+    """The tests on which constrain was wrong, as a table; empty if there are none."""
     from masks.summary import table
 
     rows = []

@@ -1,4 +1,4 @@
-"""Grammars in Lark and GBNF: do we say what lark, and what a plain reading of GBNF, say?
+"""Grammars in Lark and GBNF: our verdicts compared with those of lark and of a plain reading of GBNF.
 
 Question: of the grammars that `lark.Lark(grammar)` takes, which do we load, and are the verdicts on texts equal?
 `lexer="dynamic"` beside lark's Earley parser (`dynamic_complete`), `lexer="greedy"` beside its LALR parser (contextual

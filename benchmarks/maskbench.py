@@ -1,4 +1,4 @@
-"""MaskBench: are the masks right, and how long do they take?
+"""MaskBench: the correctness of masks, and the time that they take.
 
 Question: on schemas from the real world with valid and invalid instances, does an engine accept exactly the valid
 ones, and what does it cost to compile a schema and to fill a mask and commit a token?
@@ -108,7 +108,7 @@ def ask(worker: Worker, path: Path, limit: float) -> Record:
 
 
 def settings(options: argparse.Namespace, vocab: str, n_files: int) -> dict[str, Any]:
-    """What a reader needs to repeat the run."""
+    """The settings with which a reader can repeat the run."""
     command = f"maskbench.py --engines {options.engines} --vocab {vocab} --seed {options.seed}"
     command += f" --limit {options.limit}" if options.limit else ""
     command += f" --only {options.only}" if options.only else ""

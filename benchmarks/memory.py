@@ -1,4 +1,4 @@
-"""Does memory stay where it is?
+"""The growth of a process's memory over matchers, threads and requests.
 
 Question: matchers come and go, threads share constraints, requests of ever new schemas go on for hours. Does the
 process keep what it does not need, and does an automaton stay within its budget?
@@ -77,7 +77,7 @@ def resident_mb() -> float:
 
 
 class Run:
-    """What the parts share: the vocabulary, the cases, the samples so far."""
+    """The shared state of the parts: the vocabulary, the cases, the samples so far."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         import constrain

@@ -1,4 +1,4 @@
-"""C files under the monitor of C: what does it refuse that GCC accepts, and what does GCC refuse that it accepts?
+"""C files under the monitor of C: its verdicts beside GCC's.
 
 Question: does `constrain.monitors.c()` accept every C text that GCC accepts? Of texts in which one name was changed
 to one that is not declared, or a call has an argument more or less, how many that GCC refuses does it refuse?
@@ -7,7 +7,7 @@ to one that is not declared, or a call has an argument more or less, how many th
 
 Each `.c` and `.h` file in the folders is read as it is, and preprocessed (`gcc -E -P`), if GCC accepts that;
 undeclared functions count as errors, as in C99. A text counts as "read" if the monitor followed it to the end: after
-a header that it does not know, or a macro that may be anything, it reads no further. Changed texts are made of those
+a header that it does not know, or a macro that may be anything, it reads no further. Changed texts are made of texts
 that were read, at places that a seed draws. GCC is asked of each. Bias: the files of one machine; preprocessed system
 headers are much alike.
 """
@@ -42,7 +42,7 @@ NEW = b"zz_undeclared"
 
 
 def verdict(text: bytes, folder: Path) -> str:
-    """What GCC says of a text, after preprocessing it: "accepts", "refuses names" or "refuses another fault"."""
+    """GCC's verdict on a text, after preprocessing it: "accepts", "refuses names" or "refuses another fault"."""
     command = [*GCC, "-fsyntax-only", "-x", "c", "-I", str(folder), "-"]
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
     run = subprocess.run(command, input=text, capture_output=True, check=False, env=environment)

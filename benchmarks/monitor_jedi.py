@@ -1,4 +1,4 @@
-"""What would jedi add to the monitor of Python, and what would it refuse wrongly?
+"""The names that jedi would add to the monitor of Python, and its wrong refusals.
 
 Question: at attributes in real files whose value the monitor does not know (any name may follow the dot), does jedi's
 analysis of the text so far name the attribute that stands there?
@@ -101,7 +101,7 @@ def place_in(name: str, text: str, draw: random.Random, monitor: Any) -> dict[st
 
 
 def asked(beginning: str, line: int, column: int, wanted: str) -> dict[str, Any]:
-    """What jedi says at the end of a text: how many names there are, whether the wanted one is, how many types."""
+    """Ask jedi at the end of a text: the number of names, whether the wanted one is there, the number of types."""
     import jedi
 
     begin = time.thread_time()

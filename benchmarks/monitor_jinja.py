@@ -1,13 +1,13 @@
-"""Templates of this machine under the monitor of Jinja: does it refuse any that Jinja reads?
+"""Templates of this machine under the monitor of Jinja: the count of the ones it refuses though Jinja reads them.
 
 Question: given the variables that `jinja2.meta.find_undeclared_variables` lists, with nothing known of their values,
 does `constrain.monitors.jinja(...)` accept every template that Jinja parses, and does the grammar?
 
     python benchmarks/monitor_jinja.py /usr /opt --out benchmarks/record/<date>-monitor-jinja
 
-Each text in the folders with a suffix of templates and a tag is read once; those that Jinja does not parse (other
-template languages) are counted and left out. Filters and tests are those that a template uses. Bias: the variables are
-read off the template, so scopes are tested, attributes are not.
+Each text in the folders with a suffix of templates and a tag is read once; the ones that Jinja does not parse (other
+template languages) are counted and left out. Filters and tests are the ones that a template uses. Bias: the variables
+are read off the template, so scopes are tested, attributes are not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What does a monitor add to a mask, of Python, of C and of SQL?
+"""The time that a monitor adds to a mask, of Python, of C and of SQL.
 
 Question: along texts that the monitor accepts, token by token of a real vocabulary, how long do masks take under the
 grammar, and under the grammar with the monitor: at places that are new, and again?
@@ -6,7 +6,7 @@ grammar, and under the grammar with the monitor: at places that are new, and aga
     python benchmarks/monitor_masks.py --out benchmarks/record/<date>-monitor-masks
 
 The texts: short files of Python's own library, the examples of C's grammar, queries on a small catalogue, and the
-files of a folder (--files); those that the monitor accepts to their ends, as far as --tokens. CPU time of the thread;
+files of a folder (--files), if the monitor accepts them to their ends, as far as --tokens. CPU time of the thread;
 grammar and monitor take turns, text by text, and each has an automaton of its own. "new" is the first pass, "again"
 the mean of --rounds more: matchers are made anew, states are known.
 Checked: every next token is in both masks, and no mask of the monitor allows what the grammar refuses.
@@ -59,7 +59,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def is_short(path: Path) -> bool:
-    """True if a file is one of those that are read."""
+    """True if a file has a suffix that is read and is not too long."""
     return path.suffix in (".py", ".txt", ".lines", ".c") and path.stat().st_size < LONGEST
 
 

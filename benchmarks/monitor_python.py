@@ -1,4 +1,4 @@
-"""Real Python files under the monitor of Python: which are refused, and why?
+"""Real Python files under the monitor of Python: the refused ones, with reasons.
 
 Question: does `constrain.monitors.python()` accept every file of CPython's standard library, its tests included, and of
 installed packages, from the first lexeme to the end? What does it refuse?
@@ -73,7 +73,7 @@ def texts(folder: Path, every: int) -> Iterator[tuple[Path, bytes | None]]:
 
 
 def by_token(compiled: Any, ids: dict[bytes, int], text: bytes) -> int | None:
-    """Where a token of a text is not in its mask; the length of the text: it may not end; None: accepted."""
+    """The first offset whose token is not in its mask; the text's length if it may not end; None if it is accepted."""
     tokens = compiled.vocabulary.tokens
     row = np.zeros(compiled.vocabulary.words, np.uint32)
     matcher, at = compiled.matcher(), 0

@@ -1,4 +1,4 @@
-"""Drafting while the target verifies (PEARL): what could it gain, and what does it gain with threads on one CPU?
+"""Drafting while the target verifies (PEARL): the possible gain, and the gain with threads on one CPU.
 
 Question: PEARL (Liu et al. 2024, arXiv 2408.11850) lets the draft model go on while the target reads its last draft, so
 that a step takes as long as the slower of both. What a step costs one after the other, and with a thread for each?

@@ -1,4 +1,4 @@
-"""Values of JSON texts that are being written: does the time for each piece stay the same as the text grows?
+"""Values of JSON texts that are being written: the time for each piece as the text grows.
 
 Question: texts of growing size are read in pieces of four characters, about what a token has. How long does a piece
 take, and how long with a pydantic model that fills? Beside it: parsing all that was written anew at each piece, by

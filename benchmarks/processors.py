@@ -1,4 +1,4 @@
-"""Processors on the reference model: what does each do to loops, to surprise, and to the time of a token?
+"""Processors on the reference model: the effect of each on loops, on surprise, and on the time of a token.
 
 Question: a small model writes lists of records under a schema, greedily and at temperature 0.7, and runs into loops.
 How many outputs end within their budget, what share of token 4-grams was there before, how surprising are the tokens

@@ -1,4 +1,4 @@
-"""Questions with known answers, asked with a schema for the answer: does a constraint make a model's answers better?
+"""Questions with known answers, asked with a schema for the answer: the effect of a constraint on the answers.
 
     python benchmarks/quality.py --count 30 --out benchmarks/out/quality
     python benchmarks/quality.py --model Qwen/Qwen3-0.6B --chat --device cuda --count 200 --out DIR
@@ -93,7 +93,7 @@ def questions_for(options: argparse.Namespace, kind: str) -> list[Any]:
 def ask(model: Any, options: argparse.Namespace) -> list[dict[str, Any]]:
     """All questions in all modes, mode after mode for each question, so that noise of the machine falls on all.
 
-    Each answer is kept as it comes; those that a run before has kept are not asked again.
+    Each answer is kept as it comes; an answer that a run before has kept is not asked for again.
     """
     from reasoning.modes import answer
 

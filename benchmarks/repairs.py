@@ -1,4 +1,4 @@
-"""Drafts that copy: what do they save where the output repeats most of the prompt, and where it does not?
+"""Drafts that copy: the savings where the output repeats most of the prompt, and where it does not.
 
 Question: tokens per forward, and processor time beside `model.generate` of transformers on the same tokens, of each set
 of drafters at temperature 0 and 1, for repairs of JSON, SQL and Python functions, and for MaskBench schemas.
@@ -10,7 +10,7 @@ The model of the three sets of repairs learned to repair on texts that are none 
 one. Rows and `model.generate` are in random order for each item, so what the machine does meanwhile meets all alike.
 Answers are checked: at temperature 0 an output that is not that of plain decoding fails the run, as does a finished one
 that jsonschema, SQLite or `ast` refuses. At 1 differences, which rounding makes, are counted. All outputs are in
-"tokens per forward"; the column beside has those that ended, since what was cut is often a loop, which drafts well.
+"tokens per forward"; the column beside has the ended ones, since what was cut is often a loop, which drafts well.
 Bias: a forward of 3.7 million parameters takes 4 ms of one core, and of 17 tokens half as long again.
 """
 
@@ -194,7 +194,7 @@ class Bench:
 
 
 def outcome(item: Item, g: Any, same: bool) -> dict[str, Any]:
-    """What is kept of an output."""
+    """The record of an output."""
     ended = g.finish_reason == "stop"
     return {
         "tokens": g.stats.tokens, "forwards": g.stats.forwards, "ended": ended, "same": same,
@@ -229,7 +229,7 @@ def transformers(handle: HFModel, text: str, tokens: int, temperature: float) ->
 
 
 def faults_of(record: dict[str, Any]) -> list[str]:
-    """What is wrong with an output."""
+    """The faults of an output, one line each."""
     if record["row"] == "model.generate":
         return []
     where = f"{record['item']}, temperature {record['T']:g}"
@@ -318,7 +318,7 @@ def trained(options: argparse.Namespace, reference: Any) -> dict[str, Make]:
 def others(reference: Any) -> dict[str, Make]:
     """The drafters and controllers that have no row of their own above: --greedy asks whether they change anything.
 
-    Those that learn are kept from item to item, as they would be in a server.
+    Drafters that learn are kept from item to item, as they would be in a server.
     """
     kept = {name: drafter_named(name) for name in ("forced", "ngram", "prior", "recycling")}
     skipping = SelfDraft(reference, trials=8, again=4)

@@ -1,12 +1,12 @@
-"""Replay: files that are members, opened and set again in random orders. Is every step accepted?
+"""Replay: valid files, opened and set again in random orders; every step has to be accepted.
 
     python benchmarks/replay.py --files FOLDER ... [--grammars json c ...] [--texts 63] [--record DIR]
         [--whole] [--least 60] [--longest 4096 c=1500 ...] [--last 32] [--entire json=600 c=120 ...] [--steps 64]
 
-The texts are files below `--files` by their extension, whole if they are members of at most `--longest` bytes, else as
-much of their beginning as is one and ends with a line or a statement; then those of `grammars/*/accept`. With `--whole`
-there are whole files only, and the record names those of this size that the grammar refuses. The folders in `--files`
-(packages, say) take turns; names and hashes of their files are recorded (files.json).
+The texts are files below `--files` by their extension, whole if they are valid and have at most `--longest` bytes, else
+as much of their beginning as is one and ends with a line or a statement; then those of `grammars/*/accept`. With
+`--whole` there are whole files only, and the record names the ones of this size that the grammar refuses. The folders
+in `--files` (packages, say) take turns; names and hashes of their files are recorded (files.json).
 
 A position is a byte. Each text is set in a random order, of which the `--last` positions are replayed: all others are
 set when the canvas is made, and these one by one. Texts of a limited length (`--entire`, in bytes, by grammar) are
@@ -72,7 +72,7 @@ class Text(NamedTuple):
 
 
 def texts(folder: Any, options: argparse.Namespace, longest: int, rng: random.Random) -> Iterator[Text]:
-    """Different members of limited lengths, and of whole files of that length those that the grammar refuses."""
+    """Yield different valid texts of limited lengths, and the whole files of that length that the grammar refuses."""
     seen: set[bytes] = set()
     for content, name in [*files(folder.name, options, longest, rng), *([] if options.whole else ours(folder, rng))]:
         text = longest_member(folder.constraint(), content, longest)

@@ -1,4 +1,4 @@
-"""Searches on the reference model: what does each find, and with how many forwards?
+"""Searches on the reference model: the findings of each, and its number of forward passes.
 
 Questions, one table each: (1) which programs pass their tests, by tree search, look-ahead, values and sampling at equal
 forwards; (2) how far the outputs of a diverse beam are from each other; (3) what knowing the missing bytes saves A*;

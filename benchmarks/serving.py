@@ -1,4 +1,4 @@
-"""vLLM with its backends of structured outputs: what is refused, what is wrong, what does the grammar cost?
+"""vLLM with its backends of structured outputs: refused requests, wrong outputs, and the cost of the grammar.
 
 Question: the same requests to the same engine, with `constrain`, `guidance` and `xgrammar`. How many are refused, fail,
 are cut or invalid; and how much CPU time goes into the grammar: checking a request, compiling, masks, accepting?
@@ -137,7 +137,7 @@ def run(options: argparse.Namespace, backend: str, model: Path, number: int) -> 
 
 
 def data_folder(given: Path | None) -> Path:
-    """Where MaskBench and the tokenizer lie."""
+    """The folder of MaskBench and the tokenizer."""
     named = given or os.environ.get("CONSTRAIN_DATA")
     return Path(named) if named else Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -413,7 +413,7 @@ def admitted(llm: Any, clock: Clock, row: Row, verdicts: dict[str, str]) -> Any:
 
 
 def verdict(row: Row, text: str, reason: str) -> str:
-    """What a text is."""
+    """Classify a text: "cut", "failed: …", "reproduced", "invalid: …", or "other" for another valid one."""
     import jsonschema
 
     if reason == "length":
@@ -434,7 +434,7 @@ def verdict(row: Row, text: str, reason: str) -> str:
 
 
 def drafts(options: argparse.Namespace) -> str:
-    """What the drafter saves in first requests: instances are replayed.
+    """Measure the steps that the drafter saves in first requests, in which instances are replayed.
 
     A step writes what was drafted rightly, and one token more. CPU time is of a step of one request, without the first,
     which reads the schema's text. The prior knows nothing yet.
@@ -515,7 +515,7 @@ def span(values: list[int]) -> str:
 
 
 def versions() -> Row:
-    """What was measured, and on what."""
+    """The versions of the packages, and the machine."""
     import platform
     from importlib.metadata import PackageNotFoundError, version
 

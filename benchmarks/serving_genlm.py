@@ -86,7 +86,7 @@ def engine() -> Any:
 
 
 def ways(case: Case, llm: Any, particles: int) -> dict[str, Way]:
-    """What is compared."""
+    """The methods that are compared, by name."""
     import constrain
     from constrain.sampling import SIR, SMC
     from faithful_genlm import Genlm

@@ -1,4 +1,4 @@
-"""vLLM with the backend "constrain" under many clients: does anything hang, go wrong, or grow?
+"""vLLM with the backend "constrain" under many clients: hangs, wrong answers, and the growth of memory.
 
 Question: `clients` clients ask one engine for minutes, with random schemas (good, bad, huge) and random cancellations.
 How many requests hang, how many answers are wrong, how does memory go, and why was the slowest request slow? And what
@@ -241,7 +241,7 @@ class Soak:
         asked.wrong = self.judge(asked, "".join(pieces), row, schema)
 
     def judge(self, asked: Asked, text: str, row: Row | None, schema: Any) -> str:
-        """What is wrong with an answer, or ""."""
+        """The fault of an answer, or ""."""
         refused = asked.outcome.startswith("refused")
         if asked.kind == "bad":
             return "" if refused else f"a bad request was not refused: {asked.outcome}"

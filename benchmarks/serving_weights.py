@@ -1,4 +1,4 @@
-"""What weights and other methods cost on vLLM: tokens a second beside plain structured outputs of the same engine.
+"""The cost of weights and of other methods on vLLM: tokens a second beside plain structured outputs of the same engine.
 
 Question: an engine answers requests under a constraint. How much slower is it when each output comes with its weight,
 and when the method goes token by token?

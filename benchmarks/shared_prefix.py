@@ -1,4 +1,4 @@
-"""What attention over a shared prompt costs n samples, and what splitting it by log-sum-exp would save (Hydragen).
+"""The cost of attention over a shared prompt for n samples, and the saving by a split with log-sum-exp (Hydragen).
 
     python benchmarks/shared_prefix.py
 

@@ -1,4 +1,4 @@
-"""Many threads on one small automaton: does memory stay flat, and are masks those of one thread alone?
+"""Many threads on one small automaton: memory has to stay flat, and masks to be those of one thread alone.
 
 Question: 24 threads read friendly and hostile constraints on one vocabulary for minutes, with the smallest budget
 and an automaton that forgets all twice a second, and with cancellations. Does anything hang, or raise what is no
@@ -60,7 +60,7 @@ SHORT = constrain.Limits(seconds=0.3)  # of an attack
 
 
 class Heap(ctypes.Structure):
-    """What glibc says of its heaps (mallinfo2), in bytes."""
+    """The sizes of glibc's heaps (mallinfo2), in bytes."""
 
     _fields_ = [
         (name, ctypes.c_size_t)
@@ -69,7 +69,7 @@ class Heap(ctypes.Structure):
 
 
 def made_of(automaton: constrain.TokenAutomaton) -> dict[str, float]:
-    """What the memory of the process is made of, as far as it can be told."""
+    """The parts of the memory of the process, as far as they can be told."""
     parts: dict[str, float] = {"blocks": sys.getallocatedblocks()}
     for name, memory in (("arrays", automaton.memory), ("decisions", shared_store().memory)):
         parts[name] = round(sum(array.nbytes for array in (memory.A, memory.H, memory.S)) / 2**20, 1)

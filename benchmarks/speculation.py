@@ -1,4 +1,4 @@
-"""Drafts: how many tokens come of one forward, and is constrained decoding faster than unconstrained?
+"""Drafts: tokens per forward pass, and the time of constrained decoding beside unconstrained.
 
 Question: for each set of drafters, verifier and temperature, over MaskBench schemas with the reference pair: tokens per
 forward of the target, the share of drafted tokens that is accepted (beside the optimum that any rule could reach, where

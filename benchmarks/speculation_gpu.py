@@ -1,4 +1,4 @@
-"""Verification on a GPU: what do the fused kernels take, beside doing the same with torch, XGrammar and FlashInfer?
+"""Verification on a GPU: the time of the fused kernels, beside doing the same with torch, XGrammar and FlashInfer.
 
     make gpu
     python benchmarks/speculation_gpu.py kernels --out benchmarks/record/DATE-speculation-gpu
@@ -250,7 +250,7 @@ def kernels(options: argparse.Namespace, device: torch.device) -> list[dict[str,
 
 
 def write(options: argparse.Namespace, records: list[dict[str, Any]]) -> None:
-    """What there is so far, if a folder was named."""
+    """Write the records so far, if a folder was named."""
     if options.out:
         options.out.mkdir(parents=True, exist_ok=True)
         about = {"device": options.about, "options": {k: str(v) for k, v in vars(options).items()}}

@@ -1,4 +1,4 @@
-"""Plain spelling beside all of JSON: are the verdicts the same, and what does a mask cost?
+"""Plain spelling beside all of JSON: the verdicts, which have to be the same, and the cost of a mask.
 
 Question: does `spelling="plain"`, the default of `json_schema`, accept exactly the instances of MaskBench that
 `spelling="any"` accepts, and what do compiling, masks and commits take under either?

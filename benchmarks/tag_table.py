@@ -1,4 +1,4 @@
-"""The table of tags and of model formats: what is supported, and is it exact?
+"""The table of tags and of model formats: the supported ones, and the exactness of each.
 
 Question: is the language of each structural tag that of its definition, and do the texts of each model's chat template
 read back to the calls that they were written from?

@@ -1,4 +1,4 @@
-"""Tagged texts: what do masks of free text with tool calls cost, beside XGrammar's structural tags?
+"""Tagged texts: the cost of masks of free text with tool calls, beside XGrammar's structural tags.
 
 Question: with 16 tools whose arguments are schemas from the real world, what does it cost to compile one structural tag
 and to fill the mask before each token of a text with calls of all of them?

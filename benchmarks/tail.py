@@ -1,4 +1,4 @@
-"""What does a warm mask cost while other threads compile?
+"""The time of a warm mask while other threads compile.
 
 Question: one thread steps through texts whose states are all known, as an engine does between two forwards. How long do
 its masks take alone, and beside threads that compile schemas on the same automaton without a pause?

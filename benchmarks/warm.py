@@ -1,4 +1,4 @@
-"""What does the second request of a schema cost?
+"""The cost of the second request of a schema.
 
 Question: servers see the same schemas again and again. When a schema and its texts were met before in the process,
 what do compiling, a mask and a commit cost, the call from Python included?

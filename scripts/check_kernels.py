@@ -141,7 +141,7 @@ def _lines(function: ast.FunctionDef) -> int:
 
 
 def _depth(node: ast.AST) -> int:
-    """How many blocks stand one inside the other; an `elif` stands beside its `if`."""
+    """The depth of nested blocks; an `elif` stands beside its `if`."""
     deepest = 0
     for name, value in ast.iter_fields(node):
         children = [child for child in (value if isinstance(value, list) else [value]) if isinstance(child, ast.AST)]

@@ -1,4 +1,4 @@
-"""What fits a screen: functions are short, flat and take few arguments, and a public class has one owner."""
+"""Sizes that fit a screen: functions are short, flat and take few arguments, and a public class has one owner."""
 
 from __future__ import annotations
 

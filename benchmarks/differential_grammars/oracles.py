@@ -1,4 +1,4 @@
-"""What lark says of a text, and why it may say something else than we do.
+"""Lark's verdict on a text, and the reasons for which it may differ from ours.
 
 `Dynamic`: lark's Earley parser with `lexer="dynamic_complete"`, and beside it `language`, a plain recogniser over
 lark's *own* compiled rules and terminals that tries every end of every terminal with `re.fullmatch`. Where lark's
@@ -35,11 +35,11 @@ class Dynamic:
             self.rules.setdefault(rule.origin.name, []).append(symbols)
 
     def accepts(self, text: str) -> bool:
-        """Does lark's parser accept the text?"""
+        """True if lark's parser accepts the text."""
         return _parses(self.parser, text)
 
     def language(self, text: str) -> bool:
-        """Is the text derivable from lark's rules, each lexeme a full match, ignored texts between lexemes?"""
+        """True if the text is derivable from lark's rules: each lexeme a full match, ignored texts between lexemes."""
         ends: dict[tuple[str, int], list[int]] = {}
 
         def lexemes(name: str, begin: int) -> list[int]:
@@ -123,12 +123,12 @@ class Contextual:
         self.patterns = {name: re.compile(t.pattern.to_regexp()) for name, t in self.terminals.items()}
 
     def accepts(self, text: str) -> bool:
-        """Does lark's parser accept the text?"""
+        """True if lark's parser accepts the text."""
         return _parses(self.parser, text)
 
     def order_decides(self, text: str) -> bool:
-        """Does lark take, anywhere in the text, another lexeme than the longest that the parser can take, or one of
-        several that are tied?"""
+        """True if lark takes, anywhere in the text, another lexeme than the longest that the parser can take, or one of
+        several that are tied."""
         run = self.parser.parse_interactive(text)
         position = 0
         while position < len(text):

@@ -109,7 +109,7 @@ class Ours:
             self.compiled = constrain.compile(make(), BYTES, automaton=TokenAutomaton(BYTES, budget=64 << 20))
 
     def accepts(self, text: str) -> bool:
-        """Is the text a member?"""
+        """True if the text is valid under the compiled grammar."""
         if self.compiled is None:
             return False
         matcher = self.compiled.matcher()

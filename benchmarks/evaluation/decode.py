@@ -88,7 +88,7 @@ def _encoder(tokenizer: Any, tokens: list[bytes | None]) -> Callable[[str], list
 
 @dataclass
 class Written:
-    """What a model wrote. outcome: "stop", "length" or "dead_end" (no token was allowed).
+    """The tokens that a model wrote, with times. outcome: "stop", "length" or "dead_end" (no token was allowed).
 
     first_s: from the start to the first token, prompt included. steps_s: every later token. masks_s: the part of each
     token, the first included, that filling, applying and committing took.

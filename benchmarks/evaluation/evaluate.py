@@ -34,8 +34,9 @@ from masks.verdicts import accepts
 
 @dataclass(frozen=True)
 class Options:
-    """How a model writes. time_limit: seconds for one task. seed: with the file's name, of what is drawn.
+    """The settings of a model's decoding. time_limit: seconds for one task.
 
+    seed: with the file's name, of what is drawn.
     retries: how often an output is sampled again that the engine's own check throws away; not at temperature 0, where
     it would come out the same.
     """

@@ -26,17 +26,17 @@ NONE = "none"
 
 
 def declared(record: Record) -> bool:
-    """Did the engine take the schema, and the model write without a fault?"""
+    """True if the engine took the schema, and the model wrote without a fault."""
     return record["outcome"] is not None
 
 
 def empirical(record: Record) -> bool:
-    """Was the output finished and valid?"""
+    """True if the output was finished and valid."""
     return declared(record) and bool(record["valid"])
 
 
 def true(record: Record) -> bool:
-    """Is no instance known that the engine misjudges?"""
+    """True if no instance is known that the engine misjudges."""
     return declared(record) and record["wrong"] == 0
 
 

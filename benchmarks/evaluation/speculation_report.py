@@ -51,7 +51,7 @@ def report(records: list[Record], options: dict[str, Any]) -> tuple[str, list[st
 
 
 def faults_of(record: Record) -> list[str]:
-    """What is wrong with an output."""
+    """The faults of an output, one line each."""
     if record["row"].startswith("unconstrained"):
         return []
     where = f"{record['file']}, {record['row']}"

@@ -1,4 +1,4 @@
-"""What a target is."""
+"""The interface of a fuzzing target."""
 
 from __future__ import annotations
 

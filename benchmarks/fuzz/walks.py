@@ -129,7 +129,7 @@ class Walk:
             read.append(mask[at % len(mask)])
 
     def end(self, case: Any) -> bool:
-        """What is asked once: `allows`, the oracle, threads. Whether the oracle had no verdict in time."""
+        """Check once, at the end, `allows`, the oracle and threads; True if the oracle had no verdict in time."""
         undecided = False
         matcher = self.matchers[0]
         mask = mask_of(matcher)

@@ -1,4 +1,4 @@
-"""What `benchmarks/grammars.py` consists of: texts of real languages, their parsers, changes of one byte, times.
+"""The parts of `benchmarks/grammars.py`: texts of real languages, their parsers, changes of one byte, times.
 
     corpora/          one module a grammar: texts found on this machine, or written by a seeded generator
     oracles.py        the parsers that verdicts are compared with; tree_sitter.py: those that are tree-sitter's

@@ -1,4 +1,4 @@
-"""GCC as an oracle: has the text a syntax error?
+"""GCC as an oracle for syntax errors in a text.
 
 GCC goes on after an error of meaning (a name that is not declared, a wrong operand), so its messages are sorted: only
 those about syntax make a text no member. Which names are types is beyond a grammar: where a name that occurs once

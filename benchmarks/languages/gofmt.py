@@ -1,4 +1,4 @@
-"""gofmt as an oracle: does Go's own parser take the text as a source file?
+"""gofmt as an oracle: a text is valid if Go's own parser takes it as a source file.
 
 The text goes to it as a file, since from standard input it takes fragments, too.
 `GOFMT` in the environment names the program where it is not on the path.

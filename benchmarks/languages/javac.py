@@ -1,4 +1,4 @@
-"""The parser of javac as an oracle: is the text a compilation unit?
+"""The parser of javac as an oracle: a text is valid if it is a compilation unit.
 
 One Java process reads texts and writes verdicts. Only the parser runs. A few of its messages are about more than
 syntax, or about what this grammar leaves out: `BEYOND` tells them, and there is no verdict.

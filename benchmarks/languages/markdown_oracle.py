@@ -1,7 +1,7 @@
-"""markdown-it as an oracle for tables: is the whole text one table?
+"""markdown-it as an oracle for tables: a text is valid if the whole of it is one table.
 
-None, since the grammar's README leaves it out: a row that does not begin with a pipe, blank lines around the table,
-control characters.
+No verdict (None) on what the grammar's README leaves out: a row that does not begin with a pipe, blank lines around
+the table, control characters.
 """
 
 from __future__ import annotations

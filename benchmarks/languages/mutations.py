@@ -1,6 +1,6 @@
 """A text with one byte changed: replaced, removed, doubled or inserted, at a place drawn by a seed.
 
-New bytes are mostly those that languages are made of (what the text itself has, ASCII punctuation, digits, letters,
+New bytes are mostly the ones that languages are made of (what the text itself has, ASCII punctuation, digits, letters,
 white space), since a change that both sides refuse at once tells little; one in twenty is any byte.
 """
 

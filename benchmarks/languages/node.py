@@ -1,4 +1,4 @@
-"""Node (V8) as an oracle: is the text a script or a module?
+"""Node (V8) as an oracle: a text is valid if it is a script or a module.
 
 One process reads texts and writes verdicts. V8 also refuses what a grammar cannot see, or what this one leaves out
 (names that are declared twice, targets of assignments, labels, strict mode, flags of regexes): `BEYOND` tells such

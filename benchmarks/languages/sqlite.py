@@ -1,4 +1,4 @@
-"""SQLite as an oracle: does its parser read the text to the end?
+"""SQLite as an oracle: a text is valid if its parser reads it to the end.
 
 The library is called through ctypes, since the standard module prepares one statement only. Preparing runs nothing,
 so most names are unknown, and SQLite says so at the end of a statement, or (CREATE, ALTER) as soon as it has read a

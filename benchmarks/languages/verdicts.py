@@ -1,4 +1,4 @@
-"""One grammar on its texts: is each accepted, is every beginning viable, and do changed texts get the oracle's verdict?
+"""One grammar on its texts: accepted texts, viable prefixes, and verdicts on changed texts beside the oracle's.
 
 A text is read byte by byte, so that every cut is asked about. A changed text starts from the matcher at the place of
 the change: what lies before it is read once.

@@ -1,4 +1,4 @@
-"""What the benchmarks of masks share: engines, vocabularies, workers, one measurement, records, summaries, plots.
+"""Shared parts of the benchmarks of masks: engines, vocabularies, workers, one measurement, records, summaries, plots.
 
     interface.py      what an engine must offer, and its settings
     engines.py        the engines by name; adapters of constrain and llguidance

@@ -22,7 +22,7 @@ Case = tuple[Any, list[int]]  # a schema, and the tokens of a member
 
 
 class Way:
-    """What the ways have in common."""
+    """The base of all ways to make a batch of masks."""
 
     engine = ""
     version = ""

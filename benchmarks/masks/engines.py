@@ -146,7 +146,7 @@ class LLGuidance:
 
 
 class _Tokens:
-    """What llguidance's TokenizerWrapper asks of a tokenizer that it does not know."""
+    """The attributes and calls that llguidance's TokenizerWrapper needs of a tokenizer that it does not know."""
 
     def __init__(self, vocabulary: BenchVocabulary) -> None:
         self.eos_token_id = vocabulary.eos_id

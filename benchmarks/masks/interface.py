@@ -1,4 +1,4 @@
-"""What a benchmark asks of an engine: one small interface, whatever the engine.
+"""The interface through which a benchmark uses an engine, the same for all engines.
 
     compile(schema)      what a request pays first; raises CompileError
     start()              begin an instance
@@ -38,7 +38,7 @@ class NothingFulfilsError(CompileError):
 
 @dataclass
 class Settings:
-    """How an engine is used.
+    """The settings of an engine.
 
     any_order: properties in any order, where the engine offers it (constrain, xgrammar; lm-format-enforcer always).
     formats: "assert" or "annotate", where the engine offers it (constrain).

@@ -12,7 +12,7 @@ from masks.usage import refuse
 
 
 def add_files(parser: argparse.ArgumentParser, limit: int | None) -> None:
-    """Which MaskBench files. limit: how many by default; None: all."""
+    """Add the options that choose MaskBench files. limit: how many by default; None: all."""
     parser.add_argument("--data", type=Path, help="folder of data (default: $CONSTRAIN_DATA, else ../shared/data)")
     parser.add_argument("--files", type=Path, help="folder of MaskBench files (default: maskbench-dev in --data)")
     parser.add_argument(
@@ -23,7 +23,7 @@ def add_files(parser: argparse.ArgumentParser, limit: int | None) -> None:
 
 
 def add_records(parser: argparse.ArgumentParser, what: str) -> None:
-    """Where the records go. what: what else goes there."""
+    """Add the options of the records' folder. what: what else goes there."""
     parser.add_argument("--out", type=Path, help=f"folder for records, {what}")
     parser.add_argument("--resume", action="store_true", help="go on with the run in --out")
 

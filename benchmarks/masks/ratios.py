@@ -1,4 +1,4 @@
-"""How much faster, engine against engine, on the files that both finished; and the targets that this project set.
+"""Ratios of times, engine against engine, on the files that both finished; and the targets that this project set.
 
 A ratio is constrain's figure divided by the other engine's, over the same files in the same run, so that refusing the
 hard schemas does not look fast, and machine noise falls on both where the run was paired.

@@ -84,7 +84,7 @@ def open_folder(folder: Path | None, settings: dict[str, Any], resume: bool) -> 
 
 
 def write_settings(folder: Path, settings: dict[str, Any], engines: dict[str, Any]) -> None:
-    """What a reader needs to repeat the run, and what the engines said of themselves."""
+    """Write the settings with which a reader can repeat the run, and what the engines said of themselves."""
     text = json.dumps({"run": settings, "engines": engines}, indent=1)
     (folder / "settings.json").write_text(text + "\n", encoding="utf-8")
 
@@ -102,7 +102,7 @@ def write_run(folder: Path, settings: dict[str, Any], records: Iterable[dict[str
 
 
 def machine() -> dict[str, str]:
-    """When and where: the part of the settings that every benchmark has."""
+    """The part of the settings that every benchmark has: date, machine, versions of Python and numpy."""
     cpuinfo = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
     cpu = next((line.split(":")[1].strip() for line in cpuinfo if line.startswith("model name")), platform.machine())
     return {

@@ -1,4 +1,4 @@
-"""How a benchmark refuses to run: one message on standard error and the exit code of a usage error."""
+"""The refusal of a benchmark to run: one message on standard error and the exit code of a usage error."""
 
 from __future__ import annotations
 

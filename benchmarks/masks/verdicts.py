@@ -47,7 +47,7 @@ def judge(engine: Engine, vocabulary: BenchVocabulary, schema: Any, texts: list[
 
 
 def accepts(engine: Engine, vocabulary: BenchVocabulary, text: str) -> bool:
-    """Is every token in its mask, may the text end, and does the engine keep it then?"""
+    """True if every token is in its mask, the text may end, and the engine keeps it then."""
     engine.start()
     for token in vocabulary.encode(text):
         engine.mask()

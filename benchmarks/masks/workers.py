@@ -47,7 +47,7 @@ def serve(answers: TextIO, ready: dict[str, Any], handle: Callable[[Any], Any]) 
 
 
 def last_words(printed: str) -> str:
-    """What a process said of its end: the fault that Python named and its innermost frame, else its last line."""
+    """A process's last message: the fault that Python named and its innermost frame, else its last line."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     fatal = next((line for line in lines if line.startswith("Fatal Python error")), None)
     if fatal is None:

@@ -25,7 +25,7 @@ FREE = MODES[1]
 
 
 def options_of(mode: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """What `generate` is told for a mode."""
+    """The arguments of `generate` for a mode."""
     if mode == FREE:
         return {}
     if mode == "keys in any order":

@@ -1,4 +1,4 @@
-"""Generation: from a model, a prompt and a constraint to text. The function of this room is `constrain.generate`.
+"""Generation: from a model, a prompt and a constraint to text. The function of this package is `constrain.generate`.
 
 takes: a model (object, name or `constrain.reference.load()`), prompts, a constraint, settings
 gives: `Generation`s, or a `Stream` that ends in one

@@ -165,7 +165,7 @@ class AsyncStream(Generic[T]):
             await _run(self._thread, self._stream.close)
 
     async def _each(self, read: Callable[[Stream[T]], Iterator[Any]]) -> AsyncIterator[Any]:
-        """What a reader of the stream gives, each computed in the thread of the model."""
+        """Yield the items of a reader of the stream, each computed in the thread of the model."""
         if self._stream is None:
             self._stream = await _run(self._thread, self._begin)
         pieces = await _run(self._thread, partial(read, self._stream))

@@ -1,4 +1,4 @@
-"""What `generate` asks of a model: a `LanguageModel` that knows its tokenizer, whichever library the model is of.
+"""Handles of models: a `LanguageModel` that knows its tokenizer for a model of each supported library.
 
 Models of mlx-lm, llama-cpp-python and onnxruntime-genai and engines of vLLM are known by their class, for which the
 library is not imported: an object of it is there only if it was imported before. "vllm:MODEL" starts an engine.
@@ -66,7 +66,7 @@ class Engine(NamedTuple):
     maker: str
 
     def is_of(self, model: Any) -> bool:
-        """Whether a model is of this kind."""
+        """True if a model is of this kind."""
         if self.name.endswith(":"):
             return isinstance(model, str) and model.startswith(self.name)
         return _is_of(self.module, self.name, model)

@@ -64,7 +64,6 @@ class HealedMatcher:
         return self.left, self.inner.state
 
     def fill_mask(self, row: np.ndarray) -> None:
-        """See `Matcher.fill_mask`."""
         if not self.left:
             self.inner.fill_mask(row)
             return
@@ -87,7 +86,6 @@ class HealedMatcher:
         return taken
 
     def advance(self, token_id: int) -> bool:
-        """See `Matcher.advance`."""
         before = self.left
         if not before:
             taken: bool = self.inner.advance(token_id)
@@ -105,7 +103,7 @@ class HealedMatcher:
         return True
 
     def allows(self, token_id: int) -> bool:
-        """Whether the token may come next."""
+        """True if the token may come next."""
         if not self.advance(token_id):
             return False
         self.rollback(1)

@@ -55,7 +55,7 @@ def infill(
     seed: int | None = None,
     **settings: Unpack[Decoding],
 ) -> Infilled:
-    """Fill the holes of a text, so that the whole is a member of a constraint.
+    """Fill the holes of a text, so that the whole is valid under a constraint.
 
     Args:
         model: As for `generate`.
@@ -72,7 +72,7 @@ def infill(
         The text and its fillings. `finish_reason` is "stop" if the text is complete and correct.
 
     Raises:
-        UnsatisfiableError: No filling makes a member; with the stretch that contradicts.
+        UnsatisfiableError: No filling makes the whole valid; with the stretch that contradicts.
         ConstrainError: An argument is wrong, holes overlap, or a hole needs more tokens than `max_tokens`.
         LimitError: See `between`.
 

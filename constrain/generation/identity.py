@@ -1,4 +1,4 @@
-"""What tells one constraint from another, in this process and the next: a key for `constrain.sampling.Memory`.
+"""Keys of constraints for `constrain.sampling.Memory`: equal for equal constraints, in this process and the next.
 
 The idea: a constraint is a plain description, so its parts can be written down and hashed. Order counts in a schema
 (keys come in its order). A Python type is left out where its schema says all.

@@ -29,7 +29,7 @@ ABSENT = "(absent)"
 
 
 def posterior(outputs: Sequence[Generation[Any]], key: Callable[[Generation[Any]], Any] | None) -> Plot:
-    """See `Generations.plot`."""
+    """Plot the outputs' shares of each value, as `Generations.plot` documents."""
     used = [output for output in outputs if output.finish_reason == "stop" and output.log_weight > -math.inf]
     if not used:
         raise ConstrainError("no output is complete, so that there is nothing to plot", fix="raise n or max_tokens")
@@ -127,7 +127,7 @@ def _quantile(numbers: Sequence[float], weights: Sequence[float], share: float) 
 
 
 def _differ(weights: Sequence[float]) -> bool:
-    """Whether the weights are not all equal."""
+    """True if the weights are not all equal."""
     return max(weights) - min(weights) > 1e-9
 
 

@@ -50,7 +50,7 @@ def progress(*, always: bool = False) -> Iterator[None]:
 
 
 def shown_progress() -> Progress:
-    """Whether the calls of this block draw a bar."""
+    """The setting of the calls of this block: whether they draw a bar."""
     return _asked.get()
 
 

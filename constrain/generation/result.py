@@ -1,4 +1,4 @@
-"""What `generate` returns: a `Generation`, or a `Stream` of text that ends in one."""
+"""The results of `generate`: a `Generation`, or a `Stream` of text that ends in one."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ class Generation(Generic[T]):
         trace: for every token its log-probabilities and the mass that was allowed (`constrain.sampling.core.step`).
         log_evidence: log of this output's estimate of the mass of the language; None where the method has none.
         evidence_bounds: proven (lower, upper) bounds on that log; None where nothing is proven.
-        tv_bound: a proven bound on the total variation distance between the law of this output and the target; 0 for
-            exact methods, None where nothing is proven.
+        tv_bound: a proven bound on the total variation distance between the distribution of this output and the target;
+            0 for exact methods, None where nothing is proven.
         population: the weighted outputs that this one was chosen from ("smc", "sir"), or the states of a chain
             ("mcmc").
         captures: what the rules of a grammar with a capture derived (`Constraint.captures`), in the order in which they
@@ -190,7 +190,7 @@ class Generation(Generic[T]):
         return tokens_html(self.shown, self._said())
 
     def _said(self) -> list[str]:
-        """What is shown above the tokens."""
+        """The lines that are shown above the tokens."""
         stats = self.stats
         said = [f"{self.finish_reason}: {self.fault}" if self.fault else self.finish_reason, stats.method or "sampled"]
         said.append(f"{len(self.tokens)} tokens, {stats.forced} forced, {stats.forwards} forwards")
@@ -238,7 +238,7 @@ class Generations(list[Generation[T]], Generic[T]):
         complexity: Callable[[Generation[T]], float] | None = None,
         keep: int | None = None,
     ) -> Vote:
-        """What the outputs agree on, each counting by its weight; see `constrain.generation.vote`.
+        """Count the answers of the outputs, each by its output's weight; see `constrain.generation.vote`.
 
         Args:
             key: What of an output is compared: output → answer. None: its value, or its text where it has none.
@@ -264,7 +264,7 @@ class Generations(list[Generation[T]], Generic[T]):
         return vote(self, key, complexity, keep)
 
     def plot(self, key: Callable[[Generation[T]], Any] | None = None) -> Plot:
-        """What the outputs say of each value: shares by weight, with standard errors. A notebook shows the plot.
+        """Plot the share of each value among the outputs, by weight, with standard errors. A notebook shows the plot.
 
         Numbers come in their order, many different ones in ranges; objects field by field.
 
@@ -334,7 +334,7 @@ class Stream(Generic[T]):
             raise StopIteration from None
 
     def changes(self) -> Iterator[Change]:
-        """What is written of a JSON value, place by place; the text is read once.
+        """Yield the changes of the JSON value that is being written, path by path; the text is read once.
 
         Returns:
             The changes: containers that begin, pieces of strings, finished values, each with its path.
@@ -394,7 +394,7 @@ class Stream(Generic[T]):
             yield self.result.value
 
     def events(self) -> Iterator[Event]:
-        """What an assistant's turn consists of, as it is written: text, thoughts, calls and their arguments.
+        """Yield the parts of an assistant's turn as it is written: text, thoughts, calls and their arguments.
 
         For constraints of `constrain.tools` and for `tools=`. The kinds are in `constrain.calls`: `Thought`, `Content`,
         `CallBegun`, `ArgumentsText`, `CallEnded`, which has the call with its validated arguments.

@@ -7,8 +7,9 @@ differ (docs/notes/0004), is thrown away and sampled anew, up to `RETRIES` times
 temperature 0 or by a method that draws nothing, where it would come out the same, nor in a stream, which cannot be
 taken back); then its finish_reason is "dead_end", its fault is named, and it has no value. Every complete output is
 checked once more (verdict.py), so nothing invalid is ever returned as "stop".
-Throwing away divides the law of the method by the share that passes: the weights of outputs keep their ratios, but
-their mean no longer estimates the mass of the language, and `log_evidence` is None (`stats.retries` tells why).
+Throwing away divides the distribution of the method by the share that passes: the weights of outputs keep their
+ratios, but their mean no longer estimates the mass of the language, and `log_evidence` is None (`stats.retries` tells
+why).
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """What an output must obey, and how long it may be.
+    """The constraint and the length limit of an output.
 
     compiled, constraint: None when unconstrained; a constraint of another make is both.
     length: tokens of an output, EOS counted
@@ -234,7 +235,10 @@ class Run:
         return self.decoding.ahead(job) if ahead and isinstance(self.decoding, Speculation) else job
 
     def _row_keys(self, rows: Sequence[int], keys: Sequence[str]) -> list[str] | None:
-        """What is particular about the constraint of each row. keys: of the distinct terms, "" where nobody asks."""
+        """A key for the constraint of each row; None: all rows have the same one.
+
+        keys: of the distinct terms, "" where nobody asks.
+        """
         if len(keys) == 1 and not any(self.begins) and not self.budgets:
             return None
         complete = self.request.complete
@@ -259,7 +263,7 @@ class Run:
         return self.budgets[terms.compiled].matcher(terms.length.at_least, int(min(terms.length.at_most, room)))
 
     def _key(self, terms: Terms) -> str:
-        """What tells a constraint from others, "" when nobody can say."""
+        """A key that tells a constraint from others, "" if it has none."""
         key = key_of(terms.constraint, self.vocabulary)
         return key and key + getattr(terms.compiled, "identity", "")
 
@@ -327,7 +331,7 @@ class Run:
 
 
 def _fault(compiled: Any, text: str) -> str | None:
-    """What the last check, or the guard, says of a text that could have gone on otherwise."""
+    """The objection of the last check, or of the guard, to a text that could have gone on otherwise."""
     if not isinstance(compiled, CompiledConstraint):
         return None
     matcher = compiled.matcher()

@@ -1,4 +1,4 @@
-"""Votes: what several outputs agree on, each counting by its weight.
+"""Votes: the answers of several outputs with their shares, each output counting by its weight.
 
 Self-consistency samples several answers and takes the most frequent one (Wang et al. 2023, arXiv 2203.11171,
 section 2). Outputs of weighted methods count by their weights, so a share is an estimate of the probability of the
@@ -6,7 +6,7 @@ answer under the model conditioned on the constraint: Σ w 1[answer] / Σ w. Ans
 and `{ "a": 1.0 }` are one answer), and outputs without a value by their texts.
 
 Complexity-based voting lets only the outputs with the longest reasoning vote (Fu et al. 2023, arXiv 2210.00720, section
-3): `vote(complexity=steps, keep=k)`. That is a law of its own: shares are then those among the kept outputs.
+3): `vote(complexity=steps, keep=k)`. That is a distribution of its own: shares are then those among the kept outputs.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def vote(
     complexity: Callable[[Generation[Any]], float] | None,
     keep: int | None,
 ) -> Vote:
-    """See `Generations.vote`."""
+    """Count the outputs' answers by weight, as `Generations.vote` documents."""
     if (complexity is None) != (keep is None):
         raise ConstrainError("complexity and keep go together", fix="vote(complexity=function, keep=5)")
     voters = [output for output in outputs if output.finish_reason == "stop" and output.log_weight > -math.inf]

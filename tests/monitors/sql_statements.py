@@ -43,7 +43,7 @@ def connect(text: str) -> sqlite3.Connection:
 def verdict(connection: sqlite3.Connection, statement: str, tables: str = "") -> bool | None:
     """True if SQLite prepares a statement; None: it refuses it for another reason than an undefined name.
 
-    tables: WITH and its tables. SQLite does not look at those that the statement does not use, so they are used here.
+    tables: WITH and its tables. SQLite does not look at tables that the statement does not use, so they are used here.
     """
     names = re.findall(r"(cte[0-9])(?:\([^)]*\))? AS \(", tables)
     for text in [statement, *(f"{tables} SELECT * FROM {name}" for name in names)]:

@@ -181,7 +181,7 @@ OF_PAGES: dict[str, Any] = {
 
 
 def undeclared(text: str) -> set[str]:
-    """The names that jinja2 says a template is to be given, but for those that the template binds somewhere.
+    """The names that jinja2 says a template is to be given, without the names that the template binds somewhere.
 
     jinja2 lists names that both branches of an `if` bind, and what blocks use of the names around them.
     """

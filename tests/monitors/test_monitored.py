@@ -76,7 +76,7 @@ def both(names: list[str], vocabulary: constrain.Vocabulary) -> tuple[Any, Any]:
     [(vocabularies.tiny, 40), pytest.param(vocabularies.llama3, 400, marks=pytest.mark.slow)],
 )
 def test_masks_are_those_of_names_in_the_lexer(load: Any, places: int) -> None:
-    """Every token of a vocabulary, and those that run over the end of a name."""
+    """Masks are those of names in the lexer, for every token of a vocabulary and tokens that run over a name's end."""
     known = load().tokens
     vocabulary = constrain.Vocabulary([*known, *STRADDLING, None], eos_ids=[len(known) + len(STRADDLING)])
     rng = random.Random(places)

@@ -332,7 +332,7 @@ def test_a_monitor_is_a_value() -> None:
 
 
 def files(every: int) -> Iterator[Path]:
-    """Files of the standard library, without those that are wrong by intention."""
+    """Files of the standard library, without files that are wrong by intention."""
     for path in sorted(Path(sysconfig.get_path("stdlib")).rglob("*.py"))[::every]:
         if not {"site-packages", "test", "tests", "idle_test", "lib2to3"} & set(path.parts):
             yield path

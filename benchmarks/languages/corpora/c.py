@@ -1,4 +1,4 @@
-"""C: the C files and headers of this machine, each preprocessed with all that it includes; those that compile."""
+"""C: the C files and headers of this machine, each preprocessed with all that it includes, if it compiles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LARGEST = 20_000  # bytes: for each changed text GCC runs once or twice
 
 
 def texts(random: Random, limit: int) -> Iterator[tuple[str, bytes]]:
-    """What is left after the preprocessor, if GCC has nothing against it."""
+    """Yield the output of the preprocessor on each file, if GCC compiles it."""
     for path in [*files("*.c", random), *files("*.h", random)]:
         run = subprocess.run([*COMMAND, str(path)], capture_output=True, check=False)
         if run.returncode == 0 and run.stdout.strip() and len(run.stdout) < LARGEST and _compiles(run.stdout):

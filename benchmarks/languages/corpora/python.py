@@ -9,7 +9,7 @@ from random import Random
 
 
 def texts(random: Random, limit: int) -> Iterator[tuple[str, bytes]]:
-    """Files in UTF-8, in an order drawn by the seed; an oracle refuses those that are meant to be wrong."""
+    """Files in UTF-8, in an order drawn by the seed; an oracle refuses the ones with intended errors."""
     root = Path(sysconfig.get_path("stdlib"))
     paths = sorted(path for path in root.rglob("*.py") if "site-packages" not in path.parts)
     random.shuffle(paths)

@@ -1,4 +1,4 @@
-"""Regular expressions: those that Python files of this machine give to `re`, the patterns of MaskBench's schemas, and
+"""Regular expressions: patterns that Python files of this machine give to `re`, patterns of MaskBench's schemas, and
 generated ones."""
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class Writer:
         return self.random.choice([lambda: self.expr(0), *kinds])()
 
     def window(self) -> str:
-        """What follows OVER."""
+        """Write the window after OVER."""
         frame = "rows between 1 preceding and current row exclude ties"
         parts = self.maybe("partition by a") + self.maybe("order by b desc nulls last") + self.maybe(frame)
         return self.random.choice(("w", f"({parts} )"))

@@ -16,7 +16,7 @@ TYPES = ["integer", "varchar( 20 )", "decimal( 10 , 2 )", "text", "double precis
 
 
 def texts(random: Random, limit: int) -> Iterator[tuple[str, bytes]]:
-    """As many as are wanted, and some more for those that an oracle refuses."""
+    """Yield twice as many texts as are wanted, since an oracle refuses some."""
     writer = Writer(random)
     for index in range(2 * limit):
         yield f"written:{index}", writer.text().encode()
@@ -83,7 +83,7 @@ class Writer:
         return self.random.choice(TYPES)
 
     def window(self) -> str:
-        """What follows OVER."""
+        """Write the window after OVER."""
         frame = self.one("rows between 1 preceding and current row", "range unbounded preceding")
         ordered = self.maybe("partition by a") + self.maybe("order by b desc nulls last") + self.maybe(frame, 0.3)
         return self.one("w", f"({ordered} )")

@@ -1,4 +1,4 @@
-"""What generators of texts share: words, strings with odd characters, and spacing, drawn by a seed."""
+"""Shared parts of the generators of texts: words, strings with odd characters, and spacing, drawn by a seed."""
 
 from __future__ import annotations
 

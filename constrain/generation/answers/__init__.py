@@ -1,7 +1,7 @@
 """Answers: what a model says of several options, and of their orders, in one forward.
 
 takes: what `generate` takes as a model, a prompt, options
-gives: log-probabilities, rankings, laws over orders, spans of documents; outputs that all differ;
+gives: log-probabilities, rankings, distributions over orders, spans of documents; outputs that all differ;
 answers to many inputs
 used by: you
 start reading at: score.py, then token_tree.py

@@ -39,7 +39,7 @@ WITHOUT = ("n", "stream")
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of one input.
+    """The output of one input, or its error.
 
     Attributes:
         index: The place of the input, from 0.
@@ -353,6 +353,6 @@ def _digest(prompt: Any) -> str:
 
 
 def _described(options: Mapping[str, Any], seed: int, batch: int) -> dict[str, Any]:
-    """What answers depend on, beside the model and the inputs."""
+    """The settings that answers depend on, beside the model and the inputs."""
     said = {name: re.sub(r" at 0x[0-9a-f]+", "", repr(value)) for name, value in sorted(options.items())}
     return {"options": said, "seed": seed, "batch": batch}

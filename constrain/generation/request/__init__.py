@@ -1,4 +1,4 @@
-"""What `generate` is given, checked: arguments, prompts, limits, drafts, shapes of other interfaces.
+"""The checked arguments of `generate`: prompts, limits, drafts, shapes of other interfaces.
 
 takes: the arguments of `generate`
 gives: settings, constraints, token ids; or an error that names the argument

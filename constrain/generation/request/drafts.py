@@ -1,4 +1,4 @@
-"""What `generate(draft=...)` means: names, drafters or models → the method that decodes with them.
+"""The argument `draft` of `generate`: names, drafters or models → the method that decodes with them.
 
 Text that the output may repeat is given to the drafters as token ids: the schema, the choices. Bytes that must follow
 are tokenised by the model's own tokenizer.

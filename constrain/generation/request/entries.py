@@ -17,7 +17,7 @@ from constrain.generation.request.prompts import ParsedPrompts
 
 
 class Entries(NamedTuple):
-    """What an argument says for each prompt.
+    """An argument's value for each prompt.
 
     name: of the argument. values: one for each prompt. listed: they were given one by one.
     """

@@ -51,7 +51,7 @@ def seeing(handle: Any) -> Any:
 
 
 def processed(text: str, images: Sequence[Any], handle: Any, name: str, special: bool = True) -> Mapping[str, Any]:
-    """What the model's processor makes of a text and its images. Raises ConstrainError: it has none or refuses."""
+    """The inputs that a processor makes of a text and its images. Raises ConstrainError: it has none or refuses."""
     from constrain.models.hf.images import takes_images
 
     kind = type(handle.model).__name__

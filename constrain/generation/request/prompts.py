@@ -77,7 +77,7 @@ class ParsedPrompts(NamedTuple):
     given: list[Prompt]
 
     def name(self, place: int) -> str:
-        """What messages call a prompt."""
+        """The name of a prompt in messages."""
         return "the prompt" if self.single else f"prompt {place}"
 
 

@@ -153,7 +153,7 @@ class HFModel:
 
     @property
     def plainly(self) -> CacheProtocol:
-        """How rows of equal lengths are read in a cache of keys and values."""
+        """The protocol that reads rows of equal lengths in a cache of keys and values."""
         return CacheProtocol(self.memory, given=True)
 
     @property

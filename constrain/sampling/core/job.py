@@ -1,4 +1,4 @@
-"""What goes into a sampling method, and what comes out of it.
+"""The input of a sampling method, a `Job`, and its output, a `Sample` for each row.
 
 A `Job` is a batch of rows: row i continues `prompts[i]`, may say what its matcher allows, and draws from stream
 `streams[i]`. A method (`constrain.sampling.methods.table`) turns it into one `Sample` a row.
@@ -87,7 +87,7 @@ class TokenRecord(NamedTuple):
 
 @dataclass
 class DraftCount:
-    """What a drafter did for a sequence (`constrain.speculative`).
+    """The counts of a drafter's tokens for a sequence (`constrain.speculative`).
 
     drafted: its tokens that a forward read; accepted: the target took them; refused: proposed, but illegal
     fault: the error that it raised; it was not asked again
@@ -151,7 +151,7 @@ class Sample(Work):
         tokens: ids, EOS included when it was taken.
         log_prob: log p(tokens) of the raw model.
         log_weight: log importance weight. Weighted methods: E[exp(log_weight) · 1(tokens = x)] = p(x) for every
-            member x. Exact methods and chains: 0, since the sample is from the stated law already. -inf: not to be
+            member x. Exact methods and chains: 0, since the sample is from the stated distribution. -inf: not to be
             used.
         finish_reason: "stop", EOS was taken; "length", no room for more; "dead_end", no allowed token had any mass;
             "budget", the method gave up after as many attempts as it may make.
@@ -159,7 +159,8 @@ class Sample(Work):
         log_evidence: log of this row's estimate of the mass of the language; None where the method has none.
         evidence_bounds: proven (lower, upper) bounds on that log; None where the method has none.
         population: weighted samples that this one was chosen from, or the states of the chain that it ends; else empty.
-        tv_bound: a proven bound on the total variation distance between the law of this sample and the target, or None.
+        tv_bound: a proven bound on the total variation distance between the distribution of this sample and the target;
+            None where nothing is proven.
         attempts: sequences begun for this row, of its `Work`; here 1 by default.
         method: where a method chose another, which one and why.
 

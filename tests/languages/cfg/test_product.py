@@ -27,7 +27,7 @@ LIST = grammar('start: "[" (item ("," item)*)? "]"\nitem: start | WORD\nWORD: /[
 
 
 def check(made: Grammar, node: syntax.Node, longest: int = LONGEST) -> bool:
-    """The product's members are those of both sides; what it calls a beginning can be completed. Is there any?"""
+    """Assert that the product has the texts of both sides, and only viable prefixes; True if it has any text."""
     whole = language(made, "ab", longest)
     expected = {text for text, (is_one, _) in whole.items() if is_one and matches(node, text)}
     try:

@@ -209,7 +209,7 @@ def test_ends_that_cannot_be_mended(tokenizer: Any, ends: Any, message: str) -> 
 
 
 def test_ends_of_another_loop(tokenizer: Any) -> None:
-    """Where no `model.generate` is on the stack: those of the vocabulary, or what is given."""
+    """Without `model.generate` on the stack, the ends are the vocabulary's or the given ones."""
     turn, end = tokenizer.convert_tokens_to_ids(["<|turn|>", "<|end|>"])
     constraint = constrain.compile(constrain.regex("red"), Vocabulary.from_huggingface(tokenizer))
     (red,) = tokenizer("red")["input_ids"]
