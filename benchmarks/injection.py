@@ -89,7 +89,7 @@ def places(calls: int, most: int, beyond: int) -> Iterator[int]:
 
 def forgotten(shared: Any) -> None:
     """Let an automaton forget all."""
-    with shared.lock:
+    with shared.memory.lock:
         shared.flush()
 
 

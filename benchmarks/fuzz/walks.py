@@ -96,7 +96,7 @@ class Walk:
             self.matchers.append(matcher.fork())
             self.read.append(read.copy())
         elif kind == 11:
-            with SHARED.lock:
+            with SHARED.memory.lock:
                 SHARED.flush()
         elif kind == 12:
             self.interrupt(which, number)
@@ -119,7 +119,7 @@ class Walk:
         before = len(matcher.text)
         with Interrupter(1 + at % 3000).active():
             if at % 3 == 0:
-                with SHARED.lock:
+                with SHARED.memory.lock:
                     SHARED.flush()
             constrain.compile(self.constraint, VOCABULARY, automaton=SHARED)
             matcher.mask()
@@ -166,7 +166,7 @@ class Walk:
                 masks = [mask_of(matcher)]
                 for place, token in enumerate(read):
                     if number == 0 and place % 3 == 1:
-                        with SHARED.lock:
+                        with SHARED.memory.lock:
                             SHARED.flush()
                     assert matcher.advance(token)
                     masks.append(mask_of(matcher))
