@@ -1,5 +1,7 @@
 """`pruned`: what a store says next, as far as a draft model finds it likely (RASD).
 
+Measured: loses processor time at temperature 0, gains at 1 (docs/speculative.md).
+
 The idea (RASD: Quan et al. 2025, arXiv 2503.03434): retrieval costs nothing and knows long passages, but much of what
 it finds does not fit here; a draft model knows what fits, but costs a forward pass for each token. So the draft model
 reads the whole retrieved tree in one forward pass, and paths that it finds unlikely are left out. The drafts of that

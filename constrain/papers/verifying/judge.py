@@ -1,5 +1,8 @@
 """`judge`: keep a drafted token that the target would not have written, where a trained head finds it harmless. Lossy.
 
+Measured: does not pay. 2.36 tokens for each forward pass instead of 2.14, and nine of 29 answers change
+(benchmarks/record/2026-11-23-judge).
+
 The idea (Judge Decoding: Bachmann et al. 2025, arXiv 2501.19309): much of what a rule rejects is as good as what the
 target would have written. Whether a token is right shows in the target's own hidden state after reading it, so one
 linear layer on that state tells. Here: a token is drawn from the target as `match` draws it; where no drafted token is
