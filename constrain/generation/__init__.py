@@ -2,7 +2,6 @@
 
 takes: a model (object, name or `constrain.reference.load()`), prompts, a constraint, settings
 gives: `Generation`s, or a `Stream` that ends in one
-used by: the package's front door, cli
 start reading at: front.py
 """
 

@@ -2,7 +2,6 @@
 
 takes: three int32 arrays — A the arena (every record), H its hash table, S scratch — and integers
 gives: integers, and rows of token masks
-used by: automata (expressions), engine (parser states, configurations, masks)
 start reading at: records/ (what the arena holds, and the words for it), then in the order of calls
     lexer/           expressions, multiples, derivatives, states, spelling, key_tries, counters
     parser/          rules, object_rules, key_sets, key_set_rules, items, predictions, closure, earley, configurations,

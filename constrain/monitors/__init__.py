@@ -14,7 +14,6 @@ not load it.
 
 takes: a constraint on code, and what is declared: a catalogue, a Python environment, objects
 gives: a `Constraint` with a guard that refuses names which are not defined
-used by: users, through `constrain.monitors`
 start reading at: monitor.py, lexicon.py, reading.py, guard.py
 """
 

@@ -2,7 +2,6 @@
 
 takes: a `LanguageModel` (prefix → logits), matchers, a `draw` (the only source of randomness)
 gives: `Sample`s: tokens, log p of the raw model, log weight, why it ended
-used by: generation, speculative
 start reading at: core/step.py (one token), then methods/lcd.py (one method), core/draw.py (randomness),
   methods/table.py (the names of methods)
 """

@@ -4,7 +4,6 @@ Drafters guess how the text goes on, the constraint prunes what is illegal, one 
 and a verifier goes down the tree as far as the target agrees.
 
 takes: a `Target` (trees → logits), matchers, drafters. gives: `Sample`s, as `lcd` does
-used by: hf (the target for transformers), generation
 start reading at: tree.py (draft trees), drafter.py and verifier.py (what can be plugged in), decode.py (the loop)
 """
 

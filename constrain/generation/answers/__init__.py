@@ -3,7 +3,6 @@
 takes: what `generate` takes as a model, a prompt, options
 gives: log-probabilities, rankings, distributions over orders, spans of documents; outputs that all differ;
 answers to many inputs
-used by: you
 start reading at: score.py, then token_tree.py
 """
 

@@ -2,6 +2,5 @@
 
 takes: the arguments of `generate`
 gives: settings, constraints, token ids; or an error that names the argument
-used by: generation
-start reading at: arguments.py
+start reading at: request.py, then arguments.py
 """

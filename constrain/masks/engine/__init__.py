@@ -3,7 +3,6 @@
 takes: a `Grammar` (whose nonterminals may be made on demand) and a `Vocabulary`
 gives: `compile_bytewise` -> `CompiledConstraint` (shared, thread-safe) -> `Matcher` (one sequence); `fill_masks`,
       `advance_all`, `fill_draft_masks`
-used by: derived, completion, sampling, hf, generation, cli
 start reading at: matcher.py for the questions (in layers: steps.py, guarded.py, masks.py), automaton.py for the answers
 """
 

@@ -2,6 +2,5 @@
 
 takes: the headers whose names are known (`libc.py`)
 gives: a `Monitor`
-used by: `constrain.monitors.c`
 start reading at: monitor.py, types.py, state.py
 """

@@ -2,6 +2,5 @@
 
 takes: variables by name, as examples or types (`values.py`)
 gives: a `Monitor`
-used by: `constrain.monitors.jinja`
 start reading at: monitor.py, statements.py
 """

@@ -2,6 +2,5 @@
 
 takes: objects that code may use; what may be imported
 gives: a `Monitor`
-used by: `constrain.monitors.python`, `constrain.monitors.objects`
 start reading at: monitor.py, state.py, values.py
 """

@@ -2,6 +2,5 @@
 
 takes: a catalogue (`catalogue.py`)
 gives: a `Monitor`
-used by: `constrain.monitors.sql`
 start reading at: monitor.py, scopes.py
 """

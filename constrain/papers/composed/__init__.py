@@ -2,7 +2,6 @@
 
 takes: models of one tokenizer, models of several as bytes, or one model and several prompts
 gives: what `generate` takes as a model
-used by: you
 start reading at: core.py, then guidance.py
 """
 

@@ -7,7 +7,6 @@
 
 takes: a model that predicts all masked positions of a text at once, and a constraint
 gives: a text that is a member, whatever the model prefers
-used by: the package
 start reading at: decode.py; models.py (what a model is), policies/ (which positions are set first), dingo.py (the most
     probable member, for regular languages)
 """

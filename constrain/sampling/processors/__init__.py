@@ -2,7 +2,6 @@
 
 takes: `generate(processors=[...])`: these rules, and logits processors of transformers as they are
 gives: a `LanguageModel` of the changed distribution, about which every method samples what it says
-used by: generation
 start reading at: core/model.py (the distribution), core/processor.py (a rule), core/context.py (what a rule is told)
 """
 

@@ -2,7 +2,6 @@
 
 takes: the logits of a forward pass, where they are; bitmasks, trees and uniform numbers, packed. gives: paths, tokens
 and their log-probabilities, in one small copy
-used by: hf, generation, where the model is on a GPU
 start reading at: batch.py (what travels, rules as data), `laws.py` (the target's distribution at every place), walk.py
 (the verdict), run.py (the launches; CUDA graphs), verifier.py (`Fused`). The meaning is in ../verifiers/
 """
