@@ -66,7 +66,7 @@ class SourceOptions:
         typer.Option(
             metavar="NAME",
             help="Schema: indented, bounded, compact or any (by default indented; check: bounded).",
-            autocompletion=suggest("indented", "bounded", "compact", "any"),
+            autocompletion=suggest("consistent", "bounded", "compact", "any"),
         ),
     ] = None
     property_order: Annotated[

@@ -296,7 +296,7 @@ def test_report() -> None:
 
 def test_default_of_whitespace() -> None:
     """Each spelling brings its own."""
-    assert constrain.json_schema({}) == constrain.json_schema({}, spelling="plain", whitespace="indented")
+    assert constrain.json_schema({}) == constrain.json_schema({}, spelling="plain", whitespace="consistent")
     assert constrain.json_schema({}, spelling="any") == constrain.json_schema({}, spelling="any", whitespace="bounded")
     assert constrain.json_schema({}) != constrain.json_schema({}, spelling="any")
 
