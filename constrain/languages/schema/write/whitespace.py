@@ -40,7 +40,7 @@ Alternatives = list[list[Symbol]]
 Policy = str | JsonLayout
 
 
-class Style(NamedTuple):
+class LayoutStyle(NamedTuple):
     """One way to write containers.
 
     Attributes:
@@ -56,9 +56,9 @@ class Style(NamedTuple):
     brace: str = ""
 
 
-COMPACT, SPACED, BRACED = Style(None, ",", ":"), Style(None, ", ", ": "), Style(None, ", ", ": ", " ")
-INDENTED = [Style(" " * size, ",", ": ") for size in range(1, MAX_UNIT + 1)]
-TABBED, WIDE = Style("\t", ",", ": "), Style("  ", ",", " : ")  # WIDE: Jackson, Swift
+COMPACT, SPACED, BRACED = LayoutStyle(None, ",", ":"), LayoutStyle(None, ", ", ": "), LayoutStyle(None, ", ", ": ", " ")
+INDENTED = [LayoutStyle(" " * size, ",", ": ") for size in range(1, MAX_UNIT + 1)]
+TABBED, WIDE = LayoutStyle("\t", ",", ": "), LayoutStyle("  ", ",", " : ")  # WIDE: Jackson, Swift
 STYLES = [None, COMPACT, SPACED, BRACED, *INDENTED, TABBED, WIDE]  # at 0: none is chosen
 _DEPTHS = 1 << 20  # a place is the index of a style times this, and a depth
 
@@ -232,7 +232,7 @@ def _styled(number: int, depth: int) -> Separators:
     return around._replace(empty_object=_empty("{", "}"), empty_array=_empty("[", "]")) if style is WIDE else around
 
 
-def _place(style: Style, depth: int = 0) -> int:
+def _place(style: LayoutStyle, depth: int = 0) -> int:
     return STYLES.index(style) * _DEPTHS + depth
 
 
