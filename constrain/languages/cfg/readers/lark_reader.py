@@ -243,7 +243,7 @@ class _Reader:
         self.strings = {str(s): n for n, (tree, _) in self.definitions.items() if (s := single_string(tree))}
         self.terminals: dict[str, Terminal] = {}
         self.cased: dict[str, Node] = {}  # strings under the flag i that are written in one case, and what they lose
-        self.refused = EMPTY
+        self.refused: Node = EMPTY
         self.every_case: dict[Terminal, Node] = {}
         self.context_terminals: dict[Terminal, str | None] = {}
         self.instances: dict[tuple[str, tuple[Expression, ...]], str] = {}
