@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
-from constrain.cli.check import advance_far
 from constrain.cli.console import NOT_A_MEMBER, UsageError, say, say_json
 from constrain.cli.constraints import SourceOptions, with_source
+from constrain.masks.derived.refusal import advance_far
 
 
 @with_source
@@ -73,7 +73,7 @@ def _as_json(allowed: bool, lines: list[str]) -> dict[str, Any]:
 def explanation(constraint: Any, prefix: bytes, token: bytes | None, name: str) -> tuple[bool, list[str]]:
     """(allowed, lines that say why). token: its bytes; None stands for the end of the text."""
     import constrain
-    from constrain.cli.expected import expectation, in_words
+    from constrain.masks.derived.expected import expectation, in_words
 
     matcher = constrain.compile(constraint, constrain.Vocabulary.of_bytes()).matcher()
     good = advance_far(matcher, prefix)
@@ -98,7 +98,7 @@ def explanation(constraint: Any, prefix: bytes, token: bytes | None, name: str) 
 def state(constraint: Any, prefix: bytes) -> tuple[bool, list[str]]:
     """(is it a prefix of a member, lines that say where a text stands)."""
     import constrain
-    from constrain.cli.expected import expectation, in_words
+    from constrain.masks.derived.expected import expectation, in_words
 
     matcher = constrain.compile(constraint, constrain.Vocabulary.of_bytes()).matcher()
     good = advance_far(matcher, prefix)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @overload
 def generate(  # type: ignore[overload-overlap]
     model: ModelLike, prompt: PromptLike, *, n: Literal[1] = 1, stream: Literal[False] = False, **options: Unpack[Texts]
-) -> Generation[None]: ...
+) -> Generation[str]: ...
 
 
 @overload

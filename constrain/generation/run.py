@@ -299,8 +299,10 @@ class Run:
         named = self._named(sample.tokens, skipped) if getattr(constraint, "token_sets", ()) else None
         if isinstance(constraint, ToolUse):
             output.message = constraint.read(whole if named is None else named)
-        if sample.finish_reason != "stop" or constraint is None:
+        if sample.finish_reason != "stop":
             return output
+        if constraint is None:
+            return replace(output, value=text)
         value, fault = verdict(constraint, whole, named)
         if fault is None:
             return replace(output, value=value, captures=self._captures(terms, sample, whole))

@@ -201,10 +201,32 @@ def test_unions_take_the_part_that_the_text_belongs_to(tokenizer: Any, model: An
         if output.finish_reason == "stop":
             kinds.add(type(output.value))
             if output.text in ("a", "b", "c", "d"):
-                assert output.value is None
-    assert kinds == {Color, Even, type(None)}
+                assert output.value == output.text
+    assert kinds == {Color, Even, str}
 
 
-def test_other_sources_have_no_values(tokenizer: Any, model: Any) -> None:
-    output = constrain.generate(model, "a", tokenizer=tokenizer, choices=["1", "2"])
-    assert (output.finish_reason, output.value) == ("stop", None)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"choices": ["1", "2"]},
+        {"regex": "[ab]"},
+        {"grammar": 'start: "x" | "y"'},
+        {"constraint": constrain.seq("a", constrain.choices(["b", "c"]))},
+        {"regex": "a[bc]*", "stop": "c"},
+    ],
+)
+def test_the_value_of_any_other_constraint_is_the_text(tokenizer: Any, model: Any, options: dict[str, Any]) -> None:
+    given = {"tokenizer": tokenizer, "seed": 0, "max_tokens": 30, **options}
+    output = constrain.generate(model, "a", **given)
+    assert (output.finish_reason, output.value) == ("stop", output.text)
+    outputs = constrain.generate(model, "a", n=3, **given)
+    assert outputs.vote().answer in [each.text for each in outputs]
+    stream = constrain.generate(model, "a", stream=True, **given)
+    assert "".join(stream) == stream.result.value == output.text
+    answers = constrain.map(model, ["a", "b"], **given)
+    assert answers.values == [answer.text for answer in answers]
+
+
+def test_stop_sequences_keep_values(tokenizer: Any, model: Any) -> None:
+    output = constrain.generate(model, "a", tokenizer=tokenizer, choices=Color, stop="!", seed=0)
+    assert isinstance(output.value, Color)

@@ -123,11 +123,11 @@ class ToolUse(Constraint):
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
         return self.language.guard(vocabulary)
 
-    def check(self, text: str) -> str | None:
-        return self.language.check(text)
+    def residual_fault(self, text: str) -> str | None:
+        return self.language.residual_fault(text)
 
-    def check_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
-        return self.language.check_marked(text, spans)
+    def residual_fault_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
+        return self.language.residual_fault_marked(text, spans)
 
     @property
     def captured(self) -> bool:

@@ -3,8 +3,8 @@
 A new option is a key here, a default below, a field of `Request` and a line in the docstring of `generate`.
 
 A type checker reads from them whether one `Generation` comes back, `Generations`, a list or a `Stream`, and the type T
-of `value`. T is what `type=` or the Enum of `choices=` says; None where a constraint is given as text, which has no
-value; Any where the value is JSON of some schema.
+of `value`. T is what `type=` or the Enum of `choices=` says; str where the value is the text; Any where it is JSON of
+some schema.
 """
 
 from __future__ import annotations
@@ -68,10 +68,9 @@ class Members(Protocol[T_co]):
 
 
 class Text(Protocol[T_co]):
-    """A str that says T = None, the type of the value of an output: a str has no other method that returns None."""
+    """A str that says T = str, the type of the value of an output."""
 
-    def casefold(self) -> str: ...
-    def __delattr__(self, name: str, /) -> T_co: ...  # type: ignore[override]
+    def casefold(self) -> T_co: ...
 
 
 ModelLike: TypeAlias = str | Handle | ModelAndTokenizer | torch.nn.Module
@@ -108,7 +107,7 @@ class Sampling(Decoding, total=False):
 
 
 class Texts(Sampling, total=False):
-    """A constraint without values, for one prompt."""
+    """A constraint whose values are its texts, for one prompt."""
 
     regex: str | None
     grammar: str | None
