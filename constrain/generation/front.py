@@ -120,10 +120,11 @@ def generate(model: ModelLike, prompt: PromptLike | PromptsLike, **options: Any)
             function (its arguments). `value` is an instance of it.
         constraint: a constraint, or what `constrain.compile` returned.
         response_format: a constraint as OpenAI's interface has it: {"type": "json_schema", "json_schema": {"schema":
-            ...}}, "json_object", "structural_tag" or "text".
+            ...}}, "json_object", "structural_tag" or "text"; or a class, as `type`.
         tools: functions that the output may call: callables, pydantic models, OpenAI's JSON. Their format is the one
             that the tokenizer's chat template names; the template gets the tools. Then the output has `tool_calls`,
-            `content` and `thinking`. Other formats: `constraint=constrain.tools(...)`. Their results: `converse`.
+            `content` and `thinking`. Other formats: `tools=constrain.tools(functions, format="hermes")`. Their results:
+            `converse`.
         tool_choice: "auto": text or calls; "required": calls; "none": text; the name of a tool, or OpenAI's object.
         tokenizer: of transformers, or a processor, which has one; None: found by the model's name.
         method: what is sampled, by name or as an object of `constrain.sampling`. "lcd" is masked decoding; "faithful"

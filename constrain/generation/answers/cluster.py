@@ -70,7 +70,8 @@ class _Worker:
         """A frame of pandas with the columns of its answers."""
         from pandas import Series
 
-        from constrain.generation.answers.documents import json_text, map, prompt_of
+        from constrain.generation.answers.documents import map, prompt_of
+        from constrain.generation.plain import json_text
 
         prompts = [repr(prompt_of(self.call["prompt"], row)) for row in frame.to_dict("records")]
         drawn = hashlib.sha256("\0".join([str(self.call["seed"]), *prompts]).encode()).digest()
