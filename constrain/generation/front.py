@@ -105,9 +105,9 @@ def generate(model: ModelLike, prompt: PromptLike | PromptsLike, **options: Any)
     `tools`, may be a list with an entry for each prompt (of `choices`, a list of lists); None: no constraint.
 
     Args:
-        model: a causal model of transformers, the name of one (loaded once, then kept), or an object with `model` and
-            `tokenizer`, such as `constrain.reference.load()`; a `vllm.LLM`, or "vllm:" and a name (docs/howto/vllm.md);
-            a model of mlx-lm, llama-cpp-python or onnxruntime-genai.
+        model: a causal model of transformers, the name, folder or GGUF file of one (loaded once, then kept), a pair
+            (model, tokenizer), or an object with both, such as `constrain.reference.load()`; a `vllm.LLM`, or "vllm:"
+            and a name (docs/howto/vllm.md); a model of mlx-lm, llama-cpp-python or onnxruntime-genai.
         prompt: a str, token ids, chat messages (dicts with "role" and "content", rendered by the tokenizer's template),
             what a processor of transformers made of text and images, or a list of such prompts. A `constrain.Prompt`
             also says which images belong to it, what stands around the output, or that its end is healed.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias
 
 import torch
@@ -73,7 +74,9 @@ class Text(Protocol[T_co]):
     def casefold(self) -> T_co: ...
 
 
-ModelLike: TypeAlias = str | Handle | ModelAndTokenizer | torch.nn.Module
+ModelLike: TypeAlias = (
+    str | PathLike[str] | Handle | ModelAndTokenizer | torch.nn.Module | tuple[str | torch.nn.Module, Any]
+)
 # text, token ids, chat messages, what a processor made of text and images
 Content: TypeAlias = str | Sequence[int] | Sequence[Mapping[str, object]] | Mapping[str, Any]
 PromptLike: TypeAlias = Content | Prompt
