@@ -166,7 +166,7 @@ class HFModel:
         return inspect.signature(unwrapped(self.model).forward).parameters
 
     def _kept(self, name: str, find: Callable[[], Any]) -> Any:
-        """What a trial finds out about the model, once for each model object, whatever handles it has."""
+        """The finding of a trial, which is made once for each model object, whatever handles it has."""
         known = _known.setdefault(self.model, {})
         if name not in known:
             known[name] = find()

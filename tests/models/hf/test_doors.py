@@ -1,4 +1,4 @@
-"""What `generate` takes as a model: names, paths, pairs, quantised modules; and what a call costs beside its output."""
+"""Models by name, path, pair and file, and quantised modules; a call makes no forward and no comparison too many."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_module_with_weights_of_eight_bits(tokenizer: Any, model: Any) -> None
 
 
 def test_a_call_makes_the_forwards_that_it_counts(tokenizer: Any, model: Any) -> None:
-    """What a trial finds out about a model is kept with the model, not with a handle, of which each call makes one."""
+    """A trial's finding is kept with the model, not with a handle, of which each call makes one."""
     own = copy.deepcopy(model)
     seen: list[int] = []
     hook = own.register_forward_pre_hook(lambda *given: seen.append(1))
