@@ -11,13 +11,14 @@ from pydantic_core import to_jsonable_python
 
 def jsonable(value: Any) -> Any:
     """A value as JSON has it: models and dataclasses by their fields, an Enum by its value, infinities as None."""
-    plain = to_jsonable_python(value, serialize_unknown=True)
-    return _finite(plain)
+    return _finite(to_jsonable_python(value, serialize_unknown=True, bytes_mode="base64"))
 
 
 def json_text(value: Any) -> str:
-    """A value as JSON text."""
-    return json.dumps(jsonable(value), ensure_ascii=False)
+    """A value as JSON text, which is UTF-8: half a surrogate pair is written as an escape."""
+    plain = jsonable(value)
+    text = json.dumps(plain, ensure_ascii=False)
+    return text if text.isascii() or not any("\ud800" <= each <= "\udfff" for each in text) else json.dumps(plain)
 
 
 def one_line(value: Any, most: int) -> str:

@@ -181,6 +181,7 @@ class Generation(Generic[T]):
         """
         left_out = ("trace", "population", "pieces")
         named = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in left_out}
+        named["captures"] = [each._asdict() for each in self.captures]
         if self.message is not None:
             calls = [{"id": call.id, "name": call.name, "arguments": call.values} for call in self.message.tool_calls]
             named["message"] = {"content": self.content, "thinking": self.thinking, "tool_calls": calls}

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import enum
 import json
+import math
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import pydantic
 import pytest
+import torch
 from jsonschema import Draft202012Validator
 
 import constrain
 from constrain.errors import ConstrainError
+from constrain.generation.plain import json_text, jsonable
 
 
 class Color(enum.Enum):
@@ -331,3 +334,20 @@ def test_retries_that_could_not_help_are_refused(model: Any, options: dict[str, 
 def test_retries_are_a_number(retries: Any) -> None:
     with pytest.raises(ConstrainError, match="retries must be an int of at least 0"):
         constrain.sampling.Retried(retries)
+
+
+@pytest.mark.parametrize(
+    "value, plain",
+    [
+        (Person(name="a", age=3), {"name": "a", "age": 3}),
+        ([Point(True, "red")], [{"x": True, "y": "red"}]),
+        ({Color.RED: math.inf}, {"red": None}),
+        ((1, {"a": math.nan}), [1, {"a": None}]),
+        ("\ud800é", "\ud800é"),
+        (b"\xff", "_w=="),
+        (torch.zeros(2), "tensor([0., 0.])"),
+    ],
+)
+def test_values_as_json(value: Any, plain: Any) -> None:
+    assert jsonable(value) == plain
+    assert json.loads(json_text(value).encode()) == plain

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias
 import torch
 from typing_extensions import TypedDict
 
+from constrain.chat.calls.tools import ToolUse
 from constrain.generation.handles import Handle
 from constrain.generation.request.length import Length
 from constrain.generation.request.prompts import Prompt
@@ -122,8 +123,8 @@ class Constrained(Sampling, total=False):
 
     schema: object
     constraint: Constraint | Compiled | Sequence[Constraint | Compiled | None] | None
-    response_format: Mapping[str, Any] | Sequence[Mapping[str, Any] | None] | None
-    tools: Sequence[Any] | None
+    response_format: Mapping[str, Any] | type[Any] | Sequence[Mapping[str, Any] | type[Any] | None] | None
+    tools: Sequence[Any] | ToolUse | None
     tool_choice: str | Mapping[str, Any]
 
 
