@@ -118,7 +118,7 @@ def uniform(vocabulary: constrain.Vocabulary, rng: random.Random) -> Callable[[C
         budget = LengthBudget(constrain.compile(constraint, vocabulary))
         for thrown_away in range(TRIES):
             text = draw(budget)
-            if not constraint.residual or constraint.check(text) is None:
+            if not constraint.residual or constraint.residual_fault(text) is None:
                 return text, thrown_away
         return None, TRIES
 

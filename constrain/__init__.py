@@ -48,8 +48,8 @@ _NAMES = {
     "constrain.masks.derived.triggered": "triggered",
     "constrain.masks.engine": "CompiledConstraint Matcher TokenAutomaton advance_all fill_draft_masks fill_masks",
     "constrain.errors": (
-        "ConstrainError GrammarError LimitError MissingExtraError RegexError SchemaError UnsatisfiableError "
-        "VocabularyError"
+        "ConstrainError GrammarError IncompleteError LimitError MissingExtraError RegexError SchemaError "
+        "UnsatisfiableError VocabularyError"
     ),
     "constrain.generation": (
         "AsyncStream Conversation Generation Generations Length Prompt Stats Stream agenerate astream "

@@ -10,6 +10,7 @@ from constrain.chat import tags as tags
 from constrain.chat.calls.tools import tools as tools
 from constrain.errors import ConstrainError as ConstrainError
 from constrain.errors import GrammarError as GrammarError
+from constrain.errors import IncompleteError as IncompleteError
 from constrain.errors import LimitError as LimitError
 from constrain.errors import MissingExtraError as MissingExtraError
 from constrain.errors import RegexError as RegexError

@@ -6,6 +6,7 @@
     ├── RegexError           a pattern cannot be read, or is not regular
     ├── VocabularyError      the tokens of a tokenizer have no bytes, or no id ends a text
     ├── UnsatisfiableError   no text fulfils a constraint
+    ├── IncompleteError      an output has no value: it was cut off, or nothing valid was completed
     ├── LimitError           a stated limit (states, memory, time) was reached
     └── MissingExtraError    an optional dependency is not installed; also an ImportError
 
@@ -130,6 +131,22 @@ class UnsatisfiableError(ConstrainError):
         ... except constrain.UnsatisfiableError as error:
         ...     print(error.message)
         no text of the language begins with the prefix: 'x' is not allowed there
+    """
+
+
+class IncompleteError(ConstrainError):
+    """An output has no value: it was cut off, or nothing valid was completed.
+
+    Args:
+        message, place, fix: See `ConstrainError`.
+
+    Example:
+        >>> import constrain
+        >>> try:
+        ...     constrain.generate(constrain.reference.load(), "A: ", regex="a{9}", max_tokens=2, seed=1).unwrap()
+        ... except constrain.IncompleteError as error:
+        ...     print(error.message)
+        the output was cut off after 2 tokens: 'aa'
     """
 
 

@@ -309,5 +309,5 @@ def test_guards_and_checks_have_the_limits_of_the_thread() -> None:
         go_on()
     assert matcher.advance_bytes(b"]") and (matcher.mask() == before).all()
     with pytest.raises(LimitError, match="was cancelled"), Limits(None, None, Looks(1)):
-        constraint.check(text)
-    assert constraint.check(text) is None
+        constraint.residual_fault(text)
+    assert constraint.residual_fault(text) is None

@@ -213,7 +213,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "advance_all": lambda a, b: constrain.advance_all(a, b),
     "advance_all by": lambda a: constrain.advance_all([_matcher()], a),
     "text of tokens": lambda a: VOCABULARY.to_bytes(a),
-    "check": lambda a: constrain.json_schema({"type": "object"}).check(a),
+    "check": lambda a: constrain.json_schema({"type": "object"}).residual_fault(a),
     "captures": lambda a: constrain.regex("a").captures(a),
     "limits": lambda a: constrain.json_schema({}, limits=a),
     "structural_tag": constrain.tags.structural_tag,

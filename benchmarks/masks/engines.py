@@ -93,7 +93,7 @@ class Constrain:
         return accepting
 
     def check(self, text: str) -> bool:
-        return self.constraint.check(text) is None
+        return self.constraint.residual_fault(text) is None
 
 
 class LLGuidance:

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
-from constrain.cli.check import advance_far
 from constrain.cli.console import NOT_A_MEMBER, UsageError, say, say_json
 from constrain.cli.constraints import SourceOptions, with_source
+from constrain.masks.derived.refusal import advance_far
 
 
 @with_source
@@ -78,7 +78,7 @@ def explanation(
     begun: the prefix's name.
     """
     import constrain
-    from constrain.cli.expected import expectation, in_words
+    from constrain.masks.derived.expected import expectation, in_words
 
     matcher = constrain.compile(constraint, constrain.Vocabulary.of_bytes()).matcher()
     good = advance_far(matcher, prefix)
@@ -103,7 +103,7 @@ def explanation(
 def state(constraint: Any, prefix: bytes, begun: str = "the text") -> tuple[bool, list[str]]:
     """(is it a prefix of a member, lines that say where a text stands). begun: the prefix's name."""
     import constrain
-    from constrain.cli.expected import expectation, in_words
+    from constrain.masks.derived.expected import expectation, in_words
 
     matcher = constrain.compile(constraint, constrain.Vocabulary.of_bytes()).matcher()
     good = advance_far(matcher, prefix)

@@ -26,6 +26,7 @@ from constrain.generation.progress import refuse_progress
 from constrain.generation.request.request import Request, arguments_of
 from constrain.generation.request.signature import AnyOptions, ModelLike, Options, PromptLike, PromptsLike
 from constrain.generation.result import Generation, Stream
+from constrain.models.hf.loading import unpacked
 from constrain.sampling.core.job import Clock
 
 if TYPE_CHECKING:
@@ -214,6 +215,7 @@ def _prepared(model: Any, prompt: Any, options: Mapping[str, Any], door: str, wi
 def _thread_of(model: Any) -> ThreadPoolExecutor:
     """The thread that runs a model."""
     with _lock:
+        model, _ = unpacked(model, None)
         if isinstance(model, str):
             if model not in _by_name:
                 _by_name[model] = ThreadPoolExecutor(1, "constrain")

@@ -57,7 +57,7 @@ class Call:
     def stream(self) -> Stream[Any]:
         """The pieces of the only row."""
         (run,) = self.runs
-        return Stream(run.stream, run.rows[0].terms.constraint, run.follow)
+        return Stream(run.stream, run.rows[0].terms.constraint, run.follow, run.call_ids())
 
     def shaped(self, outputs: list[Generation[Any]]) -> Outputs:
         """The outputs of all rows as `generate` returns them."""

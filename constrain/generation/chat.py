@@ -4,7 +4,7 @@
     converse(model, messages, tools=[weather, search])     →  calls, runs and answers until a turn has no call
 
 The tools' format is the one that the model's chat template names, and the template gets the tools. Another format, or a
-model without a template: `constraint=constrain.tools(functions, format=...)`.
+model without a template: `tools=constrain.tools(functions, format=...)`.
 
 Sources: OpenAI, "Chat completions" (`tools`, `tool_choice`, `response_format`); transformers, "Tool use" (messages).
 """

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @overload
 def generate(  # type: ignore[overload-overlap]
     model: ModelLike, prompt: PromptLike, *, n: Literal[1] = 1, stream: Literal[False] = False, **options: Unpack[Texts]
-) -> Generation[None]: ...
+) -> Generation[str]: ...
 
 
 @overload
@@ -105,9 +105,9 @@ def generate(model: ModelLike, prompt: PromptLike | PromptsLike, **options: Any)
     `tools`, may be a list with an entry for each prompt (of `choices`, a list of lists); None: no constraint.
 
     Args:
-        model: a causal model of transformers, the name of one (loaded once, then kept), or an object with `model` and
-            `tokenizer`, such as `constrain.reference.load()`; a `vllm.LLM`, or "vllm:" and a name (docs/howto/vllm.md);
-            a model of mlx-lm, llama-cpp-python or onnxruntime-genai.
+        model: a causal model of transformers, the name, folder or GGUF file of one (loaded once, then kept), a pair
+            (model, tokenizer), or an object with both, such as `constrain.reference.load()`; a `vllm.LLM`, or "vllm:"
+            and a name (docs/howto/vllm.md); a model of mlx-lm, llama-cpp-python or onnxruntime-genai.
         prompt: a str, token ids, chat messages (dicts with "role" and "content", rendered by the tokenizer's template),
             what a processor of transformers made of text and images, or a list of such prompts. A `constrain.Prompt`
             also says which images belong to it, what stands around the output, or that its end is healed.
@@ -120,10 +120,11 @@ def generate(model: ModelLike, prompt: PromptLike | PromptsLike, **options: Any)
             function (its arguments). `value` is an instance of it.
         constraint: a constraint, or what `constrain.compile` returned.
         response_format: a constraint as OpenAI's interface has it: {"type": "json_schema", "json_schema": {"schema":
-            ...}}, "json_object", "structural_tag" or "text".
+            ...}}, "json_object", "structural_tag" or "text"; or a class, as `type`.
         tools: functions that the output may call: callables, pydantic models, OpenAI's JSON. Their format is the one
             that the tokenizer's chat template names; the template gets the tools. Then the output has `tool_calls`,
-            `content` and `thinking`. Other formats: `constraint=constrain.tools(...)`. Their results: `converse`.
+            `content` and `thinking`. Other formats: `tools=constrain.tools(functions, format="hermes")`. Their results:
+            `converse`.
         tool_choice: "auto": text or calls; "required": calls; "none": text; the name of a tool, or OpenAI's object.
         tokenizer: of transformers, or a processor, which has one; None: found by the model's name.
         method: what is sampled, by name or as an object of `constrain.sampling`. "lcd" is masked decoding; "faithful"

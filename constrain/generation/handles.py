@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from constrain.errors import ConstrainError
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.models.hf.loading import unpacked
 from constrain.models.hf.model import HFModel
 from constrain.sampling.core.job import Job, Sample, Settings
 from constrain.sampling.core.model import LanguageModel
@@ -99,6 +100,7 @@ def handle_of(model: Any, tokenizer: Any = None) -> Handle:
     Raises:
         ConstrainError: It is no model that can be read, or its tokenizer is missing.
     """
+    model, tokenizer = unpacked(model, tokenizer)
     for kind in ENGINES:
         if kind.is_of(model):
             return kind.handle(model, tokenizer)

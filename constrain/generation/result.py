@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from constrain.chat.calls.message import Event, Message, ToolCall
 from constrain.chat.calls.reading import Reader
 from constrain.chat.calls.tools import ToolUse
 from constrain.chat.streaming import Change, JsonValues, TypedValues, reader_of, typed_of
-from constrain.errors import ConstrainError
+from constrain.errors import ConstrainError, IncompleteError
 from constrain.generation.display.html import shares_html, tokens_html
 from constrain.generation.display.live import Frame, screen_of
 from constrain.generation.display.plot import Plot
 from constrain.generation.display.terminal import print_tokens
 from constrain.generation.display.tokens import ShownToken, shown_tokens
+from constrain.generation.plain import jsonable, one_line
 from constrain.generation.posterior import posterior
 from constrain.generation.vote import Vote, vote
 from constrain.sampling.core.job import FinishReason, Sample, TokenRecord, Work
@@ -75,15 +76,15 @@ class Stats(Work):
         return self.tokens / self.forwards if self.forwards else 0.0
 
 
-@dataclass
+@dataclass(repr=False)
 class Generation(Generic[T]):
-    """One output.
+    """One output. `str` is its text; `unwrap()` is its value, or the reason why there is none.
 
     Attributes:
         text: the text, without EOS and other special tokens.
         tokens: its token ids, EOS included when it was taken.
-        value: the parsed JSON, or an instance of the given type; None unless `finish_reason` is "stop" and the
-            constraint is a schema.
+        value: the parsed JSON, an instance of the given type, or the text where the constraint is neither a schema nor
+            a type; None unless `finish_reason` is "stop".
         logprob: log p(tokens) of the raw model at this temperature (at 1 where the temperature is 0), EOS included.
         log_weight: log importance weight against the model conditioned on the constraint, as the method defines it; for
             "lcd" log p − log q of the output. 0 where the method samples what it states without weights, and at
@@ -139,6 +140,61 @@ class Generation(Generic[T]):
         """The output of a sample: the fields that both have are the sample's, the others are given."""
         both = {each.name: getattr(sample, each.name) for each in fields(cls) if hasattr(sample, each.name)}
         return cls(**{**both, "value": None, "logprob": sample.log_prob, **own})
+
+    def unwrap(self) -> T:
+        """The value of a complete output.
+
+        Returns:
+            `value`, which is not None unless the JSON is null.
+
+        Raises:
+            IncompleteError: The output was cut off, is not valid, or nothing valid could be completed; the message says
+                which, and what helps.
+
+        Example:
+            >>> import constrain
+            >>> model = constrain.reference.load()
+            >>> constrain.generate(model, "Sum: ", schema={"const": 5}).unwrap()
+            5
+            >>> try:
+            ...     constrain.generate(model, "A: ", regex="a{20}", max_tokens=2, seed=1).unwrap()
+            ... except constrain.IncompleteError as error:
+            ...     print(error.fix)
+            raise max_tokens, or ask for complete=True
+        """
+        if self.finish_reason != "stop":
+            raise _incomplete(self)
+        return cast(T, self.value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The output as JSON has it, for logs and files: all fields but `trace`, `population` and `pieces`.
+
+        Returns:
+            Text, tokens, value, numbers and `stats` by name; of an assistant's turn also `message`. Infinities are
+            None.
+
+        Example:
+            >>> import constrain, json
+            >>> g = constrain.generate(constrain.reference.load(), "A: ", choices=["red"])
+            >>> json.loads(json.dumps(g.to_dict()))["value"]
+            'red'
+        """
+        left_out = ("trace", "population", "pieces")
+        named = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in left_out}
+        named["captures"] = [each._asdict() for each in self.captures]
+        if self.message is not None:
+            calls = [{"id": call.id, "name": call.name, "arguments": call.values} for call in self.message.tool_calls]
+            named["message"] = {"content": self.content, "thinking": self.thinking, "tool_calls": calls}
+        found: dict[str, Any] = jsonable(named)
+        return found
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        value = "" if self.value is None or self.value == self.text else f" value={one_line(self.value, 36)}"
+        counted = f"{self.finish_reason}, {len(self.tokens)} tokens"
+        return f"<Generation {one_line(self.text, 40)} ({counted}){value}>"
 
     @property
     def content(self) -> str:
@@ -198,6 +254,24 @@ class Generation(Generic[T]):
         return said
 
 
+def _incomplete(output: Generation[Any], place: str | None = None) -> IncompleteError:
+    """The error for an output that is not complete."""
+    text = one_line(output.text, 60)
+    match output.finish_reason:
+        case "length":
+            why = f"the output was cut off after {len(output.tokens)} tokens: {text}"
+            fix = "raise max_tokens, or ask for complete=True"
+        case "budget":
+            why = f"the method gave up after {output.stats.attempts} attempts: {text}"
+            fix = "allow it more attempts, or another method"
+        case _:
+            tries = f" in {output.stats.retries + 1} attempts" if output.stats.retries else ""
+            why = f"no valid text was completed{tries}: {text}"
+            why += "" if output.fault is None else f"; {' '.join(output.fault.split())}"
+            fix = "relax the condition, or allow more attempts by method=constrain.sampling.Retried(...)"
+    return IncompleteError(why, place=place, fix=fix)
+
+
 class Generations(list[Generation[T]], Generic[T]):
     """Several outputs for one prompt: a list that knows how its outputs are weighted.
 
@@ -221,6 +295,48 @@ class Generations(list[Generation[T]], Generic[T]):
     def ess(self) -> float:
         """Effective sample size: how many unweighted outputs these are worth."""
         return diagnose(self).ess
+
+    def unwrap(self) -> list[T]:
+        """The values of all outputs.
+
+        Returns:
+            `Generation.unwrap` of each, in order.
+
+        Raises:
+            IncompleteError: One of them is not complete; the place says which.
+
+        Example:
+            >>> import constrain
+            >>> constrain.generate(constrain.reference.load(), "A: ", choices=["red"], n=2).unwrap()
+            ['red', 'red']
+        """
+        for place, output in enumerate(self):
+            if output.finish_reason != "stop":
+                raise _incomplete(output, f"output {place} of {len(self)}")
+        return [output.unwrap() for output in self]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The outputs as JSON has them: `outputs`, each as `Generation.to_dict`, `weights` and `ess`.
+
+        Returns:
+            The three by name.
+
+        Example:
+            >>> import constrain
+            >>> outputs = constrain.generate(constrain.reference.load(), "A: ", choices=["red"], n=2)
+            >>> outputs.to_dict()["weights"]
+            [0.5, 0.5]
+        """
+        found: dict[str, Any] = jsonable({"weights": self.weights, "ess": self.ess})
+        return {"outputs": [output.to_dict() for output in self], **found}
+
+    def __str__(self) -> str:
+        return "\n".join(output.text for output in self)
+
+    def __repr__(self) -> str:
+        complete = sum(output.finish_reason == "stop" for output in self)
+        first = f": {one_line(self[0].text, 60)}{', …' if len(self) > 1 else ''}" if self else ""
+        return f"<{len(self)} Generations, {complete} complete{first}>"
 
     def _repr_html_(self) -> str:
         rows = [(output.text, weight) for output, weight in zip(self, self.weights, strict=True)]
@@ -300,6 +416,7 @@ class Stream(Generic[T]):
             stand in the pieces by their names. `generate(stream=True)` makes it.
         constraint: what the text obeys; None: nothing.
         follow: has the tokens drawn while they are written; None: they cannot be.
+        call_ids: gives a call of a tool its id, by its number, where the text gives none.
 
     Example:
         >>> import constrain
@@ -313,7 +430,9 @@ class Stream(Generic[T]):
         begin: Callable[[bool], Generator[str, None, Generation[T]]],
         constraint: Any = None,
         follow: Callable[[Callable[[list[ShownToken]], None]], None] | None = None,
+        call_ids: Callable[[int], str] | None = None,
     ) -> None:
+        self._call_ids = call_ids
         self._begin = begin
         self._follow = follow
         self._pieces: Generator[str, None, Generation[T]] | None = None
@@ -423,7 +542,7 @@ class Stream(Generic[T]):
         if self._pieces is not None:
             raise ConstrainError("the stream has begun", fix="ask for its events first")
         self._pieces = self._begin(True)
-        return self._events(self._constraint.reader())
+        return self._events(self._constraint.reader(self._call_ids))
 
     def _events(self, reader: Reader) -> Iterator[Event]:
         for piece in self:

@@ -3,7 +3,7 @@
 What the grammar cannot say — a residual keyword of a schema, a validator of a pydantic model — is checked where a text
 could end: one that fails may not end there. So it is part of the language of which methods state evidence and bounds.
 An output that runs into a dead end for that reason, or because every continuation repeats a key or an item that must
-differ (docs/notes/0004), is thrown away and sampled anew, up to `RETRIES` times (not at
+differ (docs/notes/0004), is thrown away and sampled anew, as often as `constrain.sampling.Retried` says (not at
 temperature 0 or by a method that draws nothing, where it would come out the same, nor in a stream, which cannot be
 taken back); then its finish_reason is "dead_end", its fault is named, and it has no value. Every complete output is
 checked once more (verdict.py), so nothing invalid is ever returned as "stop".
@@ -15,6 +15,7 @@ why).
 from __future__ import annotations
 
 import codecs
+import hashlib
 import logging
 import math
 from collections.abc import Callable, Generator, Sequence
@@ -44,7 +45,6 @@ from constrain.sampling.methods.lcd import lcd
 from constrain.sampling.processors.core.run import run_processed
 from constrain.speculative import Speculation
 
-RETRIES = 8
 _log = logging.getLogger(__name__)
 
 
@@ -120,10 +120,9 @@ class Run:
         """Run all rows, and again those whose output failed the last check. Yields after each step of the method."""
         outputs: dict[int, Generation] = {}
         pending = list(range(len(self.prompts)))
-        random = self.settings.temperature > 0 and getattr(self.method, "random", True)
-        attempts = 1 + RETRIES if random else 1
         name = getattr(self.method, "__name__", type(self.method).__name__)
         _log.debug("%d outputs by %s, draft=%r, seed %d", len(pending), name, self.request.draft, self.seed)
+        attempts = 1 + self.request.retries
         for attempt in range(attempts):
             samples = yield from self._followed(self.job(pending, attempt))
             failed = []
@@ -276,10 +275,17 @@ class Run:
         stats.forced = sum(record.forced for record in sample.trace)
         stats.add(sample)
         stats.method = sample.method or getattr(self.method, "name", "") or getattr(self.method, "__name__", "")
-        return self._checked(self.terms[row], sample, stats, len(self.begins[row]))
+        return self._checked(self.terms[row], sample, stats, len(self.begins[row]), self.call_ids(row))
 
-    def _checked(self, terms: Terms, sample: Sample, stats: Stats, skipped: int) -> Generation:
-        """skipped: bytes at the beginning that end the prompt."""
+    def call_ids(self, row: int = 0) -> Callable[[int], str]:
+        """The ids of an output's calls, by their numbers: others for another prompt, seed or output."""
+        asked = f"{self.seed} {self.rows[row].number} {self.prompts[row]}"
+        return lambda number: f"call_{hashlib.sha256(f'{asked} {number}'.encode()).hexdigest()[:16]}"
+
+    def _checked(
+        self, terms: Terms, sample: Sample, stats: Stats, skipped: int, ids: Callable[[int], str]
+    ) -> Generation:
+        """skipped: bytes at the beginning that end the prompt. ids: of calls of tools."""
         constraint = terms.constraint
         whole = text = self.vocabulary.to_bytes(sample.tokens)[skipped:].decode("utf-8", "replace")
         if isinstance(constraint, Stopped) and sample.finish_reason == "stop":
@@ -290,7 +296,7 @@ class Run:
             stats=stats,
             pieces=self._pieces(sample.tokens),
             population=[
-                self._checked(terms, each, Stats(tokens=len(each.tokens)), skipped) for each in sample.population
+                self._checked(terms, each, Stats(tokens=len(each.tokens)), skipped, ids) for each in sample.population
             ],
         )
         if self.settings.temperature == 0 and not math.isnan(output.log_weight):  # of a lossy rule there is no weight
@@ -300,9 +306,11 @@ class Run:
             output.fault = _fault(terms.compiled, whole)
         named = self._named(sample.tokens, skipped) if getattr(constraint, "token_sets", ()) else None
         if isinstance(constraint, ToolUse):
-            output.message = constraint.read(whole if named is None else named)
-        if sample.finish_reason != "stop" or constraint is None:
+            output.message = constraint.read(whole if named is None else named, ids)
+        if sample.finish_reason != "stop":
             return output
+        if constraint is None:
+            return replace(output, value=text)
         value, fault = verdict(constraint, whole, named)
         if fault is None:
             return replace(output, value=value, captures=self._captures(terms, sample, whole))

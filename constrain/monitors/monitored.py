@@ -41,21 +41,26 @@ class Monitored(Constraint):
 
     @property
     def residual(self) -> bool:
-        """True if a finished text counts only if it passes `check`: the inner constraint's checks remain."""
+        """True if a finished text counts only if it passes `residual_fault`: the inner constraint's checks remain."""
         return self.inner.residual
 
     def guard(self, vocabulary: Vocabulary) -> Guard:
         """The guard that asks the monitor."""
         return Guards.guard(self.monitor, self.empty, vocabulary)
 
-    def check(self, text: str) -> str | None:
+    def residual_fault(self, text: str) -> str | None:
         """None if the inner constraint and the monitor accept a finished text, else one sentence."""
-        fault = self.inner.check(text) if self.inner.residual else None
+        fault = self.inner.residual_fault(text) if self.inner.residual else None
         if fault is not None:
             return fault
         reading = MonitorReading(self.monitor, self.empty)
         end = reading.step(reading.start(), text.encode())
         return None if end is not None and reading.may_end(end) else self._refusal(text)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "parse":  # only where the inner constraint has values
+            return getattr(self.inner, name)
+        raise AttributeError(name)
 
     def _refusal(self, text: str) -> str:
         """A sentence that says where the monitor refuses a text."""

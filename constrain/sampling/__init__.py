@@ -36,6 +36,7 @@ from constrain.sampling.methods.faithful import Faithful
 from constrain.sampling.methods.lcd import lcd
 from constrain.sampling.methods.mcmc import MCMC
 from constrain.sampling.methods.rejection import Rejection
+from constrain.sampling.methods.retried import Retried
 from constrain.sampling.methods.sir import SIR
 from constrain.sampling.methods.smc import AWRS, SMC
 from constrain.sampling.methods.table import METHODS, Method, method_named, method_of, register
@@ -61,6 +62,7 @@ __all__ = [
     "Particles",
     "Potential",
     "Rejection",
+    "Retried",
     "SIR",
     "SMC",
     "Sample",

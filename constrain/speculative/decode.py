@@ -32,7 +32,7 @@ from constrain.speculative.ahead import CONSTRAINT, DRAFTS, ReadingAhead
 from constrain.speculative.build import TreeBuilder, state_of
 from constrain.speculative.controller import Controller, default_controller
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome, Setting
-from constrain.speculative.drafters import drafter_named
+from constrain.speculative.drafters import AUTO, NAMED
 from constrain.speculative.drafting import Drafting, split
 from constrain.speculative.masks import TreeMasks, fill
 from constrain.speculative.rows import TargetRows
@@ -48,7 +48,7 @@ class Speculation:
     """Masked decoding with drafts, as a method of `generate`; see the module `constrain.speculative.decode`.
 
     Args:
-        drafters: objects or names, asked in this order.
+        drafters: an object or a name, or several, asked in this order; "auto": those that need no other model.
         verifier: the rule that accepts drafted tokens, by name or as an object.
         controller: says how large drafts are; None: `Fixed`, as deep as the drafter that looks furthest ahead asks for.
         builder: merges drafts into one tree; None: `TreeBuilder()`.
@@ -73,7 +73,7 @@ class Speculation:
 
     def __init__(
         self,
-        drafters: Sequence[Drafter | str],
+        drafters: Drafter | str | Sequence[Drafter | str],
         *,
         verifier: Verifier | str = "match",
         controller: Controller | None = None,
@@ -81,7 +81,9 @@ class Speculation:
         lossy: bool = False,
         **setting: Any,
     ) -> None:
-        self.drafters = [drafter_named(each) if isinstance(each, str) else each for each in drafters]
+        listed = [drafters] if isinstance(drafters, str | Drafter) else drafters
+        named = [name for each in listed for name in (AUTO if each == "auto" else [each])]
+        self.drafters = [NAMED.named(each, ["auto"])() if isinstance(each, str) else each for each in named]
         self.verifier = verifier_named(verifier) if isinstance(verifier, str) else verifier
         self.lossy = not self.verifier.lossless
         if self.lossy and not lossy:

@@ -211,12 +211,12 @@ def test_generate_by_another_method() -> None:
 
 
 def test_a_fault_of_ours_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    import constrain
+    from constrain.masks.derived import refusal
 
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr(constrain, "compile", broken)
+    monkeypatch.setattr(refusal, "refusal", broken)
     result = invoke("check", "--regex", "a", "-", stdin="a")
     assert result.exit_code == 70
     assert result.stderr.startswith("constrain: internal error: ZeroDivisionError: oh\n  fix: ")

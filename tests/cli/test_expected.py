@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from constrain.cli.check import character_start, named
-from constrain.cli.expected import describe
+from constrain.masks.derived.expected import describe
+from constrain.masks.derived.refusal import character_start, named
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 
 import constrain
 from constrain.chat.calls import ArgumentsText, CallBegun, CallEnded, Content, Thought
+from constrain.chat.calls.auto import NAMING
 
 ASK: list[dict[str, Any]] = [{"role": "user", "content": "2?"}]
 
@@ -92,7 +93,13 @@ def test_response_format_text_is_no_constraint(chat: Any) -> None:
         ({"tools": [double], "tool_choice": "triple"}, "no tool_choice 'triple'"),
         ({"tools": [double], "tool_choice": {"function": {}}}, "no tool_choice None"),
         ({"tool_choice": "required"}, "tool_choice needs tools"),
-        ({"tools": constrain.tools([double], format="qwen3")}, "tools= takes functions"),
+        (
+            {"tools": constrain.tools([double], format="qwen3"), "tool_choice": "required"},
+            "has its own choice\n  at tool_choice\n  fix: constrain.tools.functions, choice='required'.",
+        ),
+        ({"tools": constrain.tools([double], format="qwen3"), "tool_choice": "triple"}, "no tool_choice 'triple'"),
+        ({"response_format": [1]}, "response_format is a list of 1"),
+        ({"response_format": 3}, "no response_format 3"),
         ({"tools": [double], "stop": "a"}, "stop has no meaning beside tools"),
         ({"tools": [1]}, "tools"),
     ],
@@ -103,8 +110,34 @@ def test_bad_input(chat: Any, given: Any, message: str) -> None:
 
 
 def test_a_model_without_a_template_needs_a_format(model: Any, tokenizer: Any) -> None:
-    with pytest.raises(constrain.ConstrainError, match="has no chat template"):
-        constrain.generate(SimpleNamespace(model=model, tokenizer=tokenizer), "", tools=[double])
+    bare = SimpleNamespace(model=model, tokenizer=tokenizer)
+    with pytest.raises(constrain.ConstrainError, match="has no chat template") as caught:
+        constrain.generate(bare, "", tools=[double])
+    assert caught.value.fix == NAMING and "pass tokenizer=" not in NAMING and "hermes, kimi" in NAMING
+    turn = constrain.tools([double], format="hermes", choice="required", parallel=False)  # what the fix says
+    g = constrain.generate(bare, "", tools=turn, **options())
+    assert [call.name for call in g.tool_calls] == ["double"]
+
+
+def test_a_class_as_response_format(chat: Any) -> None:
+    found = constrain.generate(chat, "", response_format=Search, **options()).unwrap()
+    assert isinstance(found, Search)
+
+
+def test_every_call_has_an_id_of_its_own(chat: Any) -> None:
+    turn = constrain.tools([double], format="qwen3", choice="required", tokenizer=chat.tokenizer)
+    talk, again, other = (
+        constrain.converse(chat, ASK, turn, rounds=2, **options(seed=seed, max_tokens=90)) for seed in (1, 1, 2)
+    )
+    asked = [call["id"] for message in talk.messages for call in message.get("tool_calls", ())]
+    told = [message["tool_call_id"] for message in talk.messages if message["role"] == "tool"]
+    assert asked == told and len(set(asked)) == len(asked) >= 2
+    assert all(len(each) == 21 and each.startswith("call_") for each in asked)
+    assert [call.id for each in again.turns for call in each.tool_calls] == asked
+    assert not {call.id for each in other.turns for call in each.tool_calls} & set(asked)
+    outputs = constrain.generate(chat, ASK, tools=turn, n=3, **options())
+    ids = [call.id for g in outputs for call in g.tool_calls]
+    assert len(set(ids)) == len(ids) >= 3
 
 
 def put_together(events: list[Any]) -> tuple[str, str, list[tuple[str, str, Any]]]:

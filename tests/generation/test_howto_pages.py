@@ -77,7 +77,7 @@ def test_diffusion(repository: Path) -> None:
     names = run(repository, "diffusion", 4)
     assert json.loads(names["out"].text) is not None and names["out"].fault is None
     assert names["filled"].text[4] == names["filled"].text[7] == "-"
-    assert names["weighted"].log_weight <= 0 and names["date"].check(names["likeliest"].text) is None
+    assert names["weighted"].log_weight <= 0 and names["date"].residual_fault(names["likeliest"].text) is None
     assert json.loads(names["answer"].text).keys() == {"ok"} and names["answer"].forced > 0
 
 

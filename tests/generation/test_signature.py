@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from typing import Any
 
@@ -42,6 +43,18 @@ def test_an_option_that_moved_says_where(name: str) -> None:
     with pytest.raises(ConstrainError, match=f"generate has no argument '{name}'") as caught:
         generate("no/such-model", "x", **{name: 1})
     assert caught.value.place == name and caught.value.fix == MOVED[name]
+
+
+def test_hints_name_what_exists() -> None:
+    named = [name for fix in MOVED.values() for name in re.findall(r"constrain(?:\.\w+)+", fix)]
+    assert "constrain.processors.Repetition" in named
+    for name in named:
+        first, *rest = name.split(".")
+        found: Any = {"constrain": constrain}[first]
+        for attribute in rest:
+            found = getattr(found, attribute)
+    asked = {name for fix in MOVED.values() for name in re.findall(r"\b([a-z_]+)=", fix)}
+    assert {"max_tokens", "temperature", "processors", "n", "stop", "draft", "stream", "type"} <= asked & set(DEFAULTS)
 
 
 def door(name: str) -> Any:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import enum
 import json
+import math
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import pydantic
 import pytest
+import torch
 from jsonschema import Draft202012Validator
 
 import constrain
+from constrain.errors import ConstrainError
+from constrain.generation.plain import json_text, jsonable
 
 
 class Color(enum.Enum):
@@ -35,6 +39,17 @@ class Even(pydantic.BaseModel):
         if age % 2:
             raise ValueError(f"{age} is odd")
         return age
+
+
+class Never(pydantic.BaseModel):
+    """Nothing passes."""
+
+    b: bool
+
+    @pydantic.field_validator("b")
+    @classmethod
+    def refuse(cls, b: bool) -> bool:
+        raise ValueError("no")
 
 
 @dataclass
@@ -201,10 +216,138 @@ def test_unions_take_the_part_that_the_text_belongs_to(tokenizer: Any, model: An
         if output.finish_reason == "stop":
             kinds.add(type(output.value))
             if output.text in ("a", "b", "c", "d"):
-                assert output.value is None
-    assert kinds == {Color, Even, type(None)}
+                assert output.value == output.text
+    assert kinds == {Color, Even, str}
 
 
-def test_other_sources_have_no_values(tokenizer: Any, model: Any) -> None:
-    output = constrain.generate(model, "a", tokenizer=tokenizer, choices=["1", "2"])
-    assert (output.finish_reason, output.value) == ("stop", None)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"choices": ["1", "2"]},
+        {"regex": "[ab]"},
+        {"grammar": 'start: "x" | "y"'},
+        {"constraint": constrain.seq("a", constrain.choices(["b", "c"]))},
+        {"regex": "a[bc]*", "stop": "c"},
+    ],
+)
+def test_the_value_of_any_other_constraint_is_the_text(tokenizer: Any, model: Any, options: dict[str, Any]) -> None:
+    given = {"tokenizer": tokenizer, "seed": 0, "max_tokens": 30, **options}
+    output = constrain.generate(model, "a", **given)
+    assert (output.finish_reason, output.value) == ("stop", output.text)
+    outputs = constrain.generate(model, "a", n=3, **given)
+    assert outputs.vote().answer in [each.text for each in outputs]
+    stream = constrain.generate(model, "a", stream=True, **given)
+    assert "".join(stream) == stream.result.value == output.text
+    answers = constrain.map(model, ["a", "b"], **given)
+    assert answers.values == [answer.text for answer in answers]
+
+
+def test_stop_sequences_keep_values(tokenizer: Any, model: Any) -> None:
+    output = constrain.generate(model, "a", tokenizer=tokenizer, choices=Color, stop="!", seed=0)
+    assert isinstance(output.value, Color)
+
+
+SHORT: list[tuple[dict[str, Any], str, str]] = [  # options, the sentence of the error, its fix
+    (
+        {"regex": "[a-c]{20}", "max_tokens": 2},
+        "the output was cut off after 2 tokens: '",
+        "raise max_tokens, or ask for complete=True",
+    ),
+    (
+        {"type": Never, "method": constrain.sampling.Retried(2)},
+        "no valid text was completed in 3 attempts: '",
+        "method=constrain.sampling.Retried(...)",
+    ),
+    ({"choices": ["x" * 60], "method": constrain.sampling.Rejection(attempts=3)}, "gave up after 3 attempts", "allow"),
+]
+
+
+@pytest.mark.parametrize("options, why, fix", SHORT, ids=["length", "dead_end", "budget"])
+def test_unwrap_says_why(tokenizer: Any, model: Any, options: dict[str, Any], why: str, fix: str) -> None:
+    given = {"tokenizer": tokenizer, "seed": 0, "max_tokens": 20, **options}
+    output = constrain.generate(model, "red", **given)
+    with pytest.raises(constrain.IncompleteError) as caught:
+        output.unwrap()
+    assert why in caught.value.message and fix in str(caught.value.fix) and caught.value.place is None
+    with pytest.raises(constrain.IncompleteError) as caught:
+        constrain.generate(model, "red", n=2, **given).unwrap()
+    assert caught.value.place == "output 0 of 2"
+
+
+def test_unwrap_gives_null_too(tokenizer: Any, model: Any) -> None:
+    output = constrain.generate(model, "red", tokenizer=tokenizer, schema={"const": None}, seed=0)
+    assert (output.finish_reason, output.unwrap()) == ("stop", None)
+    assert constrain.generate(model, "red", tokenizer=tokenizer, schema={"const": None}, n=2).unwrap() == [None, None]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"type": Person, "max_tokens": 80},
+        {"type": Point, "max_tokens": 80},
+        {"choices": Color},
+        {"regex": "(a\\n){90}", "max_tokens": 200},
+        {"regex": "(a\\n){90}", "max_tokens": 2},
+        {"type": dict[str, float], "max_tokens": 3, "method": "smc"},
+    ],
+)
+def test_an_output_is_shown_as_text_as_one_line_and_as_json(tokenizer: Any, model: Any, options: Any) -> None:
+    given = {"tokenizer": tokenizer, "seed": 2, **options}
+    output = constrain.generate(model, "red", **given)
+    assert str(output) == output.text
+    outputs = constrain.generate(model, "red", n=2, **given)
+    assert str(outputs) == outputs[0].text + "\n" + outputs[1].text
+    for each in (output, outputs):
+        assert "\n" not in repr(each) and len(repr(each)) <= 120
+        read = json.loads(json.dumps(each.to_dict(), allow_nan=False))
+        assert read == each.to_dict()
+    found = output.to_dict()
+    assert (found["text"], found["tokens"]) == (output.text, output.tokens)
+    if isinstance(output.value, Person):
+        assert found["value"] == output.value.model_dump()
+    elif isinstance(output.value, Color):
+        assert found["value"] == output.value.value
+
+
+@pytest.mark.parametrize("retries", [0, 2, 12])
+def test_the_caller_says_how_often_an_output_is_tried(tokenizer: Any, model: Any, retries: int) -> None:
+    method = constrain.sampling.Retried(retries, "lcd")
+    output = constrain.generate(model, "red", tokenizer=tokenizer, type=Never, method=method, seed=0, max_tokens=120)
+    assert (output.finish_reason, output.stats.retries, output.stats.method) == ("dead_end", retries, "lcd")
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"temperature": 0}, "at temperature 0"),
+        ({"method": constrain.sampling.Retried(3, "beam")}, "draws nothing"),
+        ({"stream": True}, "a stream cannot be taken back"),
+    ],
+)
+def test_retries_that_could_not_help_are_refused(model: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConstrainError, match=f"retries=3: .*{message}"):
+        constrain.generate(model, "red", **{"regex": "a", "method": constrain.sampling.Retried(3), **options})
+    constrain.sampling.Retried(0)
+
+
+@pytest.mark.parametrize("retries", [-1, True, 1.5, None])
+def test_retries_are_a_number(retries: Any) -> None:
+    with pytest.raises(ConstrainError, match="retries must be an int of at least 0"):
+        constrain.sampling.Retried(retries)
+
+
+@pytest.mark.parametrize(
+    "value, plain",
+    [
+        (Person(name="a", age=3), {"name": "a", "age": 3}),
+        ([Point(True, "red")], [{"x": True, "y": "red"}]),
+        ({Color.RED: math.inf}, {"red": None}),
+        ((1, {"a": math.nan}), [1, {"a": None}]),
+        ("\ud800é", "\ud800é"),
+        (b"\xff", "_w=="),
+        (torch.zeros(2), "tensor([0., 0.])"),
+    ],
+)
+def test_values_as_json(value: Any, plain: Any) -> None:
+    assert jsonable(value) == plain
+    assert json.loads(json_text(value).encode()) == plain

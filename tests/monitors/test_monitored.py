@@ -199,11 +199,11 @@ def test_a_text_ends_only_if_its_names_are_known() -> None:
     matcher = constrain.compile(query, vocabulary).matcher()
     assert matcher.advance_bytes(b"select id")
     assert not matcher.is_accepting()
-    assert query.check("select id") is not None
+    assert query.residual_fault("select id") is not None
     assert matcher.advance_bytes(b" from users")
     assert matcher.is_accepting()
-    assert query.check("select id from users") is None
-    assert "after 'select id from users where no'" in str(query.check("select id from users where nosuch"))
+    assert query.residual_fault("select id from users") is None
+    assert "after 'select id from users where no'" in str(query.residual_fault("select id from users where nosuch"))
 
 
 @pytest.mark.parametrize(("empty", "allowed"), [("open", True), ("end", False)])

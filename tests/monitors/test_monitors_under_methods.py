@@ -47,7 +47,7 @@ def test_outputs_obey_the_monitor(model: Any, tokenizer: Any, query: constrain.C
         matcher = compiled.matcher()
         assert matcher.advance_tokens(output.tokens) >= len(output.tokens) - 1, output.text
         if output.finish_reason == "stop":
-            assert query.check(output.text) is None  # type: ignore[attr-defined]
+            assert query.residual_fault(output.text) is None  # type: ignore[attr-defined]
 
 
 def test_drafts_change_no_greedy_text(model: Any, tokenizer: Any, query: constrain.Constraint) -> None:

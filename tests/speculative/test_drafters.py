@@ -28,7 +28,7 @@ from constrain.speculative import (
     Speculation,
     TreeBuilder,
 )
-from constrain.speculative.drafters import NAMED, drafter_named
+from constrain.speculative.drafters import AUTO, NAMED, drafter_named
 from constrain.speculative.drafters.forced import longest_match
 from constrain.speculative.drafters.lookup import BELIEF
 from toy_matcher import ToyConstraint
@@ -310,10 +310,15 @@ def test_names() -> None:
         drafter_named("psychic")
     assert (
         str(caught.value) == "there is no drafter 'psychic'\n"
-        "  fix: choose one of: auto, edit, forced, jacobi, lookup, ngram, prior, recycling, retrieval"
+        "  fix: choose one of: edit, forced, jacobi, lookup, ngram, prior, recycling, retrieval"
     )
-    with pytest.raises(ConstrainError, match="there is no drafter 'psychic'"):
-        Speculation(["psychic"])
+    for given in ("psychic", ["psychic"]):
+        with pytest.raises(ConstrainError, match="there is no drafter 'psychic'\n  fix: choose one of: auto, edit"):
+            Speculation(given)
+    for given in ("auto", ["auto"]):
+        assert [each.name for each in Speculation(given).drafters] == list(AUTO)
+    assert [each.name for each in Speculation(["lookup", "auto"]).drafters] == ["lookup", *AUTO]
+    assert [each.name for each in Speculation(drafter_named("lookup")).drafters] == ["lookup"]
     with pytest.raises(ConstrainError, match="there is no verifier 'psychic'"):
         Speculation([], verifier="psychic")
     with pytest.raises(ConstrainError, match="width must be an int of at least 1, not 0"):

@@ -16,6 +16,7 @@ from constrain.errors import ConstrainError
 
 NAMES = {name: form for form in FORMATS.values() for name in (form.name, *form.aliases)}
 SHOWN = 8  # texts in messages
+NAMING = f'name the format, as in tools=constrain.tools(functions, format="hermes"): {", ".join(sorted(NAMES))}'
 
 
 def format_of(given: str | Format, tokenizer: Any = None) -> Format:
@@ -43,7 +44,7 @@ def format_of(given: str | Format, tokenizer: Any = None) -> Format:
         return _fitting(_template_of(tokenizer))
     if given not in NAMES:
         near = get_close_matches(str(given), NAMES, 3, 0.5)
-        fix = f"did you mean {', '.join(map(repr, near))}?" if near else f"use one of {', '.join(FORMATS)}"
+        fix = f"did you mean {', '.join(map(repr, near))}?" if near else f"use one of {', '.join(sorted(NAMES))}"
         raise ConstrainError(f"there is no format {given!r:.60}", place="format", fix=fix)
     return NAMES[given]
 
@@ -57,7 +58,7 @@ def _template_of(tokenizer: Any) -> str:
         raise ConstrainError(
             f"format='auto' reads the chat template, and {what}",
             place="format",
-            fix=f"pass tokenizer=, or name the format: {', '.join(FORMATS)}",
+            fix=f"pass tokenizer=, or {NAMING}" if tokenizer is None else NAMING,
         )
     return template
 
@@ -80,5 +81,5 @@ def _fitting(template: str) -> Format:
     raise ConstrainError(
         f"the chat template fits {several or 'no format'}: it has {names}",
         place="format",
-        fix=f"name the format: {', '.join(FORMATS)}",
+        fix=NAMING,
     )

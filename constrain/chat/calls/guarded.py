@@ -69,7 +69,7 @@ class GuardedCalls(Combined):
 
     @property
     def residual(self) -> bool:
-        """True if a finished text counts only if it passes `check`."""
+        """True if a finished text counts only if it passes `residual_fault`."""
         return any(part.residual for part in self.members)
 
     def guard(self, vocabulary: Vocabulary) -> Guard:

@@ -16,7 +16,8 @@ class ToolCall:
         arguments: Its arguments: an instance of the model, or a dict; validated Python objects where the tool was a
             model or a callable.
         values: The arguments as JSON values.
-        id: The id that the text gives to the call; "" if it gives none.
+        id: The id that the text gives to the call. Where it gives none, `generate` and `converse` make one
+            ("call_" and 16 digits, other for each call, the same for the same seed); `ToolUse.read` leaves it "".
         place: Where the call begins and ends in the text, in characters; special tokens stand in it by their names.
         function: The callable or the model that the tool was made from; None if there is none.
     """

@@ -51,6 +51,7 @@ class Reader:
         form: The format.
         functions: The tools; calls of others are read too, and their arguments are not validated.
         opened: The prompt has begun the thoughts.
+        ids: Gives a call its id, by its number from 0, where the text gives none.
 
     Attributes:
         message: What was read so far.
@@ -58,8 +59,16 @@ class Reader:
         at: The number of characters that were read.
     """
 
-    def __init__(self, form: Format, functions: Sequence[Function] = (), *, opened: bool = False) -> None:
+    def __init__(
+        self,
+        form: Format,
+        functions: Sequence[Function] = (),
+        *,
+        opened: bool = False,
+        ids: Callable[[int], str] | None = None,
+    ) -> None:
         self.format = form
+        self.ids = ids
         self.functions = {function.name: function for function in functions}
         self.message = Message()
         self.text = ""
@@ -365,11 +374,13 @@ class Reader:
         named = self.format.id
         for field, value in self._found.items():
             named = named.replace(f"${field}", value)
+        named = named.replace(f"${NAME}", self._name)
+        number = len(self.message.tool_calls)
+        if not named and self.ids is not None:
+            named = self.ids(number)
         target = function.target if function is not None else None
-        call = ToolCall(
-            self._name, arguments, self._values, named.replace(f"${NAME}", self._name), (self._start, self.at), target
-        )
-        self._events.append(CallEnded(len(self.message.tool_calls), call))
+        call = ToolCall(self._name, arguments, self._values, named, (self._start, self.at), target)
+        self._events.append(CallEnded(number, call))
         self.message.tool_calls.append(call)
         self._state = self._further
         return True

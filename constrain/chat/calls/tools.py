@@ -11,7 +11,7 @@ with its reader; everything a compiled constraint asks goes to the language.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -49,11 +49,12 @@ class ToolUse(Constraint):
     functions: tuple[Function, ...] = field(compare=False)
     opened: bool = False
 
-    def read(self, text: str) -> Message:
+    def read(self, text: str, ids: Callable[[int], str] | None = None) -> Message:
         """Read a turn.
 
         Args:
             text: The turn; special tokens stand in it by their names (`Vocabulary.to_bytes(tokens, names=True)`).
+            ids: Gives a call its id, by its number from 0, where the text gives none.
 
         Returns:
             Content, thoughts and calls. A text that is cut off or malformed gives what could be read, and a `fault`.
@@ -64,7 +65,7 @@ class ToolUse(Constraint):
             >>> turn.read('<tool_call>\\n{"name": "f", "arguments": {}}\\n</tool_call>').tool_calls[0].name
             'f'
         """
-        reader = self.reader()
+        reader = self.reader(ids)
         for at in range(0, len(text), PIECE):
             reader.feed(text[at : at + PIECE])
         return reader.close()
@@ -82,9 +83,9 @@ class ToolUse(Constraint):
         kept = [token for token in tokens if token not in vocabulary.eos_ids]
         return self.read(vocabulary.to_bytes(kept, names=True).decode("utf-8", "replace"))
 
-    def reader(self) -> Reader:
-        """A reader at the beginning of a turn, for texts that come in pieces."""
-        return Reader(self.format, self.functions, opened=self.opened)
+    def reader(self, ids: Callable[[int], str] | None = None) -> Reader:
+        """A reader at the beginning of a turn, for texts that come in pieces. ids: As in `read`."""
+        return Reader(self.format, self.functions, opened=self.opened, ids=ids)
 
     @property
     def schemas(self) -> list[dict[str, Any]]:
@@ -123,11 +124,11 @@ class ToolUse(Constraint):
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
         return self.language.guard(vocabulary)
 
-    def check(self, text: str) -> str | None:
-        return self.language.check(text)
+    def residual_fault(self, text: str) -> str | None:
+        return self.language.residual_fault(text)
 
-    def check_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
-        return self.language.check_marked(text, spans)
+    def residual_fault_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
+        return self.language.residual_fault_marked(text, spans)
 
     @property
     def captured(self) -> bool:

@@ -83,28 +83,28 @@ class Tagged(Combined):
             )
         return pieces.Pieces(read, vocabulary)
 
-    def check(self, text: str) -> str | None:
+    def residual_fault(self, text: str) -> str | None:
         """None if the contents of all tags pass their checks, else one sentence."""
         if self._regions is None:
-            return super().check(text)
+            return super().residual_fault(text)
         at = 0
         while found := [(place, tag) for tag in self._regions if (place := text.find(str(tag.begin), at)) >= 0]:
             place, tag = min(found, key=lambda pair: pair[0])
             begin = place + len(str(tag.begin))
             if isinstance(tag.content, JsonSchema):
                 _, at = _DECODER.raw_decode(text, begin + len(text[begin:]) - len(text[begin:].lstrip()))
-                fault = tag.content.check(text[begin:at])
+                fault = tag.content.residual_fault(text[begin:at])
                 if fault is not None:
                     return f"after {tag.begin!r}: {fault}"
             else:
                 at = min(end for one in tag.ends if (end := text.find(str(one), begin)) >= 0)
         return None
 
-    def check_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
-        """`check` for a text with marks of tokens: they do not matter where all tags are texts."""
+    def residual_fault_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
+        """`residual_fault` for a text with marks of tokens: they do not matter where all tags are texts."""
         if self._regions is None:
-            return super().check_marked(text, spans)
-        return self.check(without_marks(text).decode())
+            return super().residual_fault_marked(text, spans)
+        return self.residual_fault(without_marks(text).decode())
 
 
 def _ends_are_known(tag: Tag) -> bool:

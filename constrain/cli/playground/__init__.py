@@ -163,7 +163,8 @@ def answer(question: dict[str, Any], vocabulary: Vocabulary) -> dict[str, Any]:
         constraint = _constraint(given, bool(question.get("any_order")), bool(question.get("any_spelling")))
         found = verdict(constraint, data)
         shown = _following(constraint, data, vocabulary)
-        begun = shown["read"] == data.decode("utf-8") and found.byte is not None
+        whole_text = found.refusal is None or found.refusal.byte is None
+        begun = shown["read"] == data.decode("utf-8") and not whole_text
         shown["verdict"] = "member" if found.member else "beginning" if begun else "refused"
         shown["details"] = found.as_json()
         shown["reason"] = list(takewhile(lambda line: not line.startswith("  expected:"), found.lines()))
@@ -226,8 +227,8 @@ def _following(constraint: Any, data: bytes, vocabulary: Vocabulary) -> dict[str
     import numpy as np
 
     import constrain
-    from constrain.cli.check import advance_far, character_start
-    from constrain.cli.expected import allowed_bytes, describe, in_words, telling_examples
+    from constrain.masks.derived.expected import allowed_bytes, describe, in_words, telling_examples
+    from constrain.masks.derived.refusal import advance_far, character_start
 
     of_bytes = constrain.compile(constraint, constrain.Vocabulary.of_bytes())
     by_byte, compiled = of_bytes.matcher(), constrain.compile(constraint, vocabulary)

@@ -132,9 +132,8 @@ class ConstrainModel(Model):
         found: list[Any] = [] if turn.thinking is None else [parts.ThinkingPart(content=turn.thinking)]
         if turn.content.strip() or not turn.tool_calls:
             found.append(parts.TextPart(content=turn.content))
-        for call in turn.tool_calls:
-            id_of = {"tool_call_id": call.id} if call.id else {}
-            found.append(parts.ToolCallPart(tool_name=call.name, args=call.values, **id_of))
+        calls = turn.tool_calls
+        found += [parts.ToolCallPart(tool_name=call.name, args=call.values, tool_call_id=call.id) for call in calls]
         reason = {"stop": "tool_call" if turn.tool_calls else "stop", "length": "length"}.get(turn.finish_reason)
         usage = RequestUsage(output_tokens=turn.stats.tokens)
         return parts.ModelResponse(

@@ -11,6 +11,7 @@ together again get the same answers. Values are JSON texts: a column of Ray's ta
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,6 +38,8 @@ def on_ray(model: Any, inputs: Any, call: Mapping[str, Any], batch: int, workers
     Raises:
         ConstrainError: The model is neither, or the call keeps a file.
     """
+    if isinstance(model, os.PathLike):
+        model = os.fspath(model)
     if not isinstance(model, str) and not callable(model):
         raise ConstrainError(
             f"on Ray each worker makes its own model, from a name or a function, not from {type(model).__name__}",
@@ -70,7 +73,8 @@ class _Worker:
         """A frame of pandas with the columns of its answers."""
         from pandas import Series
 
-        from constrain.generation.answers.documents import json_text, map, prompt_of
+        from constrain.generation.answers.documents import map, prompt_of
+        from constrain.generation.plain import json_text
 
         prompts = [repr(prompt_of(self.call["prompt"], row)) for row in frame.to_dict("records")]
         drawn = hashlib.sha256("\0".join([str(self.call["seed"]), *prompts]).encode()).digest()

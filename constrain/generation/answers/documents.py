@@ -13,8 +13,9 @@ import hashlib
 import json
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from constrain.errors import ConstrainError, MissingExtraError
 from constrain.generation.answers.cluster import is_ray, on_ray
 from constrain.generation.call import prepare
+from constrain.generation.plain import json_text
 from constrain.generation.progress import Progress, check_progress
 from constrain.generation.request.arguments import CONSTRAINTS, the_constraint
 from constrain.generation.request.request import Request, arguments_of
@@ -102,23 +104,38 @@ class Answers(Sequence[Answer]):
         """Those without an output."""
         return [answer for answer in self.answers if answer.error is not None]
 
-    def frame(self) -> Any:
+    def frame(self, spread: bool = False) -> Any:
         """A frame: the columns of the input, and those of the answers after them.
 
+        A column of the input whose name is also one of an answer, such as `text`, is renamed to `input_` and its name,
+        and a warning says so.
+
+        Args:
+            spread: Give each field of the values a column of its own, `value.age`, in place of `value`; where a value
+                has no such field, or there is none, the cell is None.
+
         Returns:
-            A frame of polars if the inputs were one, else one of pandas. A column of the input whose name is also one
-            of an answer is called `input_` and its name.
+            A frame of polars if the inputs were one, else one of pandas.
 
         Raises:
             MissingExtraError: pandas is not installed.
+            ConstrainError: `spread`, and a value has no fields.
+
+        Example:
+            >>> import constrain
+            >>> person = {"enum": [{"name": "Ada", "age": 36}]}
+            >>> answers = constrain.map(constrain.reference.load(), ["Who? "], schema=person)
+            >>> list(answers.frame(spread=True).columns)[:4]
+            ['input', 'text', 'value.name', 'value.age']
         """
-        rows = [asdict(answer) | {"value": answer.value} for answer in self.answers]
-        columns = {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
-        columns.pop("index", None)
+        columns: dict[str, list[Any]] = {}
+        for name in (each.name for each in fields(Answer) if each.name != "index"):
+            column = [getattr(answer, name) for answer in self.answers]
+            columns |= _fields_of(column) if spread and name == "value" else {name: column}
         if _is_frame(self.inputs, "polars"):
             import polars
 
-            frame = self.inputs.rename({name: f"input_{name}" for name in self.inputs.columns if name in columns})
+            frame = self.inputs.rename(_renamed(self.inputs.columns, columns))
             own = {name: polars.Series(name, _plain(column), strict=False) for name, column in columns.items()}
             return frame.with_columns(**own)
         if find_spec("pandas") is None:
@@ -126,7 +143,7 @@ class Answers(Sequence[Answer]):
         import pandas
 
         frame = self.inputs if _is_frame(self.inputs, "pandas") else pandas.DataFrame(_as_rows(self.inputs, self))
-        frame = frame.rename(columns={name: f"input_{name}" for name in columns})
+        frame = frame.rename(columns=_renamed(frame.columns, columns))
         return frame.assign(**{name: pandas.Series(column, index=frame.index) for name, column in columns.items()})
 
 
@@ -282,6 +299,37 @@ def _as_rows(inputs: Any, answers: Sequence[Answer]) -> list[Mapping[str, Any]]:
     return [row if isinstance(row, Mapping) else {"input": row} for row in rows]
 
 
+def _fields_of(values: Sequence[Any]) -> dict[str, list[Any]]:
+    """A column for each field of some values. Raises ConstrainError: a value has no fields."""
+    rows = [_named(value) for value in values]
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {f"value.{name}": [row.get(name) for row in rows] for name in names}
+
+
+def _named(value: Any) -> Mapping[str, Any]:
+    """The fields of a value by name: of a model, a dataclass or an object of JSON; none of None."""
+    if value is None:
+        return {}
+    if isinstance(value, Mapping):
+        return value
+    if is_dataclass(value):
+        return {each.name: getattr(value, each.name) for each in fields(value)}
+    if not hasattr(type(value), "model_fields"):
+        raise ConstrainError(
+            f"spread needs values with fields, not {value!r:.60}", place="spread", fix="leave it out: .frame()"
+        )
+    return dict(value)
+
+
+def _renamed(names: Iterable[str], columns: Mapping[str, Any]) -> dict[str, str]:
+    """New names of the columns of an input whose names are those of answers; a warning says so."""
+    found = {name: f"input_{name}" for name in names if name in columns}
+    if found:
+        said = ", ".join(f"{name!r} becomes {new!r}" for name, new in found.items())
+        warnings.warn(f"columns of the input have names of answers: in the frame {said}", stacklevel=3)
+    return found
+
+
 def _plain(column: list[Any]) -> list[Any]:
     """Values that polars can hold: JSON."""
     return [json.loads(json_text(value)) for value in column]
@@ -330,15 +378,6 @@ class _File:
         rows = [asdict(each) | {"value": each.value, "prompt": self.prompts[each.index]} for each in answers]
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json_text(rows) + "\n")
-
-
-def json_text(value: Any) -> str:
-    """A value as JSON; pydantic models by their fields, what JSON does not have as text."""
-
-    def plain(each: Any) -> Any:
-        return each.model_dump(mode="json") if hasattr(each, "model_dump") else str(each)
-
-    return json.dumps(value, default=plain, ensure_ascii=False)
 
 
 def _parsed(line: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,8 @@ from constrain.generation.handles import Handle
 from constrain.sampling.core.job import Settings
 from constrain.sampling.core.shape import refuse_greedy
 
+# Vocabularies that were found to spell tokens as a model's own does.
+_alike: weakref.WeakKeyDictionary[Any, weakref.WeakSet[Any]] = weakref.WeakKeyDictionary()
 CONSTRAINTS = ("schema", "regex", "grammar", "choices", "type", "constraint", "response_format")
 
 
@@ -154,7 +157,10 @@ def _check_same_tokens(vocabulary: Any, handle: Handle) -> None:
         own = handle.vocabulary
     except VocabularyError:  # a tokenizer that only the given vocabulary knows how to read
         return
-    if own is vocabulary or own.tokens[: vocabulary.size] == vocabulary.tokens:
+    if own is vocabulary or vocabulary in _alike.get(own, ()):
+        return
+    if own.tokens[: vocabulary.size] == vocabulary.tokens:
+        _alike.setdefault(own, weakref.WeakSet()).add(vocabulary)  # PERF: 10 ms and more for 262,144 tokens, each call
         return
     for token_id, (theirs, ours) in enumerate(zip(vocabulary.tokens, own.tokens, strict=False)):
         if theirs is not None and ours is not None and theirs != ours:

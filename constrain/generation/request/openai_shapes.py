@@ -19,8 +19,11 @@ FIX = 'response_format={"type": "json_schema", "json_schema": {"name": "answer",
 def constraint_of_format(given: Any) -> Constraint | None:
     """The constraint of a `response_format`; None: any text. Raises ConstrainError with the place in it.
 
-    "strict" is taken and changes nothing: a schema always holds.
+    "strict" is taken and changes nothing: a schema always holds. A class is the type whose JSON is written, as in
+    OpenAI's `parse`.
     """
+    if isinstance(given, type):
+        return json_schema(given)
     kind = given.get("type") if isinstance(given, Mapping) else None
     if kind not in FORMATS:
         raise ConstrainError(
@@ -68,12 +71,18 @@ def check_tools(given: Any, choice: Any) -> None:
         if choice != "auto":
             raise ConstrainError("tool_choice needs tools", place="tool_choice", fix="pass tools=")
     elif isinstance(given, ToolUse):
-        raise ConstrainError("tools= takes functions", place="tools", fix="pass it as constraint=")
+        if choice != "auto":
+            fix = f"constrain.tools(functions, choice={choice_of(choice, given.functions)!r})"
+            raise ConstrainError("constrain.tools has its own choice", place="tool_choice", fix=fix)
     else:
         choice_of(choice, functions_of(given))
 
 
 def tools_of(given: Any, choice: Any, tokenizer: Any) -> ToolUse:
-    """The turn that may call tools, in the format that a tokenizer's chat template names. Raises ConstrainError."""
+    """The turn that may call tools: as given by `constrain.tools`, or in the format that a tokenizer's chat template
+    names. Raises ConstrainError.
+    """
+    if isinstance(given, ToolUse):
+        return given
     functions = functions_of(given)
     return tools(functions, tokenizer=tokenizer, choice=choice_of(choice, functions))

@@ -26,7 +26,8 @@ from constrain.generation.request.shaping import between_texts, ending_at, texts
 from constrain.generation.request.signature import DEFAULTS
 from constrain.languages.constraints.regular import regex
 from constrain.sampling.core.job import Clock, Settings
-from constrain.sampling.methods.table import Method, method_of
+from constrain.sampling.methods.retried import retries_of
+from constrain.sampling.methods.table import Method
 from constrain.sampling.processors.core.foreign import processors_of
 from constrain.sampling.processors.core.processor import Processor
 
@@ -42,6 +43,28 @@ MOVED = {
     "prefix": PROMPT.format('prefix="...", suffix="..."'),
     "suffix": PROMPT.format('suffix="..."'),
     "progress": "with constrain.progress(): generate(...)",
+    # names of other libraries
+    "retries": "method=constrain.sampling.Retried(3)",
+    "max_retries": "method=constrain.sampling.Retried(3)",
+    "response_model": "type=Person",
+    "json_schema": "schema={...}",
+    "pattern": 'regex="..."',
+    "format": 'tools=constrain.tools(functions, format="hermes")',
+    "max_new_tokens": "max_tokens=...",
+    "max_length": "max_tokens=..., which does not count the prompt",
+    "min_new_tokens": "max_tokens=constrain.Length(at_most, at_least=...)",
+    "do_sample": "temperature=0 takes the likeliest token; above 0 tokens are drawn",
+    "num_return_sequences": "n=...",
+    "num_beams": "method=constrain.sampling.Beam(...)",
+    "repetition_penalty": "processors=constrain.processors.Repetition(...)",
+    "presence_penalty": "processors=constrain.processors.Counts(presence=...)",
+    "frequency_penalty": "processors=constrain.processors.Counts(frequency=...)",
+    "logits_processor": "processors=[...]",
+    "min_p": "processors=constrain.processors.MinP(...)",
+    "stop_strings": "stop=[...]",
+    "eos_token_id": "stop=..., or a Vocabulary with eos_ids",
+    "assistant_model": "draft=model",
+    "streamer": "stream=True",
 }
 
 
@@ -63,6 +86,7 @@ class Request:
         tools: the tools, which take the place of constraints.
         tokenizer: as given.
         method: what is sampled.
+        retries: how often an output that fails the last check is sampled anew.
         settings: `max_tokens` is the greatest of `lengths`.
         lengths: of the outputs of each prompt.
         complete: outputs are complete within their length.
@@ -84,6 +108,7 @@ class Request:
     tools: Tools | None
     tokenizer: Any
     method: Method
+    retries: int
     settings: Settings
     lengths: Sequence[Length]
     complete: bool
@@ -127,7 +152,7 @@ class Request:
         limited = given["complete"] or any(length.at_least for length in lengths)
         if limited and any(each.healing for each in prompts.given):
             raise ConstrainError("healing does not go with complete or at_least", fix="leave one of them out")
-        method = method_of(given["method"])
+        method, retries = retries_of(given["method"], given["stream"], settings.temperature)
         check_method(method, settings)
         check_draft(given["draft"], method, bool(given["processors"]))
         processors = processors_of(given["processors"])
@@ -151,6 +176,7 @@ class Request:
             constraints=constraints,
             tools=tools,
             method=method,
+            retries=retries,
             settings=settings,
             lengths=lengths,
             processors=processors,

@@ -3,19 +3,21 @@
 A new option is a key here, a default below, a field of `Request` and a line in the docstring of `generate`.
 
 A type checker reads from them whether one `Generation` comes back, `Generations`, a list or a `Stream`, and the type T
-of `value`. T is what `type=` or the Enum of `choices=` says; None where a constraint is given as text, which has no
-value; Any where the value is JSON of some schema.
+of `value`. T is what `type=` or the Enum of `choices=` says; str where the value is the text; Any where it is JSON of
+some schema.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias
 
 import torch
 from typing_extensions import TypedDict
 
+from constrain.chat.calls.tools import ToolUse
 from constrain.generation.handles import Handle
 from constrain.generation.request.length import Length
 from constrain.generation.request.prompts import Prompt
@@ -68,13 +70,14 @@ class Members(Protocol[T_co]):
 
 
 class Text(Protocol[T_co]):
-    """A str that says T = None, the type of the value of an output: a str has no other method that returns None."""
+    """A str that says T = str, the type of the value of an output."""
 
-    def casefold(self) -> str: ...
-    def __delattr__(self, name: str, /) -> T_co: ...  # type: ignore[override]
+    def casefold(self) -> T_co: ...
 
 
-ModelLike: TypeAlias = str | Handle | ModelAndTokenizer | torch.nn.Module
+ModelLike: TypeAlias = (
+    str | PathLike[str] | Handle | ModelAndTokenizer | torch.nn.Module | tuple[str | torch.nn.Module, Any]
+)
 # text, token ids, chat messages, what a processor made of text and images
 Content: TypeAlias = str | Sequence[int] | Sequence[Mapping[str, object]] | Mapping[str, Any]
 PromptLike: TypeAlias = Content | Prompt
@@ -108,7 +111,7 @@ class Sampling(Decoding, total=False):
 
 
 class Texts(Sampling, total=False):
-    """A constraint without values, for one prompt."""
+    """A constraint whose values are its texts, for one prompt."""
 
     regex: str | None
     grammar: str | None
@@ -120,8 +123,8 @@ class Constrained(Sampling, total=False):
 
     schema: object
     constraint: Constraint | Compiled | Sequence[Constraint | Compiled | None] | None
-    response_format: Mapping[str, Any] | Sequence[Mapping[str, Any] | None] | None
-    tools: Sequence[Any] | None
+    response_format: Mapping[str, Any] | type[Any] | Sequence[Mapping[str, Any] | type[Any] | None] | None
+    tools: Sequence[Any] | ToolUse | None
     tool_choice: str | Mapping[str, Any]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from constrain.errors import ConstrainError, GrammarError, LimitError, UnsatisfiableError
@@ -25,11 +26,14 @@ if TYPE_CHECKING:
     from constrain.languages.cfg.followed import FollowedRule
     from constrain.languages.cfg.transform.captures import Capture
     from constrain.languages.constraints.intersection import Intersection
+    from constrain.languages.constraints.refusal import Refusal
     from constrain.languages.constraints.union import Union
     from constrain.languages.guards import Guard
     from constrain.languages.vocab.vocabulary import Vocabulary
 
 _SHOWN = 60  # characters of a description in messages
+# The engine decides membership; it comes after this wing, and is imported when somebody asks.
+_MEMBERS, _REFUSAL = "constrain.masks.derived.members", "constrain.masks.derived.refusal"
 
 
 class Constraint:
@@ -116,13 +120,59 @@ class Constraint:
         """A `ReportLine` for each keyword or part that says how it is enforced; none if the grammar enforces all."""
         return []
 
-    def check(self, text: str) -> str | None:
-        """Check a finished text for what the grammar cannot enforce: None if it passes, else one sentence."""
+    def accepts(self, text: str | bytes) -> bool:
+        """True if a text is in the language: complete, and all of its conditions hold. No vocabulary is needed.
+
+        Cost: linear in the text for most grammars; the first call reads the constraint.
+
+        Args:
+            text: The text, or its UTF-8 bytes.
+
+        Raises:
+            ConstrainError: The constraint is faulty, or depends on tokens: a matcher decides about those.
+
+        Example:
+            >>> import constrain
+            >>> ages = constrain.json_schema({"type": "array", "items": {"type": "integer"}, "uniqueItems": True})
+            >>> ages.accepts("[1, 2]"), ages.accepts("[1, 2"), ages.accepts("[1, 1]")
+            (True, False, False)
+        """
+        return bool(import_module(_MEMBERS).accepts(self, text))
+
+    def explain(self, text: str | bytes) -> Refusal | None:
+        """Say where a text leaves the language, why, and what could have followed.
+
+        Args:
+            text: The text, or its UTF-8 bytes.
+
+        Returns:
+            None if the text is in the language; else a `Refusal`: `message`, `byte`, `place`, `expected`, `because`
+            and more. `str` gives it as lines for a person.
+
+        Raises:
+            ConstrainError: The constraint is faulty, or depends on tokens: a matcher decides about those.
+
+        Example:
+            >>> import constrain
+            >>> print(constrain.regex("[0-9]{4}-[0-9]{2}").explain("2024/05"))
+            '/' is not allowed here
+              at line 1, column 5
+                 2024/05
+                     ^
+              expected: `-`
+        """
+        found: Refusal | None = import_module(_REFUSAL).refusal(self, text)
+        return found
+
+    def residual_fault(self, text: str) -> str | None:
+        """The fault of a text that the grammar accepts, by conditions that the grammar cannot enforce; None: it has
+        none. Of other texts it says nothing: `accepts` decides membership.
+        """
         return None
 
-    def check_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
-        """`check` for a text with marks of tokens, whose sets are given (automata/marks.py)."""
-        return self.check(without_marks(text).decode())
+    def residual_fault_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
+        """`residual_fault` for a text with marks of tokens, whose sets are given (automata/marks.py)."""
+        return self.residual_fault(without_marks(text).decode())
 
     @property
     def captured(self) -> bool:
@@ -196,12 +246,12 @@ class Constraint:
 
     @property
     def residual(self) -> bool:
-        """True if a finished text counts only if it passes `check`."""
+        """True if a finished text counts only if it passes `residual_fault`."""
         return False
 
     @property
     def guarded(self) -> bool:
-        """True if there is a `guard`. Where the guard cannot be used, `check` covers its conditions too."""
+        """True if there is a `guard`. Where the guard cannot be used, `residual_fault` covers its conditions too."""
         return False
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:

@@ -112,13 +112,13 @@ class Composite(Constraint):
         guard = part.guard(vocabulary)
         return None if guard is None else AfterPattern(before, guard, vocabulary)
 
-    def check(self, text: str) -> str | None:
+    def residual_fault(self, text: str) -> str | None:
         """None if some derivation of the text passes the checks of all its parts, else one sentence."""
         if not any(part.residual or part.guarded for part in self.members):
             return None
         return check_finished(self.to_grammar(), text)
 
-    def check_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
+    def residual_fault_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
         if not any(part.residual or part.guarded for part in self.members):
             return None
         return check_finished(self.to_grammar(), text, spans)

@@ -73,8 +73,8 @@ class Intersection(Constraint):
     def residual(self) -> bool:
         return self._other is not None and self._other.residual
 
-    def check(self, text: str) -> str | None:
-        return None if self._other is None else self._other.check(text)
+    def residual_fault(self, text: str) -> str | None:
+        return None if self._other is None else self._other.residual_fault(text)
 
     @property
     def captured(self) -> bool:

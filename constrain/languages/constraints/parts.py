@@ -66,7 +66,9 @@ def start_of(constraint: Constraint) -> Nonterminal:
             fix="use lexer='dynamic', or write both as one grammar",
         )
     start = inline_ignored(grammar).start
-    check = constraint.check if (constraint.residual or constraint.guarded) and not constraint.composite else None
+    check = (
+        constraint.residual_fault if (constraint.residual or constraint.guarded) and not constraint.composite else None
+    )
     return Nonterminal(start.name, lambda: [[start]], key=("part", start, constraint if check else None), check=check)
 
 

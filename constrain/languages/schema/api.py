@@ -185,7 +185,7 @@ class JsonSchema(Constraint):
         except RecursionError:
             raise LimitError("the text is nested too deeply to be read", fix=SHALLOW) from None
 
-    def check(self, text: str) -> str | None:
+    def residual_fault(self, text: str) -> str | None:
         """Check a finished text of the grammar for residual conditions.
 
         They are those of the schema, and what a Python type asks beyond its schema: the validators of a pydantic model.
@@ -198,11 +198,11 @@ class JsonSchema(Constraint):
 
         Example:
             >>> import constrain
-            >>> constrain.json_schema({"type": "object"}).check('{"a": 1, "a": 2}')
+            >>> constrain.json_schema({"type": "object"}).residual_fault('{"a": 1, "a": 2}')
             "the key 'a' occurs twice in one object"
         """
         if not isinstance(text, str | bytes | bytearray):
-            raise ConstrainError(f"check() takes a text, not {text!r:.60}", fix="json.dumps(value)")
+            raise ConstrainError(f"residual_fault() takes a text, not {text!r:.60}", fix="json.dumps(value)")
         fault = check_text(text, self.normalizer)
         if fault is None and self.parse_with is not None:
             try:
@@ -232,7 +232,9 @@ class JsonSchema(Constraint):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, JsonSchema):
             return NotImplemented
-        mine, theirs = (None if each.parse_with is None else each.given for each in (self, other))  # what `check` asks
+        mine, theirs = (
+            None if each.parse_with is None else each.given for each in (self, other)
+        )  # what `residual_fault` asks
         if self.options != other.options or self._identity != other._identity or mine != theirs:
             return False
         return self.registry is other.registry

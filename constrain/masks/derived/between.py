@@ -63,11 +63,11 @@ class Between(Continuation):
     def residual(self) -> bool:
         return self.inner.residual or self.inner.guarded or self._is_greedy
 
-    def check(self, text: str) -> str | None:
+    def residual_fault(self, text: str) -> str | None:
         whole = self.prefix + text + self.suffix
         if self._is_greedy and not is_member(self.inner, whole):
             return "with the prefix and the suffix around it, the longest terminals do not make a member"
-        return self.inner.check(whole)
+        return self.inner.residual_fault(whole)
 
     @property
     def report(self) -> list[Any]:

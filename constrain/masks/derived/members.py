@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from constrain.errors import ConstrainError
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine.automaton import TokenAutomaton
@@ -27,7 +28,31 @@ def byte_matcher(constraint: Constraint) -> Matcher:
     return CompiledConstraint(constraint, Vocabulary.of_bytes(), byte_automaton()).matcher()
 
 
-def is_member(constraint: Constraint, text: str) -> bool:
+def is_member(constraint: Constraint, text: str | bytes) -> bool:
     """True if the text is in the constraint's language and passes its check."""
     matcher = byte_matcher(constraint)
-    return matcher.advance_bytes(text.encode()) and matcher.is_accepting()
+    try:
+        data = text.encode() if isinstance(text, str) else text
+    except UnicodeEncodeError:  # a lone surrogate stands in no member
+        return False
+    return matcher.advance_bytes(data) and matcher.is_accepting()
+
+
+def accepts(constraint: Constraint, text: str | bytes) -> bool:
+    """True if a text is in the language, as `Constraint.accepts` documents."""
+    decided_by_bytes(constraint, text)
+    return is_member(constraint, text)
+
+
+def decided_by_bytes(constraint: Constraint, text: str | bytes) -> bytes:
+    """The bytes of a text, of which a constraint can be asked. Raises ConstrainError: it depends on tokens."""
+    if not isinstance(text, (str, bytes)):
+        raise ConstrainError(f"a text is a str or bytes, not {text!r:.60}", fix="json.dumps(value)")
+    followed = constraint.followed
+    counts = any(rule.max_tokens is not None for rule in followed) if followed else constraint.counts_tokens
+    if constraint.token_sets or counts:
+        raise ConstrainError(
+            f"{constraint._shown()} depends on tokens, so a text alone does not decide",
+            fix="ask a matcher of constrain.compile(constraint, vocabulary): advance_tokens(ids), is_accepting()",
+        )
+    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text

@@ -100,16 +100,16 @@ class Reasoned(Constraint):
             vocabulary,
         )
 
-    def check(self, text: str) -> str | None:
-        return self.answer.check(self.answer_of(text))
+    def residual_fault(self, text: str) -> str | None:
+        return self.answer.residual_fault(self.answer_of(text))
 
-    def check_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
+    def residual_fault_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
         at = 0
         if not self.optional or _begins(text, self.begin, spans):
             at = _end(text, self.close, spans)
         if self.answer.token_sets:
-            return self.answer.check_marked(text[at:], spans)
-        return self.answer.check(without_marks(text[at:]).decode())
+            return self.answer.residual_fault_marked(text[at:], spans)
+        return self.answer.residual_fault(without_marks(text[at:]).decode())
 
     def answer_of(self, text: str) -> str:
         """The answer in a text; tokens stand in it by their names."""

@@ -82,8 +82,14 @@ class Stopped(Constraint):
     def residual(self) -> bool:
         return self.inner.residual or self.inner.guarded
 
-    def check(self, text: str) -> str | None:
-        return self.inner.check(self.cut(text)[0])
+    def residual_fault(self, text: str) -> str | None:
+        return self.inner.residual_fault(self.cut(text)[0])
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "parse":  # the value is that of the text before the stop sequence
+            parse = getattr(self.inner, "parse", str)
+            return lambda text: parse(self.cut(text)[0])
+        raise AttributeError(name)
 
     @property
     def captured(self) -> bool:
@@ -97,12 +103,6 @@ class Stopped(Constraint):
         """The entries of the inner constraint, and the checks of the finished text."""
         note = "with stop sequences repeated keys and items are checked on the finished text"
         return [*self.inner.report, *([ReportLine("(guard)", "$", "residual", note)] if self.inner.guarded else [])]
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "parse":  # defined if the inner constraint defines it
-            parse = self.inner.parse  # type: ignore[attr-defined]
-            return lambda text: parse(self.cut(text)[0])
-        raise AttributeError(name)
 
     def __repr__(self) -> str:
         return f"stopped({self.inner!r}, {list(self.stops)!r})"

@@ -105,7 +105,7 @@ class Triggered(Constraint):
         ]
         return pieces.Pieces(read, vocabulary)
 
-    def check(self, text: str) -> str | None:
+    def residual_fault(self, text: str) -> str | None:
         """None if the pieces of some segmentation pass their checks; else one sentence about a piece that fails."""
         if next(self.cuts(text), None) is not None:
             return None
@@ -113,7 +113,7 @@ class Triggered(Constraint):
         while following is not None:
             piece, begin = following
             end = text.find(piece.stop, begin) if piece.stop else len(text)
-            fault = piece.inner.check(text[begin:end]) if end >= 0 else None
+            fault = piece.inner.residual_fault(text[begin:end]) if end >= 0 else None
             if fault is not None:
                 return f"the piece after {piece.start!r}: {fault}"
             following = self._next(text, end + len(piece.stop)) if end >= 0 else None

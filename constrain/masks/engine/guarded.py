@@ -157,9 +157,9 @@ class GuardedSteps(Steps):
         if self._checked[0] != len(self._steps):
             try:
                 if self._automaton.layout.spans:
-                    fault = constraint.check_marked(self._marked_text(), self._read_spans())
+                    fault = constraint.residual_fault_marked(self._marked_text(), self._read_spans())
                 else:
-                    fault = constraint.check(self.text.decode())
+                    fault = constraint.residual_fault(self.text.decode())
             except UnicodeDecodeError:
                 fault = "the text is not UTF-8"
             self._checked = (len(self._steps), fault)

@@ -38,5 +38,6 @@ def checked_row(row: Row, size: int) -> Row:
             fix="np.zeros(vocabulary.words, np.uint32)",
         )
     if not row.flags.c_contiguous or not row.flags.writeable:
-        raise ConstrainError("a mask row must be contiguous and writable", fix="np.ascontiguousarray(row)")
+        what = "contiguous" if not row.flags.c_contiguous else "writable"
+        raise ConstrainError(f"a mask row must be {what}", fix="copy it: row.copy()")
     return row if row.dtype == np.uint32 else row.view(np.uint32)

@@ -17,7 +17,7 @@ def check_kind(model: Any, encodes: bool = False) -> None:
     if not isinstance(model, torch.nn.Module) or config is None or not hasattr(model, "get_output_embeddings"):
         raise ConstrainError(
             f"{name} is not a causal language model of transformers",
-            fix=f"pass {AUTO}, a model name, or constrain.reference.load()",
+            fix=f"pass {AUTO}, a name or folder, (model, tokenizer), or constrain.reference.load()",
         )
     if is_encoder_decoder(model) != encodes:
         what = "is no" if encodes else "is an"

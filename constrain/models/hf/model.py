@@ -10,18 +10,17 @@ in encoder_decoder.py.
 from __future__ import annotations
 
 import inspect
-import logging
-import time
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from constrain.errors import ConstrainError
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.models.hf.cache import is_plain, keeps_everything
-from constrain.models.hf.kinds import auto_class, check_kind, is_encoder, is_encoder_decoder
+from constrain.models.hf.kinds import check_kind, is_encoder, is_encoder_decoder
+from constrain.models.hf.loading import is_processor, load_named, tokenizer_of, unpacked
 from constrain.models.hf.memory import forgotten
 from constrain.models.hf.reading import CacheProtocol
 from constrain.models.hf.session import GroupedSession, HFSession, RereadSession, open_session
@@ -30,9 +29,9 @@ from constrain.models.hf.trials import reading_of
 if TYPE_CHECKING:
     from constrain.speculative.target import TreeSession
 
-CONTEXT_NAMES = ("max_position_embeddings", "max_seq_len")  # in configurations
-_log = logging.getLogger(__name__)
 LOADED_MODELS = 4  # by name, kept for the next call
+CONTEXT_NAMES = ("max_position_embeddings", "max_seq_len")  # in configurations
+_known: weakref.WeakKeyDictionary[Any, dict[str, Any]] = weakref.WeakKeyDictionary()  # by model, what trials found
 
 
 class HFModel:
@@ -68,17 +67,18 @@ class HFModel:
         self.tokenizer = tokenizer.tokenizer if is_processor(tokenizer) else tokenizer
         text_config = self.text_config
         head = model.get_output_embeddings()
-        self.width: int = text_config.vocab_size if head is None else head.weight.shape[0]
+        self.width: int = text_config.vocab_size if head is None else _width(head)
         known = (getattr(text_config, name, None) for name in CONTEXT_NAMES)
         self.context: int | None = next((length for length in known if isinstance(length, int) and length > 0), None)
 
     @classmethod
     def of(cls, model: Any, tokenizer: Any = None) -> HFModel:
-        """Of a handle, a model by object or name, or an object with `model` and `tokenizer`
-        (`constrain.reference.load()`).
+        """Of a handle, a model by object, name or path, a pair (model, tokenizer), or an object with `model` and
+        `tokenizer` (`constrain.reference.load()`).
 
         Raises ConstrainError: not loadable, or no tokenizer.
         """
+        model, tokenizer = unpacked(model, tokenizer)
         if isinstance(model, HFModel):
             return model if tokenizer is None else cls._of_kind(model.model, tokenizer)
         if isinstance(model, str):
@@ -87,7 +87,7 @@ class HFModel:
         if not isinstance(model, torch.nn.Module) and hasattr(model, "model") and hasattr(model, "tokenizer"):
             return cls._of_kind(model.model, tokenizer if tokenizer is not None else model.tokenizer)
         if tokenizer is None and isinstance(model, torch.nn.Module):
-            tokenizer = _tokenizer_of(model)
+            tokenizer = tokenizer_of(model)
         return cls._of_kind(model, tokenizer)
 
     @classmethod
@@ -144,7 +144,12 @@ class HFModel:
             return False
         both = is_encoder(self.model.config) and not self.encodes
         unsure = getattr(unwrapped(self.model), "_is_stateful", False) or both
-        return known and self.memory in self._parameters and not unsure and (self.encodes or self._takes_chunks())
+        return (
+            known
+            and self.memory in self._parameters
+            and not unsure
+            and (self.encodes or self._kept("chunks", self._takes_chunks))
+        )
 
     @cached_property
     def memory(self) -> str:
@@ -159,6 +164,13 @@ class HFModel:
     @property
     def _parameters(self) -> Mapping[str, inspect.Parameter]:
         return inspect.signature(unwrapped(self.model).forward).parameters
+
+    def _kept(self, name: str, find: Callable[[], Any]) -> Any:
+        """The finding of a trial, which is made once for each model object, whatever handles it has."""
+        known = _known.setdefault(self.model, {})
+        if name not in known:
+            known[name] = find()
+        return known[name]
 
     @torch.inference_mode()
     def _takes_chunks(self) -> bool:
@@ -209,6 +221,10 @@ class HFModel:
             or all(each.kind is not each.VAR_KEYWORD for each in takes.values())
         ):
             return "logits_to_keep" in takes
+        return bool(self._kept("keep", self._obeys_keep))
+
+    def _obeys_keep(self) -> bool:
+        """It gives fewer logits if told so: a small forward, for models that take any argument."""
         ids = torch.zeros((1, 2), dtype=torch.int64, device=self.model.device)
         try:
             with torch.inference_mode():
@@ -229,10 +245,8 @@ class HFModel:
         """
         own = getattr(self.tokenizer, "eos_token_id", None)
         added = getattr(self.tokenizer, "added_tokens_decoder", {})
-        special = {i for i, token in added.items() if token.special} | set(
-            getattr(self.tokenizer, "all_special_ids", ())
-        )
-        said = {i for i in eos_ids_of(self.model) if i in special}
+        special = getattr(self.tokenizer, "all_special_ids", ())
+        said = {i for i in eos_ids_of(self.model) if i in special or (i in added and added[i].special)}
         return sorted(said | ({own} if own is not None else set()))
 
     def start(
@@ -281,9 +295,10 @@ def eos_ids_of(model: Any) -> list[int]:
     return sorted({i for ids in said if ids is not None for i in (ids if isinstance(ids, (list, tuple)) else [ids])})
 
 
-def is_processor(tokenizer: Any) -> bool:
-    """True if an object is a processor of transformers: it reads images beside text."""
-    return hasattr(tokenizer, "tokenizer") and hasattr(tokenizer, "image_processor")
+def _width(head: Any) -> int:
+    """The logits of an output layer. The weight of one that `quantize_dynamic` made is a method."""
+    weight = head.weight() if callable(head.weight) else head.weight
+    return int(weight.shape[0])
 
 
 def unwrapped(model: Any) -> Any:
@@ -292,46 +307,7 @@ def unwrapped(model: Any) -> Any:
     return model.get_base_model() if hasattr(model, "get_base_model") else model
 
 
-def _tokenizer_of(model: Any) -> Any:
-    """The tokenizer beside the files that a model was loaded from."""
-    name = getattr(getattr(model, "config", None), "_name_or_path", "")
-    if not name:
-        raise ConstrainError("the model has no name to find its tokenizer by", fix="pass tokenizer=")
-    try:
-        return _reader_named(name, model.config)
-    except (OSError, ValueError) as error:
-        raise ConstrainError(f"no tokenizer was found for the model {name!r}", fix="pass tokenizer=") from error
-
-
-def _reader_named(name: str, config: Any) -> Any:
-    """The processor of a model that sees images, where there is one; else the tokenizer. Raises OSError, ValueError."""
-    from transformers import AutoProcessor, AutoTokenizer
-
-    if getattr(config, "vision_config", None) is not None:
-        try:
-            processor = AutoProcessor.from_pretrained(name)
-        except (OSError, ValueError, ImportError):  # text goes without one
-            return AutoTokenizer.from_pretrained(name)
-        if is_processor(processor):
-            return processor
-    return AutoTokenizer.from_pretrained(name)
-
-
 @lru_cache(maxsize=LOADED_MODELS)
 def _load(name: str) -> HFModel:
-    from transformers import AutoConfig
-
-    start = time.perf_counter()
-    try:
-        config = AutoConfig.from_pretrained(name)
-        handle = HFModel.of(auto_class(config).from_pretrained(name), _reader_named(name, config))
-    except (OSError, ValueError) as error:
-        if isinstance(error, ConstrainError):
-            raise
-        reason = str(error).strip().split("\n")[0]
-        raise ConstrainError(
-            f"the model {name!r} cannot be loaded: {reason}",
-            fix="check the name; pass a folder, a model object with tokenizer=, or constrain.reference.load()",
-        ) from error
-    _log.info("loaded the model %s in %.1f s", name, time.perf_counter() - start)
-    return handle
+    loaded = load_named(name)
+    return HFModel.of(loaded.model, loaded.tokenizer)

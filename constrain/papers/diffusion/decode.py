@@ -281,7 +281,7 @@ class _Run:
         if self.constraint.node is None and self.constraint.to_grammar().lexer == "greedy":
             if not is_member(self.constraint, text):
                 return "the longest terminals do not make a member"
-        return self.constraint.check(text)
+        return self.constraint.residual_fault(text)
 
     def _step(self) -> None:
         """One forward pass, and the tokens that it sets."""

@@ -48,7 +48,7 @@ def drafter_named(name: str) -> Drafter:
         >>> drafter_named("lookup").name
         'lookup'
     """
-    return NAMED.named(name, also=["auto"])()
+    return NAMED.named(name)()
 
 
 __all__ = [

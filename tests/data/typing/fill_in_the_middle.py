@@ -12,7 +12,7 @@ g = constrain.generate(model, prompt, schema=pair, max_tokens=length, complete=T
 assert_type(g, constrain.Generation[Any])
 healed = constrain.Prompt("A word: ", healing=True)
 stopped = constrain.generate(model, healed, regex="[a-z ]+", stop=[" ", "e"], max_tokens=9, seed=2)
-assert_type(stopped, constrain.Generation[None])
+assert_type(stopped, constrain.Generation[str])
 assert_type(stopped.stats.stop, str)
 both = constrain.generate(model, [prompt, constrain.Prompt("[1]")], schema=pair, max_tokens=[length, 4], seed=1)
 assert_type(both, list[constrain.Generation[Any]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.generation.answers import Answers
+from constrain.generation.answers import Answer, Answers
 from constrain.generation.request.request import Request
 
 MODEL = constrain.reference.load()
@@ -138,7 +139,8 @@ def test_frames(library: Any) -> None:
     answers = constrain.map(MODEL, frame, schema={"type": "object", "properties": {}}, prompt="{name}: ", max_tokens=4)
     plain = constrain.map(MODEL, PEOPLE, schema={"type": "object", "properties": {}}, prompt="{name}: ", max_tokens=4)
     assert answers.answers == plain.answers
-    found = answers.frame()
+    with pytest.warns(UserWarning, match="in the frame 'text' becomes 'input_text'"):
+        found = answers.frame()
     assert isinstance(found, library.DataFrame)
     assert list(found["name"]) == [row["name"] for row in PEOPLE]
     assert list(found["text"]) == texts(answers)  # a column of the input has this name, too
@@ -150,6 +152,43 @@ def test_a_frame_of_plain_inputs() -> None:
     found = constrain.map(MODEL, ["A: ", "B: "], choices=["yes", "no"]).frame()
     assert list(found["input"]) == ["A: ", "B: "]
     assert set(found["text"]) <= {"yes", "no"}
+
+
+@dataclass
+class Pair:
+    """Another kind of value with fields."""
+
+    age: int
+    b: bool
+
+
+@pytest.mark.parametrize(
+    "schema, columns",
+    [
+        (Person, {"value.age": [1, 2, None]}),
+        (Pair, {"value.age": [1, 2, None], "value.b": [True, False, None]}),
+        ({"type": "object"}, {"value.age": [1, None, None], "value.c": [None, [2], None]}),
+    ],
+)
+@pytest.mark.parametrize("library", [None, "pandas", "polars"])
+def test_fields_of_values_in_columns(library: str | None, schema: Any, columns: dict[str, list[Any]]) -> None:
+    values: list[Any] = {
+        Person: [Person(age=1), Person(age=2), None], Pair: [Pair(1, True), Pair(2, False), None],
+    }.get(schema if isinstance(schema, type) else Any, [{"age": 1}, {"c": [2]}, None])  # fmt: skip
+    rows = [{"name": name} for name in "abc"]
+    inputs: Any = rows if library is None else {"pandas": pandas, "polars": polars}[library].DataFrame(rows)
+    found = Answers(inputs, [Answer(place, "x", value, "stop") for place, value in enumerate(values)]).frame(
+        spread=True
+    )
+    assert list(found.columns)[: 2 + len(columns)] == ["name", "text", *columns]
+    for name, cells in columns.items():
+        column = [None if isinstance(cell, float) and cell != cell else cell for cell in found[name]]
+        assert [cell.to_list() if hasattr(cell, "to_list") else cell for cell in column] == cells
+
+
+def test_values_without_fields_do_not_spread() -> None:
+    with pytest.raises(ConstrainError, match="spread needs values with fields, not 'x'"):
+        Answers(["a"], [Answer(0, "x", "x", "stop")]).frame(spread=True)
 
 
 def test_what_is_written_is_json(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ def test_elsewhere_the_finished_text_is_checked(constraint):
     second = ";" + good if repr(constraint).startswith("seq(json") else ""
     assert verdict(constraint, before + good + after + second) == (True, True)
     assert verdict(constraint, before + bad + after + second) == (True, False)
-    assert "occurs twice" in constraint.check(before + bad + after + second)
+    assert "occurs twice" in constraint.residual_fault(before + bad + after + second)
 
 
 def test_a_residual_is_checked_in_every_part():
@@ -176,7 +176,7 @@ def test_an_ambiguous_text_passes_if_some_reading_does():
     constraint = seq(regex("[0-9]*"), ODD)
     assert verdict(constraint, "12003") == (True, True)  # 1 and 2003
     assert verdict(constraint, "12004") == (True, False)
-    assert constraint.check("12004") is not None
+    assert constraint.residual_fault("12004") is not None
 
 
 def test_masks_and_allows_agree_under_a_moved_guard():

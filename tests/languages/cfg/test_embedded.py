@@ -26,9 +26,9 @@ def test_languages(case):
         if not all(matcher.advance_bytes(bytes([byte])) for byte in text.encode()):
             return "other"
         if matcher.is_accepting():
-            assert constraint.check(text) is None
+            assert constraint.residual_fault(text) is None
             return "member"
-        return "unfinished" if constraint.check(text) else "other"
+        return "unfinished" if constraint.residual_fault(text) else "other"
 
     kinds = {"member": case["members"], "other": case["others"], "unfinished": case["unfinished"]}
     for kind, texts in kinds.items():

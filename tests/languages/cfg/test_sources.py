@@ -31,7 +31,7 @@ def test_sources_are_values():
         assert make() == make()
         assert hash(make()) == hash(make())
         assert make().report == []
-        assert make().check("anything") is None
+        assert make().residual_fault("anything") is None
     assert regex("a+") != regex("a*")
     assert choices(["a+"]) != regex("a+")
     assert regex("a+").to_grammar().start == regex("a+").to_grammar().start
@@ -120,15 +120,15 @@ def test_what_is_left_to_check_in_a_union():
     class Picky(Constraint):
         residual = True
 
-        def check(self, text):
+        def residual_fault(self, text):
             return "too picky"
 
         def _build(self):
             return NESTED.to_grammar()
 
-    assert (Picky() | regex("a")).check("a") is None
-    assert (Picky() | regex("a")).check("()") == "too picky"
-    assert (Picky() | NESTED).check("()") is None
+    assert (Picky() | regex("a")).residual_fault("a") is None
+    assert (Picky() | regex("a")).residual_fault("()") == "too picky"
+    assert (Picky() | NESTED).residual_fault("()") is None
 
 
 def test_what_no_text_fulfils():

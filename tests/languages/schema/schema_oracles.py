@@ -60,7 +60,7 @@ class Ours:
     def __call__(self, text: str) -> bool:
         if self.grammar is None or self.constraint is None:
             return False
-        return recognises(self.grammar, text) and self.constraint.check(text) is None
+        return recognises(self.grammar, text) and self.constraint.residual_fault(text) is None
 
 
 def ours(schema: Any) -> Ours | Refused:

@@ -53,7 +53,7 @@ def verdict(compiled: constrain.CompiledConstraint, text: str) -> bool:
 def test_texts_are_those_of_json_dumps(given, schema, order):
     made = constrain.json_schema(schema, whitespace=JsonLayout(**given), property_order=order)
     compiled = constrain.compile(made, VOCABULARY)
-    values = [value for value in VALUES if constrain.json_schema(schema).check(json.dumps(value)) is None]
+    values = [value for value in VALUES if constrain.json_schema(schema).residual_fault(json.dumps(value)) is None]
     loose = constrain.compile(constrain.json_schema(schema, whitespace="any", property_order=order), VOCABULARY)
     members = 0
     for value, other in product(values, [*LAYOUTS, {"separators": (",", " :")}, {"indent": 3}]):

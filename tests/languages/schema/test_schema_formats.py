@@ -120,7 +120,7 @@ def test_labels_beside_idna(label: str) -> None:
 def test_formats_that_are_checked_later(schema: dict, text: str, grammar: bool, whole: bool) -> None:
     constraint = json_schema(schema)
     inside = recognises(constraint.to_grammar(), text)
-    assert (inside, inside and constraint.check(text) is None) == (grammar, whole)
+    assert (inside, inside and constraint.residual_fault(text) is None) == (grammar, whole)
 
 
 def test_report() -> None:

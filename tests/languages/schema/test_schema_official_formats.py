@@ -71,7 +71,7 @@ def _judge(schema: Any, formats: Any, registry: referencing.Registry) -> Any:
         return lambda text: False
     except SchemaError:
         return None
-    return lambda text: recognises(grammar, text) and constraint.check(text) is None
+    return lambda text: recognises(grammar, text) and constraint.residual_fault(text) is None
 
 
 def listed(draft: str, part: str) -> set[Test]:

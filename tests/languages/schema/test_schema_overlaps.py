@@ -46,7 +46,7 @@ def test_small_limits_make_the_set_greater_and_never_smaller(
         text = json.dumps(value, separators=(",", ":"))
         matcher = start.fork()
         accepted = matcher.advance_bytes(text.encode()) and matcher.is_accepting()
-        passes = constraint.check(text) is None
+        passes = constraint.residual_fault(text) is None
         assert (accepted and passes) == validator.is_valid(value) or not (accepted or is_strict), text
         assert passes == validator.is_valid(value) or not constraint.residual, text
         left += accepted and not passes
@@ -93,9 +93,11 @@ def test_many_branches_that_overlap_are_answered() -> None:
     matcher = constrain.compile(constraint, constrain.Vocabulary.of_bytes()).matcher()
     unique = '{"shape": {"type": "t3", "own3": "abc"}}'
     assert matcher.fork().advance_bytes(unique.encode())
-    assert constraint.check(unique) is None
+    assert constraint.residual_fault(unique) is None
     twice = '{"shape": {"k13": 20}}'
     assert matcher.fork().advance_bytes(twice.encode())
-    assert constraint.check(twice) == '$.shape: {"k13": 20} fulfils 10 branches of oneOf'
-    assert constraint.check('{"shape": {"type": "t99"}}') == '$.shape: {"type": "t99"} fulfils no branch of oneOf'
+    assert constraint.residual_fault(twice) == '$.shape: {"k13": 20} fulfils 10 branches of oneOf'
+    assert (
+        constraint.residual_fault('{"shape": {"type": "t99"}}') == '$.shape: {"type": "t99"} fulfils no branch of oneOf'
+    )
     assert not matcher.fork().advance_bytes(b'{"shape": {"k13": 2}')

@@ -96,7 +96,7 @@ class Walker:
 
 def judge(schema: Any, constraint: JsonSchema, text: str) -> bool:
     """Must a finished text be valid, and is it? False: the check takes it back, or no validator can say."""
-    if constraint.check(text) is not None:  # residual conditions: repeated keys, equal items
+    if constraint.residual_fault(text) is not None:  # residual conditions: repeated keys, equal items
         return False
     if not reads_exactly(text):
         return False

@@ -122,7 +122,7 @@ def test_python_filled_by_letters():
             if not matcher.is_accepting():
                 break
             text, rest = text + filling.decode() + rest[0], rest[1:]
-            if not rest and hole.check(filling.decode()) is None:
+            if not rest and hole.residual_fault(filling.decode()) is None:
                 ast.parse(text)
                 passed += 1
     assert passed >= 2

@@ -101,7 +101,7 @@ def test_tool_calls():
     ]
     assert "no key comes twice" in str(constraint.report)
     assert "checked on the finished text" in str(constraint.report)
-    assert "'x'" in str(constraint.check('<tool>{"city": "a", "x": 1, "x": 2}</tool> text'))
+    assert "'x'" in str(constraint.residual_fault('<tool>{"city": "a", "x": 1, "x": 2}</tool> text'))
 
 
 TAGS = constrain.json_schema(

@@ -195,7 +195,7 @@ def test_what_is_no_causal_model(tokenizer: Any, tmp_path: Any) -> None:
         (hf.BertModel(bert), f"BertModel {encoder}"),
         (hf.LlamaModel(llama), f"LlamaModel has no head for language modelling: {no_logits}"),
         (hf.LlamaForTokenClassification(llama), "LlamaForTokenClassification has a head for another task: it gives no"),
-        (str(tmp_path / "nothing"), f"the model {str(tmp_path / 'nothing')!r} cannot be loaded: "),
+        (str(tmp_path / "nothing"), f"there is no folder {str(tmp_path / 'nothing')!r} with a model\n  at model\n"),
     ):  # fmt: skip
         with pytest.raises(ConstrainError) as caught:
             HFModel.of(model, tokenizer)

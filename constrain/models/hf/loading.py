@@ -1,0 +1,113 @@
+"""Loading models and tokenizers of transformers by name, by folder, and from a GGUF file."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+from constrain.errors import ConstrainError, MissingExtraError
+from constrain.models.hf.kinds import auto_class
+
+_log = logging.getLogger(__name__)
+
+
+class LoadedPair(NamedTuple):
+    """A model and what reads its prompts: a tokenizer, or a processor."""
+
+    model: Any
+    tokenizer: Any
+
+
+def unpacked(model: Any, tokenizer: Any) -> tuple[Any, Any]:
+    """(model, tokenizer) of what users pass: a pair is taken apart, a path becomes a name, `~` is the home folder.
+
+    Raises ConstrainError: there are two tokenizers.
+    """
+    if isinstance(model, tuple) and len(model) == 2:
+        if tokenizer is not None:
+            raise ConstrainError(
+                "the model is a pair with a tokenizer, and tokenizer= is another", place="tokenizer", fix="leave it out"
+            )
+        model, tokenizer = model
+        if isinstance(tokenizer, str) or not (callable(tokenizer) or hasattr(tokenizer, "encode")):
+            raise ConstrainError(
+                f"the second of the pair is {tokenizer!r:.60}, which is no tokenizer",
+                place="model",
+                fix="pass (model, transformers.AutoTokenizer.from_pretrained(name))",
+            )
+    if isinstance(model, os.PathLike) or (isinstance(model, str) and model.startswith("~")):
+        model = os.path.expanduser(os.fspath(model))
+    return model, tokenizer
+
+
+def load_named(name: str) -> LoadedPair:
+    """The model and tokenizer of a name, a folder or a GGUF file. Raises ConstrainError: they cannot be loaded."""
+    from transformers import AutoConfig
+
+    start = time.perf_counter()
+    place, given = _gguf(name) if name.lower().endswith(".gguf") else (name, {})
+    try:
+        config = AutoConfig.from_pretrained(place, **given)
+        model = auto_class(config).from_pretrained(place, **given)
+        loaded = LoadedPair(model, tokenizer_named(place, config, **given))
+    except (OSError, ValueError) as error:
+        if isinstance(error, ConstrainError):
+            raise
+        if name.startswith((".", os.sep)) and not os.path.exists(name):
+            raise ConstrainError(
+                f"there is no folder {name!r} with a model", place="model", fix="check the path"
+            ) from None
+        reason = str(error).strip().split("\n")[0]
+        raise ConstrainError(
+            f"the model {name!r} cannot be loaded: {reason}",
+            fix="check the name; pass a folder, a model object with tokenizer=, or constrain.reference.load()",
+        ) from error
+    _log.info("loaded the model %s in %.1f s", name, time.perf_counter() - start)
+    return loaded
+
+
+def _gguf(name: str) -> tuple[str, dict[str, str]]:
+    """(the folder of a GGUF file, the argument that names the file). Raises ConstrainError: it cannot be read."""
+    missing = [package for package in ("gguf", "accelerate") if find_spec(package) is None]
+    if missing:
+        raise MissingExtraError(
+            f"{name!r} is a GGUF file, which transformers reads with {' and '.join(missing)}",
+            fix=f"pip install {' '.join(missing)}; or pass llama_cpp.Llama({name!r})",
+        )
+    if not os.path.isfile(name):
+        raise ConstrainError(f"there is no file {name!r}", place="model", fix="check the path")
+    folder, file = os.path.split(name)
+    return folder or ".", {"gguf_file": file}
+
+
+def tokenizer_of(model: Any) -> Any:
+    """The tokenizer beside the files that a model was loaded from."""
+    name = getattr(getattr(model, "config", None), "_name_or_path", "")
+    if not name:
+        raise ConstrainError("the model has no name to find its tokenizer by", fix="pass tokenizer=")
+    try:
+        return tokenizer_named(name, model.config)
+    except (OSError, ValueError) as error:
+        raise ConstrainError(f"no tokenizer was found for the model {name!r}", fix="pass tokenizer=") from error
+
+
+def tokenizer_named(name: str, config: Any, **given: Any) -> Any:
+    """The processor of a model that sees images, where there is one; else the tokenizer. Raises OSError, ValueError."""
+    from transformers import AutoProcessor, AutoTokenizer
+
+    if getattr(config, "vision_config", None) is not None:
+        try:
+            processor = AutoProcessor.from_pretrained(name)
+        except (OSError, ValueError, ImportError):  # text goes without one
+            return AutoTokenizer.from_pretrained(name)
+        if is_processor(processor):
+            return processor
+    return AutoTokenizer.from_pretrained(name, **given)
+
+
+def is_processor(tokenizer: Any) -> bool:
+    """True if an object is a processor of transformers: it reads images beside text."""
+    return hasattr(tokenizer, "tokenizer") and hasattr(tokenizer, "image_processor")
