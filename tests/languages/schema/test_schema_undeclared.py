@@ -98,8 +98,8 @@ def test_nothing_is_allowed_that_the_schema_refuses(draft: str) -> None:
 
 
 WRONG = [
-    ({"$dynamicRef": "#x", "$defs": {"x": {"$dynamicAnchor": "x"}}}, "does not follow $dynamicRef"),
-    ({"$schema": DRAFT_7, "items": {"$ref": DRAFT_7}}, "does not close other documents"),
+    ({"$dynamicRef": "#x", "$defs": {"x": {"$dynamicAnchor": "x"}}}, "a schema with $dynamicRef is not closed"),
+    ({"$schema": DRAFT_7, "items": {"$ref": DRAFT_7}}, "other documents are not closed"),
     ({"items": {"$id": "https://example.com/x", **A}}, "a document inside of a document"),
 ]
 
