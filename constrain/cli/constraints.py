@@ -81,8 +81,9 @@ class SourceOptions:
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Schema: allow or refuse what objects with declared properties do not declare (by default allow).",
-            autocompletion=suggest("allow", "refuse"),
+            help="Schema: allow, avoid or refuse what objects with declared properties do not declare (by default "
+            "avoid; check: allow).",
+            autocompletion=suggest("allow", "avoid", "refuse"),
         ),
     ] = None
     formats: Annotated[

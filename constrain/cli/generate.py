@@ -100,7 +100,7 @@ def command(
     many = asked.n > 1
     if stream and (many or as_json):
         raise UsageError("--stream shows one text as it is written: leave out -n and --json")
-    constraint = options.constraint()
+    constraint = options.constraint(undeclared="avoid")
     with waiting("loading torch"):
         from constrain.generation.call import prepare
     request = asked.request(constraint)

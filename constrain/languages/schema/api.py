@@ -31,7 +31,7 @@ from constrain.languages.schema.openai_strict import check as check_strict
 from constrain.languages.schema.read.dialect import DIALECTS, NAMED, Dialect, dialect_of, dialect_of_vocabularies
 from constrain.languages.schema.read.document import Document, ReadOptions, excerpt
 from constrain.languages.schema.read.dynamic import DynamicReference
-from constrain.languages.schema.read.inputs import schema_of_type
+from constrain.languages.schema.read.inputs import published_schema, schema_of_type
 from constrain.languages.schema.read.reader import SchemaReader
 from constrain.languages.schema.read.references import Resource
 from constrain.languages.schema.sets.json_types import Json
@@ -82,6 +82,11 @@ class JsonSchema(Constraint):
     parse_with: Callable[[str], Any] | None = None
     limits: Limits = field(default_factory=Limits)
     closing: Closed | None = None
+
+    @property
+    def written(self) -> Any:
+        """The schema as it was written, also where `schema` is closed."""
+        return self.schema if self.closing is None else self.closing.written
 
     @lazily
     def normalizer(self) -> Normalizer:
@@ -163,7 +168,7 @@ class JsonSchema(Constraint):
             ('enum', '$', 'enforced')
         """
         closing = self.closing or Closed(self.schema, (), {})
-        entries = make_report(read(closing.written, self.options, self.registry, True), self.document)
+        entries = make_report(read(self.written, self.options, self.registry, True), self.document)
         entries = [*closing.lines, *(line._replace(pointer=closing.original(line.pointer)) for line in entries)]
         if self.parse_with is not None:
             name = getattr(self.given, "__name__", repr(self.given))
@@ -400,7 +405,7 @@ def json_schema(
     else:
         raw, parse_with = schema_of_type(schema)
     if strict:
-        check_strict(raw)
+        check_strict(raw if parse_with is None else published_schema(schema))
     constraint = JsonSchema(raw, options, registry, schema, parse_with, limits or Limits())
     constraint.normalizer  # noqa: B018  reads the schema: faults are raised here, not at the first use
     return constraint if undeclared == "allow" else _closed(constraint, undeclared)

@@ -75,7 +75,7 @@ _NOTE = "there are declared ones only, as the schema does not say otherwise"
 _NOTE_OPEN = "stays open: "
 
 
-class Place(NamedTuple):
+class ClosedPlace(NamedTuple):
     """A place that was closed.
 
     Attributes:
@@ -113,7 +113,7 @@ class Closing:
         self.copies: dict[tuple[int, frozenset[_Kind], frozenset[str]], str] = {}  # -> name of the closed target
         self.definitions: dict[str, Any] = {}
         self.origins: dict[str, str] = {}  # pointer of a closed copy -> pointer of its original
-        self.places: list[Place] = []
+        self.places: list[ClosedPlace] = []
         self.left: dict[tuple[str, _Kind], str] = {}
 
     def schema(self) -> dict[str, Any]:
@@ -172,7 +172,7 @@ class Closing:
         for kind in closed_here - stay_open:
             if not kind.says_rest(raw):
                 copied[kind.closing if any(self.applied(site)) else kind.rest(raw)] = False
-                self.places.append(Place(site, kind, copied))
+                self.places.append(ClosedPlace(site, kind, copied))
         return copied
 
     def keyword(self, site: Site, name: str, value: Any, closing: frozenset[_Kind], asked: frozenset[str]) -> Any:

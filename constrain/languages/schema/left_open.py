@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from constrain.errors import LimitError, SchemaError, UnsatisfiableError
 from constrain.languages.constraints.report import ReportLine
-from constrain.languages.schema.closed import ITEMS, KINDS, PROPERTIES, Closing, Place, asked_by
+from constrain.languages.schema.closed import ITEMS, KINDS, PROPERTIES, Closing, ClosedPlace, asked_by
 from constrain.languages.schema.normalize.normalizer import Normalizer
 from constrain.languages.schema.read.document import Site
 from constrain.limits import STEPS_PER_LOOK, Limits, tick
@@ -120,15 +120,15 @@ def _closed(written: Normalizer, make: Callable[[Any, Closed], T]) -> T | None:
 # -- places that closing would empty -----------------------------------------------------------------------------------
 
 
-def _is_risky(place: Place, closing: Closing) -> bool:
+def _is_risky(place: ClosedPlace, closing: Closing) -> bool:
     return any(not RISKY.isdisjoint(part.raw) for part in closing.within(place.site))
 
 
-def _emptied(places: list[Place], closed: Normalizer, written: Normalizer) -> list[Place]:
+def _emptied(places: list[ClosedPlace], closed: Normalizer, written: Normalizer) -> list[ClosedPlace]:
     """The places of which closing leaves no object, or no array, while the written schema has some."""
     after, before = _serials(closed), _serials(written)
     root = written.document.root_site
-    found: list[Place] = []
+    found: list[ClosedPlace] = []
     for place in places:
         conj = after.get(id(place.copy))
         if conj is None and place.site.raw is root.raw:
@@ -146,7 +146,7 @@ def _serials(normalizer: Normalizer) -> dict[int, tuple[int, ...]]:
     return {id(atom.raw): (serial,) for serial, atom in enumerate(atoms) if isinstance(atom, Site)}
 
 
-def _has_some(normalizer: Normalizer, conj: tuple[int, ...] | None, place: Place) -> bool:
+def _has_some(normalizer: Normalizer, conj: tuple[int, ...] | None, place: ClosedPlace) -> bool:
     """True if a conjunction has objects, or arrays; None counts as one that has."""
     if conj is None:
         return True
@@ -156,7 +156,7 @@ def _has_some(normalizer: Normalizer, conj: tuple[int, ...] | None, place: Place
     return any(map(normalizer.has_arrays, normal.arrays))
 
 
-def _innermost(places: list[Place], closing: Closing) -> list[Place]:
+def _innermost(places: list[ClosedPlace], closing: Closing) -> list[ClosedPlace]:
     """The places that hold none of the others: those around them may have something once these are open."""
     ids = {id(place.copy) for place in places}
     alone = [place for place in places if not any(id(raw) in ids for raw in _inside(place.copy, closing))]
