@@ -415,7 +415,9 @@ def _closed(constraint: JsonSchema, undeclared: Undeclared) -> JsonSchema:
     """The constraint of the closed schema. Raises SchemaError, UnsatisfiableError, LimitError for "refuse"."""
 
     def make(schema: Any, did: Closed) -> JsonSchema:
-        return constraint if schema is did.written and not did.lines else replace(constraint, schema=schema, closing=did)
+        return (
+            constraint if schema is did.written and not did.lines else replace(constraint, schema=schema, closing=did)
+        )
 
     written = constraint.normalizer
     site = written.document.root_site

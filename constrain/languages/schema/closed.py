@@ -156,7 +156,11 @@ class Closing:
             closing, asked = self.may_close(site, closing, asked)
         if self.dialect.ref_alone and "$ref" in raw:
             return self.reference(site, closing, asked)
-        if site.parent is not None and isinstance(raw.get(self.dialect.id), str) and ("$schema" in raw or self.references):
+        if (
+            site.parent is not None
+            and isinstance(raw.get(self.dialect.id), str)
+            and ("$schema" in raw or self.references)
+        ):
             message = "a document inside of a document is not closed"
             raise site.error(message, "move it to $defs, and refer to it by #/$defs/...", self.dialect.id)
         closed_here = frozenset(kind for kind in closing if self.is_declared_here(site, kind))
@@ -227,7 +231,7 @@ class Closing:
     def may_close(
         self, site: Site, closing: frozenset[_Kind], asked: frozenset[str]
     ) -> tuple[frozenset[_Kind], frozenset[str]]:
-        """What may be closed at a schema, and the names of properties that are asked for there."""
+        """The kinds that may be closed at a schema, and the names of properties that are asked for there."""
         assert self.stays is not None
         together = list(self.within(site, but=("if", "anyOf", "oneOf")))
         why = self.stays.get(id(site.raw))
@@ -302,7 +306,6 @@ class Closing:
                 for key, part in raw[name].items():
                     if not isinstance(part, list):
                         yield name, _part(site, part, name, key)
-
 
     def inner(self, site: Site) -> Iterator[tuple[str | int | None, str | None, Site]]:
         """The subschemas of a schema for properties and items, each with its name or index, or with its pattern."""

@@ -1,10 +1,10 @@
 """Places that stay open though they declare something: `json_schema(undeclared="avoid")`, as `generate` reads schemas.
 
-The idea: a closed schema should lose nothing but what nobody declared. Three things tell that closing a place would take
-more away. What the place asks for is not declared there (closed.py); several schemas of one place describe a value, and
-each declares something that another one does not, as in `then` beside `properties`; and, decided by emptiness, no object
-or array fulfils the closed place while some fulfilled the written one. What cannot be copied at all, as dynamic
-references, leaves the whole schema open.
+The idea: a closed schema should lose nothing but what nobody declared. Three things tell that closing a place would
+take more away. What the place asks for is not declared there (closed.py); several schemas of one place describe a
+value, and each declares something that another one does not, as in `then` beside `properties`; and, decided by
+emptiness, no object or array fulfils the closed place while some fulfilled the written one. What cannot be copied at
+all, as dynamic references, leaves the whole schema open.
 
 Cost: a walk over the schema. Emptiness is asked only of places with a keyword of `RISKY`.
 """
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from constrain.errors import LimitError, SchemaError, UnsatisfiableError
 from constrain.languages.constraints.report import ReportLine
-from constrain.languages.schema.closed import ITEMS, KINDS, PROPERTIES, Closing, ClosedPlace, asked_by
+from constrain.languages.schema.closed import ITEMS, KINDS, PROPERTIES, ClosedPlace, Closing, asked_by
 from constrain.languages.schema.normalize.normalizer import Normalizer
 from constrain.languages.schema.read.document import Site
 from constrain.limits import STEPS_PER_LOOK, Limits, tick
@@ -50,7 +50,7 @@ T = TypeVar("T", bound=Decidable)
 
 
 class Closed(NamedTuple):
-    """What closing a schema did.
+    """The record of closing a schema.
 
     Attributes:
         written: The schema as it was written.
@@ -71,11 +71,14 @@ class Closed(NamedTuple):
 
 
 def closed_where_possible(written: Normalizer, make: Callable[[Any, Closed], T]) -> T:
-    """What is made of a schema that is closed wherever that takes nothing away but what is not declared.
+    """Close a schema wherever that takes nothing away but what is not declared.
 
     Args:
         written: The normal forms of the schema as written, an object.
-        make: A schema, and what closing did → what has its normal forms.
+        make: A schema, and the record of closing it → what has its normal forms.
+
+    Returns:
+        What was made of the closed schema; of the written one, if it stays open as a whole.
     """
     site = written.document.root_site
     try:
@@ -95,7 +98,7 @@ def closed_where_possible(written: Normalizer, make: Callable[[Any, Closed], T])
 
 
 def _closed(written: Normalizer, make: Callable[[Any, Closed], T]) -> T | None:
-    """What is made of the closed schema; None if it is empty, and no single place tells why."""
+    """Return what is made of the closed schema; None if it is empty, and no single place tells why."""
     site = written.document.root_site
     stays = dict(_overlaps(Closing(site, {})))
     for _ in range(_ROUNDS):
@@ -221,7 +224,13 @@ class _Entry(NamedTuple):
 
 
 class _Said(NamedTuple):
-    """What a subschema declares and asks for, of properties or items; `more`: the schema says that there may be more."""
+    """The properties or items that a subschema tells of.
+
+    Attributes:
+        declares: It declares some.
+        names: Those that it declares or asks for.
+        more: It says that there may be more.
+    """
 
     declares: bool
     names: frozenset[Any]

@@ -350,7 +350,9 @@ def is_strict(given: Mapping[str, Any], place: str) -> bool:
     """True if "strict" is true beside a schema. place: of `given`. Raises ConstrainError if it is no boolean."""
     strict = given.get("strict")
     if strict is not None and not isinstance(strict, bool):
-        raise ConstrainError(f"strict is true or false, not {strict!r:.40}", place=f"{place}.strict", fix="leave it out")
+        raise ConstrainError(
+            f"strict is true or false, not {strict!r:.40}", place=f"{place}.strict", fix="leave it out"
+        )
     return bool(strict)
 
 

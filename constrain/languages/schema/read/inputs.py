@@ -45,7 +45,7 @@ def schema_of_type(given: Any) -> tuple[Json, Callable[[str], Any]]:
 
 
 def published_schema(given: Any) -> Json:
-    """The schema of a Python type as pydantic publishes it, and as libraries of services send it. Raises SchemaError."""
+    """The schema of a Python type as pydantic publishes it, and as services get it. Raises SchemaError."""
     return _schema(_adapter_of(given), given, as_published=True)
 
 
