@@ -59,7 +59,7 @@ SPELLINGS, ORDERS, FORMAT_POLICIES = get_args(Spelling), get_args(PropertyOrder)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JsonSchema(Constraint):
-    """A JSON Schema; make one with `json_schema`. Two of them are equal if schema, options and registry are.
+    """A JSON Schema; make one with `json_schema`. Two are equal if schema, options, registry and lines of closing are.
 
     Attributes:
         schema: The schema as JSON (a dict or a boolean); closed, if it was made so.
@@ -248,6 +248,8 @@ class JsonSchema(Constraint):
             return NotImplemented
         mine, theirs = (None if each.parse_with is None else each.given for each in (self, other))  # what `check` asks
         if self.options != other.options or self._identity != other._identity or mine != theirs:
+            return False
+        if (self.closing and self.closing.lines) != (other.closing and other.closing.lines):  # the report tells them
             return False
         return self.registry is other.registry
 
