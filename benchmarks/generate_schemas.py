@@ -170,7 +170,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--max-tokens", type=int, default=400)
     parser.add_argument("--spelling", choices=["plain", "any"], default="plain")
-    policies = ["indented", "bounded", "compact", "any"]
+    policies = ["consistent", "bounded", "compact", "any"]
     parser.add_argument("--whitespace", choices=policies, help="default: that of the spelling; compact with --keywords")
     parser.add_argument("--out", type=Path, help="folder for the raw records")
     options = parser.parse_args()

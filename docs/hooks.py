@@ -2,12 +2,16 @@
 
 * Railroad diagrams of the collection, `diagrams/<name>.html`, made at each build; without the package
   railroad-diagrams they are left out, with a warning.
+* The programs of `examples/`, a page each, and their index.
 * The README, the changelog and other pages of the repository, `project/…`. Links between them and the pages of `docs/`
   are rewritten, so that every link leads somewhere on the site; a link to a file that is no page becomes its name.
+
+Notes on design stand below other pages in the results of a search.
 """
 
 from __future__ import annotations
 
+import ast
 import logging
 import posixpath
 import re
@@ -31,12 +35,14 @@ def place(path: str) -> str | None:
     """Where a file of the repository stands on the site, as a path below `docs/`; None if it is no page of it."""
     if path in PROJECT:
         return "project/" + path.lower().replace("/", "-")
+    if path.startswith("examples/") and path.endswith(".py"):
+        return path.removesuffix(".py") + ".md"
     if path.startswith("docs/") and (ROOT / path).suffix in (".md", ".svg", ".png"):
         return path.removeprefix("docs/")
     folder = path.rstrip("/")
     if f"{folder}/README.md" in PROJECT:
         return place(f"{folder}/README.md")
-    return "index.md" if folder == "docs/notes" else None
+    return {"docs/notes": "index.md", "examples": "examples/index.md"}.get(folder)
 
 
 def relinked(text: str, path: str) -> str:
@@ -52,6 +58,18 @@ def relinked(text: str, path: str) -> str:
         return label if there is None else f"[{label}]({posixpath.relpath(there, here or '.')}{anchor})"
 
     return _LINK.sub(rewrite, text)
+
+
+def examples() -> Iterator[tuple[str, str]]:
+    """(path on the site, markdown) of every example, and of their index."""
+    rows = []
+    for path in sorted((ROOT / "examples").glob("*.py")):
+        code = path.read_text(encoding="utf-8")
+        said = (ast.get_docstring(ast.parse(code)) or path.stem).splitlines()[0]
+        rows.append(f"| [{path.name}]({path.stem}.md) | {said} |")
+        yield f"examples/{path.stem}.md", f"# {path.name}\n\n{said}\n\n```python\n{code}```\n"
+    head = "# Examples\n\nWhole programs, each to be run as it stands from a checkout.\n\n| program | |\n|---|---|\n"
+    yield "examples/index.md", head + "\n".join(rows) + "\n"
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -78,6 +96,8 @@ def on_files(files: Any, config: Any) -> Any:
     for path in PROJECT:
         text = relinked((ROOT / path).read_text(encoding="utf-8"), path)
         files.append(File.generated(config, place(path), content=text))
+    for name, content in examples():
+        files.append(File.generated(config, name, content=content))
     try:
         for name, content in pages():
             files.append(File.generated(config, f"diagrams/{name}.html", content=content))
@@ -87,7 +107,9 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """mkdocs: rewrite the links of a page of `docs/`."""
-    if page.file.src_uri.startswith("project/"):
+    """mkdocs: rewrite the links of a page of `docs/`; a note is found after other pages."""
+    if page.file.src_uri.startswith("notes/"):
+        page.meta.setdefault("search", {"boost": 0.5})
+    if page.file.src_uri.startswith(("project/", "examples/")):
         return markdown
     return relinked(markdown, f"docs/{page.file.src_uri}")

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import constrain
+
 PACKAGE = Path(__file__).parents[1] / "constrain"
 LEVELS = {
     "debug": "what was chosen on the way",
@@ -68,3 +70,12 @@ def test_messages_are_seen_by_those_who_configure_logging(configured: bool) -> N
     code = code.format("logging.basicConfig(); " if configured else "")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr == ("WARNING:constrain.languages.vocab.disk_cache:seen 7\n" if configured else "")
+
+
+def test_debug_says_how_outputs_are_made(caplog: pytest.LogCaptureFixture) -> None:
+    pytest.importorskip("torch")
+    with caplog.at_level("DEBUG", "constrain"):
+        constrain.generate(constrain.reference.load(), "x", regex="ab", method="sir", seed=5)
+    assert [record.getMessage() for record in caplog.records if record.name == "constrain.generation.run"] == [
+        "1 outputs by SIR, draft=None, seed 5"
+    ]

@@ -22,9 +22,6 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
-import jsonschema
-from jsonschema.validators import validator_for
-
 from evaluation.decode import Subject, Unconstrained, likelihood, write
 from evaluation.tasks import Task, canonical, empty_record, first_value, leaf_f1
 from masks.interface import CompileError, Engine
@@ -114,6 +111,9 @@ def _value(text: str) -> list[Any]:
 
 def invalid(schema: Any, value: Any) -> str | None:
     """None, or what the `jsonschema` package says is wrong with the value; formats are checked."""
+    import jsonschema  # an extra, which --help does without
+    from jsonschema.validators import validator_for
+
     kind = validator_for(schema, default=jsonschema.Draft202012Validator)
     error = next(kind(schema, format_checker=kind.FORMAT_CHECKER).iter_errors(value), None)
     return None if error is None else f"{error.json_path}: {error.message[:200]}"

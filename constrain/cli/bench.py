@@ -1,8 +1,8 @@
 """`constrain bench`: benchmarks, run from the command line.
 
 Their scripts lie in `benchmarks/` of a checkout, and inside of the installed package. They need other engines and
-validators (the extra `[bench]`), and most need data. The options are handed over as they are. Fuzzing asks oracles of
-`tests/`, so it runs in a checkout only.
+validators (the extra `[bench]`, but not for `--help`), and most need data. The options are handed over as they are.
+Fuzzing asks oracles of `tests/`, so it runs in a checkout only.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ def fuzz(context: typer.Context) -> None:
 
 def _run(name: str, context: typer.Context) -> None:
     """Run a script of the checkout with the rest of the command line, and end as it ends."""
-    require("bench", f"constrain bench {name.removesuffix('.py')}")
+    if "--help" not in context.args:
+        require("bench", f"constrain bench {name.removesuffix('.py')}")
     here = Path(__file__).resolve()
     folders = here.parent / "benchmarks", here.parents[2] / "benchmarks"
     script = next((folder / name for folder in folders if (folder / name).is_file()), None)

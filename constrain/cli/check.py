@@ -48,7 +48,7 @@ def command(
     if not exact:
         data = data.removesuffix(b"\n").removesuffix(b"\r")
     found = verdict(options.constraint(spelling="any", property_order="any"), data)
-    if found.member and options.schema is not None and options.property_order is None:
+    if found.member and (options.schema or options.type) and options.property_order is None:
         in_order = options.constraint(spelling="any", property_order="schema")
         found = CheckVerdict(note=None if verdict(in_order, data).member else OTHER_ORDER)
     if as_json:

@@ -31,7 +31,7 @@ INTERRUPTED = 130
 EXIT_CODES = (
     "Exit codes: 0 done, the text is a member, the token is allowed; 1 not a member, refused; "
     "2 bad usage, an unreadable file, or a constraint that is malformed or cannot be fulfilled; "
-    "3 a generation did not finish (length or dead end)."
+    "3 a generation did not finish (length or dead end); 70 a fault of constrain itself; 130 interrupted (Ctrl-C)."
 )
 
 

@@ -9,8 +9,10 @@ as one value.
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
@@ -53,6 +55,12 @@ class SourceOptions:
     choices: Annotated[
         str | None, typer.Option(metavar="A,B,…", help="One of these texts: comma-separated, or a JSON array.")
     ] = None
+    type: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:NAME", help="A type of Python, such as a pydantic model; modules lie here or are installed."
+        ),
+    ] = None
     spelling: Annotated[
         str | None,
         typer.Option(
@@ -66,7 +74,7 @@ class SourceOptions:
         typer.Option(
             metavar="NAME",
             help="Schema: indented, bounded, compact or any (by default indented; check: bounded).",
-            autocompletion=suggest("indented", "bounded", "compact", "any"),
+            autocompletion=suggest("consistent", "bounded", "compact", "any"),
         ),
     ] = None
     property_order: Annotated[
@@ -111,42 +119,72 @@ class SourceOptions:
             autocompletion=suggest("dynamic", "greedy"),
         ),
     ] = None
+    keywords: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help='Grammar: strings such as "select"i in any mixture of cases, one case each, upper or lower '
+            "(by default any; generate: as the folder says, else one).",
+            autocompletion=suggest("any", "one", "upper", "lower"),
+        ),
+    ] = None
 
-    def constraint(self, **defaults: str) -> Any:
+    def given(self) -> list[str]:
+        """The names of the options that say what is constrained, as far as they are given."""
+        names = ("schema", "type", "regex", "grammar", "choices")
+        return [name for name in names if getattr(self, name) is not None]
+
+    def constraint(self, generating: bool = False, **defaults: str) -> Any:
         """The constraint that the options name. defaults: options of a schema where none is given.
+
+        generating: a grammar writes its keywords in one case, and one of the collection what its settings say; objects
+        of a schema have the keys that they declare.
 
         Raises UsageError, ConstrainError, OSError.
         """
         import constrain
         from constrain.cli.warmup import load_kernels
 
-        given = [name for name in ("schema", "regex", "grammar", "choices") if getattr(self, name) is not None]
+        given = self.given()
         if len(given) != 1:
             raise UsageError(
-                f"give exactly one of --schema, --regex, --grammar and --choices, not {' and '.join(given) or 'none'}"
+                "give exactly one of --schema, --type, --regex, --grammar and --choices, "
+                f"not {' and '.join(given) or 'none'}"
             )
         load_kernels()
-        if self.schema is not None:
+        if self.schema is not None or self.type is not None:
             names = ("spelling", "whitespace", "property_order", "undeclared", "formats")
-            policies: Any = defaults | {name: value for name in names if (value := getattr(self, name)) is not None}
-            return constrain.json_schema(read_schema(self.schema), **policies)
+            own = {"undeclared": "avoid"} if generating else {}
+            policies: Any = (
+                own | defaults | {name: value for name in names if (value := getattr(self, name)) is not None}
+            )
+            source = read_schema(self.schema) if self.schema is not None else read_type(self.type or "")
+            return constrain.json_schema(source, **policies)
         if self.regex is not None:
             return constrain.regex(self.regex)
         if self.grammar is not None:
-            return self._grammar(self.grammar)
+            return self._grammar(self.grammar, generating)
         return constrain.choices(read_choices(self.choices or ""))
 
-    def _grammar(self, given: str) -> Any:
+    def _grammar(self, given: str, generating: bool) -> Any:
         import constrain
 
         lexer: Any = self.lexer
+        case: Any = self.keywords
         folder = grammar_folder(given)
         if folder is not None:
-            return folder.constraint(format=self.grammar_format, start=self.start, lexer=lexer)
+            options = {"format": self.grammar_format, "start": self.start, "lexer": lexer, "keywords": case}
+            asked = {name: value for name, value in options.items() if value is not None}
+            if generating and "lexer" not in asked:  # another lexer may not serve them
+                asked = folder.generation | asked
+            return folder.constraint(**asked)
         text, name = read_grammar(given)
         kind: Any = self.grammar_format or format_of(text, name)
         base = str(Path(name).parent) if name else None
-        return constrain.grammar(text, format=kind, start=self.start, lexer=lexer or "dynamic", base=base)
+        if case is None:
+            case = "one" if generating and kind == "lark" and lexer != "greedy" else "any"
+        options = {"format": kind, "start": self.start, "lexer": lexer or "dynamic", "keywords": case}
+        return constrain.grammar(text, base=base, **options)
 
 
 def format_of(text: str, name: str) -> str:
@@ -171,6 +209,25 @@ def read_schema(given: str) -> str:
             place=place if inline else f"{given}, {place}",
             fix="correct the JSON; JSON has no comments, no single quotes and no trailing commas",
         ) from None
+
+
+def read_type(given: str) -> Any:
+    """A type of Python by module and name. Raises UsageError."""
+    module, _, name = given.partition(":")
+    if not module or not name:
+        raise UsageError(f"--type is module:Name, not {given!r}\n  fix: write --type shop.orders:Order")
+    sys.path.insert(0, "")  # as `python -m` does: modules of the working folder come first
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except ModuleNotFoundError as error:
+        raise UsageError(f"--type: {error}\n  fix: run in the folder of the module, or install it") from None
+    except AttributeError:
+        raise UsageError(f"--type: {module} has no {name}\n  fix: check the name of the type") from None
+    finally:
+        sys.path.remove("")
+    return found
 
 
 def grammar_folder(given: str) -> GrammarFolder | None:

@@ -53,16 +53,16 @@ def _answer(
 ) -> tuple[bool, list[str]]:
     """(allowed, lines that say why) of a token by text or id; without one, where the prefix stands."""
     if text is not None:
-        return explanation(constraint, prefix, text.encode("utf-8"), repr(text))
+        return explanation(constraint, prefix, text.encode("utf-8"), repr(text), "--prefix")
     if token is None:
-        return state(constraint, prefix)
+        return state(constraint, prefix, "--prefix")
     from constrain.cli.vocabularies import token_bytes
 
     spelled, ends_text = token_bytes(vocab, token)
     name = f"token {token}" + (f" = {spelled!r}" if spelled is not None else "")
     if spelled is None and not ends_text:
         return False, [f"refused: {name} is a special token, which is never allowed"]
-    return explanation(constraint, prefix, spelled, name)
+    return explanation(constraint, prefix, spelled, name, "--prefix")
 
 
 def _as_json(allowed: bool, lines: list[str]) -> dict[str, Any]:
@@ -70,8 +70,13 @@ def _as_json(allowed: bool, lines: list[str]) -> dict[str, Any]:
     return {"allowed": allowed, "message": lines[0], "details": [line.strip() for line in lines[1:]]}
 
 
-def explanation(constraint: Any, prefix: bytes, token: bytes | None, name: str) -> tuple[bool, list[str]]:
-    """(allowed, lines that say why). token: its bytes; None stands for the end of the text."""
+def explanation(
+    constraint: Any, prefix: bytes, token: bytes | None, name: str, begun: str = "the text"
+) -> tuple[bool, list[str]]:
+    """(allowed, lines that say why). token: its bytes; None stands for the end of the text.
+
+    begun: the prefix's name.
+    """
     import constrain
     from constrain.cli.expected import expectation, in_words
 
@@ -79,7 +84,7 @@ def explanation(constraint: Any, prefix: bytes, token: bytes | None, name: str) 
     good = advance_far(matcher, prefix)
     after = f" after {_short(prefix)}" if prefix else " at the start"
     if good < len(prefix):
-        lines = [f"refused: --prefix is no prefix of a member: it fails at byte {good + 1}, {_byte(prefix[good])}"]
+        lines = [f"refused: {begun} is no prefix of a member: it fails at byte {good + 1}, {_byte(prefix[good])}"]
         return False, lines + [f"  {line}" for line in expectation(matcher)]
     if token is None:
         if matcher.is_accepting():
@@ -95,8 +100,8 @@ def explanation(constraint: Any, prefix: bytes, token: bytes | None, name: str) 
     return False, lines + [f"  {line}" for line in [*expectation(matcher), *in_words(constraint, matcher)]]
 
 
-def state(constraint: Any, prefix: bytes) -> tuple[bool, list[str]]:
-    """(is it a prefix of a member, lines that say where a text stands)."""
+def state(constraint: Any, prefix: bytes, begun: str = "the text") -> tuple[bool, list[str]]:
+    """(is it a prefix of a member, lines that say where a text stands). begun: the prefix's name."""
     import constrain
     from constrain.cli.expected import expectation, in_words
 
@@ -104,7 +109,7 @@ def state(constraint: Any, prefix: bytes) -> tuple[bool, list[str]]:
     good = advance_far(matcher, prefix)
     said = f"after {_short(prefix)}" if prefix else "at the start"
     if good < len(prefix):
-        said = f"--prefix is no prefix of a member: it fails at byte {good + 1}, {_byte(prefix[good])}"
+        said = f"{begun} is no prefix of a member: it fails at byte {good + 1}, {_byte(prefix[good])}"
     return good == len(prefix), [
         said,
         *(f"  {line}" for line in [*expectation(matcher), *in_words(constraint, matcher)]),

@@ -8,16 +8,18 @@ about is coloured (forced.py).
 
 from __future__ import annotations
 
+import json
 import sys
-from contextlib import nullcontext
+from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any
 
 import typer
 
 from constrain.cli.console import UNFINISHED, UsageError, fail, say_json, terminal, waiting
-from constrain.cli.constraints import SourceOptions, suggest, with_source
+from constrain.cli.constraints import SourceOptions, read_text, suggest, with_source
 
 METHODS = ("lcd", "faithful", "sir", "smc", "awrs", "mcmc", "asap", "cars", "rejection", "exact", "beam", "argmax")
 FIELDS = ("text", "finish_reason", "logprob", "log_weight")
@@ -32,6 +34,16 @@ class RequestOptions:
         str | None, typer.Option(metavar="NAME", help="A Hugging Face model; the embedded reference model by default.")
     ] = None
     prompt: Annotated[str, typer.Option(help="What the model reads first.")] = ""
+    message: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="In place of --prompt: what a user says to a chat model.")
+    ] = None
+    system: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What the system message before --message says.")
+    ] = None
+    tools: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="A JSON array of tools, as OpenAI has them: text, or calls of them."),
+    ] = None
     max_tokens: Annotated[int, typer.Option(help="End after this many tokens.", min=1)] = 512
     temperature: Annotated[float, typer.Option(help="0 takes the likeliest token.", min=0.0)] = 1.0
     top_k: Annotated[int | None, typer.Option(help="Only the k likeliest allowed tokens.", min=1)] = None
@@ -71,13 +83,27 @@ class RequestOptions:
         from constrain.generation import Length, Prompt
         from constrain.generation.request.request import Request
 
+        content = self._content()
         if self.min_tokens > self.max_tokens:
             raise UsageError(f"--min-tokens ({self.min_tokens}) is greater than --max-tokens ({self.max_tokens})")
         names = ("temperature", "top_k", "top_p", "method", "seed", "complete", "n")
         given = {name: getattr(self, name) for name in names} | {"constraint": constraint}
         given |= {"draft": self.draft or None, "stop": self.stop or None}
         given["max_tokens"] = Length(self.max_tokens, self.min_tokens)
-        return Request.of(Prompt(self.prompt, prefix=self.prefix, suffix=self.suffix), given)
+        if self.tools is not None:
+            given["tools"] = _read_tools(self.tools)
+        return Request.of(Prompt(content, prefix=self.prefix, suffix=self.suffix), given)
+
+    def _content(self) -> Any:
+        """The prompt, or the messages of a chat. Raises UsageError."""
+        if self.message is None:
+            if self.system is not None or self.tools is not None:
+                raise UsageError(f"{'--tools' if self.system is None else '--system'} needs --message")
+            return self.prompt
+        if self.prompt:
+            raise UsageError("give --prompt or --message, not both")
+        system = [] if self.system is None else [{"role": "system", "content": self.system}]
+        return [*system, {"role": "user", "content": self.message}]
 
 
 @with_source
@@ -95,18 +121,39 @@ def command(
     as_json: Annotated[
         bool, typer.Option("--json", help=f"One JSON object a line: {', '.join(FIELDS + COUNTS)}.")
     ] = False,
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write to this file in place of standard output.")
+    ] = None,
 ) -> None:
     """Write text that obeys the constraint."""
+    if out is None:
+        _write(options, asked, stream, as_json)
+        return
+    if stream:
+        raise UsageError("--stream shows the text on standard output: leave out --out")
+    with open(out, "w", encoding="utf-8", newline="") as file, redirect_stdout(file):
+        _write(options, asked, False, as_json)
+
+
+def _write(options: SourceOptions, asked: RequestOptions, stream: bool | None, as_json: bool) -> None:
+    """Write the texts to standard output."""
     many = asked.n > 1
     if stream and (many or as_json):
         raise UsageError("--stream shows one text as it is written: leave out -n and --json")
-    constraint = options.constraint(undeclared="avoid")
+    constraint = None
+    if asked.tools is None:
+        constraint = options.constraint(generating=True)
+    elif options.given():
+        raise UsageError(f"--tools says what is written: leave out --{options.given()[0]}")
     with waiting("loading torch"):
         from constrain.generation.call import prepare
     request = asked.request(constraint)
     (constraint,) = request.constraints.values
     if stream is None:  # a text that is checked at its end may be thrown away, which a stream cannot
-        stream = sys.stdout.isatty() and not many and not as_json and not constraint.residual
+        plain = constraint is not None and not constraint.residual
+        stream = sys.stdout.isatty() and not many and not as_json and plain
+    elif stream and constraint is None:
+        raise UsageError("--stream shows a text, no calls: leave it out beside --tools")
     with waiting("loading the model"):
         loaded = load_model(asked.model)
     if stream:
@@ -126,6 +173,18 @@ def command(
         fail(f"{_count(results)} did not finish: {', '.join(reasons)}", UNFINISHED)
 
 
+def _read_tools(name: str) -> Any:
+    """The tools in a file. Raises UsageError."""
+    text = read_text(name, "--tools names a file with a JSON array")
+    try:
+        tools = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UsageError(f"{name} is not JSON: {error}\n  fix: write a JSON array of tools") from None
+    if not isinstance(tools, list):
+        raise UsageError(f"{name} holds no JSON array\n  fix: write [tool, ...]")
+    return tools
+
+
 def load_model(name: str | None) -> Any:
     """A model with its tokenizer, by name; the embedded reference model where there is none. Raises UsageError."""
     if name is None:
@@ -136,7 +195,15 @@ def load_model(name: str | None) -> Any:
 
     from constrain.cli.vocabularies import first_line, load_tokenizer
 
-    tokenizer = load_tokenizer(name)
+    try:
+        tokenizer = load_tokenizer(name)
+    except UsageError:
+        if Path(name).exists():
+            raise
+        raise UsageError(
+            f"there is no model folder {name!r}, and no model of that name can be loaded from the Hugging Face Hub\n"
+            "  fix: check the path or the name (owner/name), and that the Hub can be reached"
+        ) from None
     try:
         return SimpleNamespace(model=AutoModelForCausalLM.from_pretrained(name), tokenizer=tokenizer)
     except Exception as error:  # what is raised for a name that is nothing differs between versions
@@ -151,7 +218,7 @@ def as_object(result: Any) -> dict[str, Any]:
 def _streamed(pieces: Any, constraint: Any) -> Any:
     """Print pieces of a text as they come, coloured on a terminal; the whole result of a stream."""
     screen = terminal(sys.stdout)
-    if screen is None:
+    if screen is None or constraint is None:
         for piece in pieces:
             typer.echo(piece, nl=False)
     else:

@@ -122,6 +122,8 @@ class Run:
         pending = list(range(len(self.prompts)))
         random = self.settings.temperature > 0 and getattr(self.method, "random", True)
         attempts = 1 + RETRIES if random else 1
+        name = getattr(self.method, "__name__", type(self.method).__name__)
+        _log.debug("%d outputs by %s, draft=%r, seed %d", len(pending), name, self.request.draft, self.seed)
         for attempt in range(attempts):
             samples = yield from self._followed(self.job(pending, attempt))
             failed = []

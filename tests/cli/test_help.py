@@ -37,6 +37,17 @@ def test_nothing_is_cut(name: str) -> None:
             assert " ".join(parameter.help.split()) in words
 
 
+@pytest.mark.parametrize("name", ["maskbench", "quality", "report", "keywords", "jsonschemabench", "fuzz"])
+def test_help_of_benchmarks_needs_no_extra(name: str, tmp_path: Path) -> None:
+    missing = "import sys\nfor name in ('jsonschema', 'xgrammar', 'matplotlib'): sys.modules[name] = None\n"
+    (tmp_path / "sitecustomize.py").write_text(missing)
+    paths = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])
+    code = f"import sys; sys.argv = ['constrain', 'bench', {name!r}, '--help']; from constrain.cli import main; main()"
+    environment = os.environ | {"PYTHONPATH": paths}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0 and done.stdout.startswith("usage:"), done.stderr
+
+
 @pytest.mark.parametrize(
     "line, suggestions",
     [

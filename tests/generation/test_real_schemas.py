@@ -18,7 +18,7 @@ SCHEMAS = 16
 
 
 @corpora
-@pytest.mark.parametrize("whitespace", ["indented", "compact"])
+@pytest.mark.parametrize("whitespace", ["consistent", "compact"])
 def test_finished_outputs_are_valid(whitespace: str, corpus: str) -> None:
     entries = sample(corpus, step={"ours": 1, "maskbench": 20}[corpus])
     random.Random(whitespace).shuffle(entries)

@@ -100,7 +100,7 @@ def the_constraint(given: Mapping[str, Any]) -> Any:
         case "grammar":
             from constrain.languages.grammar_text.text import grammar
 
-            return grammar(value)
+            return grammar(value, keywords="one")  # as people write them
         case "choices":
             from constrain.languages.constraints.regular import choices
 

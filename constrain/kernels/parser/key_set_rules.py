@@ -26,10 +26,8 @@ from constrain.kernels.parser.key_sets import (
 )
 from constrain.kernels.parser.object_rules import (
     new_suffix,
-    new_suffixes,
     other_key,
     store_alternatives,
-    suffix_of_symbols,
 )
 from constrain.kernels.records.arena import NONE, intern2, region
 from constrain.kernels.records.expressions import TAGSET, cat_head, cat_tail
@@ -52,9 +50,9 @@ from constrain.kernels.records.stack import push, set_top, top
 
 @kernel("i(arena)")
 def indices_by_text(message):
-    """The start of the indices of members, which follow five lists of symbols."""
+    """The start of the indices of members, which follow four lists of symbols."""
     at = np.int64(KEY_SET_MESSAGE.LISTS)
-    for _ in range(5):
+    for _ in range(4):
         at = symbols_end(message, at)
     return at
 
@@ -105,7 +103,7 @@ def new_object(A, message):
     A[rules + KEY_SET_RULES.HIGH] = message[KEY_SET_MESSAGE.HIGH]
     A[rules + KEY_SET_RULES.NUMBER] = message[KEY_SET_MESSAGE.NUMBER]
     A[rules + KEY_SET_RULES.MEMBERS] = message[KEY_SET_MESSAGE.MEMBERS]
-    separator = symbols_end(message, KEY_SET_MESSAGE.LISTS)
+    separator = np.int64(KEY_SET_MESSAGE.LISTS)
     close = symbols_end(message, separator)
     between = symbols_end(message, close)
     A[rules + KEY_SET_RULES.SEPARATOR] = kept_symbols(A, message, separator)
@@ -280,15 +278,10 @@ def make_key_set_rules(A, H, S, head, message):
     start = start_of(A, H, S, rules, message[KEY_SET_MESSAGE.IN_ORDER])
     if not open_keys_find_all(A, start):
         trie_of_keys(A, H, S, start)
-    opening = KEY_SET_MESSAGE.LISTS
-    close = symbols_end(message, symbols_end(message, opening))
-    ended = np.int64(0)
     begun = np.int64(0)
-    if A[start + KEY_SET.LEFT] == 0 and A[rules + KEY_SET_RULES.LOW] == 0:
-        ended = suffix_of_symbols(A, H, message, close, 0)
     if may_go_on(A, start) or A[start + KEY_SET.HAS_OTHERS] != 0:
-        begun = new_suffixes(A, message, opening, new_suffix(A, member_of(A, start), 0))
-    A[head + NONTERMINAL.ALTERNATIVES] = store_alternatives(A, ended, begun)
+        begun = new_suffix(A, member_of(A, start), 0)
+    A[head + NONTERMINAL.ALTERNATIVES] = store_alternatives(A, begun, 0)
     return rules
 
 

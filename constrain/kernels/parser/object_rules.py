@@ -136,8 +136,7 @@ def make_object_rules(A, H, S, head, message):
     """
     n = np.int64(message[OBJECT_MESSAGE.MEMBERS])
     closes = True
-    opening = OBJECT_MESSAGE.LISTS
-    separator = symbols_end(message, opening)
+    separator = OBJECT_MESSAGE.LISTS
     close = symbols_end(message, separator)
     between = symbols_end(message, close)
     behind = symbols_end(message, between)
@@ -179,8 +178,7 @@ def make_object_rules(A, H, S, head, message):
         here = nonterminal_at(first, n + i)
         A[here + NONTERMINAL.ALTERNATIVES] = store_alternatives(A, written, skipped)
         later = here if written != 0 or skipped != 0 else 0
-    begin = new_suffixes(A, message, opening, new_suffix(A, later, 0)) if later != 0 else 0
-    A[head + NONTERMINAL.ALTERNATIVES] = store_alternatives(A, ended if closes else 0, begin)
+    A[head + NONTERMINAL.ALTERNATIVES] = store_alternatives(A, new_suffix(A, later, 0) if later != 0 else 0, 0)
     set_top(S, keys)
     return first
 
@@ -192,8 +190,7 @@ def make_array_rules(A, H, S, head, message):
 
     message: a ARRAY_MESSAGE.
     """
-    opening = ARRAY_MESSAGE.LISTS
-    separator = symbols_end(message, opening)
+    separator = ARRAY_MESSAGE.LISTS
     close = symbols_end(message, separator)
     behind = symbols_end(message, close)
     following = region(A, NONTERMINAL.WORDS * (1 + np.int64(message[ARRAY_MESSAGE.NEW_VALUE])))
@@ -212,8 +209,5 @@ def make_array_rules(A, H, S, head, message):
         written = new_suffix(A, value, new_suffixes(A, message, behind, new_suffix(A, following, 0)))
     again = new_suffixes(A, message, separator, written) if written != 0 else 0
     A[following + NONTERMINAL.ALTERNATIVES] = store_alternatives(A, ended, again)
-    begin = new_suffixes(A, message, opening, written) if written != 0 else 0
-    A[head + NONTERMINAL.ALTERNATIVES] = store_alternatives(
-        A, ended if message[ARRAY_MESSAGE.MAY_BE_EMPTY] else 0, begin
-    )
+    A[head + NONTERMINAL.ALTERNATIVES] = store_alternatives(A, written, 0)
     return following

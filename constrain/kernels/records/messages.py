@@ -30,7 +30,7 @@ class OBJECT_MESSAGE(Region):
     ANY_KEY = word("the expression of any key")
     LISTS = words(
         0,
-        "symbols, five lists: opening; separator; close; between a key and its value; behind a value. Then n times "
+        "symbols, four lists: separator; close; between a key and its value; behind a value. Then n times "
         "whether the member is required; the values, those of other keys last, -1 - k being the new value k; and the "
         "TEXTS",
     )
@@ -51,7 +51,7 @@ class KEY_SET_MESSAGE(Region):
     ANY_KEY = word("the expression of any key")
     LISTS = words(
         0,
-        "symbols, five lists as in OBJECT_MESSAGE. Then the indices of the members by text; in order, their indices by "
+        "symbols, four lists as in OBJECT_MESSAGE. Then the indices of the members by text; in order, their indices by "
         "run (ORDERED) and text; n times whether the member is required; the terminals of the classes, -1 being any "
         "key but the TEXTS; the values of members and of classes, -1 - k being the new value k; and the TEXTS, of "
         "which those that are no members are sorted",
@@ -69,11 +69,10 @@ class WRITTEN_KEYS_MESSAGE(Region):
 class ARRAY_MESSAGE(Region):
     """An array of equal items whose rules are made at once."""
 
-    MAY_BE_EMPTY = word("1 if it may be empty")
     NEW_VALUE = word("1 if the item is a new nonterminal")
     NUMBER = word("NONTERMINAL.NUMBER of what follows an item")
     VALUE_NUMBER = word("NONTERMINAL.NUMBER of a new item")
-    LISTS = words(0, "symbols, four lists: opening; separator; close; behind an item. Then the record of the item")
+    LISTS = words(0, "symbols, three lists: separator; close; behind an item. Then the record of the item")
 
 
 class TEXTS_MESSAGE(Region):

@@ -33,14 +33,13 @@ class ObjectPunctuation:
     Attributes:
         any_key: The terminal of any key.
         plain_keys: Whether listed keys are spelled plainly.
-        lists: The sequences opening, separator, close, after_key and after_value of `ObjectRules`.
+        lists: The sequences separator, close, after_key and after_value of `ObjectRules`.
     """
 
     def __init__(
         self,
         any_key: Terminal,
         plain_keys: bool,
-        opening: Sequence[Symbol],
         separator: Sequence[Symbol],
         close: Sequence[Symbol],
         after_key: Sequence[Symbol],
@@ -48,13 +47,13 @@ class ObjectPunctuation:
     ) -> None:
         self.any_key = any_key
         self.plain_keys = plain_keys
-        self.lists = opening, separator, close, after_key, after_value
+        self.lists = separator, close, after_key, after_value
 
 
 class ObjectRules(NamedTuple):
     """The rules of an object with n properties in a fixed order, then undeclared properties.
 
-        first       -> close | opening member(0)
+        first       -> member(0)
         member(i)   -> key(i) after_key value(i) after_value next(i + 1) | member(i + 1)
         next(i)     -> close | separator member(i)
         member(n)   -> other_key after_key value(n) after_value next(n + 1)
@@ -91,13 +90,13 @@ class ObjectRules(NamedTuple):
 class KeySetRules(NamedTuple):
     """The rules of an object with n declared properties, and perhaps undeclared ones, by what was written.
 
-        first     -> close | opening member(s)
+        first     -> member(s)
         member(s) -> key(i) after_key value(i) after_value next(s')         for each property i that is not in s
                    | other_key(c) after_key value(c) after_value next(s')   for each class c of undeclared keys
         next(s)   -> close | separator member(s)
 
     A situation s is the set of the properties so far, the number of all so far as far as it matters, and whether one
-    was undeclared. `first` and `next(s)` have their first alternative if every required property is in s and there are
+    was undeclared. `next(s)` has its first alternative if every required property is in s and there are
     at least `low` properties. A property may come if the required ones still fit into `high` properties after it.
     After an undeclared key, `next(s)` and `member(s)` are watched: it must not come twice.
 
@@ -151,26 +150,21 @@ class Situation(NamedTuple):
 class ArrayRules(NamedTuple):
     """The rules of an array whose items all fulfil the same schema.
 
-        first -> close | opening value after_value next
+        first -> value after_value next
         next  -> close | separator value after_value next
-
-    `first` has its first alternative if the array may be empty.
 
     Attributes:
         key: Identifies these rules in `BulkNonterminal.bulk_position`.
         name: The name of the nonterminals, for messages.
         value_key: Names the items.
         value_symbols: Makes the symbol of the items.
-        may_be_empty: The empty array counts.
-        opening, separator, close, after_value: Symbols, as in `ObjectPunctuation`.
+        separator, close, after_value: Symbols, as in `ObjectPunctuation`.
     """
 
     key: Hashable
     name: str
     value_key: ValueKey
     value_symbols: ValueSymbols
-    may_be_empty: bool
-    opening: Sequence[Symbol]
     separator: Sequence[Symbol]
     close: Sequence[Symbol]
     after_value: Sequence[Symbol]

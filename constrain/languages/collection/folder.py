@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ KEYS = {
     "before_words": "terminals that a word may follow directly, like the number in 1if",
     "ascii_keywords": "true: letters beyond ASCII are no other cases of letters in keywords; needs words",
     "layout": "what lines and columns mean, where they mean something",
+    "generation": "options of `constraint` that hold by default where text is generated (constrain generate)",
     "oracle": "the parser that verdicts are compared with (benchmarks/languages/oracles); null: there is none",
     "agreement": "share of changed texts on which grammar and oracle have to agree in the tests; by default all",
     "suffix": "of a text's file name, with its dot",
@@ -67,6 +68,11 @@ class GrammarFolder:
         return str(self.settings.get("description", ""))
 
     @property
+    def generation(self) -> dict[str, Any]:
+        """The options of `constraint` that suit texts which people read: `start` for one statement, `keywords`."""
+        return dict(self.settings.get("generation", {}))
+
+    @property
     def text(self) -> str:
         """The grammar's text."""
         return self.file.read_text(encoding="utf-8")
@@ -75,7 +81,8 @@ class GrammarFolder:
         """Read the grammar by its settings.
 
         Args:
-            **options: Options of `constrain.grammar` that replace the settings; None replaces nothing.
+            **options: Options of `constrain.grammar` that replace the settings; None replaces nothing. `keywords`
+                serves greedy grammars too, if the settings have `words`.
 
         Returns:
             A constraint.
@@ -83,13 +90,19 @@ class GrammarFolder:
         Raises:
             GrammarError: The grammar cannot be read.
         """
-        from constrain.languages.grammar_text.text import GrammarText, grammar  # loads lark
+        from constrain.languages.cfg.readers.keyword_case import check_case
+        from constrain.languages.grammar_text.text import grammar  # loads lark
         from constrain.languages.grammar_text.words import WholeWords
 
         settings = {key: self.settings[key] for key in READING if self.settings.get(key) is not None}
         overrides = {key: value for key, value in options.items() if value is not None}
-        constraint = grammar(self.text, **{"format": FORMATS[self.file.name], **settings, **overrides})
-        if "words" in self.settings and isinstance(constraint, GrammarText) and constraint.lexer == "greedy":
+        given = {"format": FORMATS[self.file.name], **settings, **overrides}
+        case = given.get("keywords", "any")
+        check_case(case)
+        whole = "words" in self.settings and given.get("lexer") == "greedy"
+        constraint = grammar(self.text, **{**given, **({"keywords": "any"} if whole else {})})
+        if whole:
+            constraint = replace(constraint, keywords=case)
             before_words = tuple(self.settings.get("before_words", ()))
             return WholeWords(
                 constraint, self.settings["words"], before_words, self.settings.get("ascii_keywords", False)

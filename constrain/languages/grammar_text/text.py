@@ -19,6 +19,7 @@ from constrain.languages.cfg.build import GrammarReading
 from constrain.languages.cfg.layout import Layout, columns_of, read_layout
 from constrain.languages.cfg.readers.ebnf_reader import read_ebnf
 from constrain.languages.cfg.readers.gbnf import read_gbnf
+from constrain.languages.cfg.readers.keyword_case import KeywordCase, check_case
 from constrain.languages.cfg.readers.lark_reader import read_lark
 from constrain.languages.cfg.rules import Grammar, Lexer
 from constrain.languages.cfg.transform.regular import inline_ignored_after, regular_language
@@ -42,11 +43,13 @@ def _read_text(
     base: str | None,
     layout: Layout | None,
     grammars: tuple[tuple[str, Constraint], ...],
+    keywords: KeywordCase,
 ) -> GrammarReading:
     """The rules of a text. Cached, so that equal texts have the same nonterminals and share the engine's states."""
     if kind != "lark":
         return read_gbnf(text, start=start) if kind == "gbnf" else read_ebnf(text, start=start, substring=spans_of)
-    return read_lark(text, start=start, lexer=lexer, base=base, layout=layout, embedded=readers(dict(grammars)))
+    parts = readers(dict(grammars))
+    return read_lark(text, start=start, lexer=lexer, base=base, layout=layout, embedded=parts, keywords=keywords)
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,7 @@ class GrammarText(Composite):
     base: str | None = None
     layout: Layout | None = None
     grammars: tuple[tuple[str, Constraint], ...] = ()
+    keywords: KeywordCase = "any"
 
     @lazily
     def reading(self) -> GrammarReading:
@@ -68,7 +72,8 @@ class GrammarText(Composite):
             _read_text.__wrapped__ if _RELATIVE_IMPORT.search(self.text) else _read_text
         )  # an imported file may have changed
         with default_limits().reading("the grammar"):
-            return read(self.text, self.format, self.start, self.lexer, self.base, self.layout, self.grammars)
+            rest = self.base, self.layout, self.grammars, self.keywords
+            return read(self.text, self.format, self.start, self.lexer, *rest)
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -113,6 +118,7 @@ def grammar(
     base: str | os.PathLike[str] | None = None,
     layout: Layout | Mapping[str, Any] | None = None,
     grammars: Mapping[str, Constraint] | None = None,
+    keywords: KeywordCase = "any",
 ) -> GrammarText:
     """Texts of a context-free grammar.
 
@@ -128,6 +134,9 @@ def grammar(
         layout: The meaning of lines, columns and brackets (Lark with lexer="greedy" only), as a `Layout` or a mapping
             of its fields; None: they have none.
         grammars: What `@name` stands for in a Lark text, by name.
+        keywords: The case of strings under the flag `i` (`"select"i`, Lark with lexer="dynamic" only; for greedy
+            grammars it is an option of the collection): "any" mixture, as the grammar says; "one": each keyword
+            is wholly upper or wholly lower; "upper"; "lower".
 
     Returns:
         A constraint; its `findings` are warnings about the grammar.
@@ -161,6 +170,12 @@ def grammar(
         raise GrammarError(f"{format.upper()} has no lexer: lexer='greedy' has no meaning", fix="use lexer='dynamic'")
     if lines is not None and (format != "lark" or lexer == "dynamic"):
         raise GrammarError("a layout needs a Lark grammar and lexer='greedy'", fix="leave out format= and lexer=")
+    check_case(keywords)
+    if keywords != "any" and (format != "lark" or lexer == "greedy"):
+        raise GrammarError(
+            f"keywords={keywords!r} needs a Lark grammar and lexer='dynamic'",
+            fix="put a greedy grammar into a folder whose settings have words (constrain.collection.read_folder)",
+        )
     for name, part in (grammars or {}).items():
         if not isinstance(name, str) or not isinstance(part, Constraint):
             message = f"grammars= takes names and constraints, not {name!r:.40}: {part!r:.40}"
@@ -171,7 +186,7 @@ def grammar(
     if not isinstance(base, str | os.PathLike | None):
         raise GrammarError(f"base= is a folder, not {base!r:.60}", fix='pass a Path, or a str such as "grammars"')
     folder = None if base is None else os.fspath(base) or "."
-    constraint = GrammarText(text, format, start, lexer, folder, lines, tuple((grammars or {}).items()))
+    constraint = GrammarText(text, format, start, lexer, folder, lines, tuple((grammars or {}).items()), keywords)
     constraint.to_grammar()  # reads the text: errors are raised here, not at the first use
     return constraint
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from constrain.languages.vocab.vocabulary import Vocabulary
 
 Spelling = Literal["plain", "any"]
-Whitespace = Literal["indented", "bounded", "compact", "any"]
+Whitespace = Literal["consistent", "bounded", "compact", "any"]
 PropertyOrder = Literal["schema", "any"]
 Formats = Literal["assert", "annotate"]
 Undeclared = Literal["allow", "avoid", "refuse"]
@@ -342,7 +342,8 @@ def json_schema(
         spelling: "plain": every value as serializers write it, with escapes only where JSON needs them and for what is
             not ASCII, integers as digits, other numbers with the digits of a double; "any": all that JSON allows. It
             says which texts of a value count, not which values (docs/notes/0012).
-        whitespace: "indented" (the default of "plain"): none, a space, or a line end with the indentation of the depth;
+        whitespace: "consistent" (the default of "plain"): one layout a text, as serializers write it: on one line
+            without or with spaces behind commas and colons, or in lines, each level indented by 1 to 8 spaces or a tab;
             "bounded" (the default of "any"): what a person or a printer would write, never an endless run; "compact":
             none; "any": all JSON whitespace, also after the value; or a `schema.JsonLayout` (or a mapping of its
             fields): json.dumps's `indent` and `separators`, a number of characters, or patterns.
@@ -379,7 +380,7 @@ def json_schema(
         {'age': 7}
     """
     if whitespace is None:
-        whitespace = "indented" if isinstance(spelling, str) and spelling == "plain" else "bounded"
+        whitespace = "consistent" if isinstance(spelling, str) and spelling == "plain" else "bounded"
     if isinstance(whitespace, Mapping):
         whitespace = read_json_layout(whitespace)
     for value, allowed, name in (

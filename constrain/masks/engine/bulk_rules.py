@@ -117,8 +117,8 @@ def _array(symbols: SymbolTable, head: int, bulk: ArrayRules, rules: CompiledRul
     fresh: Fresh = {}
     value = _value(symbols, bulk.value_key, bulk.value_symbols, fresh, rules)
     # In the order of ARRAY_MESSAGE (kernels/records/messages.py).
-    words = [bulk.may_be_empty, len(fresh), symbols.number(bulk.name, rules), symbols.number("value", rules)]
-    for part in (bulk.opening, bulk.separator, bulk.close, bulk.after_value):
+    words = [len(fresh), symbols.number(bulk.name, rules), symbols.number("value", rules)]
+    for part in (bulk.separator, bulk.close, bulk.after_value):
         words.append(len(part))
         words += symbols.records(part, rules)
     words.append(value)

@@ -193,8 +193,8 @@ def test_repeated_items_are_vetoed_token_by_token() -> None:
     compiled = constrain.compile(turn, constrain.Vocabulary.of_bytes())
     for before in ("", "text ", "<think>a <tool_call> of [1,1]</think>"):
         matcher = compiled.matcher()
-        assert matcher.advance_bytes(f'{before}<tool_call>\n{{"name": "f", "arguments": {{"t": [1,2,'.encode())
-        assert matcher.advance_bytes(b"3,") and not matcher.advance_bytes(b"3,")
+        assert matcher.advance_bytes(f'{before}<tool_call>\n{{"name": "f", "arguments": {{"t": [1, 2, '.encode())
+        assert matcher.advance_bytes(b"3, ") and not matcher.advance_bytes(b"3, ")
 
 
 MARKS = [(name, "".join(form.template)) for name, form in FORMATS.items()]

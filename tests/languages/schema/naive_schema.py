@@ -122,7 +122,17 @@ def lexemes(text: str, cut: re.Pattern[str]) -> list[str] | None:
 
 def recognises(grammar: Grammar, text: str) -> bool:
     """True if the text is in the grammar's language."""
-    return any(_derives(grammar, words) for cut in (LEXEME, INDENTED) if (words := lexemes(text, cut)) is not None)
+    for cut in (LEXEME, INDENTED):
+        words = lexemes(text, cut)
+        if words is not None and (_derives(grammar, words) or _derives(grammar, _first_line(words))):
+            return True
+    return False
+
+
+def _first_line(words: list[str]) -> list[str]:
+    """The same where the first indentation is cut behind its first blank."""
+    line = words[1] if len(words) > 1 else ""
+    return [words[0], line[:2], line[2:], *words[2:]] if line.startswith("\n ") and len(line) > 2 else words
 
 
 def _derives(grammar: Grammar, words: list[str]) -> bool:

@@ -65,7 +65,7 @@ def disagreements(
 def _judge(schema: Any, formats: Any, registry: referencing.Registry) -> Any:
     """text → our verdict; None if the schema is refused."""
     try:
-        constraint = json_schema(schema, property_order="any", formats=formats, registry=registry)
+        constraint = json_schema(schema, spelling="any", property_order="any", formats=formats, registry=registry)
         grammar = constraint.to_grammar()
     except UnsatisfiableError:
         return lambda text: False

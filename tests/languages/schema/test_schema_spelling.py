@@ -63,8 +63,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 SCALARS = st.one_of(
     st.none(),
     st.booleans(),
-    st.integers(),
-    st.integers(-(2**256) + 1, 2**256 - 1),
+    st.integers(1 - 10**21, 10**21 - 1),
     st.floats(allow_nan=False, allow_infinity=False),
     TEXTS,
 )
@@ -74,8 +73,7 @@ VALUES = st.recursive(
 LAYOUTS: list[dict[str, Any]] = [
     {},
     {"separators": (",", ":")},
-    {"separators": (", ", " : ")},
-    *({"indent": indent} for indent in (1, 2, 3, 4, "\t")),
+    *({"indent": indent} for indent in (*range(1, 9), "\t")),
     {"indent": 2, "separators": (",", " : ")},
 ]
 
@@ -128,7 +126,7 @@ def is_plain_number(text: str) -> bool:
         is_double = Fraction(Decimal("3e-324")) <= size <= Fraction(Decimal("1.7976931348623158e308"))
         return one_digit and zeros <= 2 and is_double and not (sign == "-" and int(exponent) == 0)
     if fraction is None:
-        return len(whole) <= 78
+        return len(whole) <= 21
     if whole != "0":
         return len(whole) + len(fraction) <= 17
     digits = fraction.lstrip("0")
@@ -137,7 +135,7 @@ def is_plain_number(text: str) -> bool:
 
 
 def is_plain_integer(text: str) -> bool:
-    return re.fullmatch(r"0|-?[1-9][0-9]{0,77}", text) is not None
+    return re.fullmatch(r"0|-?[1-9][0-9]{0,20}", text) is not None
 
 
 @cache
@@ -296,7 +294,7 @@ def test_report() -> None:
 
 def test_default_of_whitespace() -> None:
     """Each spelling brings its own."""
-    assert constrain.json_schema({}) == constrain.json_schema({}, spelling="plain", whitespace="indented")
+    assert constrain.json_schema({}) == constrain.json_schema({}, spelling="plain", whitespace="consistent")
     assert constrain.json_schema({}, spelling="any") == constrain.json_schema({}, spelling="any", whitespace="bounded")
     assert constrain.json_schema({}) != constrain.json_schema({}, spelling="any")
 
@@ -310,5 +308,5 @@ def test_depth_is_bounded() -> None:
     """Deep values have no lines of their own, so recursion leads back to states that exist."""
     for depth in (1, 31, 32, 33, 60):
         indented = json.dumps(json.loads("[" * depth + "1" + "]" * depth), indent=1)
-        assert accepts(constrain.json_schema({}), indented) == (depth < 32)
+        assert accepts(constrain.json_schema({}), indented) == (depth <= 32)
         assert accepts(constrain.json_schema({}), "[" * depth + "]" * depth)

@@ -95,7 +95,7 @@ def test_of_schemas():
     constraint = constrain.json_schema(REQUIRED)
     expected = {
         "": b'{"name":"   ","kind":"cat","box":{"n":0}}',
-        '{"name": "a': b'  ","kind":"cat","box":{"n":0}}',
+        '{"name": "a': b'  ", "kind": "cat", "box": {"n": 0}}',
         '{"name":"abcd","kind":"o': b'tter","box":{"n":0}}',
         '{"name":"abcd","kind":"cat","box":{"in":{"in":{': b'"n":0},"n":0},"n":0}}',
     }

@@ -135,8 +135,8 @@ def test_masks_allow_what_can_be_completed_in_tokens(language: Any) -> None:
 def test_what_has_no_dead_end_stays_as_it_is() -> None:
     for constraint in (
         constrain.regex("[^x]+"),
-        constrain.json_schema({"type": "object"}),
-        constrain.json_schema({"type": "array", "items": {"type": "string", "maxLength": 20}}),
+        constrain.json_schema({"type": "object"}, whitespace="compact"),
+        constrain.json_schema({"type": "array", "items": {"type": "string", "maxLength": 20}}, whitespace="compact"),
         constrain.grammar('start: "a" start "b" | "c"'),
     ):
         assert written(constraint, WITHOUT_BYTES) is constraint
@@ -151,7 +151,7 @@ def test_values_and_checks_stay() -> None:
     assert part is not constraint
     assert part.parse('["no","a"]') == ["no", "a"]  # type: ignore[attr-defined]
     matcher = constrain.compile(part, WITHOUT_BYTES).matcher()
-    assert matcher.advance_bytes(b'["no","') and matcher.forced_bytes() == b'a"'[: len(matcher.forced_bytes())]
+    assert matcher.advance_bytes(b'["no","') and b'a"]'.startswith(matcher.forced_bytes())
 
 
 def test_a_greedy_grammar_that_can_end_dead_is_refused() -> None:

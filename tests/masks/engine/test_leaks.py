@@ -30,7 +30,7 @@ SCHEMA = {
 TEXTS = [
     b'{"name": "ab\\u00e9 abc", "tags": ["ab", "x", "abc"]',
     b'{"name": "", "more": {"ab": 12, "abc": 1e9, "a',
-    b' {"name":"true"}',
+    b'{"name":"true"}',
 ]
 
 

@@ -98,7 +98,7 @@ def test_keys_that_end_alike_share_walks() -> None:
         matcher.fill_mask(row)
         return int(automaton.memory.A[HEADER.TABLES_MADE]) - before
 
-    assert walks("first_name", b"{") == 2  # whitespace, and the key with its quote
+    assert walks("first_name", b"{") == 3  # a space and lines, and the key with its quote
     assert walks("last_name", b"{") == 1
     assert walks("first_name", b'{"first') == 1
     assert walks("last_name", b'{"last') == 0

@@ -23,13 +23,14 @@ from lark.grammar import Symbol as LarkSymbol
 
 from constrain.errors import GrammarError, LimitError, span
 from constrain.languages.automata.shape import not_empty
-from constrain.languages.automata.syntax import EMPTY, EPSILON, complement, literal
+from constrain.languages.automata.syntax import EMPTY, EPSILON, Node, complement, literal
 from constrain.languages.cfg.build import CaptureRule, GrammarReading, build, with_followed
 from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Ref, Repeated, Sequence, parts_of
 from constrain.languages.cfg.followed import FollowedRule
 from constrain.languages.cfg.layout import Layout
 from constrain.languages.cfg.readers.embedded import NO_READERS, Readers
 from constrain.languages.cfg.readers.extensions import Extracted, If, Parameter, TextSettings, extract
+from constrain.languages.cfg.readers.keyword_case import KeywordCase, one_case, without
 from constrain.languages.cfg.readers.lark_errors import Places
 from constrain.languages.cfg.readers.lark_loader import load
 from constrain.languages.cfg.readers.lark_terminals import (
@@ -180,23 +181,31 @@ def read_lark(
     base: str | None = None,
     layout: Layout | None = None,
     embedded: Readers = NO_READERS,
+    keywords: KeywordCase = "any",
 ) -> GrammarReading:
     """Read a Lark grammar.
 
     base: the folder of relative imports; None: there are none. layout: the meaning of lines and columns; the
-    lexer is then greedy. embedded: readers for `%json` and its like.
+    lexer is then greedy. embedded: readers for `%json` and its like. keywords: keyword_case.py.
     Raises GrammarError with its place in the text, UnsatisfiableError if no text is a member, LimitError if the text is
     nested too deeply.
     """
     try:
-        rules = read_rules(text, start=start, base=base, embedded=embedded)
+        greedy = layout is not None or lexer == "greedy"
+        rules = read_rules(text, start=start, base=base, embedded=embedded, keywords=keywords, greedy=greedy)
         return rules.reading_with_layout(layout) if layout is not None else rules.reading(lexer)
     except RecursionError:
         raise _too_deep() from None
 
 
 def read_rules(
-    text: str, *, start: str = "start", base: str | None = None, embedded: Readers = NO_READERS
+    text: str,
+    *,
+    start: str = "start",
+    base: str | None = None,
+    embedded: Readers = NO_READERS,
+    keywords: KeywordCase = "any",
+    greedy: bool = False,
 ) -> LarkRules:
     """Read the rules of a Lark grammar, for callers that define declared symbols. Raises as `read_lark`."""
     if not text.strip():
@@ -206,7 +215,9 @@ def read_rules(
         places = Places(text)
         if extracted.text != text:
             places = Places(extracted.text, original=text, extracted=extracted)
-        rules = _Reader(extracted, places, base).read(extracted.names.get(start, start))
+        reader = _Reader(extracted, places, base)
+        reader.write_keywords(keywords, greedy)
+        rules = reader.read(extracted.names.get(start, start))
         return rules.bound(extracted.parts)
     except RecursionError:
         raise _too_deep() from None
@@ -231,6 +242,9 @@ class _Reader:
         self.ignore: list[str] = list(loaded.ignore)
         self.strings = {str(s): n for n, (tree, _) in self.definitions.items() if (s := single_string(tree))}
         self.terminals: dict[str, Terminal] = {}
+        self.cased: dict[str, Node] = {}  # strings under the flag i that are written in one case, and what they lose
+        self.refused: Node = EMPTY
+        self.every_case: dict[Terminal, Node] = {}
         self.context_terminals: dict[Terminal, str | None] = {}
         self.instances: dict[tuple[str, tuple[Expression, ...]], str] = {}
         self.done: dict[str, Expression] = {}
@@ -238,6 +252,14 @@ class _Reader:
         self.parameter: int | None = None  # of the rule that is being read
         self.argument: int | None = None  # for the rule that follows
         self.parameters: set[str] = set()
+
+    def write_keywords(self, case: KeywordCase, greedy: bool) -> None:
+        """Write keywords in one case. greedy: other terminals lose the spellings that are refused."""
+        if case == "any":
+            return
+        trees = [*(tree for tree, _ in self.definitions.values()), *(tree for _, tree in self.rules.values())]
+        self.cased, refused = one_case((each for tree in trees for each in literals(tree)), case, self.places.token)
+        self.refused = refused if greedy else EMPTY
 
     def read(self, start: str) -> LarkRules:
         self._check_start(start)
@@ -355,7 +377,8 @@ class _Reader:
         if not isinstance(part, Leaf) or part.terminal.contexts:
             place = self.places.token(next(literals(sign)))
             raise GrammarError("~ is for terminals, not for rules", place=place, fix="define a terminal (upper case)")
-        return Leaf(Terminal(complement(part.terminal.node), f"~{part.terminal.name}"))
+        node = self.every_case.get(part.terminal, part.terminal.node)
+        return Leaf(Terminal(complement(node), f"~{part.terminal.name}"))
 
     def value(self, item: Any, arguments: Mapping[str, Expression]) -> Expression:
         if isinstance(item, LarkSymbol):
@@ -412,10 +435,8 @@ class _Reader:
                     place=self.places.definition(name),
                     fix=f"keep priorities within ±{MAX_PRIORITY}",
                 )
-            node, contexts = terminal_texts(tree, self.places.token, self.signs)
             shown = "%ignore" if name.startswith("__IGNORE") else name  # lark's name for an unnamed ignored text
-            literal = single_string(tree) is not None
-            self.terminals[name] = self._placed(Terminal(node, shown, priority, literal, contexts=contexts), tree)
+            self.terminals[name] = self._new(tree, shown, priority, single_string(tree) is not None)
         return self.terminals[name]
 
     def anonymous(self, token: Token) -> Terminal:
@@ -425,13 +446,20 @@ class _Reader:
             return self.terminal(defined)
         key = str(token)
         if key not in self.terminals:
-            tree = Tree("literal", [token])
-            node, contexts = terminal_texts(tree, self.places.token, self.signs)
-            self.terminals[key] = self._placed(Terminal(node, key, 0, token.type == "STRING", contexts=contexts), tree)
+            self.terminals[key] = self._new(Tree("literal", [token]), key, 0, token.type == "STRING")
         return self.terminals[key]
 
-    def _placed(self, terminal: Terminal, tree: Any) -> Terminal:
-        """The terminal itself; if it has lookaround contexts, remember its place for errors."""
+    def _new(self, tree: Any, name: str, priority: int, literal: bool) -> Terminal:
+        """The terminal of a tree. If it has lookaround contexts, its place is remembered for errors."""
+        node, contexts = terminal_texts(tree, self.places.token, self.signs)
+        whole = node
+        if self.cased:
+            if not any(self.signs.get(token.value) == "~" for token in literals(tree)):
+                node, contexts = terminal_texts(tree, self.places.token, {**self.signs, **self.cased})
+            node, contexts = without(node, contexts, self.refused)
+        terminal = Terminal(node, name, priority, literal, contexts=contexts)
+        if node != whole:
+            self.every_case[terminal] = whole
         if terminal.contexts:
             self.context_terminals[terminal] = self.places.token(next(iter(literals(tree))))
         return terminal

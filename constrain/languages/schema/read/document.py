@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class ReadOptions(NamedTuple):
     """The options of `json_schema` that say how a schema is read and written."""
 
-    whitespace: str | JsonLayout = "indented"
+    whitespace: str | JsonLayout = "consistent"
     property_order: str = "schema"
     formats: str = "assert"
     dialect: str | None = None

@@ -47,7 +47,7 @@ from constrain.languages.schema.sets.digits import (
 from constrain.languages.schema.sets.numbers import ANY_NUMBER, NumberBox, Rational, steps_of
 
 MAX_SIGNIFICANT = 17  # digits that tell all doubles apart
-MAX_WHOLE = 78  # digits of an integer: those of 256 bits
+MAX_WHOLE = 21  # digits of an integer: JavaScript writes as many without an exponent, and 64 bits have 20
 MAX_COUNTED = 40  # digits around a point that are counted as one run
 MAX_ZEROS = 7  # after the point, before the first other digit: 0.00000001
 MIN_ORDER, MAX_ORDER = -324, 308  # of doubles: 5e-324, 1.8e308

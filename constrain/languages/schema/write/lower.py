@@ -6,13 +6,14 @@ values that one terminal can spell is that terminal. Every alternative is inhabi
 text never runs into a dead end. Symbols refer to the lowering, and the lowering keeps no nonterminal: nonterminals are
 made again where they are needed again, and equal keys make them one to the engine.
 
-Structure: what is written around values depends on the depth (`Level`), so each depth has rules of its own. Tails of
+Structure: what is written around values depends on the place (`Level`), so each place has rules of its own. Tails of
 lists are right recursive and are parsed in constant space, so a value ends when its last bracket is read.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Hashable, Sequence
 
 from constrain.languages.automata.syntax import ANY_TEXT, EMPTY
 from constrain.languages.cfg.bulk_rules import ValueSymbols
@@ -34,7 +35,7 @@ from constrain.languages.schema.write.terminals import (
     number_terminal,
     string_terminal,
 )
-from constrain.languages.schema.write.whitespace import layout, space
+from constrain.languages.schema.write.whitespace import Opening, Symbols, begun, layout, space
 
 _serials = itertools.count()
 
@@ -63,18 +64,17 @@ class Lowering:
         """A number for a box: equal boxes of this schema have equal numbers, and large boxes are hashed once."""
         return self._box_numbers.setdefault(box, len(self._box_numbers))
 
-    def value(self, conj: Conj, depth: int = 0) -> Symbol:
-        """The symbol of the values that fulfil a conjunction, inside so many containers; the conjunction is
-        inhabited."""
+    def value(self, conj: Conj, place: int = 0) -> Symbol:
+        """The symbol of the values that fulfil a conjunction, at a place; the conjunction is inhabited."""
         if conj == TRUE:
-            return any_value(self.whitespace, depth, self.plain)
+            return any_value(self.whitespace, place, self.plain)
         if conj in self._terminals:
             terminal = self._terminals[conj]
         else:
             normal = self.normalizer.normal(conj)
             terminals = [] if normal.arrays or normal.objects else self.terminals(normal)
             terminal = self._terminals[conj] = terminals[0] if len(terminals) == 1 else None
-        return terminal if terminal is not None else _Value(Level(self, depth), conj)
+        return terminal if terminal is not None else _Value(Level(self, place), conj)
 
     def terminals(self, normal: NormalForm) -> list[Terminal]:
         """The terminals of a set's inhabited parts, without arrays and objects."""
@@ -94,23 +94,33 @@ class Lowering:
 
 
 class Level:
-    """Makes the symbols of the containers at one depth, and of the values in them.
+    """Makes the symbols of the containers at one place, and of the values in them.
 
     Attributes:
         around: What is written around the values.
         plain: Whether values are spelled plainly.
     """
 
-    def __init__(self, lowering: Lowering, depth: int) -> None:
+    def __init__(self, lowering: Lowering, place: int) -> None:
         self.lowering = lowering
-        self.depth = depth
+        self.place = place
         self.normalizer = lowering.normalizer
         self.plain = lowering.plain
-        self.around = layout(lowering.whitespace, depth)
+        self.around = layout(lowering.whitespace, place)
 
     def key(self, box: ArrayBox | ObjectBox) -> tuple[int, int, int]:
-        """A short key for a box at this depth."""
-        return self.lowering.serial, self.depth, self.lowering.box_number(box)
+        """A short key for a box at this place."""
+        return self.lowering.serial, self.place, self.lowering.box_number(box)
+
+    def begun(
+        self, bracket: Symbols, openings: Sequence[Opening], first: Callable[[Level], Symbol], key: Sequence[Hashable]
+    ) -> Alternatives:
+        """The alternatives of a container that is not empty (`whitespace.begun`). first: its rest at a level."""
+
+        def rest(place: int) -> Symbol:
+            return first(self if place == self.place else Level(self.lowering, place))
+
+        return begun(bracket, openings, rest, key)
 
     @property
     def value_symbols(self) -> ValueSymbols:
@@ -142,7 +152,7 @@ class _Value(Nonterminal):
     __slots__ = ("conj", "level")
 
     def __init__(self, level: Level, conj: Conj) -> None:
-        super().__init__("value", key=(level.lowering.serial, "value", level.depth, *conj))
+        super().__init__("value", key=(level.lowering.serial, "value", level.place, *conj))
         self.level, self.conj = level, conj
 
     def expand(self) -> Alternatives:

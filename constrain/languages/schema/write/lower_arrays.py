@@ -1,9 +1,9 @@
 """Arrays as rules: one nonterminal for each number of items written so far and state of the shape.
 
-    array -> "[" items(0)
+    array -> "[" "]"                   if it may be empty
+           | "[" item items(1)
     items(i) -> "]"                    if the array may end here
-              | item items(1)          for i = 0
-              | "," item items(i + 1)  for i > 0
+              | "," item items(i + 1)
 
 Nonterminals are made when a text reaches them, so `maxItems: 100000` costs what is written. Numbers that differ in
 nothing (`ArrayShape.steady`) share a nonterminal: an unbounded list loops back to itself.
@@ -12,6 +12,7 @@ nothing (`ArrayShape.steady`) share a nonterminal: an unbounded list loops back 
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from constrain.languages.cfg.bulk_rules import ArrayRules, BulkNonterminal
@@ -31,7 +32,17 @@ def array_alternatives(level: Level, box: ArrayBox) -> Alternatives:
     shape = level.normalizer.array_shape(box)
     if shape is None:
         return []
-    return [[*level.around.open_array, _ArrayRules(level, shape).items(0, shape.start)]]
+    rules, around = _ArrayRules(level, shape), level.around
+    alternatives: Alternatives = [[*around.empty_array]] if shape.complete(0, shape.start) else []
+    if rules.choices(0, shape.start):
+        first = partial(_first, shape)
+        alternatives += level.begun(around.open_array, around.arrays, first, (*rules.key, "array"))
+    return alternatives
+
+
+def _first(shape: ArrayShape, level: Level) -> _Items:
+    """The first item at a level, and all that follows it."""
+    return _ArrayRules(level, shape).items(0, shape.start)
 
 
 class _ArrayRules:
@@ -49,27 +60,28 @@ class _ArrayRules:
         counted = isinstance(shape, CountedArrays)
         self.watched = (shape.box.unique or shape.box.repeats) and counted
         self.plain = counted and shape.steady <= 1 and shape.high is None and not (shape.box.prefix or shape.start)
-        self.plain &= level.around.is_bulky
 
-    def items(self, i: int, state: ArrayState) -> Nonterminal:
-        """The nonterminal of the array's rest after i items and the whitespace after them."""
+    def items(self, i: int, state: ArrayState) -> _Items:
+        """The nonterminal of the array's rest after i items and the whitespace after them; i = 0: from the first on."""
         if self.shape.high is None:
             i = min(i, max(self.shape.steady, 1))
         return _Items(self, i, state)
 
     def alternatives(self, i: int, state: ArrayState) -> Alternatives:
-        """The end, or one more item."""
+        """The end, or one more item; the first, for i = 0."""
         around = self.level.around
-        alternatives: Alternatives = []
-        if self.shape.complete(i, state):
-            alternatives.append([*around.end_array(i > 0)])
-        before = around.comma if i else around.opening
-        choices = [choice for choice in self.shape.choices(i, state) if self.shape.viable(i + 1, choice[1])]
+        alternatives: Alternatives = [[*around.close_array]] if i and self.shape.complete(i, state) else []
+        before = around.comma if i else ()
+        choices = self.choices(i, state)
         if len(choices) > MANY_CHOICES:
             key = (*self.key, "choice", i, *state)
             many = _Choices(f"item {i}", lambda: self._chosen(i, choices), key, True, self.watched)
             return [*alternatives, [*before, many]]
         return [*alternatives, *([*before, *chosen] for chosen in self._chosen(i, choices))]
+
+    def choices(self, i: int, state: ArrayState) -> list[Choice]:
+        """The next items after which the array can be completed."""
+        return [choice for choice in self.shape.choices(i, state) if self.shape.viable(i + 1, choice[1])]
 
     def _chosen(self, i: int, choices: list[Choice]) -> Alternatives:
         """An item, and the array's rest after it, for each choice.
@@ -90,8 +102,6 @@ class _ArrayRules:
             name="items",
             value_key=self.shape.box.rest,
             value_symbols=self.level.value_symbols,
-            may_be_empty=self.shape.box.low == 0,
-            opening=around.opening,
             separator=around.comma,
             close=around.close_array,
             after_value=around.behind,

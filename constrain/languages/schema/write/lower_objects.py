@@ -1,9 +1,10 @@
 """Objects as rules: two nonterminals for each state (`ObjectState`).
 
-    object     -> "{" members(start)
+    object     -> "{" "}"                  if it may be empty
+                | "{" first
+    first      -> member(start)
     members(s) -> "}"                      if the object may end here
-                | member(s)                if nothing is written yet
-                | "," member(s)            otherwise
+                | "," member(s)
     member(s)  -> key ":" value members(s')    for each key that may come in state s
 
 These rules are few for each state, but states are many, so the engine makes those of an object in bulk: in declared
@@ -18,8 +19,8 @@ or `maxProperties` matter. These rules let open keys repeat: once one is written
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from constrain.languages.automata.syntax import ANY_TEXT, Node, json_string
@@ -48,21 +49,19 @@ class ObjectState(NamedTuple):
             order the bit set of the declared properties written so far.
         size: The number of properties so far, as far as it matters.
         pending: The needs that are not met yet.
-        any_yet: Whether a property was written.
         open_yet: Whether an open key was written, which must not come again.
     """
 
     done: int
     size: int
     pending: Pending
-    any_yet: bool
     open_yet: bool = False
 
     @property
     def key(self) -> tuple[int, ...]:
         """The state as plain numbers: keys outlive the schema, and the garbage collector skips such tuples."""
         needs = sum(1 << need for need in self.pending) if self.pending else 0
-        return self.done, self.size, needs, self.any_yet, self.open_yet
+        return self.done, self.size, needs, self.open_yet
 
 
 def object_alternatives(level: Level, conj: Conj, boxes: tuple[ObjectBox, ...]) -> Alternatives:
@@ -76,16 +75,28 @@ def object_alternatives(level: Level, conj: Conj, boxes: tuple[ObjectBox, ...]) 
     for box, i, part in parts:
         shape = normalizer.object_shape(part)
         if shape is not None:
-            rules = make(level, shape, (*level.key(box), i))
-            start = ObjectState(0, 0, shape.all_pending, False)
-            alternatives.append([*level.around.open_object, _Members(rules, start)])
+            alternatives += _whole(level, partial(_first, make, shape, box, i))
+    return alternatives
+
+
+def _first(make: type[_ObjectRules], shape: ObjectShape, box: ObjectBox, part: int, level: Level) -> _First:
+    return _First(make(level, shape, (*level.key(box), part)), ObjectState(0, 0, shape.all_pending))
+
+
+def _whole(level: Level, first: Callable[[Level], _First]) -> Alternatives:
+    """The alternatives of an object: empty, or by what is written behind its bracket."""
+    start = first(level)
+    alternatives: Alternatives = [[*level.around.empty_object]] if start.rules.complete(start.at) else []
+    if start.rules.goes_on(start.at):
+        key = (*start.rules.key, "object")
+        alternatives += level.begun(level.around.open_object, level.around.objects, first, key)
     return alternatives
 
 
 @cache  # as many as there are layouts
-def _punctuation(whitespace: Policy, depth: int, plain: bool) -> ObjectPunctuation:
-    around = layout(whitespace, depth)
-    lists = around.opening, around.comma, around.close_object, around.colon, around.behind
+def _punctuation(whitespace: Policy, place: int, plain: bool) -> ObjectPunctuation:
+    around = layout(whitespace, place)
+    lists = around.comma, around.close_object, around.colon, around.behind
     return ObjectPunctuation(any_string(plain), plain, *lists)
 
 
@@ -97,18 +108,12 @@ class _ObjectRules:
         self.shape = shape
         self.key = key
         self._open_keys: dict[Node, Terminal] = {}
-        self.is_bulky = level.around.is_bulky
 
     def following(self, at: ObjectState) -> Alternatives:
-        """The alternatives of members(s): the end, or a member, after a comma unless it is the first."""
-        alternatives: Alternatives = []
-        if self.complete(at):
-            alternatives.append([*self.level.around.end_object(at.any_yet)])
+        """The alternatives of members(s): the end, or a comma and a member."""
+        alternatives: Alternatives = [[*self.level.around.close_object]] if self.complete(at) else []
         if self.goes_on(at):
-            if at.any_yet:
-                alternatives.append([*self.level.around.comma, _Member(self, at)])
-            else:
-                alternatives.append([*self.level.around.opening, _Member(self, at._replace(any_yet=True))])
+            alternatives.append([*self.level.around.comma, _Member(self, at)])
         return alternatives
 
     def complete(self, at: ObjectState) -> bool:
@@ -127,7 +132,7 @@ class _ObjectRules:
         size = 0
         if self.shape.counts:
             size = at.size + 1 if self.shape.high is not None else min(at.size + 1, self.shape.low)
-        return ObjectState(done, size, pending, True, is_open or at.open_yet)
+        return ObjectState(done, size, pending, is_open or at.open_yet)
 
     def open_pairs(self, at: ObjectState, done: int) -> Iterator[list[Symbol]]:
         """Yield the members with open keys."""
@@ -151,8 +156,8 @@ class _ObjectRules:
         """True if a member with an open key may come next."""
         return any(self.viable(self.after(at, done, left, True)) for _, _, left in self.shape.choices(at.pending))
 
-    def bulk_rules(self, at: ObjectState) -> ObjectRules | KeySetRules | None:
-        """The rules from this state on that the engine makes in one call; None if it makes them one by one."""
+    def bulk_rules(self) -> ObjectRules | KeySetRules | None:
+        """The rules of the whole object, if the engine makes them in one call; None if it makes them one by one."""
         return None
 
     def bulk_position(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int | Situation] | None:
@@ -173,7 +178,7 @@ class _ObjectRules:
             other_keys=[None if language == ANY_TEXT else self.open_key(language) for language, _ in shape.classes],
             low=shape.low if shape.counts else 0,
             high=shape.high,
-            punctuation=_punctuation(self.level.lowering.whitespace, self.level.depth, self.level.plain),
+            punctuation=_punctuation(self.level.lowering.whitespace, self.level.place, self.level.plain),
         )
 
     def texts(self, members: Sequence[tuple[str, Conj]]) -> list[str]:
@@ -201,6 +206,26 @@ class _ObjectRules:
         raise NotImplementedError
 
 
+class _First(BulkNonterminal):
+    """The first member and all that follows it: the head of the rules that the engine makes at once."""
+
+    __slots__ = ("at", "rules")
+
+    def __init__(self, rules: _ObjectRules, at: ObjectState) -> None:
+        super().__init__("first", None, (*rules.key, "first"), True)
+        self.rules, self.at = rules, at
+
+    def expand(self) -> Alternatives:
+        return [[_Member(self.rules, self.at)]]
+
+    def bulk_rules(self) -> ObjectRules | KeySetRules | None:
+        return self.rules.bulk_rules()
+
+    @property
+    def bulk_position(self) -> None:
+        return None
+
+
 class _Members(BulkNonterminal):
     """members(s). A class, not a closure: there are many, and each object costs the garbage collector time."""
 
@@ -213,12 +238,12 @@ class _Members(BulkNonterminal):
     def expand(self) -> Alternatives:
         return self.rules.following(self.at)
 
-    def bulk_rules(self) -> ObjectRules | KeySetRules | None:
-        return None if self.at.any_yet or not self.rules.is_bulky else self.rules.bulk_rules(self.at)
+    def bulk_rules(self) -> None:
+        return None
 
     @property
     def bulk_position(self) -> tuple[Hashable, int | Situation] | None:
-        return self.rules.bulk_position(self.at, is_member=False) if self.rules.is_bulky else None
+        return self.rules.bulk_position(self.at, is_member=False)
 
 
 class _Member(BulkNonterminal):
@@ -233,12 +258,12 @@ class _Member(BulkNonterminal):
     def expand(self) -> Alternatives:
         return self.rules.members(self.at)
 
-    def bulk_rules(self) -> ObjectRules | KeySetRules | None:
-        return self.rules.bulk_rules(self.at) if self.rules.is_bulky else None
+    def bulk_rules(self) -> None:
+        return None
 
     @property
     def bulk_position(self) -> tuple[Hashable, int | Situation] | None:
-        return self.rules.bulk_position(self.at, is_member=True) if self.rules.is_bulky else None
+        return self.rules.bulk_position(self.at, is_member=True)
 
 
 class _InOrder(_ObjectRules):
@@ -275,15 +300,15 @@ class _InOrder(_ObjectRules):
         if self.viable(then):
             alternatives.append([*self.level.pair(key_terminal(name, self.level.plain), conj), _Members(self, then)])
         if not self.shape.must[at.done]:
-            skipped = ObjectState(at.done + 1, at.size, at.pending, True, at.open_yet)
+            skipped = ObjectState(at.done + 1, at.size, at.pending, at.open_yet)
             if self.goes_on(skipped):
                 alternatives.append([_Member(self, skipped)])
         return alternatives
 
-    def bulk_rules(self, at: ObjectState) -> ObjectRules | KeySetRules | None:
+    def bulk_rules(self) -> ObjectRules | KeySetRules | None:
         """The rules of the whole object, if only the order matters."""
         shape, n = self.shape, len(self.shape.members)
-        if not self._is_plain(at) or at.done or at.any_yet:
+        if shape.counts or shape.all_pending:
             return None
         if n > BULK:
             return self.key_set_rules(in_order=True)
@@ -298,14 +323,16 @@ class _InOrder(_ObjectRules):
             value_symbols=self.level.value_symbols,
             required=shape.must,
             allows_other_keys=self.rest,
-            next_member=_Member(self, at._replace(done=n, any_yet=True)) if shape.classes and not self.rest else None,
-            punctuation=_punctuation(self.level.lowering.whitespace, self.level.depth, self.level.plain),
+            next_member=_Member(self, ObjectState(n, 0, shape.all_pending))
+            if shape.classes and not self.rest
+            else None,
+            punctuation=_punctuation(self.level.lowering.whitespace, self.level.place, self.level.plain),
         )
 
     def bulk_position(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int | Situation] | None:
         """The position (`BulkNonterminal`) of member(s), or of members(s); None if no bulk rules hold it."""
         n = len(self.shape.members)
-        if self.shape.counts or at.pending or not at.any_yet:
+        if self.shape.counts or at.pending:
             return None
         if n > BULK:
             return (*self.key, "key sets"), Situation((), at.done, at.open_yet, is_member)
@@ -313,10 +340,6 @@ class _InOrder(_ObjectRules):
             number = 2 * n + at.open_yet + (at.open_yet and is_member)
             return ((*self.key, "bulk"), number) if self.rest else None
         return (*self.key, "bulk"), n + at.done if is_member else at.done - 1
-
-    def _is_plain(self, at: ObjectState) -> bool:
-        """True if the index of the next property is all that matters."""
-        return not (self.shape.counts or at.pending or at.open_yet)
 
 
 class _AnyOrder(_ObjectRules):
@@ -345,13 +368,13 @@ class _AnyOrder(_ObjectRules):
         alternatives += self.open_pairs(at, at.done)
         return alternatives
 
-    def bulk_rules(self, at: ObjectState) -> KeySetRules | None:
+    def bulk_rules(self) -> KeySetRules | None:
         """The rules of the whole object, unless open keys have needs to meet."""
-        return None if self.shape.needs or at.any_yet else self.key_set_rules(in_order=False)
+        return None if self.shape.needs else self.key_set_rules(in_order=False)
 
     def bulk_position(self, at: ObjectState, is_member: bool) -> tuple[Hashable, Situation] | None:
         """The situation of member(s), or of members(s); None if no bulk rules hold it."""
-        if self.shape.needs or not at.any_yet:
+        if self.shape.needs:
             return None
         written = [name for i, (name, _) in enumerate(self.shape.members) if at.done >> i & 1]
         keys = [key_terminal(name, self.level.plain) for name in written]

@@ -6,7 +6,7 @@ name and one for open keys. A state s is a position in the object with the rows 
 that are *alive*. States are made as far as texts reach them:
 
     members(s) -> "}"                      if some row may end there
-                | "," member(s)            if some row goes on; without the comma if nothing is written yet
+                | "," member(s)            if some row goes on
     member(s)  -> key ":" value members(s')    for each value of some row in this column; s': the rows that have it
                 | member(s')               in declared order; s': the rows that may skip the column
 
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from copy import copy
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -78,10 +79,10 @@ def unite_shapes(level: Level, conj: Conj, parts: Sequence[Part]) -> tuple[Alter
         if len(group) == 1:
             alone += group
             continue
-        key = (level.lowering.serial, "union", level.depth, conj, number)
+        key = (level.lowering.serial, "union", level.place, conj, number)
         union = make(level, key, names, [box for _, _, box in group])
         if union.start:
-            alternatives.append([*level.around.open_object, _Members(union, 0, union.start)])
+            alternatives += union.whole()
     return alternatives, alone
 
 
@@ -114,20 +115,31 @@ class _Union:
         self.conjs, table, must = _table(level, names, boxes)
         self.read(table, must)
 
-    def following(self, position: int, alive: Alive, any_yet: bool, open_yet: bool) -> Alternatives:
-        """The alternatives of members(s): the end, or a member, after a comma unless it is the first."""
-        alternatives: Alternatives = []
-        if self.may_end(position, alive):
-            alternatives.append([*self.level.around.end_object(any_yet)])
+    def whole(self) -> Alternatives:
+        """The alternatives of an object: empty, or by what is written behind its bracket."""
+        around = self.level.around
+        alternatives: Alternatives = [[*around.empty_object]] if self.may_end(0, self.start) else []
+        if self.goes_on(0, self.start):
+            alternatives += self.level.begun(around.open_object, around.objects, self._first, self.key)
+        return alternatives
+
+    def _first(self, level: Level) -> _Member:
+        """The first member at a level, and all that follows it."""
+        union = copy(self)
+        union.level, union.key = level, (*self.key, level.place)
+        return _Member(union, 0, self.start)
+
+    def following(self, position: int, alive: Alive, open_yet: bool) -> Alternatives:
+        """The alternatives of members(s): the end, or a comma and a member."""
+        alternatives: Alternatives = [[*self.level.around.close_object]] if self.may_end(position, alive) else []
         if self.goes_on(position, alive):
-            before = self.level.around.comma if any_yet else self.level.around.opening
-            alternatives.append([*before, _Member(self, position, alive, open_yet)])
+            alternatives.append([*self.level.around.comma, _Member(self, position, alive, open_yet)])
         return alternatives
 
     def pairs(self, key: Terminal, left: dict[int, set[int]], position: int, open_yet: bool) -> Alternatives:
         """The members with a key. `left`: number of a value's conjunction -> the rows alive at `position` after it."""
         return [
-            [*self.level.pair(key, self.conjs[conj]), _Members(self, position, _alive(rows), True, open_yet)]
+            [*self.level.pair(key, self.conjs[conj]), _Members(self, position, _alive(rows), open_yet)]
             for conj, rows in left.items()
         ]
 
@@ -265,18 +277,16 @@ class _AnyOrder(_Union):
 
 
 class _Members(Nonterminal):
-    """members(s). `open_yet`: an open key was written; `any_yet`: any property was."""
+    """members(s). `open_yet`: an open key was written."""
 
-    __slots__ = ("any_yet", "at", "open_yet", "union")
+    __slots__ = ("at", "open_yet", "union")
 
-    def __init__(
-        self, union: _Union, position: int, alive: Alive, any_yet: bool = False, open_yet: bool = False
-    ) -> None:
-        super().__init__("members", None, (*union.key, "members", position, alive, any_yet, open_yet), True, open_yet)
-        self.union, self.at, self.any_yet, self.open_yet = union, (position, alive), any_yet, open_yet
+    def __init__(self, union: _Union, position: int, alive: Alive, open_yet: bool) -> None:
+        super().__init__("members", None, (*union.key, "members", position, alive, open_yet), True, open_yet)
+        self.union, self.at, self.open_yet = union, (position, alive), open_yet
 
     def expand(self) -> Alternatives:
-        return self.union.following(*self.at, self.any_yet, self.open_yet)
+        return self.union.following(*self.at, self.open_yet)
 
 
 class _Member(Nonterminal):

@@ -6,7 +6,7 @@ plain: only the spellings that serializers write (`automata/lower.py`, `sets/pla
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import lru_cache
 
 from constrain.languages.automata.syntax import ANY_TEXT, Node, alternate, json_string, literal, literals
@@ -15,9 +15,15 @@ from constrain.languages.schema.formats.bounds import at_most
 from constrain.languages.schema.sets.digits import number_node
 from constrain.languages.schema.sets.numbers import ANY_NUMBER, NumberBox
 from constrain.languages.schema.sets.plain_numbers import plain_number_node
-from constrain.languages.schema.write.whitespace import Policy, layout, punctuation
-
-Alternatives = list[list[Symbol]]
+from constrain.languages.schema.write.whitespace import (
+    Alternatives,
+    Opening,
+    Policy,
+    Symbols,
+    begun,
+    layout,
+    punctuation,
+)
 
 NULL = punctuation("null")
 BOOLEANS = {False: punctuation("false"), True: punctuation("true")}
@@ -54,10 +60,16 @@ def string_terminal(language: Node, plain: bool) -> Terminal:
     return Terminal(json_string(at_most(language), plain), name="string")
 
 
-@lru_cache(maxsize=256)
-def any_value(whitespace: Policy, depth: int, plain: bool) -> Nonterminal:
-    """Any JSON value at a depth: the same symbol in every schema."""
-    around = layout(whitespace, depth)
+def any_value(whitespace: Policy, place: int, plain: bool) -> Nonterminal:
+    """Any JSON value at a place: the same symbol in every schema."""
+    return _any_rules(whitespace, place, plain)["any value"]
+
+
+@lru_cache(maxsize=1024)
+def _any_rules(whitespace: Policy, place: int, plain: bool) -> dict[str, Nonterminal]:
+    """The rules of any JSON value at a place, by name."""
+    around = layout(whitespace, place)
+    rules: dict[str, Nonterminal] = {}
 
     def rule(
         name: str, *alternatives: Sequence[Symbol | str], tail: bool = False, watched: bool = False
@@ -68,23 +80,32 @@ def any_value(whitespace: Policy, depth: int, plain: bool) -> Nonterminal:
                 for alternative in alternatives
             ]
 
-        key = ("any", whitespace, depth, plain, name)
-        rules[name] = Nonterminal(name, expand, key=key, right_recursive=tail, watched=watched, shared=True)
+        rules[name] = Nonterminal(name, expand, key=key(name), right_recursive=tail, watched=watched, shared=True)
         return rules[name]
+
+    def container(name: str, empty: Symbols, bracket: Symbols, openings: Sequence[Opening], first: str) -> None:
+        def expand() -> Alternatives:
+            return [[*empty], *begun(bracket, openings, rest, key(first), shared=True)]
+
+        def rest(place: int) -> Symbol:
+            return _any_rules(whitespace, place, plain)[first]
+
+        rules[name] = Nonterminal(name, expand, key=key(name), shared=True)
+
+    def key(name: str) -> tuple[Hashable, ...]:
+        return ("any", whitespace, place, plain, name)
 
     def symbol(name: str) -> Symbol:
         return any_value(whitespace, around.inner, plain) if name == "inner value" else rules[name]
 
-    rules: dict[str, Nonterminal] = {}
     pair = (any_string(plain), *around.colon, "inner value", *around.behind, "any members")
     rule("any member", pair, tail=True)
     rule("any next member", pair, tail=True, watched=True)
     rule("any members", around.close_object, (*around.comma, "any next member"), tail=True, watched=True)
-    rule("any object", (*around.open_object, "any first member"))
-    rule("any first member", around.end_object(False), (*around.opening, "any member"), tail=True)
+    container("any object", around.empty_object, around.open_object, around.objects, "any member")
     rule("any items", around.close_array, (*around.comma, "inner value", *around.behind, "any items"), tail=True)
-    rule("any array", (*around.open_array, "any first item"))
-    item = (*around.opening, "inner value", *around.behind, "any items")
-    rule("any first item", around.end_array(False), item, tail=True)
+    rule("any first item", ("inner value", *around.behind, "any items"), tail=True)
+    container("any array", around.empty_array, around.open_array, around.arrays, "any first item")
     number = number_terminal((ANY_NUMBER,), plain)
-    return rule("any value", (NULL,), (BOOLEAN,), (number,), (any_string(plain),), ("any array",), ("any object",))
+    rule("any value", (NULL,), (BOOLEAN,), (number,), (any_string(plain),), ("any array",), ("any object",))
+    return rules

@@ -1,67 +1,130 @@
 """Whitespace between the structural tokens of JSON (RFC 8259, section 2), by policy.
 
-    indented  as serializers write it: none, a space, or a line end and an indentation that fits the depth
-    compact   none
-    bounded   what a person or a printer would write: spaces, at most two line ends, then an indentation; never an
+    consistent  one layout a text, as serializers write it: the first separators choose it, all others follow
+    compact     none
+    bounded     what a person or a printer would write: spaces, at most two line ends, then an indentation; never an
       endless run
-    any       all of it
-    a layout  what a `JsonLayout` says (json_layout.py)
+    any         all of it
+    a layout    what a `JsonLayout` says (json_layout.py)
 
-After the document there may be whitespace only under "any", so that otherwise a text ends with its value.
+There is no whitespace before or after the document but under "bounded" (before) and "any" (both).
 
-Under "indented" a line at depth d begins with d tabs or k d spaces, k up to MAX_UNIT. A container at depth d has
-punctuation of its own: `,` with the whitespace behind it is one terminal, and so is `}` with the whitespace before it.
-So a text cannot go on with whitespace, and a list has fewer symbols than under the other policies. No whitespace stands
-before a comma. From MAX_DEPTH on there are no line ends, so that recursive schemas lead to finitely many states.
+A *place* says how a container is written: the index of its style (`STYLES`), and its depth, which matters to lines.
+Containers at one place share rules. Under "consistent" the outermost container has place 0: no style is chosen yet. It
+begins with what each style writes behind its bracket, and what follows is at the place of that style. So a style costs
+nothing until a text may have chosen it, and once it is chosen all keys and punctuation are forced.
+
+Within lines, a list may stand on one line. From MAX_DEPTH on there are no line ends, so that recursive schemas lead to
+finitely many states.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from functools import lru_cache
+from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from constrain.errors import ConstrainError
-from constrain.languages.automata.syntax import Node, alternate, chars, concat, literal, literals, optional, repeat
+from constrain.languages.automata.syntax import EPSILON, Node, alternate, chars, concat, literal, optional, repeat
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.schema.write.json_layout import JsonLayout
 
 MAX_INDENTATION = 100  # "bounded": spaces and tabs after the last line end
 MAX_SPACES = 4  # "bounded": spaces and tabs on a line that go on with a token, or before a line end
-MAX_UNIT = 4  # "indented": spaces for each level
-MAX_DEPTH = 32  # "indented": levels that have lines of their own
+MAX_DEPTH = 32  # "consistent": levels that have lines of their own
+MAX_UNIT = 8  # "consistent": spaces for each level
 
-POLICIES = ("indented", "bounded", "compact", "any")
+POLICIES = ("consistent", "bounded", "compact", "any")
 Symbols = tuple[Symbol, ...]
+Alternatives = list[list[Symbol]]
+Policy = str | JsonLayout
+
+
+class LayoutStyle(NamedTuple):
+    """One way to write containers.
+
+    Attributes:
+        unit: The indentation of one level; None: one line.
+        comma: What separates values on one line; the text before a line end.
+        colon: What separates a key from its value.
+        brace: What stands inside the braces of an object on one line.
+    """
+
+    unit: str | None
+    comma: str
+    colon: str
+    brace: str = ""
+
+
+COMPACT, SPACED, BRACED = LayoutStyle(None, ",", ":"), LayoutStyle(None, ", ", ": "), LayoutStyle(None, ", ", ": ", " ")
+INDENTED = [LayoutStyle(" " * size, ",", ": ") for size in range(1, MAX_UNIT + 1)]
+TABBED, WIDE = LayoutStyle("\t", ",", ": "), LayoutStyle("  ", ",", " : ")  # WIDE: Jackson, Swift
+STYLES = [None, COMPACT, SPACED, BRACED, *INDENTED, TABBED, WIDE]  # at 0: none is chosen
+_DEPTHS = 1 << 20  # a place is the index of a style times this, and a depth
+
+
+class Opening(NamedTuple):
+    """A way to go on behind the bracket of a container that is not empty.
+
+    Attributes:
+        symbols: What is written before the first key or value.
+        place: The place of the rest.
+        then: If there are any, how to go on behind `symbols`: several styles begin with them.
+    """
+
+    symbols: Symbols
+    place: int
+    then: tuple[Opening, ...] = ()
 
 
 class Separators(NamedTuple):
     """The symbols written around the keys and values of a container.
 
-    open_object, open_array: its beginning. opening: what comes behind it, unless the container is empty. comma, colon:
-    what separates values, and a key from its value. behind: what comes behind a value. close_object, close_array: its
-    end. inner: the depth of the containers in it. is_bulky: an empty container ends like any other, with which bulk
-    rules (cfg/bulk_rules.py) reckon.
+    empty_object, empty_array: a container without values. open_object, open_array: the bracket of the others. objects,
+    arrays: what may come behind it. comma, colon: what separates values, and a key from its value. behind: what comes
+    behind a value. close_object, close_array: the end. inner: the place of the containers in it. At a place without a
+    style only the first six have a meaning.
     """
 
+    empty_object: Symbols
+    empty_array: Symbols
     open_object: Symbols
     open_array: Symbols
-    opening: Symbols
+    objects: Sequence[Opening]
+    arrays: Sequence[Opening]
     comma: Symbols
     colon: Symbols
     behind: Symbols
     close_object: Symbols
     close_array: Symbols
     inner: int
-    is_bulky: bool = True
 
-    def end_object(self, any_yet: bool) -> Symbols:
-        """The end of an object. any_yet: it has members."""
-        return self.close_object if any_yet or self.is_bulky else (CLOSE_OBJECT,)
 
-    def end_array(self, any_yet: bool) -> Symbols:
-        """The end of an array. any_yet: it has items."""
-        return self.close_array if any_yet or self.is_bulky else (CLOSE_ARRAY,)
+def begun(
+    bracket: Symbols,
+    openings: Sequence[Opening],
+    rest: Callable[[int], Symbol],
+    key: Sequence[Hashable],
+    shared: bool = False,
+) -> Alternatives:
+    """The alternatives of a container that is not empty, by what is written behind its bracket.
+
+    Args:
+        bracket: What is written before.
+        openings: What may come behind it.
+        rest: The symbol of what follows at a place, from the first key or value on.
+        key: Names the container.
+        shared: Other grammars may contain it too.
+    """
+    alternatives: Alternatives = []
+    for number, opening in enumerate(openings):
+        if opening.then:
+            expand = partial(begun, (), opening.then, rest, (*key, number), shared)
+            following: Symbol = Nonterminal("indentation", expand, key=(*key, "openings", number), shared=shared)
+        else:
+            following = rest(opening.place)
+        alternatives.append([*bracket, *opening.symbols, following])
+    return alternatives
 
 
 def punctuation(text: str) -> Terminal:
@@ -69,10 +132,7 @@ def punctuation(text: str) -> Terminal:
     return Terminal(literal(text), name=repr(text), literal=True)
 
 
-OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY, COMMA, COLON = map(punctuation, "{}[],:")
-
-
-Policy = str | JsonLayout
+OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY = map(punctuation, "{}[]")
 
 
 def check_policy(policy: Policy) -> None:
@@ -81,86 +141,130 @@ def check_policy(policy: Policy) -> None:
         raise ConstrainError(f"whitespace={policy!r} is not a policy", fix=f"use one of {', '.join(POLICIES)}")
 
 
-@lru_cache(maxsize=256)
-def layout(policy: Policy, depth: int) -> Separators:
-    """The layout of containers at a depth, the same in every schema; depth: 0 unless lines have indentations."""
+@lru_cache(maxsize=1024)
+def layout(policy: Policy, place: int) -> Separators:
+    """The layout of containers at a place, the same in every schema. Place 0 is that of the outermost container."""
     check_policy(policy)
+    if policy == "consistent":
+        style, depth = divmod(place, _DEPTHS)
+        return _styled(style, depth) if style else _undecided()
     if isinstance(policy, JsonLayout) and policy.is_fixed:
-        return _dumped_separators(policy, depth)
-    if isinstance(policy, JsonLayout):
-        gap = space(policy)
-        return Separators(
-            open_object=(OPEN_OBJECT, *gap),
-            open_array=(OPEN_ARRAY, *gap),
-            opening=(),
-            comma=(Terminal(policy.item, name="','"), *gap),
-            colon=(*gap, Terminal(policy.key, name="':'"), *gap),
-            behind=gap,
-            close_object=(CLOSE_OBJECT,),
-            close_array=(CLOSE_ARRAY,),
-            inner=0,
-        )
-    if policy != "indented":
-        gap = space(policy)
-        return Separators(
-            open_object=(OPEN_OBJECT, *gap),
-            open_array=(OPEN_ARRAY, *gap),
-            opening=(),
-            comma=(COMMA, *gap),
-            colon=(*gap, COLON, *gap),
-            behind=gap,
-            close_object=(CLOSE_OBJECT,),
-            close_array=(CLOSE_ARRAY,),
-            inner=0,
-        )
-    inside, outside = _line(depth + 1), _line(depth)
-    blank = optional(literal(" "))
-    return Separators(
-        open_object=(OPEN_OBJECT,),
-        open_array=(OPEN_ARRAY,),
-        opening=_gap(inside, ("indented", depth + 1)),
-        comma=(Terminal(concat(literal(","), optional(inside)), name="','"),),
-        colon=(Terminal(concat(blank, literal(":"), blank), name="':'"),),
-        behind=(),
-        close_object=(Terminal(concat(optional(outside), literal("}")), name="'}'"),),
-        close_array=(Terminal(concat(optional(outside), literal("]")), name="']'"),),
-        inner=min(depth + 1, MAX_DEPTH),
+        return _dumped(policy, place)
+    gap = space(policy)
+    item, key = (policy.item, policy.key) if isinstance(policy, JsonLayout) else (literal(","), literal(":"))
+    return _separators(
+        place,
+        empty=gap,
+        first=gap,
+        comma=(Terminal(item, name="','"), *gap),
+        colon=(*gap, Terminal(key, name="':'"), *gap),
+        behind=gap,
     )
 
 
-def _dumped_separators(policy: JsonLayout, depth: int) -> Separators:
+def _separators(
+    place: int,
+    empty: Symbols,
+    first: Symbols,
+    comma: Symbols,
+    colon: Symbols,
+    behind: Symbols = (),
+    close: Node = EPSILON,
+    inner: int | None = None,
+) -> Separators:
+    """The separators of a place that objects and arrays share. close: what is written before a closing bracket."""
+    openings = (Opening(first, place),)
+    close_object, close_array = (Terminal(concat(close, literal(end)), name=repr(end), literal=True) for end in "}]")
+    return Separators(
+        empty_object=(OPEN_OBJECT, *empty, CLOSE_OBJECT),
+        empty_array=(OPEN_ARRAY, *empty, CLOSE_ARRAY),
+        open_object=(OPEN_OBJECT,),
+        open_array=(OPEN_ARRAY,),
+        objects=openings,
+        arrays=openings,
+        comma=comma,
+        colon=colon,
+        behind=behind,
+        close_object=(close_object,),
+        close_array=(close_array,),
+        inner=place if inner is None else inner,
+    )
+
+
+def _dumped(policy: JsonLayout, depth: int) -> Separators:
     """The separators that json.dumps writes. Lines of any depth have their own rules."""
     has_lines = policy.indent is not None
     inside, outside = (literal("\n" + policy.unit * d if has_lines else "") for d in (depth + 1, depth))
-    return Separators(
-        open_object=(OPEN_OBJECT,),
-        open_array=(OPEN_ARRAY,),
-        opening=(Terminal(inside, name="line"),) if has_lines else (),
-        comma=(Terminal(concat(policy.item, inside), name="','"),),
-        colon=(Terminal(policy.key, name="':'"),),
-        behind=(),
-        close_object=(Terminal(concat(outside, literal("}")), name="'}'"),),
-        close_array=(Terminal(concat(outside, literal("]")), name="']'"),),
+    return _separators(
+        depth,
+        empty=(),
+        first=(Terminal(inside, name="line", literal=True),) if has_lines else (),
+        comma=(Terminal(concat(policy.item, inside), name="','", literal=True),),
+        colon=(Terminal(policy.key, name="':'", literal=True),),
+        close=outside,
         inner=depth + 1 if has_lines else 0,
-        is_bulky=not has_lines,
     )
 
 
-def _line(depth: int) -> Node:
-    """A space, or a line end and the indentation of a depth."""
-    if depth >= MAX_DEPTH:
-        return literal(" ")
-    indentations = [" " * (unit * depth) for unit in range(1, MAX_UNIT + 1)] + ["\t" * depth]
-    return alternate(literal(" "), concat(optional(literal("\r")), literal("\n"), literals(indentations)))
+def _styled(number: int, depth: int) -> Separators:
+    """The separators of a style of "consistent" at a depth."""
+    style, place = STYLES[number], number * _DEPTHS + depth
+    assert style is not None
+    if style.unit is None:
+        around = _separators(place, (), (), (punctuation(style.comma),), (punctuation(style.colon),))
+        if not style.brace:
+            return around
+        brace = punctuation(style.brace)
+        spaced = (Opening((brace,), place),)
+        return around._replace(objects=spaced, close_object=(punctuation(style.brace + "}"),))
+    inside, outside = ("\n" + style.unit * d for d in (depth + 1, depth))
+    deeper = place + 1 if depth + 1 < MAX_DEPTH else _place(SPACED)
+    around = _separators(
+        place,
+        empty=(),
+        first=(punctuation(inside),),
+        comma=(punctuation(style.comma + inside),),
+        colon=(punctuation(style.colon),),
+        close=literal(outside),
+        inner=deeper,
+    )
+    around = around._replace(arrays=(*around.arrays, Opening((), _place(SPACED))))
+    return around._replace(empty_object=_empty("{", "}"), empty_array=_empty("[", "]")) if style is WIDE else around
+
+
+def _place(style: LayoutStyle, depth: int = 0) -> int:
+    return STYLES.index(style) * _DEPTHS + depth
+
+
+def _undecided() -> Separators:
+    """The separators of the outermost container, whose first ones choose a style."""
+    one_line = (Opening((), _place(COMPACT)), Opening((), _place(SPACED)))
+    units = [(style, style.unit or "") for style in (*INDENTED, WIDE)]
+    spaces = tuple(Opening((punctuation(unit[1:]),) if unit[1:] else (), _place(style)) for style, unit in units)
+    # Not `literal`: else the engine expands what comes behind them before a text is there (engine/expansion.py).
+    space, tab, brace = (Terminal(literal(text), name="line") for text in ("\n ", "\n\t", " "))
+    lines = (Opening((space,), 0, spaces), Opening((tab,), 0, (Opening((), _place(TABBED)),)))
+    braced = Opening((brace,), 0, (Opening((), _place(BRACED)),))
+    return _separators(0, (), (), (), ())._replace(
+        objects=(Opening((), 0, (*one_line, braced, *lines)),),
+        arrays=(Opening((), 0, (*one_line, *lines)),),
+        empty_object=_empty("{", "}"),
+        empty_array=_empty("[", "]"),
+    )
+
+
+def _empty(bracket: str, end: str) -> Symbols:
+    """An empty container; Jackson writes a blank in it."""
+    return punctuation(bracket), Terminal(concat(optional(literal(" ")), literal(end)), name=repr(end), literal=True)
 
 
 @lru_cache(maxsize=64)
 def space(policy: Policy) -> Symbols:
-    """The whitespace before the document, and under most policies between two tokens: at most one terminal."""
+    """The whitespace between two tokens under a policy without styles: at most one terminal."""
     check_policy(policy)
     if isinstance(policy, JsonLayout):
         return () if policy.gap is None else _gap(policy.gap, (policy,))
-    return () if policy == "compact" else _gap(_line(0) if policy == "indented" else _run(policy), (policy,))
+    return () if policy in ("compact", "consistent") else _gap(_run(policy), (policy,))
 
 
 def _gap(language: Node, key: tuple[Hashable, ...]) -> Symbols:
