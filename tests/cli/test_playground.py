@@ -81,7 +81,7 @@ def test_the_mask_by_the_definition(client: TestClient, text: str) -> None:
 @pytest.mark.parametrize(
     "kind, constraint, text, more, has",
     [
-        ("schema", PERSON, '{"name": "A", ', {}, {"verdict": "beginning", "forced": '"age"', "read": '{"name": "A", '}),
+        ("schema", PERSON, '{"name": "A", ', {}, {"verdict": "beginning", "forced": '"age": ', "read": '{"name": "A", '}),
         ("schema", PERSON, '{"name": "Ada", "age": 1}', {}, {"verdict": "member", "expected": "the end of the text"}),
         ("schema", PERSON, '{"age": 1', {}, {"verdict": "refused", "read": '{"'}),
         ("schema", PERSON, '{"age": 1', {"any_order": True}, {"verdict": "beginning", "value": "{}"}),

@@ -47,10 +47,9 @@ def one_case(tokens: Iterable[Token], case: KeywordCase, place: Place) -> tuple[
         assert isinstance(written, syntax.Literals)
         (plain,) = written.texts
         cases = [plain.lower()] * (case != "upper") + [plain.upper()] * (case != "lower")
-        cases = [
-            each for each in cases if each.isascii() or not empty_node(syntax.intersect(whole, syntax.literal(each)))
-        ]
-        nodes[text] = syntax.literals(cases) if cases else whole  # the upper case of ß is two letters
+        if not plain.isascii():  # the upper case of ß is two letters
+            cases = [each for each in cases if not empty_node(syntax.intersect(whole, syntax.literal(each)))]
+        nodes[text] = syntax.literals(cases) if cases else whole
         refused.append(syntax.difference(whole, nodes[text]))
     return nodes, syntax.alternate(*refused)
 
