@@ -44,6 +44,7 @@ class Limits:
             takes.
         megabytes: Growth of the process's resident memory in MB (10^6 bytes), where /proc/self/statm tells it; None: no
             limit.
+        steps: The number of steps of reading, the same on every machine; None: no limit.
         cancelled: A function that is called every few milliseconds, by any thread; when it returns True, reading ends
             with a LimitError. `generate` asks it before each forward.
 
@@ -60,6 +61,7 @@ class Limits:
     seconds: float | None = 2.0
     megabytes: float | None = 1024.0
     cancelled: Callable[[], bool] | None = None
+    steps: int | None = None
 
     def reading(self, what: str, fix: str = SMALLER) -> AbstractContextManager[None]:
         """Limit what is read inside.
@@ -126,6 +128,8 @@ class _Running:
                 fix=f"{self.fix}, or pass limits=Limits(seconds=...)",
             )
         self.looks += 1
+        if limits.steps is not None and self.looks * STEPS_PER_LOOK > limits.steps:
+            raise LimitError(f"{self.what} takes more than {limits.steps} steps", fix=self.fix)
         if limits.megabytes is not None and self.looks % LOOKS_PER_MEASUREMENT == 1:
             if self.looks == 1:
                 self.max_resident = resident_megabytes() + limits.megabytes

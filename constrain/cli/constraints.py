@@ -89,8 +89,9 @@ class SourceOptions:
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Schema: allow or refuse what objects with declared properties do not declare (by default allow).",
-            autocompletion=suggest("allow", "refuse"),
+            help="Schema: allow, avoid or refuse what objects with declared properties do not declare (by default "
+            "avoid; check: allow).",
+            autocompletion=suggest("allow", "avoid", "refuse"),
         ),
     ] = None
     formats: Annotated[
@@ -136,7 +137,8 @@ class SourceOptions:
     def constraint(self, generating: bool = False, **defaults: str) -> Any:
         """The constraint that the options name. defaults: options of a schema where none is given.
 
-        generating: a grammar writes its keywords in one case, and one of the collection what its settings say.
+        generating: a grammar writes its keywords in one case, and one of the collection what its settings say; objects
+        of a schema have the keys that they declare.
 
         Raises UsageError, ConstrainError, OSError.
         """
@@ -152,7 +154,10 @@ class SourceOptions:
         load_kernels()
         if self.schema is not None or self.type is not None:
             names = ("spelling", "whitespace", "property_order", "undeclared", "formats")
-            policies: Any = defaults | {name: value for name in names if (value := getattr(self, name)) is not None}
+            own = {"undeclared": "avoid"} if generating else {}
+            policies: Any = (
+                own | defaults | {name: value for name in names if (value := getattr(self, name)) is not None}
+            )
             source = read_schema(self.schema) if self.schema is not None else read_type(self.type or "")
             return constrain.json_schema(source, **policies)
         if self.regex is not None:

@@ -39,7 +39,7 @@ def command(
     """
     if text is not None and token is not None:
         raise UsageError("give at most one of --text and --token")
-    allowed, lines = _answer(options.constraint(), prefix.encode("utf-8"), text, token, vocab)
+    allowed, lines = _answer(options.constraint(undeclared="avoid"), prefix.encode("utf-8"), text, token, vocab)
     if as_json:
         say_json(_as_json(allowed, lines))
     else:

@@ -111,7 +111,10 @@ def generate(model: ModelLike, prompt: PromptLike | PromptsLike, **options: Any)
         prompt: a str, token ids, chat messages (dicts with "role" and "content", rendered by the tokenizer's template),
             what a processor of transformers made of text and images, or a list of such prompts. A `constrain.Prompt`
             also says which images belong to it, what stands around the output, or that its end is healed.
-        schema: a JSON Schema as a dict, a bool or JSON text; whatever `constrain.json_schema` takes.
+        schema: a JSON Schema as a dict, a bool or JSON text; whatever `constrain.json_schema` takes. Objects, also
+            those of `type`, `response_format` and `tools`, have the properties that they declare, unless the schema
+            says that there may be more (docs/howto/undeclared.md); `constraint=json_schema(...)` is the schema as it is
+            written.
         regex: a pattern that the whole text matches (`constrain.regex`).
         grammar: a Lark grammar (`constrain.grammar`).
         choices: the texts to choose from, or an Enum whose values they are (`constrain.choices`); then `value` is a

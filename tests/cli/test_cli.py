@@ -16,6 +16,7 @@ import vocabularies
 from constrain.cli.app import app
 
 PROPERTIES = '{"name": {"type": "string"}, "ok": {"type": "boolean"}}'
+ONE = '{"type": "object", "properties": {"a": {"type": "null"}}, "required": ["a"]}'
 SCHEMA = f'{{"type": "object", "properties": {PROPERTIES}, "required": ["name", "ok"]}}'
 TABLE = Path(__file__).parent.parent / "data" / "cli_errors.toml"
 ROWS = tomllib.loads(TABLE.read_text(encoding="utf-8"))["row"]
@@ -133,6 +134,8 @@ def test_check_can_be_quiet() -> None:
             ["--prefix is no prefix of a member", "byte 1, 0x78"],
         ),
         (("--schema", SCHEMA, "--prefix", '{"name": "a", "ok": ', "--text", "null"), 1, ["byte 1 of 4, 0x6e 'n'"]),
+        (("--schema", ONE, "--prefix", '{"a": null', "--text", ","), 1, ["refused: ','"]),
+        (("--schema", ONE, "--undeclared", "allow", "--prefix", '{"a": null', "--text", ","), 0, ["allowed: ','"]),
     ],
 )
 def test_explain(args: tuple[str, ...], code: int, lines: list[str]) -> None:
@@ -181,6 +184,16 @@ def test_generate_writes_members() -> None:
     assert (result.exit_code, result.stderr) == (0, "")
     assert {json.loads(line) for line in result.stdout.splitlines()} <= {"red", "green", True}
     assert result.stdout == invoke("generate", *args).stdout  # the seed decides
+
+
+def test_generate_writes_declared_keys() -> None:
+    args = ("--schema", ONE, "--whitespace", "compact", "-n", "3", "--seed", "1", "--max-tokens", "40")
+    result = invoke("generate", *args)
+    assert (result.exit_code, set(result.stdout.splitlines())) == (0, {'{"a":null}'})
+    beyond = '{"type": "object", "properties": {}, "minProperties": 1, "additionalProperties": {"const": 1}}'
+    assert '":1' in invoke("generate", "--schema", beyond, *args[2:]).stdout
+    wrong = invoke("generate", *args, "--undeclared", "never")
+    assert wrong.exit_code != 0 and "use one of allow, avoid, refuse" in wrong.stderr
 
 
 def test_generate_as_json_lines() -> None:

@@ -62,12 +62,15 @@ def test_the_template_is_told_the_tools(chat: Any, monkeypatch: pytest.MonkeyPat
     assert seen == [told, told, None] and told[0]["function"]["description"] == "Answer."
 
 
-SEVEN = {"type": "json_schema", "json_schema": {"name": "a", "schema": {"const": 7}, "strict": True}}
+SEVEN = {"type": "json_schema", "json_schema": {"name": "a", "schema": {"const": 7}, "strict": False}}
+ONE = {"type": "object", "properties": {"a": {"type": "null"}}, "required": ["a"], "additionalProperties": False}
+STRICT = {"type": "json_schema", "json_schema": {"name": "a", "schema": ONE, "strict": True}}
 TAG = {"type": "structural_tag", "format": {"type": "const_string", "value": "ab"}}
 
 
 def test_response_format(chat: Any) -> None:
     assert constrain.generate(chat, "", response_format=SEVEN, **options()).value == 7
+    assert constrain.generate(chat, "", response_format=STRICT, **options()).value == {"a": None}
     assert isinstance(constrain.generate(chat, "", response_format={"type": "json_object"}, **options()).value, dict)
     assert constrain.generate(chat, "", response_format=TAG, **options()).text == "ab"
 

@@ -50,7 +50,15 @@ def test_every_page_with_examples_is_run(repository: Path) -> None:
         "streaming",
         "tags",
         "tools",
+        "undeclared",
     }
+
+
+def test_undeclared(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = run(repository, "undeclared", 3)
+    page = (repository / "docs" / "howto" / "undeclared.md").read_text(encoding="utf-8")
+    assert all(f"    {line}\n" in page for line in capsys.readouterr().out.splitlines())
+    assert names["g"].finish_reason == "stop"
 
 
 def test_debugging_masks(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:

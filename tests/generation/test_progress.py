@@ -91,7 +91,7 @@ def test_an_output_that_is_sampled_anew_is_open_again(
 ) -> None:
     vocabulary = HFModel(model, tokenizer).vocabulary
     constraint = ToyConstraint(vocabulary, [b"a", b"b", b"0", b"1"])
-    constraint.check = lambda text: None if text in "ab" else f"{text} is no letter"  # type: ignore[attr-defined]
+    constraint.residual_fault = lambda text: None if text in "ab" else f"{text} is no letter"  # type: ignore[attr-defined]
     reopened: list[int] = []
     monkeypatch.setattr(ProgressBar, "reopened", lambda self, row: (reopened.append(row), self.done.discard(row)))
     given = {"tokenizer": tokenizer, "constraint": constraint, "n": 20, "temperature": 3.0, "seed": 1}

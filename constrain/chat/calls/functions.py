@@ -4,7 +4,8 @@
 
 The idea: a name, the JSON Schema of the arguments, and what turns arguments into Python objects: pydantic, for models
 and for signatures (schema/read/inputs.py). Arguments are the declared ones: a schema that does not say
-`additionalProperties` has none besides, as a function has no parameters besides its own.
+`additionalProperties` has none besides, as a function has no parameters besides its own. `"strict": true` asks that the
+schema is of OpenAI's strict subset.
 
 Sources: OpenAI's chat completions and responses ("tools"); Model Context Protocol, "Tools" (`inputSchema`).
 """
@@ -18,6 +19,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from constrain.errors import ConstrainError, SchemaError
+from constrain.languages.schema.openai_strict import check as check_strict
+from constrain.languages.schema.openai_strict import is_strict
 from constrain.languages.schema.read.inputs import schema_of_type
 
 FIX = 'pass a function, a pydantic model, {"type": "function", "function": {"name": ..., "parameters": ...}}'
@@ -121,6 +124,11 @@ def _of_json(given: Mapping[str, Any], place: str) -> Function:
         raise ConstrainError("a tool has no name", place=f"{place}.name", fix=FIX)
     key = "inputSchema" if "inputSchema" in inner else "parameters"
     schema = inner.get(key)
+    if is_strict(inner, place) and schema is not None:
+        try:
+            check_strict(schema)
+        except SchemaError as error:
+            raise SchemaError(error.message, place=f"{place}.{key}", fix=error.fix) from None
     if schema is None:
         schema = {"type": "object", "properties": {}}
     description = inner.get("description")

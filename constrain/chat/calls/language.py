@@ -26,6 +26,7 @@ from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.combinators import Combined, Piece, alt, many, optional, seq, shown_call, token
 from constrain.languages.constraints.regular import Regular, regex
 from constrain.languages.schema import json_schema
+from constrain.languages.schema.api import Undeclared
 from constrain.masks.derived.reasoning import after
 
 Arguments = dict[str, Constraint]  # the languages of the arguments, by the names of the tools
@@ -41,17 +42,19 @@ class Wanted(NamedTuple):
         parallel: There may be several calls.
         thinking: "optional", "required", "none", or "open": the prompt has begun them.
         thinking_tokens: The greatest number of tokens of thoughts; None: no bound.
+        undeclared: What becomes of arguments that are not declared, as in `json_schema`.
     """
 
     choice: str
     parallel: bool
     thinking: str
     thinking_tokens: int | None
+    undeclared: Undeclared = "avoid"
 
 
 def language(form: Format, functions: Sequence[Function], wanted: Wanted) -> Constraint:
     """The turns of a format that call some functions. Raises ConstrainError."""
-    arguments = {function.name: _arguments(form, function) for function in functions}
+    arguments = {function.name: _arguments(form, function, wanted) for function in functions}
     regions = [] if wanted.choice == "none" else _regions(form, arguments, wanted)
     turn = _turn(form, arguments, wanted)
     if wanted.thinking == "none" or form.thinking is None:
@@ -189,13 +192,14 @@ def _ends(form: Format, pieces: list[tuple[str, bool]]) -> list[str]:
     return [text, *ends]
 
 
-def _arguments(form: Format, function: Function) -> Constraint:
+def _arguments(form: Format, function: Function, wanted: Wanted) -> Constraint:
     schema = dict(function.parameters)
     if form.parameters is None:
-        return json_schema(schema)
+        return json_schema(schema, undeclared=wanted.undeclared)
     close = form.parameters.close.strip()
     excludes = (close,) if close != form.parameters.close else ()
-    return parameters(schema, form.parameters, excludes=excludes)
+    make = partial(json_schema, undeclared=wanted.undeclared)
+    return parameters(schema, form.parameters, make=make, excludes=excludes)
 
 
 def _fields(form: Format, template: str, values: dict[str, Piece]) -> list[Piece]:

@@ -26,6 +26,7 @@ from constrain.languages.automata.syntax import Node, Ranges, Tokens
 from constrain.languages.cfg.rules import Grammar
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.guards import Guard
+from constrain.languages.schema.api import Undeclared
 from constrain.languages.vocab.vocabulary import Vocabulary
 
 CHOICES = ("auto", "required", "none")
@@ -151,6 +152,7 @@ def tools(
     thinking: str = "optional",
     thinking_tokens: int | None = None,
     tokenizer: Any = None,
+    undeclared: Undeclared = "avoid",
 ) -> ToolUse:
     """An assistant's turn that may call tools, in the format of a model.
 
@@ -167,6 +169,9 @@ def tools(
         thinking_tokens: The greatest number of tokens of the thoughts, after which they are closed (`constrain.after`).
         tokenizer: A tokenizer, for "auto"; or a tokenizer or a `Vocabulary` that says which delimiters
             are special tokens. Default: as in the models of the format.
+        undeclared: "avoid": arguments and what is in them have declared properties only, unless a schema says
+            otherwise; "allow" and "refuse": as in `json_schema`. In formats that write arguments as elements,
+            undeclared ones are never written, only objects in them differ.
 
     Returns:
         A constraint with `read`, which turns a text back into content, thoughts and calls.
@@ -210,7 +215,7 @@ def tools(
                 fix=f"name one of them, or {', '.join(map(repr, CHOICES))}",
             )
     _check_thinking(form, thinking, thinking_tokens)
-    wanted = Wanted(choice if choice in CHOICES else "required", parallel, thinking, thinking_tokens)
+    wanted = Wanted(choice if choice in CHOICES else "required", parallel, thinking, thinking_tokens, undeclared)
     opened = thinking == "open"
     return ToolUse(language(form, called, wanted), form, found, opened)
 

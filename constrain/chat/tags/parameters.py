@@ -110,7 +110,7 @@ def parameters(
     whole.to_grammar()  # raises for a malformed schema
     if isinstance(style, str) and style in NESTED:
         return elements(whole, NESTED[style], excludes, _space(whole.options.whitespace))
-    plain = whole.schema
+    plain = whole.written
     if plain is True:
         plain = {"type": "object"}
     _check(plain)

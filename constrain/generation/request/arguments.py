@@ -119,7 +119,7 @@ def the_constraint(given: Mapping[str, Any]) -> Any:
         case _:  # schema, type
             from constrain.languages.schema import json_schema
 
-            return json_schema(value)
+            return json_schema(value, undeclared="avoid")
 
 
 def _checked(value: Any) -> Any:

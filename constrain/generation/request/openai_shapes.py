@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from constrain.chat.calls.functions import functions_of
 from constrain.chat.calls.tools import CHOICES, ToolUse, tools
 from constrain.chat.tags.structural import structural_tag
-from constrain.errors import ConstrainError
+from constrain.errors import ConstrainError, SchemaError
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.schema import json_schema
+from constrain.languages.schema.openai_strict import OPENAI_STRICT, is_strict
 
 FORMATS = ("text", "json_object", "json_schema", "structural_tag")
 FIX = 'response_format={"type": "json_schema", "json_schema": {"name": "answer", "schema": {...}}}'
@@ -19,18 +21,18 @@ FIX = 'response_format={"type": "json_schema", "json_schema": {"name": "answer",
 def constraint_of_format(given: Any) -> Constraint | None:
     """The constraint of a `response_format`; None: any text. Raises ConstrainError with the place in it.
 
-    "strict" is taken and changes nothing: a schema always holds. A class is the type whose JSON is written, as in
-    OpenAI's `parse`.
+    A schema always holds; "strict": true asks that it is of OpenAI's strict subset. A class is the type whose JSON is
+    written, as in OpenAI's `parse`.
     """
     if isinstance(given, type):
-        return json_schema(given)
+        return json_schema(given, undeclared="avoid")
     kind = given.get("type") if isinstance(given, Mapping) else None
     if kind not in FORMATS:
         raise ConstrainError(
             f"there is no response_format {given!r:.80}", place="response_format.type", fix=f"use {', '.join(FORMATS)}"
         )
     if kind == "structural_tag":
-        return structural_tag(dict(given))
+        return structural_tag(dict(given), schema=partial(json_schema, undeclared="avoid"))
     allowed = {"type", "json_schema"} if kind == "json_schema" else {"type"}
     _refuse_others(given, allowed, "response_format")
     if kind == "text":
@@ -41,7 +43,13 @@ def constraint_of_format(given: Any) -> Constraint | None:
     if not isinstance(wrapped, Mapping) or "schema" not in wrapped:
         raise ConstrainError("there is no schema", place="response_format.json_schema.schema", fix=FIX)
     _refuse_others(wrapped, {"name", "description", "schema", "strict"}, "response_format.json_schema")
-    return json_schema(wrapped["schema"])
+    dialect = OPENAI_STRICT if is_strict(wrapped, "response_format.json_schema") else None
+    try:
+        return json_schema(wrapped["schema"], undeclared="avoid", dialect=dialect)
+    except SchemaError as error:
+        if error.place is not None:
+            raise
+        raise SchemaError(error.message, place="response_format.json_schema.schema", fix=error.fix) from None
 
 
 def _refuse_others(given: Mapping[str, Any], allowed: set[str], place: str) -> None:

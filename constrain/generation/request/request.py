@@ -34,7 +34,8 @@ from constrain.sampling.processors.core.processor import Processor
 AROUND = ("prefix", "suffix")
 ANYTHING = regex(r"(?s:.*)")
 PROMPT = "generate(model, constrain.Prompt(text, {}), ...)"
-# The new home of options that generate once had.
+SCHEMA = "constraint=constrain.json_schema(schema_or_type, {})"
+# The home of options that generate once had, or that people look for here.
 MOVED = {
     "first": "n=3, method=constrain.sampling.FirstFinish(samples=8) gives the first 3 of 8 samples",
     "min_tokens": "max_tokens=constrain.Length(at_most, at_least=...)",
@@ -42,6 +43,8 @@ MOVED = {
     "healing": PROMPT.format("healing=True"),
     "prefix": PROMPT.format('prefix="...", suffix="..."'),
     "suffix": PROMPT.format('suffix="..."'),
+    "undeclared": SCHEMA.format('undeclared="allow"'),
+    **{name: SCHEMA.format(f'{name}=..., undeclared="avoid"') for name in ("spelling", "whitespace", "property_order")},
     "progress": "with constrain.progress(): generate(...)",
     # names of other libraries
     "retries": "method=constrain.sampling.Retried(3)",
@@ -209,9 +212,10 @@ def arguments_of(options: Mapping[str, Any], door: str, without: Collection[str]
     for name in options:
         if name in DEFAULTS and name not in without:
             continue
-        near = get_close_matches(name, DEFAULTS.keys() - set(without), 1)
+        near = get_close_matches(name, (DEFAULTS.keys() - set(without)) | MOVED.keys(), 1)
         fix = "leave it out" if name in DEFAULTS else f"use {near[0]}=" if near else "name an argument of generate"
-        raise ConstrainError(f"{door} has no argument {name!r}", place=name, fix=MOVED.get(name, fix))
+        moved = MOVED.get(near[0] if near and name not in DEFAULTS else name, fix)
+        raise ConstrainError(f"{door} has no argument {name!r}", place=name, fix=moved)
     return DEFAULTS | dict(options)
 
 

@@ -20,7 +20,8 @@ from constrain.languages.constraints.report import ReportLine
 from constrain.languages.guards.repeats import Repeats
 from constrain.languages.schema.check.finished import SHALLOW, RepeatedKey, check_text, read_exactly
 from constrain.languages.schema.check.watch import Watched, watched_root
-from constrain.languages.schema.closed import closed
+from constrain.languages.schema.closed import Closing
+from constrain.languages.schema.left_open import Closed, closed_where_possible
 from constrain.languages.schema.normalize.diagnose import unsatisfiable
 from constrain.languages.schema.normalize.explore import explore
 from constrain.languages.schema.normalize.normalizer import Normalizer
@@ -30,7 +31,7 @@ from constrain.languages.schema.openai_strict import check as check_strict
 from constrain.languages.schema.read.dialect import DIALECTS, NAMED, Dialect, dialect_of, dialect_of_vocabularies
 from constrain.languages.schema.read.document import Document, ReadOptions, excerpt
 from constrain.languages.schema.read.dynamic import DynamicReference
-from constrain.languages.schema.read.inputs import schema_of_type
+from constrain.languages.schema.read.inputs import published_schema, schema_of_type
 from constrain.languages.schema.read.reader import SchemaReader
 from constrain.languages.schema.read.references import Resource
 from constrain.languages.schema.sets.json_types import Json
@@ -52,21 +53,22 @@ Spelling = Literal["plain", "any"]
 Whitespace = Literal["consistent", "bounded", "compact", "any"]
 PropertyOrder = Literal["schema", "any"]
 Formats = Literal["assert", "annotate"]
-Undeclared = Literal["allow", "refuse"]
+Undeclared = Literal["allow", "avoid", "refuse"]
 SPELLINGS, ORDERS, FORMAT_POLICIES = get_args(Spelling), get_args(PropertyOrder), get_args(Formats)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JsonSchema(Constraint):
-    """A JSON Schema; make one with `json_schema`. Two of them are equal if schema, options and registry are.
+    """A JSON Schema; make one with `json_schema`. Two are equal if schema, options, registry and lines of closing are.
 
     Attributes:
-        schema: The schema as JSON (a dict or a boolean).
+        schema: The schema as JSON (a dict or a boolean); closed, if it was made so.
         options: How it is read and written.
         registry: The `referencing.Registry` for references into other documents, or None.
         given: The argument of `json_schema` that it was made from.
         parse_with: The function that turns a member text into an instance of a Python type; None: JSON values.
         limits: The limits on reading it.
+        closing: The schema as it was written, and what became of its places; None: `schema` is as it was written.
 
     Example:
         >>> json_schema({"type": "integer"}).parse("7")
@@ -79,6 +81,12 @@ class JsonSchema(Constraint):
     given: Any = None
     parse_with: Callable[[str], Any] | None = None
     limits: Limits = field(default_factory=Limits)
+    closing: Closed | None = None
+
+    @property
+    def written(self) -> Any:
+        """The schema as it was written, also where `schema` is closed."""
+        return self.schema if self.closing is None else self.closing.written
 
     @lazily
     def normalizer(self) -> Normalizer:
@@ -95,13 +103,17 @@ class JsonSchema(Constraint):
             raise too_deep() from None
         return normalizer
 
-    def _read(self, note_duplicates: bool = False) -> SchemaReader:
-        return read(self.schema, self.options, self.registry, note_duplicates)
+    def _read(self) -> SchemaReader:
+        return read(self.schema, self.options, self.registry)
 
     def _unsatisfiable(self) -> ConstrainError:
         """The error for a schema that nothing fulfils. It needs a reader, so the schema is read again."""
         reader = self._read()
         return unsatisfiable(Normalizer(reader.document), reader, self._probe)
+
+    def undecided(self) -> Normalizer:
+        """The schema, read anew, also if nothing fulfils it. Raises SchemaError, LimitError."""
+        return Normalizer(self._read().document)
 
     def _probe(self, raw: Any) -> bool:
         """True if some value fulfils another schema that is put in the place of the root."""
@@ -155,7 +167,9 @@ class JsonSchema(Constraint):
             >>> entry.keyword, entry.pointer, entry.status
             ('enum', '$', 'enforced')
         """
-        entries = make_report(self._read(note_duplicates=True), self.document)
+        closing = self.closing or Closed(self.schema, (), {})
+        entries = make_report(read(self.written, self.options, self.registry, True), self.document)
+        entries = [*closing.lines, *(line._replace(pointer=closing.original(line.pointer)) for line in entries)]
         if self.parse_with is not None:
             name = getattr(self.given, "__name__", repr(self.given))
             entries.append(ReportLine("(type)", "$", "residual", f"the value must be an instance of {name}"))
@@ -227,7 +241,7 @@ class JsonSchema(Constraint):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the schema and the options; a Python type by its name, as pickle does."""
         given = None if self.parse_with is None else self.given
-        return _restored, (self.schema, self.options, self.registry, given, self.limits)
+        return _restored, (self.schema, self.options, self.registry, given, self.limits, self.closing)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, JsonSchema):
@@ -236,6 +250,8 @@ class JsonSchema(Constraint):
             None if each.parse_with is None else each.given for each in (self, other)
         )  # what `residual_fault` asks
         if self.options != other.options or self._identity != other._identity or mine != theirs:
+            return False
+        if (self.closing and self.closing.lines) != (other.closing and other.closing.lines):  # the report tells them
             return False
         return self.registry is other.registry
 
@@ -265,10 +281,12 @@ def too_deep() -> LimitError:
     return LimitError("the schema is nested too deeply to be read", fix="break it up with fewer levels")
 
 
-def _restored(schema: Any, options: ReadOptions, registry: Any, given: Any, limits: Limits) -> JsonSchema:
+def _restored(
+    schema: Any, options: ReadOptions, registry: Any, given: Any, limits: Limits, closing: Closed | None
+) -> JsonSchema:
     """The constraint of a pickle."""
     parse_with = None if given is None else schema_of_type(given)[1]
-    return JsonSchema(schema, options, registry, schema if given is None else given, parse_with, limits)
+    return JsonSchema(schema, options, registry, schema if given is None else given, parse_with, limits, closing)
 
 
 def read(
@@ -334,7 +352,9 @@ def json_schema(
         property_order: "schema": declared properties in the order of the schema, then all others; "any": every order.
         undeclared: "allow": an object has what the schema lets it have, so also properties that are nowhere declared
             unless `additionalProperties` or the like says otherwise; "refuse": where properties or first items are
-            declared, there are no others. Objects and arrays of which nothing is declared stay free.
+            declared, there are no others; "avoid", as `generate` reads schemas: the same, but places that cannot be
+            closed stay open, and `report` says which. Objects and arrays of which nothing is declared stay free
+            (docs/howto/undeclared.md).
         formats: "assert": known formats are enforced; "annotate": none is.
         registry: A `referencing.Registry` for references into other documents; None: nothing but this schema.
         dialect: The draft to read the schema by, instead of its `$schema`: "draft4", "draft6", "draft7",
@@ -390,17 +410,36 @@ def json_schema(
     else:
         raw, parse_with = schema_of_type(schema)
     if strict:
-        check_strict(raw)
+        check_strict(raw if parse_with is None else published_schema(schema))
     constraint = JsonSchema(raw, options, registry, schema, parse_with, limits or Limits())
-    document = constraint.document  # reads the schema: faults are raised here, not at the first use
-    if undeclared == "allow":
+    constraint.normalizer  # noqa: B018  reads the schema: faults are raised here, not at the first use
+    return constraint if undeclared == "allow" else _closed(constraint, undeclared)
+
+
+def _closed(constraint: JsonSchema, undeclared: Undeclared) -> JsonSchema:
+    """The constraint of the closed schema. Raises SchemaError, UnsatisfiableError, LimitError for "refuse"."""
+
+    def make(schema: Any, did: Closed) -> JsonSchema:
+        return (
+            constraint if schema is did.written and not did.lines else replace(constraint, schema=schema, closing=did)
+        )
+
+    written = constraint.normalizer
+    site = written.document.root_site
+    if not isinstance(site.raw, dict):
         return constraint
-    try:
-        constraint = replace(constraint, schema=closed(document.root_site))
-    except RecursionError:
-        raise too_deep() from None
-    constraint.normalizer  # noqa: B018  reads the closed schema
-    return constraint
+    if undeclared == "avoid":
+        with replace(constraint.limits, seconds=None).reading("the schema", FEWER):
+            return closed_where_possible(written, make)
+    with constraint.limits.reading("the schema", FEWER):
+        closing = Closing(site)
+        try:
+            schema = closing.schema()
+        except RecursionError:
+            raise too_deep() from None
+        made = make(schema, Closed(site.raw, tuple(closing.lines()), closing.origins))
+        made.normalizer  # noqa: B018  reads the closed schema
+        return made
 
 
 def _from_text(text: str | bytes) -> Any:

@@ -1,4 +1,4 @@
-"""Schemas that refuse what they do not declare: `json_schema(undeclared="refuse")`.
+"""Schemas that refuse what they do not declare: `json_schema(undeclared="refuse")`, and "avoid" (left_open.py).
 
 The idea: a *place* of a value is closed, not a schema object. `allOf`, `$ref` and the like speak of one place together,
 so what one of them declares is declared for all. A place whose schemas declare properties gets what
@@ -10,15 +10,19 @@ Only parts that add conditions are closed. `not`, `if`, `contains`, `propertyNam
 the schema as it was written; definitions are kept, with closed copies beside them. So a closed schema allows nothing
 that the schema refuses.
 
+"avoid" leaves a place open where closing would take away what the schema asks for: `required`, `enum` and the like name
+a property that no schema of the place declares, or a schema of the place stands in another document.
+
 Cost: linear in the schema and its closed copies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from constrain.languages.schema.read.document import Site
+from constrain.languages.constraints.report import ReportLine
+from constrain.languages.schema.read.document import Site, draw_step
 from constrain.languages.schema.read.keywords import UNDECLARED_ITEMS, UNDECLARED_PROPERTIES
 from constrain.limits import tick
 
@@ -64,33 +68,61 @@ class _Kind(NamedTuple):
 PROPERTIES = _Kind(("properties", "patternProperties"), UNDECLARED_PROPERTIES)
 ITEMS = _Kind(("prefixItems", "items"), UNDECLARED_ITEMS)
 KINDS = frozenset({PROPERTIES, ITEMS})
+_APPLYING = ("allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas", "dependencies")
+_INNER = ("properties", "patternProperties", "additionalProperties", "unevaluatedProperties", "prefixItems", "items",
+          "additionalItems", "unevaluatedItems")  # fmt: skip
+_NOTE = "there are declared ones only, as the schema does not say otherwise"
+_NOTE_OPEN = "stays open: "
 
 
-def closed(root_site: Site) -> Any:
-    """A schema that allows no properties and items but declared ones, where some are declared.
+class ClosedPlace(NamedTuple):
+    """A place that was closed.
 
-    root_site: The place of the root of a schema that was read without an error.
-
-    Raises SchemaError for references that are dynamic or lead into another document.
+    Attributes:
+        site: The schema that was closed there, as written.
+        kind: What was closed.
+        copy: The closed schema.
     """
-    return _Closing(root_site).schema() if isinstance(root_site.raw, dict) else root_site.raw
+
+    site: Site
+    kind: _Kind
+    copy: dict[str, Any]
 
 
-class _Closing:
-    """Closes one schema."""
+class Closing:
+    """Closes one schema.
 
-    def __init__(self, site: Site) -> None:
+    Attributes:
+        places: The places that were closed.
+        left: The reason why a place stays open, by its pointer and kind.
+    """
+
+    def __init__(self, site: Site, stays: Mapping[int, str] | None = None) -> None:
+        """Close nothing yet.
+
+        Args:
+            site: The place of the root of a schema that was read without an error, an object.
+            stays: Why schemas stay open, by their id. None: nothing stays open, for "refuse".
+        """
         self.site = site
+        self.stays = stays
         self.root: dict[str, Any] = site.raw
         self.dialect = site.dialect
         self.resource = site.resource
-        self.copies: dict[tuple[int, frozenset[_Kind]], str] = {}  # id of the target, what is closed -> name
+        self.references = list(_references(self.root))
+        self.copies: dict[tuple[int, frozenset[_Kind], frozenset[str]], str] = {}  # -> name of the closed target
         self.definitions: dict[str, Any] = {}
+        self.origins: dict[str, str] = {}  # pointer of a closed copy -> pointer of its original
+        self.places: list[ClosedPlace] = []
+        self.left: dict[tuple[str, _Kind], str] = {}
 
     def schema(self) -> dict[str, Any]:
-        """The closed schema."""
+        """The closed schema.
+
+        Raises SchemaError for references that are dynamic, or lead into another document if nothing may stay open.
+        """
         place = self.place(self.site)
-        if any(not ref.startswith(("#/$defs/", "#/definitions/")) for ref in _references(self.root)):
+        if any(not ref.startswith(("#/$defs/", "#/definitions/")) for ref in self.references):
             whole = {key: value for key, value in self.root.items() if not (key == "$ref" and self.dialect.ref_alone)}
             refers = [{"$ref": self.root["$ref"]}] if "$ref" in self.root and self.dialect.ref_alone else []
             place = {**whole, "allOf": [*self.root.get("allOf", ()), *refers, place]}
@@ -98,39 +130,64 @@ class _Closing:
             place = {**{key: self.root[key] for key in _NAMES_OF_ROOT if key in self.root}, **place}
         return {**place, "$defs": {**self.root.get("$defs", {}), **self.definitions}}
 
+    def lines(self) -> list[ReportLine]:
+        """The lines of the report: each place that was closed, and each that stays open."""
+        found = {(place.site.pointer, place.kind): "" for place in self.places} | self.left
+        return [
+            ReportLine(kind.closing, pointer, "annotation" if why else "enforced", _NOTE_OPEN + why if why else _NOTE)
+            for (pointer, kind), why in found.items()
+        ]
+
     def place(self, site: Site) -> Any:
         """The schema of a place, closed."""
         return self.copy(site, KINDS)
 
-    def copy(self, site: Site, closing: frozenset[_Kind]) -> Any:
-        """A schema of a place. closing: what is closed here, as no other schema of the place declares any of it."""
+    def copy(self, site: Site, closing: frozenset[_Kind], asked: frozenset[str] = frozenset()) -> Any:
+        """A schema of a place.
+
+        closing: what is closed here, as no other schema of the place declares any of it. asked: names of properties
+        that the schemas around it in the place ask for.
+        """
         tick()
         raw = site.raw
         if not isinstance(raw, dict):
             return raw
+        if self.stays is not None and closing:
+            closing, asked = self.may_close(site, closing, asked)
         if self.dialect.ref_alone and "$ref" in raw:
-            return self.reference(site, closing)
-        if site.parent is not None and isinstance(raw.get(self.dialect.id), str):
-            message = "undeclared='refuse' does not close a document inside of a document"
+            return self.reference(site, closing, asked)
+        if (
+            site.parent is not None
+            and isinstance(raw.get(self.dialect.id), str)
+            and ("$schema" in raw or self.references)
+        ):
+            message = "a document inside of a document is not closed"
             raise site.error(message, "move it to $defs, and refer to it by #/$defs/...", self.dialect.id)
         closed_here = frozenset(kind for kind in closing if self.is_declared_here(site, kind))
-        parts = {name: self.keyword(site, name, value, closing - closed_here) for name, value in raw.items()}
+        inner = closing - closed_here
+        stay_open = frozenset(kind for kind in closed_here if self.asks_for_more(site, kind, asked))
+        parts = {name: self.keyword(site, name, value, inner, asked) for name, value in raw.items()}
         copied = {name: value for name, value in parts.items() if name not in _NOT_COPIED}
         if "oneOf" in raw:  # one branch holds as written, and then closed
-            branches = [self.copy(part, closing - closed_here) for part in _parts(site, "oneOf", raw["oneOf"])]
+            branches = [self.copy(part, inner, asked) for part in _parts(site, "oneOf", raw["oneOf"])]
             copied["allOf"] = [*copied.get("allOf", ()), {"anyOf": branches}]
-        for kind in closed_here:
+        if "$ref" in raw:
+            copied |= self.reference(site, inner, asked)
+        for kind in closed_here - stay_open:
             if not kind.says_rest(raw):
                 copied[kind.closing if any(self.applied(site)) else kind.rest(raw)] = False
-        return {**copied, **self.reference(site, closing - closed_here)} if "$ref" in raw else copied
+                self.places.append(ClosedPlace(site, kind, copied))
+        return copied
 
-    def keyword(self, site: Site, name: str, value: Any, closing: frozenset[_Kind]) -> Any:
-        """The value of a keyword in a closed schema. closing: what is closed in schemas of the same place."""
-        if name in ("$dynamicRef", "$recursiveRef") and name not in self.dialect.lacks:
-            message = f"undeclared='refuse' does not follow {name}: what it declares depends on who refers to it"
+    def keyword(self, site: Site, name: str, value: Any, closing: frozenset[_Kind], asked: frozenset[str]) -> Any:
+        """The value of a keyword in a closed schema. closing, asked: of schemas of the same place."""
+        if name in self.dialect.lacks:
+            return value
+        if name in ("$dynamicRef", "$recursiveRef"):
+            message = f"a schema with {name} is not closed: what it declares depends on who refers to it"
             raise site.error(message, "use $ref", name)
         if name in ("allOf", "anyOf"):
-            return [self.copy(part, closing) for part in _parts(site, name, value)]
+            return [self.copy(part, closing, asked) for part in _parts(site, name, value)]
         if name in ("then", "else"):
             return self.copy(_part(site, value, name), frozenset())
         if name in ("dependentSchemas", "dependencies"):
@@ -146,23 +203,69 @@ class _Closing:
             return self.place(_part(site, value, name))
         return value
 
-    def reference(self, site: Site, closing: frozenset[_Kind]) -> dict[str, Any]:
-        """A reference to the closed copy of its target."""
+    def reference(self, site: Site, closing: frozenset[_Kind], asked: frozenset[str]) -> dict[str, Any]:
+        """A reference to the closed copy of its target; as written if it leads into another document."""
         target = self.target(site)
-        key = (id(target.raw), closing)
+        if target is None:
+            return {"$ref": site.raw["$ref"]}
+        key = (id(target.raw), closing, asked if closing else frozenset())
         name = self.copies.get(key)
         if name is None:
             name = self.copies[key] = f"(closed {len(self.copies) + 1})"
-            self.definitions[name] = self.copy(target, closing)
+            self.origins[f"$.$defs{draw_step(name)}"] = target.pointer
+            self.definitions[name] = self.copy(target, closing, asked)
         return {"$ref": f"#/$defs/{name}"}
 
-    def target(self, site: Site) -> Site:
-        """The site that a `$ref` leads to."""
+    def target(self, site: Site) -> Site | None:
+        """The site that a `$ref` leads to; None: in another document, where that may stay open."""
         found = self.resource.resolve(site, site.raw["$ref"])
-        if found.resource.root is not self.root:
-            message = "undeclared='refuse' does not close other documents"
-            raise site.error(message, "put the definition under $defs", "$ref")
-        return Site(found.raw, None, found.steps, self.resource, self.dialect, ())
+        if found.resource.root is self.root:
+            return Site(found.raw, None, found.steps, self.resource, self.dialect, ())
+        if self.stays is not None:
+            return None
+        message = "other documents are not closed"
+        raise site.error(message, "put the definition under $defs", "$ref")
+
+    # ---------------------------------------------------------------------------------------------- what stays open
+
+    def may_close(
+        self, site: Site, closing: frozenset[_Kind], asked: frozenset[str]
+    ) -> tuple[frozenset[_Kind], frozenset[str]]:
+        """The kinds that may be closed at a schema, and the names of properties that are asked for there."""
+        assert self.stays is not None
+        together = list(self.within(site, but=("if", "anyOf", "oneOf")))
+        why = self.stays.get(id(site.raw))
+        elsewhere = any("$ref" in part.raw and self.target(part) is None for part in together)
+        if elsewhere:
+            why = "a reference leads into another document"
+        if why is not None:
+            told = [kind for kind in closing if self.declares(site, kind, set())] or [PROPERTIES] * elsewhere
+            self.left |= {(site.pointer, kind): why for kind in told}
+            return frozenset(), asked
+        return closing, asked.union(*(asked_by(part.raw) for part in together))
+
+    def asks_for_more(self, site: Site, kind: _Kind, asked: frozenset[str]) -> bool:
+        """True if properties are asked for that no schema of a place declares. Notes that the place stays open."""
+        if self.stays is None or kind is not PROPERTIES or kind.says_rest(site.raw):
+            return False
+        parts = [part.raw for part in self.within(site)]
+        if any(kind.says_rest(raw) or raw.get("patternProperties") for raw in parts):
+            return False
+        more = asked.union(*map(asked_by, parts)).difference(*(raw.get("properties", {}) for raw in parts))
+        if more:
+            self.left[site.pointer, kind] = f"it asks for {', '.join(map(repr, sorted(more)))}, which is not declared"
+        return bool(more)
+
+    def within(self, site: Site, but: tuple[str, ...] = ("if",)) -> Iterator[Site]:
+        """A schema and all that it applies to the same value, at any depth; none twice. but: keywords left aside."""
+        seen, stack = {id(site.raw)}, [site]
+        while stack:
+            one = stack.pop()
+            yield one
+            for name, part in self.applied(one):
+                if name not in but and isinstance(part.raw, dict) and id(part.raw) not in seen:
+                    seen.add(id(part.raw))
+                    stack.append(part)
 
     # ---------------------------------------------------------------------------------------------- what is declared
 
@@ -187,19 +290,39 @@ class _Closing:
         """The schemas that a schema applies to the same value, each with its keyword."""
         raw = site.raw
         if "$ref" in raw:
-            yield "$ref", self.target(site)
+            target = self.target(site)
+            if target is not None:
+                yield "$ref", target
             if self.dialect.ref_alone:
                 return
-        for name in ("allOf", "anyOf", "oneOf"):
-            for part in _parts(site, name, raw.get(name, ())):
-                yield name, part
-        for name in ("if", "then", "else"):
-            if name in raw:
+        keywords = [name for name in _APPLYING if name in raw and name not in self.dialect.lacks]
+        for name in keywords:
+            if name in ("allOf", "anyOf", "oneOf"):
+                for part in _parts(site, name, raw[name]):
+                    yield name, part
+            elif name in ("if", "then", "else"):
                 yield name, _part(site, raw[name], name)
-        for name in ("dependentSchemas", "dependencies"):
-            for key, part in raw.get(name, {}).items():
-                if not isinstance(part, list):
-                    yield name, _part(site, part, name, key)
+            else:
+                for key, part in raw[name].items():
+                    if not isinstance(part, list):
+                        yield name, _part(site, part, name, key)
+
+    def inner(self, site: Site) -> Iterator[tuple[str | int | None, str | None, Site]]:
+        """The subschemas of a schema for properties and items, each with its name or index, or with its pattern."""
+        raw = site.raw
+        if self.dialect.ref_alone and "$ref" in raw:
+            return
+        for name in (name for name in _INNER if name in raw and name not in self.dialect.lacks):
+            value = raw[name]
+            if name in ("properties", "patternProperties"):
+                for key, part in value.items():
+                    named = (key, None) if name == "properties" else (None, key)
+                    yield *named, _part(site, part, name, key)
+            elif isinstance(value, list):
+                for index, part in enumerate(_parts(site, name, value)):
+                    yield index, None, part
+            else:
+                yield None, None, _part(site, value, name)
 
 
 def _part(site: Site, raw: Any, *steps: str | int) -> Site:
@@ -208,6 +331,17 @@ def _part(site: Site, raw: Any, *steps: str | int) -> Site:
 
 def _parts(site: Site, name: str, values: Any) -> list[Site]:
     return [_part(site, part, name, i) for i, part in enumerate(values)]
+
+
+def asked_by(raw: dict[str, Any]) -> frozenset[str]:
+    """The names of properties that a schema asks for by itself."""
+    names = set(raw.get("required", ()))
+    for keyword in ("dependentRequired", "dependencies"):
+        named = raw.get(keyword)
+        names.update(*(each for each in named.values() if isinstance(each, list)) if isinstance(named, dict) else ())
+    for value in (*raw.get("enum", ()), raw.get("const")):
+        names.update(value if isinstance(value, dict) else ())
+    return frozenset(names)
 
 
 def _references(raw: Any) -> Iterator[str]:

@@ -21,10 +21,10 @@ Cost: linear. Limit: patterns are not checked here; `json_schema` reads them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from constrain.errors import SchemaError
+from constrain.errors import ConstrainError, SchemaError
 from constrain.languages.schema.read.document import draw_step, excerpt
 from constrain.languages.schema.sets.json_types import Json
 
@@ -344,6 +344,16 @@ def violations(schema: Json, rules: StrictRules = RULES) -> list[Violation]:
         $ not every property is required: "a"
     """
     return _Walk(schema, rules).run()
+
+
+def is_strict(given: Mapping[str, Any], place: str) -> bool:
+    """True if "strict" is true beside a schema. place: of `given`. Raises ConstrainError if it is no boolean."""
+    strict = given.get("strict")
+    if strict is not None and not isinstance(strict, bool):
+        raise ConstrainError(
+            f"strict is true or false, not {strict!r:.40}", place=f"{place}.strict", fix="leave it out"
+        )
+    return bool(strict)
 
 
 def check(schema: Json, rules: StrictRules = RULES) -> None:

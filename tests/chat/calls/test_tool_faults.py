@@ -34,7 +34,12 @@ OPENAI = {"type": "function", "function": {**PLAIN, "name": "openai"}}
 MCP = {"name": "mcp", "inputSchema": {"type": "object", "properties": {"x": {"type": "boolean"}}, "required": ["x"]}}
 EMPTY = {"name": "empty"}
 
+STRICT = {"type": "function", "function": {"name": "strict", "strict": True, "parameters": {"type": "object"}}}
+
 FAULTS: list[tuple[Any, dict[str, Any], type[ConstrainError], str, str]] = [
+    ([STRICT], {"format": "qwen3"}, SchemaError, "additionalProperties is not false", "change each of them"),
+    ([weather, STRICT], {"format": "qwen3"}, SchemaError, "tools[1].parameters", "change each of them"),
+    ([{**PLAIN, "strict": 1}], {"format": "qwen3"}, ConstrainError, "strict is true or false", "leave it out"),
     ([weather], {"format": "qwen"}, ConstrainError, "there is no format 'qwen'", "did you mean 'qwen3'"),
     ([weather], {"format": "zzz"}, ConstrainError, "there is no format 'zzz'", "use one of cohere"),
     ([weather], {"format": "auto"}, ConstrainError, "there is no tokenizer", "pass tokenizer="),

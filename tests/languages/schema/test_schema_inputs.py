@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import enum
+import json
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 import pydantic
 import pytest
@@ -97,3 +99,36 @@ def test_intersection_of_schemas() -> None:
     both = json_schema({"minimum": 3}) & json_schema({"type": "integer"})
     grammar = both.to_grammar()
     assert recognises(grammar, "3") and not recognises(grammar, "3.5") and not recognises(grammar, "2")
+
+
+MOMENTS = ["2020-01-02T03:04:05", "2020-01-02T03:04:05.123", "2020-01-02T03:04:05Z", "2020-01-02T03:04:05-09:30"]
+TIMES = ["03:04:05", "03:04:05.5", "03:04:05Z", "03:04:05+01:00", "24:00:00"]
+KINDS_OF_TIME: list[tuple[Any, list[str]]] = [
+    *((kind, MOMENTS) for kind in (datetime.datetime, pydantic.NaiveDatetime, pydantic.AwareDatetime)),
+    *((kind, MOMENTS) for kind in (pydantic.PastDatetime, pydantic.FutureDatetime)),
+    (datetime.time, TIMES),
+    (datetime.date, ["2020-01-02", "2020-02-30", "2020-01-02T03:04:05Z"]),
+    (datetime.timedelta, ["P1DT2H", "P1W", "PT1M", "P"]),
+]
+
+
+@pytest.mark.parametrize(("kind", "texts"), KINDS_OF_TIME, ids=[row[0].__name__ for row in KINDS_OF_TIME])
+def test_times_have_an_offset_or_none_as_pydantic_takes_them(kind: Any, texts: list[str]) -> None:
+    constraint, adapter = json_schema(kind), pydantic.TypeAdapter(kind)
+    for text in map(json.dumps, texts):
+        try:
+            adapter.validate_json(text)
+            taken = True
+        except pydantic.ValidationError:
+            taken = False
+        assert (recognises(constraint.to_grammar(), text) and constraint.check(text) is None) == taken, text
+    for text in map(json.dumps, texts[2:3] if kind is pydantic.NaiveDatetime else []):
+        assert not recognises(constraint.to_grammar(), text)  # by the mask, not only in the end
+
+
+def test_a_type_with_times_is_of_the_strict_subset() -> None:
+    class Event(pydantic.BaseModel):
+        model_config = pydantic.ConfigDict(extra="forbid")
+        at: datetime.datetime
+
+    assert json_schema(Event, dialect="openai-strict").parse('{"at": "2020-01-02T03:04:05"}')

@@ -35,6 +35,8 @@ FORMATS: dict[str, Callable[[], Node]] = {
     "date": _language(formats_time.DATE),
     "time": formats_time.time,
     "date-time": formats_time.date_time,
+    "time-local": _language(formats_time.LOCAL_TIME),
+    "date-time-local": _language(formats_time.LOCAL_DATE_TIME),
     "duration": _language(formats_time.DURATION),
     "email": partial(formats_net.email, False),
     "idn-email": partial(formats_net.email, True),

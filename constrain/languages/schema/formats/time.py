@@ -4,7 +4,9 @@ Exact: each month has its days, years run from 0000 to 9999 (RFC 3339 section 1)
 last one of a day in UTC. Whether a leap second was inserted on that very day is not checked: the list of them grows.
 
 Limit: a second of 60 needs an offset of whole quarters of an hour, as all have been since there are leap seconds
-(1972). Cost: an automaton that admits a leap second remembers the local time until the offset is known. With all 1,440
+(1972). Formats without offset, of OpenAPI's registry of formats, have no second of 60, as it has no place in a day.
+
+Cost: an automaton that admits a leap second remembers the local time until the offset is known. With all 1,440
 times of a day that is 200 ms before the first mask, and no two times share their masks; with the 96 of these offsets,
 3 ms.
 """
@@ -42,6 +44,10 @@ def time() -> Node:
 def date_time() -> Node:
     """RFC 3339 section 5.6 date-time."""
     return concat(parse_python(f"{DATE}[Tt]"), time())
+
+
+LOCAL_TIME = rf"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]{_FRACTION}"
+LOCAL_DATE_TIME = f"{DATE}[Tt]{LOCAL_TIME}"
 
 
 def _leap_seconds() -> Node:

@@ -1,7 +1,8 @@
 """Python types as schemas: pydantic models, dataclasses, TypedDict, Enum, Literal, Union, and signatures of callables.
 
 pydantic makes the schema (`TypeAdapter.json_schema`), and turns a generated text into an instance of the type
-(`TypeAdapter.validate_json`). The schema of a callable is the object of its arguments; its texts become validated
+(`TypeAdapter.validate_json`). `datetime` and `time` are with and without offset, as pydantic takes them, where its own
+schema asks for one. The schema of a callable is the object of its arguments; its texts become validated
 keyword arguments. pydantic is imported when first needed.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
@@ -40,6 +42,11 @@ def schema_of_type(given: Any) -> tuple[Json, Callable[[str], Any]]:
         return {name: getattr(instance, name) for name in type(instance).model_fields}
 
     return _schema(adapter, given), parse
+
+
+def published_schema(given: Any) -> Json:
+    """The schema of a Python type as pydantic publishes it, and as services get it. Raises SchemaError."""
+    return _schema(_adapter_of(given), given, as_published=True)
 
 
 def runs_functions(given: Any) -> bool:
@@ -100,13 +107,33 @@ def _adapter(annotation: Any, given: Any) -> Any:
         raise SchemaError(f"{given!r:.200} has no schema: {str(error).splitlines()[0]}", fix=FIX) from error
 
 
-def _schema(adapter: Any, given: Any) -> Json:
+def _schema(adapter: Any, given: Any, as_published: bool = False) -> Json:
     import pydantic
 
     try:
-        return adapter.json_schema()
+        return adapter.json_schema() if as_published else adapter.json_schema(schema_generator=_generator())
     except (pydantic.errors.PydanticUserError, TypeError, ValueError) as error:
         raise SchemaError(f"{given!r} has no schema: {str(error).splitlines()[0]}", fix=FIX) from error
+
+
+@cache
+def _generator() -> Any:
+    """The class that makes schemas of pydantic's types, with the offsets that the types take."""
+    from pydantic.json_schema import GenerateJsonSchema
+
+    def either(schema: Any, name: str) -> dict[str, Any]:
+        aware, naive = ({"type": "string", "format": each} for each in (name, f"{name}-local"))
+        asked = schema.get("tz_constraint")
+        return naive if asked == "naive" else {"anyOf": [aware, naive]} if asked is None else aware
+
+    class WithOffsets(GenerateJsonSchema):
+        def datetime_schema(self, schema: Any) -> dict[str, Any]:
+            return either(schema, "date-time")
+
+        def time_schema(self, schema: Any) -> dict[str, Any]:
+            return either(schema, "time")
+
+    return WithOffsets
 
 
 def _arguments(function: Callable[..., Any]) -> Any:

@@ -24,8 +24,8 @@ class EngineOptions:
         megabytes: The memory in MB that it may take.
         characters: The length that a pattern or a grammar may have. Reading one takes 10 to 40 µs a character.
         cached: The number of compiled constraints that are kept, of 4 million characters at most.
-        spelling, whitespace, property_order, undeclared, formats: As in `constrain.json_schema`, which refuses other
-            values.
+        spelling, whitespace, property_order, formats: As in `constrain.json_schema`, which refuses other values.
+        undeclared: As there; by default objects and arrays have what they declare, where the schema says nothing else.
         lexer: As in `constrain.grammar`, for grammars in Lark's format.
     """
 
@@ -36,7 +36,7 @@ class EngineOptions:
     spelling: Any = "plain"
     whitespace: Any = None
     property_order: Any = "schema"
-    undeclared: Any = "allow"
+    undeclared: Any = "avoid"
     formats: Any = "assert"
     lexer: Any = "dynamic"
 

@@ -43,11 +43,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger("vllm.constrain")  # below vLLM's logger, which has the handlers
 _REFUSED = {
     "disable_any_whitespace": 'start vLLM with --additional-config \'{"constrain": {"whitespace": "compact"}}\'',
-    "disable_additional_properties": 'write "additionalProperties": false into the schema, or start vLLM with '
-    '--additional-config \'{"constrain": {"undeclared": "refuse"}}\'',
+    "disable_additional_properties": 'write "additionalProperties": false into the schema, or start vLLM without '
+    '"undeclared": "allow", which is not the default',
     "whitespace_pattern": 'start vLLM with --additional-config \'{"constrain": {"whitespace": ...}}\'',
 }
 """Fields of a request that would change its language, and what to do instead."""
+_CLOSING = "disable_additional_properties"
+"""The field that says what the options say by default."""
 _VOCABULARY = "_constrain_vocabulary"
 """Where a front end keeps the vocabulary of its engine."""
 
@@ -189,7 +191,7 @@ def check_request(params: Any, options: EngineOptions, vocabulary: Vocabulary | 
     if params._backend is not None:
         raise ConstrainError("a request cannot choose its backend", place="_backend", fix="leave it out")
     for name, fix in _REFUSED.items():
-        if getattr(params, name, None):
+        if getattr(params, name, None) and (name != _CLOSING or options.undeclared == "allow"):
             raise ConstrainError(f"{name} is not supported by the backend constrain", place=name, fix=fix)
     if params.json_object is False:
         raise ConstrainError("json_object is true or left out, not false", place="json_object", fix="leave it out")

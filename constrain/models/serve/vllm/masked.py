@@ -70,7 +70,7 @@ def request_of(constraint: Any, options: EngineOptions) -> RequestedConstraint |
         case Regex():
             asked = RequestedConstraint("regex", constraint.pattern)
         case JsonSchema():
-            asked = RequestedConstraint("json", json.dumps(constraint.schema))
+            asked = RequestedConstraint("json", json.dumps(constraint.written))
         case GrammarText():
             asked = RequestedConstraint("grammar", constraint.text)
         case _:
