@@ -23,6 +23,7 @@ from constrain.cli import playground
 from constrain.cli.vocabularies import load_vocabulary
 
 URL = f"http://{playground.HOST}"
+BEGUN = '{"name": "A", '
 PERSON = json.dumps({"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
                      "required": ["name", "age"], "additionalProperties": False})  # fmt: skip
 SUM = """
@@ -81,7 +82,7 @@ def test_the_mask_by_the_definition(client: TestClient, text: str) -> None:
 @pytest.mark.parametrize(
     "kind, constraint, text, more, has",
     [
-        ("schema", PERSON, '{"name": "A", ', {}, {"verdict": "beginning", "forced": '"age": ', "read": '{"name": "A", '}),
+        ("schema", PERSON, BEGUN, {}, {"verdict": "beginning", "forced": '"age": ', "read": BEGUN}),
         ("schema", PERSON, '{"name": "Ada", "age": 1}', {}, {"verdict": "member", "expected": "the end of the text"}),
         ("schema", PERSON, '{"age": 1', {}, {"verdict": "refused", "read": '{"'}),
         ("schema", PERSON, '{"age": 1', {"any_order": True}, {"verdict": "beginning", "value": "{}"}),
