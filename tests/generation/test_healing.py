@@ -18,7 +18,7 @@ from toy_model import cuts
 
 
 def test_the_law_is_that_of_the_longer_text(tokenizer: Any, model: Any) -> None:
-    """`exact` with healing: cuts of b + text after the prompt without its last token whose first token begins with b."""
+    """`exact` with healing: cuts of b + text, whose first token begins with b, after the prompt without its last."""
     vocabulary = HFModel(model, tokenizer).vocabulary
     texts = ["ue", "ee", "u"]
     prompt = tokenizer("red tr")["input_ids"]
@@ -100,7 +100,7 @@ def bits_of(tokens: list[int], words: int) -> list[int]:
 
 
 def test_the_matcher_walks_as_one_of_the_longer_texts(tokenizer: Any) -> None:
-    """Against the engine's own matcher of `begin` followed by the pattern, whose first token begins with it, at random."""
+    """Against the engine's own matcher of `begin` and the pattern, but for the first token, at random."""
     vocabulary = constrain.Vocabulary.from_huggingface(tokenizer)
     rng = random.Random(1)
     healing = Healing(vocabulary)
