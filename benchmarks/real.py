@@ -9,16 +9,17 @@ Calling Leaderboard, simple_python and multiple in turn; BFCL is the folder `bfc
 
 Arms, all in the loop of `generate` at temperature 0, with the same prompts:
 
-    default             what `type=` and `schema=` do
+    default             the masks of `type=` and `schema=`
     open, closed        `undeclared="allow"` and `"refuse"`
     dumps, compact      a fixed layout, objects closed
-    describe            default, and `Prompt(describe=True)`: instead of the functions as JSON, for calls
-    untold              calls only: default, and nobody shows the functions
-    schema              default, and the JSON Schema itself in the prompt
+    describe            closed, and `Prompt(describe=True)`: instead of the functions as JSON, for calls
+    untold              calls only: closed, and nobody shows the functions
+    example             the same with an example
+    schema              closed, and the JSON Schema itself in the prompt
     xgrammar            its masks, by its defaults: objects closed
     llguidance          its masks, by its defaults: objects open; `llguidance-closed`: the schema closed
 
-Columns: finished, of those that were asked; cut by a key that the schema does not declare; valid: finished, read by the
+Columns: finished; cut by a key that the schema does not declare; valid: finished, read by the
 model class or by jsonschema, and without undeclared keys; right: every field, for calls the name and each argument
 among BFCL's accepted answers; fields: right ones, of all; log mass: of the allowed tokens, summed over an output, on
 average (0: the model wanted nothing else); tokens; forwards; CPU seconds of an output.
@@ -55,7 +56,7 @@ else:
 TEXTS = Path(__file__).parent / "real_texts.toml"
 TYPES = {"dict": "object", "float": "number", "tuple": "array"}  # of BFCL, in JSON Schema
 CALL = "Answer with one call of a function, as JSON with name and arguments."
-ARMS = ("default", "open", "closed", "dumps", "compact", "describe", "untold", "schema")
+ARMS = ("default", "open", "closed", "dumps", "compact", "describe", "example", "untold", "schema")
 PEERS = ("xgrammar", "llguidance", "llguidance-closed")
 
 
@@ -258,7 +259,7 @@ def given(arm: str, task: Task, handle: HFModel, peers: dict[str, Any]) -> dict[
         return {"constraint": peers[arm](task.schema)}
     if arm == "open":
         return {"constraint": constrain.json_schema(task.wanted, undeclared="allow")}
-    if arm == "closed":
+    if arm in ("closed", "describe", "example", "untold", "schema"):
         return {"constraint": closed(task.wanted)}
     if arm == "compact":
         return {"constraint": closed(task.wanted, whitespace="compact")}
@@ -271,6 +272,8 @@ def given(arm: str, task: Task, handle: HFModel, peers: dict[str, Any]) -> dict[
 def prompt_of(arm: str, task: Task, chat: bool) -> Any:
     """The prompt of a task."""
     told = "" if arm in ("describe", "untold") else task.told
+    if arm == "example":
+        told = constrain.describe(task.wanted, example=True)
     if arm == "schema":
         told = f"Answer with JSON of this JSON Schema: {json.dumps(task.schema)}"
     if not chat:
@@ -310,7 +313,7 @@ def answered(arm: str, task: Task, handle: HFModel, chat: bool, peers: dict[str,
 
 
 def is_valid(task: Task, text: str) -> bool:
-    """What is wanted, by pydantic or by jsonschema."""
+    """pydantic, or jsonschema, takes the text."""
     from jsonschema import Draft202012Validator
 
     try:

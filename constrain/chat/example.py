@@ -127,7 +127,7 @@ class _Sampler:
 
     @property
     def short(self) -> bool:
-        """What may be left out is left out."""
+        """Optional parts are left out."""
         return self.depth > DEEPEST or len(set(self.within)) < len(self.within)
 
     def _referred(self, schema: dict[str, Any]) -> Any:
