@@ -111,7 +111,7 @@ NO_TEMPLATE = "the prompt is a text"
 
 
 def test_a_blank_before_a_value(tokenizer: Any, model: Any) -> None:
-    """A vocabulary that joins it with a first character of JSON is warned of: the reference model's, not the small one's."""
+    """A warning where the vocabulary joins it with a first character of JSON: the reference model's does."""
     ref = constrain.reference.load()
     given = {"schema": {"type": ["boolean", "array"]}}
     assert warned(ref.model, ref.tokenizer, "red: ", **given) == [BLANK]

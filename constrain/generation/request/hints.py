@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -47,7 +48,8 @@ def warn_of(prompts: ParsedPrompts, constraints: Entries, handle: Any) -> None:
     if any(_ends_with_a_blank(text, constraint, handle) for text, constraint in texts):
         _warn(BLANK)
     if prompts.bare and any(_lacks_its_template(text, handle.tokenizer) for text, _ in texts):
-        _told.add(handle.tokenizer)
+        with suppress(TypeError):  # a tokenizer of another make may have no weak references: told each time
+            _told.add(handle.tokenizer)
         _warn(NO_TEMPLATE)
 
 
@@ -59,8 +61,8 @@ def _ends_with_a_blank(text: str, constraint: Any, handle: Any) -> bool:
 
 
 def _lacks_its_template(text: str, tokenizer: Any) -> bool:
-    """The tokenizer has a template, nobody was told yet, and the text is no conversation already."""
-    if not isinstance(getattr(tokenizer, "chat_template", None), (str, dict, list)) or tokenizer in _told:
+    """The tokenizer has a template, nobody was told yet, and the text is no conversation already, nor empty."""
+    if not text or not isinstance(getattr(tokenizer, "chat_template", None), (str, dict, list)) or tokenizer in _told:
         return False
     name = Path(str(getattr(tokenizer, "name_or_path", "")))
     if BASE.search(name.name) or name.parts[-4:-1] == REFERENCE:
