@@ -6,7 +6,7 @@ same schema: one line for each field, and if wanted a valid example (example.py)
 
 Rules: a definition is written where it is first used; used again, and inside of itself, only by its name. References by
 JSON pointer (`#/$defs/name`) are followed; others are named. Keywords that have no words here stand as JSON, so nothing
-is left out but annotations.
+is left out but annotations, and what stands beside an enum.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from constrain.chat.example import example_of
+from constrain.chat.example import example_of, first_items
 from constrain.errors import ConstrainError
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.schema import JsonSchema, json_schema
@@ -124,7 +124,9 @@ class _Outline:
         if "enum" in schema:
             return _or([json.dumps(each, ensure_ascii=False) for each in schema["enum"]]), []
         if "$ref" in schema:
-            return self._referred(schema["$ref"], indent)
+            words, lines = self._referred(schema["$ref"], indent)
+            beside = {key: value for key, value in schema.items() if key in SAID - {"$ref", "type"}}
+            return f"{words} with {json.dumps(beside, ensure_ascii=False)}" if beside else words, lines
         for key in ("anyOf", "oneOf", "allOf"):
             if schema.get(key):
                 own = {each: value for each, value in schema.items() if each not in (key, "type") and each in SAID}
@@ -181,7 +183,7 @@ class _Outline:
     def _array(self, schema: dict[str, Any], indent: str) -> tuple[str, list[str]]:
         lines: list[str] = []
         words = "array"
-        for place, part in enumerate(schema.get("prefixItems", []), 1):
+        for place, part in enumerate(first_items(schema), 1):
             said, below = self.phrase(part, indent + INDENT)
             lines += [f"{indent}- item {place}: {said}", *below]
         items = schema.get("items")
@@ -235,7 +237,9 @@ def _limits(schema: dict[str, Any]) -> list[str]:
         elif high is not None:
             said.append(f"with at most {high}{unit}" if unit else f"up to {high}")
     for key, words in (("exclusiveMinimum", "above"), ("exclusiveMaximum", "below"), ("multipleOf", "a multiple of")):
-        if key in schema:
+        if schema.get(key) is True:  # of draft 4, about the bound beside it
+            said.append(f"{words} that")
+        elif schema.get(key, False) is not False:
             said.append(f"{words} {schema[key]}")
     if "pattern" in schema:
         said.append(f"that matches /{schema['pattern']}/")

@@ -171,13 +171,14 @@ class _Sampler:
         return made
 
     def _array(self, schema: dict[str, Any]) -> list[Any]:
-        items = [self.value(part) for part in schema.get("prefixItems", [])]
+        items = [self.value(part) for part in first_items(schema)]
+        others = schema.get("items", True)
         least = schema.get("minItems", 0)
         wanted = max(least, min(1, schema.get("maxItems", 1))) if not (self.short or items) else least
-        if schema.get("items") is False:
+        if others is False or isinstance(others, list):
             wanted = 0
         try:
-            items += [self.value(schema.get("items", True)) for _ in range(len(items), wanted)]
+            items += [self.value(others) for _ in range(len(items), wanted)]
         except NoExampleError:
             if least > len(items):
                 raise
@@ -198,6 +199,12 @@ class _Sampler:
             return wish
         text = FORMATS.get(schema.get("format", ""), TEXT)
         return text + "." * max(0, schema.get("minLength", 0) - len(text))
+
+
+def first_items(schema: dict[str, Any]) -> list[Any]:
+    """The subschemas of the first items of an array: `prefixItems`, or a list as `items` in older drafts."""
+    items = schema.get("items")
+    return items if isinstance(items, list) else schema.get("prefixItems", [])
 
 
 def _suggested(schema: dict[str, Any]) -> str:
