@@ -5,8 +5,9 @@ A blank at the end:  `"JSON: "` before a value. Tokenizers join the blank with w
                      for a first character of JSON.
 No chat template:    a text prompt for a model whose tokenizer has a chat template. Once for each tokenizer; not for a
                      text that holds a special token (it is a conversation already), nor for a `Prompt`, whose text is
-                     meant as it stands. Base models have templates too: none for a name with `base`, `pt` or the like,
-                     nor for the reference models.
+                     meant as it stands. Base models have templates too: none for a name with `base`, `pt` or the like.
+
+The reference models are warned of neither: they know both forms from their training.
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ _told: WeakSet[Any] = WeakSet()
 
 def warn_of(prompts: ParsedPrompts, constraints: Entries, handle: Any) -> None:
     """Warn of prompts that make outputs worse. constraints: of each prompt."""
+    name = Path(str(getattr(handle.tokenizer, "name_or_path", "")))
+    if name.parts[-4:-1] == REFERENCE:
+        return
     texts = [
         (content, constraint)
         for content, prompt, constraint in zip(prompts.each, prompts.given, constraints.values, strict=True)
@@ -47,7 +51,11 @@ def warn_of(prompts: ParsedPrompts, constraints: Entries, handle: Any) -> None:
     ]
     if any(_ends_with_a_blank(text, constraint, handle) for text, constraint in texts):
         _warn(BLANK)
-    if prompts.bare and any(_lacks_its_template(text, handle.tokenizer) for text, _ in texts):
+    if (
+        prompts.bare
+        and not BASE.search(name.name)
+        and any(_lacks_its_template(text, handle.tokenizer) for text, _ in texts)
+    ):
         with suppress(TypeError):  # a tokenizer of another make may have no weak references: told each time
             _told.add(handle.tokenizer)
         _warn(NO_TEMPLATE)
@@ -63,9 +71,6 @@ def _ends_with_a_blank(text: str, constraint: Any, handle: Any) -> bool:
 def _lacks_its_template(text: str, tokenizer: Any) -> bool:
     """The tokenizer has a template, nobody was told yet, and the text is no conversation already, nor empty."""
     if not text or not isinstance(getattr(tokenizer, "chat_template", None), (str, dict, list)) or tokenizer in _told:
-        return False
-    name = Path(str(getattr(tokenizer, "name_or_path", "")))
-    if BASE.search(name.name) or name.parts[-4:-1] == REFERENCE:
         return False
     return not any(token in text for token in getattr(tokenizer, "all_special_tokens", ()))
 
