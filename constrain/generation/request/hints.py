@@ -65,7 +65,9 @@ def _ends_with_a_blank(text: str, constraint: Any, handle: Any) -> bool:
     if not text.endswith(" ") or not isinstance(getattr(constraint, "constraint", constraint), JsonSchema):
         return False
     joined = {bytes([32, start]) for start in STARTS}
-    return any(token is not None and token[:2] in joined for token in handle.vocabulary.tokens)
+    vocabulary = getattr(constraint, "vocabulary", None)  # of a compiled one, whose model may have none that is known
+    tokens = (handle.vocabulary if vocabulary is None else vocabulary).tokens
+    return any(token is not None and token[:2] in joined for token in tokens)
 
 
 def _lacks_its_template(text: str, tokenizer: Any) -> bool:
