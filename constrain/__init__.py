@@ -37,6 +37,7 @@ _NAMES = {
     "constrain.generation.answers.score": "score",
     "constrain.generation.answers.trace": "trace",
     "constrain.chat.calls.tools": "tools",
+    "constrain.chat.describe": "describe",
     "constrain.languages.cfg.layout": "Layout",
     "constrain.masks.completion.compiling": "compile",
     "constrain.languages.constraints.base": "Constraint",

@@ -8,6 +8,7 @@ from constrain.chat import calls as calls
 from constrain.chat import streaming as streaming
 from constrain.chat import tags as tags
 from constrain.chat.calls.tools import tools as tools
+from constrain.chat.describe import describe as describe
 from constrain.errors import ConstrainError as ConstrainError
 from constrain.errors import GrammarError as GrammarError
 from constrain.errors import IncompleteError as IncompleteError

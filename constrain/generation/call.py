@@ -16,6 +16,7 @@ from constrain.generation.handles import Handle, MaskedDecoding, decoding_of, fo
 from constrain.generation.progress import Progress, watching
 from constrain.generation.request.arguments import compile_for
 from constrain.generation.request.drafts import speculation_of
+from constrain.generation.request.hints import warn_of
 from constrain.generation.request.images import seeing
 from constrain.generation.request.openai_shapes import tools_of
 from constrain.generation.request.prompts import token_ids
@@ -90,6 +91,7 @@ def rows_of(request: Request, handle: Handle, clock: Clock) -> list[Row]:
         tools = tools_of(*request.tools, handle.tokenizer)
         constraints = constraints._replace(values=[tools] * len(constraints.values))
     functions = [each.functions if isinstance(each, ToolUse) else () for each in constraints.values]
+    warn_of(request.prompts, constraints, handle)
     texts = token_ids(request.prompts, handle, functions, request.images)
     with clock.stage("compile"):
         compiled = constraints.each(lambda each: None if each is None else compile_for(each, handle))

@@ -3,13 +3,15 @@
 The problem: `{"name": "` ends in a token that the model would rather have merged with what follows. A text that goes on
 from there begins with a cut that the model has hardly seen, which bends its distribution.
 The idea: shorten the prompt by its last token, whose bytes are b, and ask for an output that begins with b and then
-obeys the constraint: b·L. The first tokens may end inside b, or go beyond it.
+obeys the constraint: b·L. The first token begins with all of b: it is the token that was taken back, or a longer one.
 
-Target: p given the shorter prompt, conditioned on b·L — another one than without healing, and the better one where the
-prompt's cut was an accident. `tokens`, `logprob` and weights count all tokens; `text` leaves b out.
+Target: p given the shorter prompt, conditioned on b·L and on a first token that begins with b — another one than
+without healing, and the better one where the prompt's cut was an accident. Shorter first tokens would be cuts of b that
+the tokenizer did not choose: greedy decoding, which looks one token ahead, prefers such a stump to the whole.
+`tokens`, `logprob` and weights count all tokens; `text` leaves b out.
 
-Cost: for the first few tokens, one step of the matcher for each token of the vocabulary that begins with what is left
-of b, once for each state. Limit: one token is taken back, none where the prompt has only one, or ends in a special one.
+Cost: for the first token, one step of the matcher for each token of the vocabulary that begins with b, once for each
+state. Limit: one token is taken back, none where the prompt has only one, or ends in a special one.
 """
 
 from __future__ import annotations
@@ -32,15 +34,15 @@ class Healing:
         last = self.vocabulary.tokens[prompt[-1]] if prompt[-1] < self.vocabulary.size else None
         return (prompt[:-1], last) if len(prompt) > 1 and last else (prompt, b"")
 
-    def fitting(self, left: bytes) -> list[tuple[int, bytes]]:
-        """(token, its bytes beyond `left`) of the tokens that agree with `left` as far as both go."""
-        if left not in self._fitting:
-            self._fitting[left] = [
-                (token_id, token[len(left) :])
+    def fitting(self, begin: bytes) -> list[tuple[int, bytes]]:
+        """(token, its bytes beyond `begin`) of the tokens that begin with it."""
+        if begin not in self._fitting:
+            self._fitting[begin] = [
+                (token_id, token[len(begin) :])
                 for token_id, token in enumerate(self.vocabulary.tokens)
-                if token and (token.startswith(left) or left.startswith(token))
+                if token and token.startswith(begin)
             ]
-        return self._fitting[left]
+        return self._fitting[begin]
 
     def matcher(self, inner: Any, begin: bytes) -> Any:
         """A matcher of begin · L for one of L."""
@@ -50,14 +52,19 @@ class Healing:
 class HealedMatcher:
     """A matcher that wants some bytes before those of the constraint.
 
-    left: what is still to be written of them. steps: for each token read, (left before it, steps of the inner matcher)
+    begin: those bytes. steps: for each token read, the steps of the inner matcher; none: they are still to be written
     """
 
-    def __init__(self, healing: Healing, inner: Any, left: bytes) -> None:
+    def __init__(self, healing: Healing, inner: Any, begin: bytes) -> None:
         self.healing = healing
         self.inner = inner
-        self.left = left
-        self.steps: list[tuple[bytes, int]] = []
+        self.begin = begin
+        self.steps: list[int] = []
+
+    @property
+    def left(self) -> bytes:
+        """The bytes that the next token begins with."""
+        return b"" if self.steps else self.begin
 
     @property
     def state(self) -> tuple[bytes, Any]:
@@ -86,20 +93,19 @@ class HealedMatcher:
         return taken
 
     def advance(self, token_id: int) -> bool:
-        before = self.left
-        if not before:
-            taken: bool = self.inner.advance(token_id)
-            if taken:
-                self.steps.append((before, 1))
-            return taken
+        """Read a token. Returns False, and stays where it is, if it may not come next."""
+        if self.steps:
+            if not self.inner.advance(token_id):
+                return False
+            self.steps.append(1)
+            return True
         token = self.healing.vocabulary.tokens[token_id]
-        if not token or not (token.startswith(before) or before.startswith(token)):
+        if not token or not token.startswith(self.begin):
             return False
-        rest = token[len(before) :]
+        rest = token[len(self.begin) :]
         if rest and not self.inner.advance_bytes(rest):
             return False
-        self.left = before[len(token) :]
-        self.steps.append((before, int(bool(rest))))
+        self.steps.append(int(bool(rest)))
         return True
 
     def allows(self, token_id: int) -> bool:
@@ -110,7 +116,7 @@ class HealedMatcher:
         return True
 
     def forced_tokens(self) -> list[int]:
-        """See `Matcher.forced_tokens`; none while bytes are wanted, which several tokens may begin."""
+        """See `Matcher.forced_tokens`; none at the beginning, where several tokens may begin with the bytes."""
         return [] if self.left else list(self.inner.forced_tokens())
 
     def is_accepting(self) -> bool:
@@ -124,11 +130,10 @@ class HealedMatcher:
     def rollback(self, n_tokens: int) -> None:
         """Take back the last n tokens."""
         for _ in range(n_tokens):
-            self.left, inner_steps = self.steps.pop()
-            self.inner.rollback(inner_steps)
+            self.inner.rollback(self.steps.pop())
 
     def fork(self) -> HealedMatcher:
         """An independent matcher at the same place."""
-        twin = HealedMatcher(self.healing, self.inner.fork(), self.left)
+        twin = HealedMatcher(self.healing, self.inner.fork(), self.begin)
         twin.steps = list(self.steps)
         return twin

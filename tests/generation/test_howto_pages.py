@@ -43,6 +43,7 @@ def test_every_page_with_examples_is_run(repository: Path) -> None:
         "monitors",
         "openai-strict",
         "processors",
+        "prompts",
         "search",
         "see",
         "serving",
@@ -79,6 +80,13 @@ def test_see(
     assert names["output"].text.split('"')[1] in capsys.readouterr().out
     assert {bar.label for bar in names["plot"].panels[0].bars} <= {"Paris", "Rome", "Lima"}
     assert (tmp_path / "cities.svg").read_text(encoding="utf-8").startswith("<svg ")
+
+
+def test_prompts(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = run(repository, "prompts", 2)
+    assert isinstance(names["g"].value, names["Person"])
+    page = (repository / "docs" / "howto" / "prompts.md").read_text(encoding="utf-8")
+    assert "".join(f"    {line}\n" for line in capsys.readouterr().out.splitlines()) in page
 
 
 def test_diffusion(repository: Path) -> None:

@@ -27,6 +27,8 @@ Parsed: TypeAlias = "str | list[int] | list[Mapping[str, Any]] | Mapping[str, An
 class Prompt:
     """A prompt that says more than its content; `generate` takes it where it takes a text.
 
+    A text in it is meant as it stands: there is no warning that the model has a chat template.
+
     Attributes:
         content: text, token ids or chat messages.
         images: the images of a vision-language model (PIL, arrays, tensors): one or a list, for which the content has
@@ -35,6 +37,8 @@ class Prompt:
         healing: take the last token back and let the model write its bytes again, merged with what follows if it likes;
             the `text` of an output does not repeat them. This changes what is sampled: see
             `constrain.generation.healing`.
+        describe: tell the model the schema (`constrain.describe`): in the system message, or where the chat template
+            has none, in the first message of the user; before a text. Needs `schema=`, `type=` or the like.
         prefix: fill in the middle: prefix + output + suffix is in the language of the constraint, and `value` is that
             of the whole (`constrain.between`). None beside a suffix: the content, which is a text then.
         suffix: the text after the output; None beside a prefix: nothing.
@@ -52,6 +56,7 @@ class Prompt:
     content: Any
     images: Any = None
     healing: bool = False
+    describe: bool = False
     prefix: str | None = None
     suffix: str | None = None
 
@@ -70,11 +75,14 @@ class ParsedPrompts(NamedTuple):
     """Prompts whose form is known.
 
     each: their contents. single: there was one prompt, not a list of them. given: all that was said of each.
+    bare: none of them is a `Prompt`. told: of each, what describes its constraint, or ""; () where nothing does.
     """
 
     each: list[Parsed]
     single: bool
     given: list[Prompt]
+    bare: bool = False
+    told: Sequence[str] = ()
 
     def name(self, place: int) -> str:
         """The name of a prompt in messages."""
@@ -88,14 +96,16 @@ def parse_prompts(prompt: Any, *, plain: bool = True) -> ParsedPrompts:
     """
     listed = _several(prompt)
     given = [each if isinstance(each, Prompt) else Prompt(each) for each in ([prompt] if listed is None else listed)]
-    if plain and any(isinstance(each, Prompt) for each in ([prompt] if listed is None else listed)):
+    bare = not any(isinstance(each, Prompt) for each in ([prompt] if listed is None else listed))
+    if plain and not bare:
         raise ConstrainError("only generate takes a Prompt", place="prompt", fix="pass its content")
     names = ["the prompt"] if listed is None else [f"prompt {place}" for place in range(len(given))]
     for each, name in zip(given, names, strict=True):
-        if not isinstance(each.healing, bool):
-            raise ConstrainError(f"healing must be True or False, not {each.healing!r}", place=name)
+        for option, value in (("healing", each.healing), ("describe", each.describe)):
+            if not isinstance(value, bool):
+                raise ConstrainError(f"{option} must be True or False, not {value!r}", place=name)
     contents = [_parse(each.content, name) for each, name in zip(given, names, strict=True)]
-    return ParsedPrompts(contents, listed is None, given)
+    return ParsedPrompts(contents, listed is None, given, bare)
 
 
 def _several(prompt: Any) -> Sequence[Any] | None:
@@ -159,10 +169,20 @@ def token_ids(
     """
     tools = [[function.json for function in each] for each in functions or [()] * len(prompts.each)]
     pictures = images or [()] * len(prompts.each)
+    contents = told_contents(prompts, handle)
     return [
         _ids(prompt, handle, prompts.name(place), tools[place], pictures[place])
-        for place, prompt in enumerate(prompts.each)
+        for place, prompt in enumerate(contents)
     ]
+
+
+def told_contents(prompts: ParsedPrompts, handle: Any) -> list[Parsed]:
+    """The contents of prompts, with what describes their constraints."""
+    if not any(prompts.told):
+        return prompts.each
+    from constrain.generation.request.told import placed
+
+    return [placed(each, told, handle) if told else each for each, told in zip(prompts.each, prompts.told, strict=True)]
 
 
 def _ids(prompt: Any, handle: Any, name: str, tools: list[dict[str, Any]], images: Sequence[Any]) -> list[int]:

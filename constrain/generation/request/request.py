@@ -24,6 +24,7 @@ from constrain.generation.request.openai_shapes import check_tools
 from constrain.generation.request.prompts import ParsedPrompts, parse_prompts
 from constrain.generation.request.shaping import between_texts, ending_at, texts_around
 from constrain.generation.request.signature import DEFAULTS
+from constrain.generation.request.told import told_of
 from constrain.languages.constraints.regular import regex
 from constrain.sampling.core.job import Clock, Settings
 from constrain.sampling.methods.retried import retries_of
@@ -41,6 +42,7 @@ MOVED = {
     "min_tokens": "max_tokens=constrain.Length(at_most, at_least=...)",
     "images": PROMPT.format("images=[image]"),
     "healing": PROMPT.format("healing=True"),
+    "describe": PROMPT.format("describe=True"),
     "prefix": PROMPT.format('prefix="...", suffix="..."'),
     "suffix": PROMPT.format('suffix="..."'),
     "undeclared": SCHEMA.format('undeclared="allow"'),
@@ -169,6 +171,7 @@ class Request:
         images = check_images(prompts)
         with nullcontext() if clock is None else clock.stage("compile"):
             constraints = constraints_of(given, prompts)
+            prompts = prompts._replace(told=told_of(prompts, constraints))
             if tools is None:
                 constraints = _shaped(constraints, prompts, given["stop"], limited)
             else:

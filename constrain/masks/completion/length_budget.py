@@ -85,14 +85,16 @@ class LengthBudget:
                 "no completion was found that the vocabulary can spell, so the text cannot be closed in time",
                 fix=alternative,
             )
-        text = self._shortest()
+        text = self.shortest()
         shown = text if len(text) <= 60 else text[:57] + "..."
         return BudgetError(
             f"a budget of {most} tokens is too small: the shortest text, {shown!r}, takes {need}, EOS counted",
             fix=f"set max_tokens to {need} or more, or {alternative}",
         )
 
-    def _shortest(self) -> str:
+    def shortest(self) -> str:
+        """The shortest text of the constraint; "" where none was found. Needs `complete`."""
+
         def ask() -> bytes:
             assert self.to_end is not None
             start = self.compiled.start()

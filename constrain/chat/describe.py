@@ -1,0 +1,248 @@
+"""`constrain.describe`: a schema in words for the prompt of a model, with an example.
+
+A constraint decides what a model can write, not what it means to write: a model that was not told the fields spends its
+probability elsewhere, and what is left for the schema's texts is little and odd. The words are few and the same for the
+same schema: one line for each field, and if wanted a valid example (example.py).
+
+Rules: a definition is written where it is first used; used again, and inside of itself, only by its name. References by
+JSON pointer (`#/$defs/name`) are followed; others are named. Keywords that have no words here stand as JSON, so nothing
+is left out but annotations, and what stands beside an enum.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from constrain.chat.example import example_of, first_items
+from constrain.errors import ConstrainError
+from constrain.languages.constraints.base import Constraint
+from constrain.languages.schema import JsonSchema, json_schema
+
+INDENT = "  "
+SILENT = frozenset({
+    "$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "title", "description", "examples", "default",
+    "deprecated", "readOnly", "writeOnly", "discriminator",
+})  # fmt: skip
+SAID = frozenset({
+    "type", "properties", "required", "additionalProperties", "items", "prefixItems", "enum", "const", "anyOf", "oneOf",
+    "allOf", "$ref", "format", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
+    "minLength", "maxLength", "minItems", "maxItems", "uniqueItems",
+})  # fmt: skip
+
+
+def describe(wanted: Any, *, example: bool = False) -> str:
+    """Write instructions for a model that is to answer with JSON of a schema.
+
+    They name each field with its type, its description and its limits. `constrain.Prompt(content, describe=True)` puts
+    them into a prompt.
+
+    Args:
+        wanted: What `generate` takes as `schema=` or `type=`, or what `constrain.json_schema` returned.
+        example: End with a valid example, where one is found. Small models copy its values into their answers: measure
+            before you use it.
+
+    Returns:
+        Some lines of text. A definition that is used again, or in itself, is written once and then named.
+
+    Raises:
+        ConstrainError: It is a constraint without a schema; or what `constrain.json_schema` raises.
+
+    Example:
+        >>> import constrain
+        >>> from pydantic import BaseModel, Field
+        >>> class Person(BaseModel):
+        ...     name: str = Field(description="first and last name")
+        ...     age: int | None = Field(None, ge=0)
+        >>> print(constrain.describe(Person, example=True))
+        Answer with a JSON object that has these fields:
+        - "name": string, first and last name
+        - "age" (optional): integer from 0 or null
+        Example: {"name": "...", "age": 1}
+    """
+    if isinstance(wanted, Constraint) and not isinstance(wanted, JsonSchema):
+        raise ConstrainError(
+            f"describe takes a schema, and {wanted!r:.60} has none",
+            fix="pass a schema or a type, or say in the prompt what is wanted",
+        )
+    constraint = wanted if isinstance(wanted, JsonSchema) else json_schema(wanted)
+    outline = _Outline(constraint.schema)
+    lines = outline.whole()
+    shown = example_of(constraint, outline.resolve) if example else None
+    return "\n".join([*lines, f"Example: {shown}"] if shown else lines)
+
+
+class _Outline:
+    """One walk over a schema. root: the schema. uses: how often each reference occurs. begun: those written so far."""
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self.uses: dict[str, int] = {}
+        self.begun = {"#"}
+        _count(root, self.uses)
+
+    def resolve(self, reference: str) -> Any:
+        """The schema that a JSON pointer into the document leads to; None: there is none, or it is no pointer."""
+        at = self.root
+        if not reference.startswith("#") or reference[1:2] not in ("", "/"):
+            return None
+        for step in reference[2:].split("/") if len(reference) > 1 else ():
+            step = step.replace("~1", "/").replace("~0", "~")
+            if isinstance(at, dict) and step in at:
+                at = at[step]
+            elif isinstance(at, list) and step.isdecimal() and int(step) < len(at):
+                at = at[int(step)]
+            else:
+                return None
+        return at
+
+    def whole(self) -> list[str]:
+        """The lines of the whole schema."""
+        phrase, lines = self.phrase(self.root, "")
+        told = self.root.get("description") if isinstance(self.root, dict) else None
+        said = f": {_line(told).removesuffix('.')}." if told else ""
+        if not (lines and phrase.startswith("object")):
+            return [f"Answer with JSON: {phrase}{said.replace(':', ',', 1)}", *lines]
+        return [
+            f"Answer with a JSON {phrase}{said}" + (" It has these fields:" if said else " that has these fields:"),
+            *lines,
+        ]
+
+    def phrase(self, schema: Any, indent: str) -> tuple[str, list[str]]:
+        """(a subschema in words, lines below them for its parts)."""
+        if not isinstance(schema, dict) or not schema.keys() - SILENT:
+            return "any JSON value" if schema is not False else "nothing", []
+        words, lines = self._kind(schema, indent)
+        others = {key: value for key, value in schema.items() if key not in SAID | SILENT}
+        if others:
+            words += f" with {json.dumps(others, ensure_ascii=False)}"
+        return words, lines
+
+    def _kind(self, schema: dict[str, Any], indent: str) -> tuple[str, list[str]]:
+        if "const" in schema:
+            return json.dumps(schema["const"], ensure_ascii=False), []
+        if "enum" in schema:
+            return _or([json.dumps(each, ensure_ascii=False) for each in schema["enum"]]), []
+        if "$ref" in schema:
+            words, lines = self._referred(schema["$ref"], indent)
+            beside = {key: value for key, value in schema.items() if key in SAID - {"$ref", "type"}}
+            return f"{words} with {json.dumps(beside, ensure_ascii=False)}" if beside else words, lines
+        for key in ("anyOf", "oneOf", "allOf"):
+            if schema.get(key):
+                own = {each: value for each, value in schema.items() if each not in (key, "type") and each in SAID}
+                return self._branches([own, *schema[key]] if own else schema[key], key, indent)
+        kinds = schema.get("type")
+        if isinstance(kinds, list):
+            return self._branches([{**schema, "type": kind} for kind in kinds], "anyOf", indent)
+        if kinds == "array" or "items" in schema or "prefixItems" in schema:
+            return self._array(schema, indent)
+        if kinds == "object" or "properties" in schema or "additionalProperties" in schema:
+            return self._object(schema, indent)
+        return " ".join([kinds or "any JSON value", *_limits(schema)]), []
+
+    def _referred(self, reference: str, indent: str) -> tuple[str, list[str]]:
+        name = "the whole" if reference == "#" else reference.rpartition("/")[2]
+        target = self.resolve(reference)
+        if target is None:
+            return f"what {reference} is", []
+        if reference in self.begun:
+            return f"{name} again", []
+        self.begun.add(reference)
+        words, lines = self.phrase(target, indent)
+        told = target.get("description") if isinstance(target, dict) else None
+        named = f"{words} {name}" if self.uses[reference] > 1 else words
+        return f"{named} ({_line(told)})" if told else named, lines
+
+    def _branches(self, branches: list[Any], key: str, indent: str) -> tuple[str, list[str]]:
+        phrases = [self.phrase(branch, indent + INDENT) for branch in branches]
+        if len(branches) == 1:
+            return self.phrase(branches[0], indent) if not phrases[0][1] else _dedented(phrases[0])
+        if sum(bool(lines) for _, lines in phrases) + (key == "allOf") <= 1 and key != "allOf":
+            lines = next((lines for _, lines in phrases if lines), [])
+            return _or([words for words, _ in phrases]), [line.removeprefix(INDENT) for line in lines]
+        all_lines = []
+        for place, (branch, (words, lines)) in enumerate(zip(branches, phrases, strict=True), 1):
+            told = branch.get("description") if isinstance(branch, dict) else None
+            all_lines += [f"{indent}{place}. {words}" + (f": {_line(told)}" if told else ""), *lines]
+        return {"anyOf": "one of these:", "oneOf": "exactly one of these:", "allOf": "all of this:"}[key], all_lines
+
+    def _object(self, schema: dict[str, Any], indent: str) -> tuple[str, list[str]]:
+        required, lines = schema.get("required", []), []
+        for name, part in schema.get("properties", {}).items():
+            words, below = self.phrase(part, indent + INDENT)
+            told = part.get("description") if isinstance(part, dict) else None
+            optional = "" if name in required else " (optional)"
+            label = f"{indent}- {json.dumps(name, ensure_ascii=False)}{optional}: {words}"
+            lines += [f"{label}, {_line(told)}" if told else label, *below]
+        more = schema.get("additionalProperties")
+        if isinstance(more, dict) and more.keys() - SILENT:
+            words, below = self.phrase(more, indent + INDENT)
+            lines += [f"{indent}- any {'other ' if lines else ''}key: {words}", *below]
+        return "object", lines
+
+    def _array(self, schema: dict[str, Any], indent: str) -> tuple[str, list[str]]:
+        lines: list[str] = []
+        words = "array"
+        for place, part in enumerate(first_items(schema), 1):
+            said, below = self.phrase(part, indent + INDENT)
+            lines += [f"{indent}- item {place}: {said}", *below]
+        items = schema.get("items")
+        if isinstance(items, dict) and items.keys() - SILENT:
+            said, below = self.phrase(items, indent)
+            words += f" of {said}" if not lines else f", then {said}"
+            lines += below
+        return " ".join([words, *_limits(schema)]), lines
+
+
+def _count(schema: Any, uses: dict[str, int]) -> None:
+    """Count the references in a schema."""
+    if isinstance(schema, dict):
+        if isinstance(schema.get("$ref"), str):
+            uses[schema["$ref"]] = uses.get(schema["$ref"], 0) + 1
+        schema = list(schema.values())
+    for part in schema if isinstance(schema, list) else ():
+        _count(part, uses)
+
+
+def _dedented(phrase: tuple[str, list[str]]) -> tuple[str, list[str]]:
+    return phrase[0], [line.removeprefix(INDENT) for line in phrase[1]]
+
+
+def _line(text: Any) -> str:
+    """A text on one line."""
+    return " ".join(str(text).split())
+
+
+def _or(words: list[str]) -> str:
+    """Alternatives in words."""
+    return " or ".join(words) if len(words) < 3 else f"{', '.join(words[:-1])}, or {words[-1]}"
+
+
+def _limits(schema: dict[str, Any]) -> list[str]:
+    """The limits of a scalar or an array in words."""
+    said = []
+    if "format" in schema:
+        said.append(f"({schema['format']})")
+    for least, most, unit in (
+        ("minimum", "maximum", ""),
+        ("minLength", "maxLength", " characters"),
+        ("minItems", "maxItems", " items"),
+    ):
+        low, high = schema.get(least), schema.get(most)
+        with_ = "with " if unit else "from "
+        if low is not None and high is not None:
+            said.append(f"{with_}{low} to {high}{unit}" if low != high else f"{with_}{low}{unit}".replace("from", "of"))
+        elif low is not None:
+            said.append(f"with at least {low}{unit}" if unit else f"from {low}")
+        elif high is not None:
+            said.append(f"with at most {high}{unit}" if unit else f"up to {high}")
+    for key, words in (("exclusiveMinimum", "above"), ("exclusiveMaximum", "below"), ("multipleOf", "a multiple of")):
+        if schema.get(key) is True:  # of draft 4, about the bound beside it
+            said.append(f"{words} that")
+        elif schema.get(key, False) is not False:
+            said.append(f"{words} {schema[key]}")
+    if "pattern" in schema:
+        said.append(f"that matches /{schema['pattern']}/")
+    if schema.get("uniqueItems"):
+        said.append("that all differ")
+    return said

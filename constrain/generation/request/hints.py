@@ -1,0 +1,85 @@
+"""Warnings about prompts that models answer worse than they could: each says the fix, and none changes anything.
+
+A blank at the end:  `"JSON: "` before a value. Tokenizers join the blank with what follows (` {`), so the model has
+                     hardly seen a text that goes on after the blank alone. Only where the vocabulary has such a token
+                     for a first character of JSON.
+No chat template:    a text prompt for a model whose tokenizer has a chat template. Once for each tokenizer; not for a
+                     text that holds a special token (it is a conversation already), nor for a `Prompt`, whose text is
+                     meant as it stands. Base models have templates too: none for a name with `base`, `pt` or the like.
+
+The reference models are warned of neither: they know both forms from their training.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet
+
+from constrain.generation.request.entries import Entries
+from constrain.generation.request.prompts import ParsedPrompts
+from constrain.languages.schema import JsonSchema
+
+PACKAGE = str(Path(__file__).resolve().parents[2])
+STARTS = tuple(b'{["-0123456789tfn')
+BLANK = (
+    "the prompt ends with a blank, and the model has a token for that blank together with the first character of JSON, "
+    "which it cannot write now\n  fix: leave the blank out, or pass constrain.Prompt(text, healing=True)"
+)
+NO_TEMPLATE = (
+    "the prompt is a text, and the model has a chat template: without it, a model that follows instructions answers "
+    'worse\n  fix: pass [{"role": "user", "content": text}]; or constrain.Prompt(text), if it is meant as it stands'
+)
+BASE = re.compile(r"(?:^|[-_.])(?:base|pt|pretrained?)(?:$|[-_.])", re.IGNORECASE)
+REFERENCE = ("models", "reference", "data")
+_told: WeakSet[Any] = WeakSet()
+
+
+def warn_of(prompts: ParsedPrompts, constraints: Entries, handle: Any) -> None:
+    """Warn of prompts that make outputs worse. constraints: of each prompt."""
+    name = Path(str(getattr(handle.tokenizer, "name_or_path", "")))
+    if name.parts[-4:-1] == REFERENCE:
+        return
+    texts = [
+        (content, constraint)
+        for content, prompt, constraint in zip(prompts.each, prompts.given, constraints.values, strict=True)
+        if isinstance(content, str) and not prompt.healing and not prompt.is_between
+    ]
+    if any(_ends_with_a_blank(text, constraint, handle) for text, constraint in texts):
+        _warn(BLANK)
+    if (
+        prompts.bare
+        and not BASE.search(name.name)
+        and any(_lacks_its_template(text, handle.tokenizer) for text, _ in texts)
+    ):
+        with suppress(TypeError):  # a tokenizer of another make may have no weak references: told each time
+            _told.add(handle.tokenizer)
+        _warn(NO_TEMPLATE)
+
+
+def _ends_with_a_blank(text: str, constraint: Any, handle: Any) -> bool:
+    if not text.endswith(" ") or not isinstance(getattr(constraint, "constraint", constraint), JsonSchema):
+        return False
+    joined = {bytes([32, start]) for start in STARTS}
+    vocabulary = getattr(constraint, "vocabulary", None)  # of a compiled one, whose model may have none that is known
+    tokens = (handle.vocabulary if vocabulary is None else vocabulary).tokens
+    return any(token is not None and token[:2] in joined for token in tokens)
+
+
+def _lacks_its_template(text: str, tokenizer: Any) -> bool:
+    """The tokenizer has a template, nobody was told yet, and the text is no conversation already, nor empty."""
+    if not text or not isinstance(getattr(tokenizer, "chat_template", None), (str, dict, list)) or tokenizer in _told:
+        return False
+    return not any(token in text for token in getattr(tokenizer, "all_special_tokens", ()))
+
+
+def _warn(message: str) -> None:
+    """Warn of the line outside of this package that called it; Python says it once for each such line."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and str(Path(frame.f_code.co_filename)).startswith(PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, UserWarning, stacklevel=level)

@@ -1,0 +1,89 @@
+"""Prompts that tell the model its schema: `Prompt(content, describe=True)`.
+
+The place: a system message, joined to one that is there. A chat template that refuses or drops system messages, which
+is tried, gets the words before the first message of the user; a text begins with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from constrain.chat.describe import describe
+from constrain.errors import ConstrainError
+from constrain.generation.request.entries import Entries
+from constrain.generation.request.prompts import Parsed, ParsedPrompts
+from constrain.languages.schema import JsonSchema
+
+SYSTEM = ("system", "developer")
+
+
+def told_of(prompts: ParsedPrompts, constraints: Entries) -> Sequence[str]:
+    """The description of the constraint of each prompt that asks for it, else ""; () where none does.
+
+    constraints: as they were given, without texts around them. Raises ConstrainError: there is no schema, or no place.
+    """
+    if not any(prompt.describe for prompt in prompts.given):
+        return ()
+    for place, (content, prompt) in enumerate(zip(prompts.each, prompts.given, strict=True)):
+        if prompt.describe and not _has_place(content):
+            raise ConstrainError(
+                "describe needs a prompt of text or chat messages, not of token ids",
+                place=prompts.name(place),
+                fix="put constrain.describe(schema) into the text before it becomes token ids",
+            )
+
+    def described(given: Any, wanted: bool) -> str:
+        constraint = getattr(given, "constraint", given)  # of a compiled one
+        if wanted and not isinstance(constraint, JsonSchema):
+            raise ConstrainError(
+                "describe needs a schema, and the constraint has none",
+                place="describe",
+                fix="give schema= or type=, or say in the prompt what is wanted",
+            )
+        return describe(constraint) if wanted else ""
+
+    return constraints.each(described, [prompt.describe for prompt in prompts.given]).values
+
+
+def _has_place(content: Parsed) -> bool:
+    """It is a text, or a list of chat messages."""
+    return isinstance(content, str) or (not isinstance(content, Mapping) and isinstance(content[0], Mapping))
+
+
+def placed(content: Any, told: str, handle: Any) -> Parsed:
+    """A text or chat messages with some words of ours. handle: has the tokenizer, whose template decides."""
+    if isinstance(content, str):
+        return f"{told}\n\n{content}"
+    first = content[0]
+    if first["role"] in SYSTEM:
+        return [{**first, "content": _joined(first.get("content"), told, behind=True)}, *content[1:]]
+    reader = getattr(handle, "processor", None)
+    if has_system(reader if getattr(reader, "chat_template", None) else handle.tokenizer):
+        return [{"role": "system", "content": told}, *content]
+    place = next((i for i, message in enumerate(content) if message["role"] == "user"), None)
+    if place is None:
+        return [{"role": "user", "content": told}, *content]
+    message = content[place]
+    joined = {**message, "content": _joined(message.get("content"), told, behind=False)}
+    return [*content[:place], joined, *content[place + 1 :]]
+
+
+def _joined(content: Any, told: str, *, behind: bool) -> Any:
+    """The content of a message, a text or parts, with other words behind or before it."""
+    if not content:
+        return told
+    if isinstance(content, str):
+        return f"{content}\n\n{told}" if behind else f"{told}\n\n{content}"
+    part = [{"type": "text", "text": told}]
+    return [*content, *part] if behind else [*part, *content]
+
+
+def has_system(tokenizer: Any) -> bool:
+    """The chat template writes a system message where there is one."""
+    mark = "words of a system"
+    messages = [{"role": "system", "content": mark}, {"role": "user", "content": "-"}]
+    try:
+        return mark in tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+    except Exception:  # templates raise what they like
+        return False

@@ -1,0 +1,74 @@
+"""Two pretrained models, where `make real` made them: whatever they write, what ends is valid. Skipped elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, Field
+
+import constrain
+from constrain.models.hf import HFModel
+from real_models import real_model
+
+CHAT = [{"role": "user", "content": "Ada Lovelace was 36 when she died in London. Who is it?"}]
+
+
+class Person(BaseModel):
+    name: str = Field(max_length=30)
+    age: int = Field(ge=0, le=150)
+
+
+@pytest.fixture(scope="module")
+def chatty() -> HFModel:
+    """SmolLM2-135M-Instruct: a chat template, 49,152 tokens."""
+    return HFModel.of(str(real_model("smollm2")))
+
+
+@pytest.fixture(scope="module")
+def base() -> HFModel:
+    """Gemma 3 270M: 262,144 tokens with byte fallback, no chat template."""
+    return HFModel.of(str(real_model("gemma3-270m")))
+
+
+def test_a_chat_answers_with_a_type(chatty: HFModel) -> None:
+    """Complete within its length, with and without being told the fields."""
+    for prompt in (CHAT, constrain.Prompt(CHAT, describe=True)):
+        g: Any = constrain.generate(
+            chatty, prompt, constraint=constrain.json_schema(Person, undeclared="refuse"), temperature=0,
+            max_tokens=64, complete=True,
+        )  # fmt: skip
+        assert g.finish_reason == "stop"
+        assert isinstance(g.value, Person)
+
+
+def test_a_chat_chooses(chatty: HFModel) -> None:
+    g = constrain.generate(chatty, CHAT, choices=["a person", "a place"], temperature=0, max_tokens=8)
+    assert g.finish_reason == "stop"
+    assert g.text in ("a person", "a place")
+
+
+def test_a_call_of_a_tool(chatty: HFModel) -> None:
+    """A format that the template does not name; its call is read back."""
+
+    def born(name: str) -> str:
+        """The year in which a person was born."""
+        return name
+
+    turn = constrain.tools([born], format="hermes", choice="required")
+    g = constrain.generate(chatty, CHAT, constraint=turn, temperature=0, max_tokens=80, complete=True)
+    assert g.finish_reason == "stop"
+    assert [call.name for call in g.tool_calls][:1] == ["born"]
+
+
+def test_a_base_model_goes_on_with_a_text(base: HFModel) -> None:
+    """Of the largest vocabulary at hand; healing joins a blank with what follows."""
+    assert base.vocabulary.size > 262_000
+    g: Any = constrain.generate(
+        base, "A person as JSON:", constraint=constrain.json_schema(Person, undeclared="refuse"), temperature=0,
+        max_tokens=48, complete=True,
+    )  # fmt: skip
+    assert g.finish_reason == "stop"
+    assert isinstance(g.value, Person)
+    healed = constrain.Prompt("The capital of France is ", healing=True)
+    assert constrain.generate(base, healed, regex="[A-Z][a-z]+", temperature=0, max_tokens=6).tokens[0] != 0

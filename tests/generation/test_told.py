@@ -1,0 +1,140 @@
+"""Prompts that tell the schema, where the template wants it, and warnings of prompts that make answers worse."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+import constrain
+from constrain import Prompt
+from constrain.generation.request.prompts import told_contents
+from constrain.generation.request.request import Request
+
+CHATML = "{% for m in messages %}[{{ m['role'] }}]{{ m['content'] }}{% endfor %}"
+NO_SYSTEM = "{% for m in messages %}{% if m['role'] == 'system' %}{{ raise_exception('no') }}{% endif %}x{% endfor %}"
+DROPS_SYSTEM = "{% for m in messages %}{% if m['role'] != 'system' %}{{ m['content'] }}{% endif %}{% endfor %}"
+USER = {"role": "user", "content": "Ada is 36."}
+ASSISTANT = {"role": "assistant", "content": "Hello"}
+PARTS = {"role": "user", "content": [{"type": "text", "text": "Ada"}]}
+
+
+class Person(BaseModel):
+    name: str
+    age: int
+
+
+WORDS = constrain.describe(Person)
+
+
+def contents(content: Any, tokenizer: Any, template: str, **given: Any) -> Any:
+    """The content of a prompt that describes, as the template gets it."""
+    chat = copy.deepcopy(tokenizer)
+    chat.chat_template = template
+    request = Request.of(Prompt(content, describe=True), given or {"type": Person})
+    (told,) = told_contents(request.prompts, SimpleNamespace(tokenizer=chat))
+    return told
+
+
+def test_a_system_message_where_there_is_one(tokenizer: Any) -> None:
+    system = {"role": "system", "content": "Be brief."}
+    assert contents([USER], tokenizer, CHATML) == [{"role": "system", "content": WORDS}, USER]
+    joined = {"role": "system", "content": f"Be brief.\n\n{WORDS}"}
+    assert contents([system, USER], tokenizer, CHATML) == [joined, USER]
+
+
+@pytest.mark.parametrize("template", [NO_SYSTEM, DROPS_SYSTEM])
+def test_the_first_message_of_the_user_elsewhere(tokenizer: Any, template: str) -> None:
+    first = {"role": "user", "content": f"{WORDS}\n\nAda is 36."}
+    assert contents([ASSISTANT, USER, USER], tokenizer, template) == [ASSISTANT, first, USER]
+    assert contents([ASSISTANT], tokenizer, template) == [{"role": "user", "content": WORDS}, ASSISTANT]
+    (told,) = contents([PARTS], tokenizer, template)
+    assert told["content"] == [{"type": "text", "text": WORDS}, *PARTS["content"]]
+
+
+def test_before_a_text(tokenizer: Any) -> None:
+    for given in (
+        {"type": Person},
+        {"schema": Person.model_json_schema()},
+        {"constraint": constrain.json_schema(Person)},
+        {"response_format": {"type": "json_schema", "json_schema": {"schema": Person.model_json_schema()}}},
+        {"type": Person, "stop": "\n\n"},
+    ):
+        assert contents("Ada is 36.\n", tokenizer, CHATML, **given) == f"{WORDS}\n\nAda is 36.\n"
+
+
+def test_prompts_of_a_list_have_their_own(tokenizer: Any) -> None:
+    prompts = [Prompt("a", describe=True), Prompt("b"), Prompt("c", describe=True)]
+    request = Request.of(prompts, {"type": [Person, int, int]})
+    told = told_contents(request.prompts, SimpleNamespace(tokenizer=tokenizer))
+    assert told == [f"{WORDS}\n\na", "b", f"{constrain.describe(int)}\n\nc"]
+
+
+def test_the_model_reads_it(tokenizer: Any, model: Any) -> None:
+    given = {"tokenizer": tokenizer, "type": Person, "max_tokens": 8, "seed": 1}
+    told = constrain.generate(model, Prompt("x", describe=True), **given)
+    assert told.tokens == constrain.generate(model, Prompt(f"{WORDS}\n\nx"), **given).tokens
+
+
+@pytest.mark.parametrize(
+    "prompt, given, match",
+    [
+        (Prompt([1, 2], describe=True), {"type": int}, "not of token ids"),
+        (Prompt({"input_ids": [[1]]}, describe=True), {"type": int}, "not of token ids"),
+        (Prompt("x", describe=True), {}, "describe needs a schema"),
+        (Prompt("x", describe=True), {"regex": "a"}, "describe needs a schema"),
+        (Prompt("x", describe=True), {"tools": [len]}, "describe needs a schema"),
+        (Prompt("x", describe=1), {"type": int}, "describe must be True or False"),
+    ],
+)
+def test_faults(prompt: Prompt, given: dict[str, Any], match: str) -> None:
+    with pytest.raises(constrain.ConstrainError, match=match):
+        Request.of(prompt, given)
+
+
+def warned(model: Any, tokenizer: Any, prompt: Any, **given: Any) -> list[str]:
+    """The first words of what is warned of, which names this file."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        constrain.generate(model, prompt, tokenizer=tokenizer, **{"max_tokens": 3, "seed": 1, **given})
+    own = [each for each in seen if str(each.message).startswith("the prompt ")]
+    assert all(each.filename == __file__ for each in own)
+    return [str(each.message).split(",")[0] for each in own]
+
+
+BLANK = "the prompt ends with a blank"
+NO_TEMPLATE = "the prompt is a text"
+
+
+def test_a_blank_before_a_value(tokenizer: Any, model: Any) -> None:
+    """A warning where the vocabulary joins it with a first character of JSON, as that of the reference model does."""
+    ref = constrain.reference.load()
+    assert warned(ref.model, ref.tokenizer, "red: ", schema={}) == []  # it was trained on such prompts
+    ref = SimpleNamespace(model=ref.model, tokenizer=copy.deepcopy(ref.tokenizer))
+    ref.tokenizer.name_or_path = "another"
+    given = {"schema": {"type": ["boolean", "array"]}}
+    assert warned(ref.model, ref.tokenizer, Prompt("red: "), **given) == [BLANK]
+    for silent in (Prompt("red:"), Prompt("red:\n"), Prompt("red: ", healing=True), Prompt("red: ", prefix="[")):
+        assert warned(ref.model, ref.tokenizer, silent, **given) == []
+    assert warned(ref.model, ref.tokenizer, Prompt("red: "), regex="[a-z]+") == []
+    assert warned(model, tokenizer, "red: ", **given) == []
+
+
+def test_a_chat_template_that_is_not_used(tokenizer: Any, model: Any) -> None:
+    """Once for each tokenizer; not for conversations, a `Prompt`, or models that are called a base."""
+    chat = copy.deepcopy(tokenizer)
+    chat.chat_template = CHATML
+    special = tokenizer.all_special_tokens[0]
+    for silent in (Prompt("red"), f"red{special}the", [USER], tokenizer("red")["input_ids"]):
+        assert warned(model, chat, silent, regex="[a-z]+") == []
+    assert warned(model, chat, "red", regex="[a-z]+") == [NO_TEMPLATE]
+    assert warned(model, chat, "red", regex="[a-z]+") == []
+    for name in ("some/Model-0.6B-Base", "gemma-2b-pt"):
+        base = copy.deepcopy(chat)
+        base.name_or_path = name
+        assert warned(model, base, "red", regex="[a-z]+") == []
+    assert warned(model, tokenizer, "red", regex="[a-z]+") == []
