@@ -50,17 +50,17 @@ def example_of(constraint: JsonSchema, resolve: Callable[[str], Any]) -> str | N
     spelled = JsonSchema(constraint.schema, constraint.options._replace(property_order="any"), constraint.registry)
     try:
         text = json.dumps(_Sampler(spelled, resolve).value(constraint.schema), ensure_ascii=False)
-        if _valid(spelled, text) and constraint.check(text) is None:
+        if _valid(spelled, text) and constraint.residual_fault(text) is None:
             return text
     except NoExampleError:
         pass
     text = _shortest(spelled) or ""
-    return text if text and constraint.check(text) is None else None
+    return text if text and constraint.residual_fault(text) is None else None
 
 
 def _valid(constraint: JsonSchema, text: str) -> bool:
     try:
-        return is_member(constraint, text) and constraint.check(text) is None
+        return is_member(constraint, text) and constraint.residual_fault(text) is None
     except ConstrainError:
         return False
 
