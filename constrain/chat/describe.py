@@ -66,7 +66,7 @@ def describe(wanted: Any, *, example: bool = False) -> str:
             fix="pass a schema or a type, or say in the prompt what is wanted",
         )
     constraint = wanted if isinstance(wanted, JsonSchema) else json_schema(wanted)
-    outline = _Outline(constraint.schema)
+    outline = _Outline(constraint.written)
     lines = outline.whole()
     shown = example_of(constraint, outline.resolve) if example else None
     return "\n".join([*lines, f"Example: {shown}"] if shown else lines)

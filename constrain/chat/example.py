@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from constrain.errors import ConstrainError
 from constrain.languages.schema import JsonSchema
 from constrain.masks.completion.length_budget import LengthBudget
-from constrain.masks.derived.members import byte_automaton, is_member
+from constrain.masks.derived.members import byte_automaton
 from constrain.masks.engine.compiled import CompiledConstraint
 
 DEEPEST = 6  # containers inside each other whose optional parts are shown
@@ -36,6 +37,7 @@ FORMATS = {
     "uuid": "123e4567-e89b-42d3-a456-426614174000",
 }
 """Texts of formats; those of a format that is not here are the shortest ones."""
+LAYOUTS: tuple[dict[str, Any], ...] = ({}, {"separators": (",", ":")}, {"indent": 2}, {"indent": 4})  # of json.dumps
 
 
 class NoExampleError(Exception):
@@ -47,20 +49,18 @@ def example_of(constraint: JsonSchema, resolve: Callable[[str], Any]) -> str | N
 
     resolve: what a reference leads to, None for what is not in the document.
     """
-    spelled = JsonSchema(constraint.schema, constraint.options._replace(property_order="any"), constraint.registry)
-    try:
-        text = json.dumps(_Sampler(spelled, resolve).value(constraint.schema), ensure_ascii=False)
-        if _valid(spelled, text) and constraint.residual_fault(text) is None:
-            return text
-    except NoExampleError:
-        pass
-    text = _shortest(spelled) or ""
-    return text if text and constraint.residual_fault(text) is None else None
+    with suppress(NoExampleError):
+        value = _Sampler(constraint, resolve).value(constraint.written)
+        for layout in LAYOUTS:
+            text = json.dumps(value, ensure_ascii=False, **layout)
+            if _valid(constraint, text):
+                return text
+    return _shortest(constraint)
 
 
 def _valid(constraint: JsonSchema, text: str) -> bool:
     try:
-        return is_member(constraint, text) and constraint.residual_fault(text) is None
+        return constraint.accepts(text)
     except ConstrainError:
         return False
 
