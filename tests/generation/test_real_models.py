@@ -34,10 +34,7 @@ def base() -> HFModel:
 def test_a_chat_answers_with_a_type(chatty: HFModel) -> None:
     """Complete within its length, with and without being told the fields."""
     for prompt in (CHAT, constrain.Prompt(CHAT, describe=True)):
-        g: Any = constrain.generate(
-            chatty, prompt, constraint=constrain.json_schema(Person, undeclared="refuse"), temperature=0,
-            max_tokens=64, complete=True,
-        )  # fmt: skip
+        g: Any = constrain.generate(chatty, prompt, type=Person, temperature=0, max_tokens=64, complete=True)
         assert g.finish_reason == "stop"
         assert isinstance(g.value, Person)
 
@@ -64,10 +61,7 @@ def test_a_call_of_a_tool(chatty: HFModel) -> None:
 def test_a_base_model_goes_on_with_a_text(base: HFModel) -> None:
     """Of the largest vocabulary at hand; healing joins a blank with what follows."""
     assert base.vocabulary.size > 262_000
-    g: Any = constrain.generate(
-        base, "A person as JSON:", constraint=constrain.json_schema(Person, undeclared="refuse"), temperature=0,
-        max_tokens=48, complete=True,
-    )  # fmt: skip
+    g: Any = constrain.generate(base, "A person as JSON:", type=Person, temperature=0, max_tokens=48, complete=True)
     assert g.finish_reason == "stop"
     assert isinstance(g.value, Person)
     healed = constrain.Prompt("The capital of France is ", healing=True)
