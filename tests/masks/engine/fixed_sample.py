@@ -10,7 +10,8 @@ far chooses, and so comes by tokens that nobody would think of. A text ends wher
 sampled with `spelling="any"`, and again, under two vocabularies, with the default.
 `tests/data/kernel_work.toml` has counts of what the kernels did, summed up over the sample of a vocabulary.
 
-Cost: about 10 s, and two minutes after a change of kernels. Limit: what is compiled first pays for what is shared, so counts belong to the sample as a whole.
+Cost: about 10 s, and two minutes after a change of kernels.
+Limit: what is compiled first pays for what is shared, so counts belong to the sample as a whole.
 """
 
 from __future__ import annotations
