@@ -154,8 +154,8 @@ class Generation(Generic[T]):
         Example:
             >>> import constrain
             >>> model = constrain.reference.load()
-            >>> constrain.generate(model, "Sum: ", schema={"const": 5}).unwrap()
-            5
+            >>> constrain.generate(model, "Sum: ", choices=["red"]).unwrap()
+            'red'
             >>> try:
             ...     constrain.generate(model, "A: ", regex="a{20}", max_tokens=2, seed=1).unwrap()
             ... except constrain.IncompleteError as error:
@@ -324,7 +324,7 @@ class Generations(list[Generation[T]], Generic[T]):
         Example:
             >>> import constrain
             >>> outputs = constrain.generate(constrain.reference.load(), "A: ", choices=["red"], n=2)
-            >>> outputs.to_dict()["weights"]
+            >>> [round(weight, 6) for weight in outputs.to_dict()["weights"]]
             [0.5, 0.5]
         """
         found: dict[str, Any] = jsonable({"weights": self.weights, "ess": self.ess})
