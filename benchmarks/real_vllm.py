@@ -53,9 +53,8 @@ def calls(folder: Path) -> Iterator[Call]:
         schema = json_types(function["parameters"])
         if name not in seen and schema.get("properties"):
             seen.add(name)
-            told = (
-                f"Answer with the arguments of the function as JSON. {json.dumps({**function, 'parameters': schema})}"
-            )
+            shown = json.dumps({**function, "parameters": schema}, ensure_ascii=False)
+            told = f"Answer with the arguments of the function as JSON. {shown}"
             yield Call(row["question"][0][-1]["content"], schema, gold, told)
 
 
