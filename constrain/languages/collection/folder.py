@@ -31,6 +31,7 @@ KEYS = {
     "before_words": "terminals that a word may follow directly, like the number in 1if",
     "ascii_keywords": "true: letters beyond ASCII are no other cases of letters in keywords; needs words",
     "layout": "what lines and columns mean, where they mean something",
+    "last": "a terminal behind which nothing is ignored: it ends a text; needs words",
     "generation": "options of `constraint` that hold by default where text is generated (constrain generate)",
     "oracle": "the parser that verdicts are compared with (benchmarks/languages/oracles); null: there is none",
     "agreement": "share of changed texts on which grammar and oracle have to agree in the tests; by default all",
@@ -104,9 +105,8 @@ class GrammarFolder:
         if whole:
             constraint = replace(constraint, keywords=case)
             before_words = tuple(self.settings.get("before_words", ()))
-            return WholeWords(
-                constraint, self.settings["words"], before_words, self.settings.get("ascii_keywords", False)
-            )
+            is_ascii = self.settings.get("ascii_keywords", False)
+            return WholeWords(constraint, self.settings["words"], before_words, is_ascii, self.settings.get("last"))
         return constraint
 
 

@@ -50,6 +50,7 @@ class WholeWords(Constraint):
         characters: The characters of words, as a class in Python's regex syntax (`[0-9A-Za-z_]`).
         before_words: The names of terminals that a word may follow directly, as in Python's `1if x else y`.
         ascii_keywords: Whether strings under the flag `i` have no letters beyond ASCII: `"like"i` is not `LİKE`.
+        last: The name of a terminal behind which nothing is ignored, so that a text ends with it.
 
     Raises:
         GrammarError: The lexer is not greedy, or `characters` is not a class.
@@ -59,6 +60,7 @@ class WholeWords(Constraint):
     characters: str
     before_words: tuple[str, ...] = ()
     ascii_keywords: bool = False
+    last: str | None = None
 
     def __post_init__(self) -> None:
         if self.text.lexer != "greedy":
@@ -76,7 +78,8 @@ class WholeWords(Constraint):
     @cached_property
     def _text_grammar(self) -> Grammar:
         grammar = self.text.to_grammar()
-        return ascii_keywords(grammar) if self.ascii_keywords else grammar
+        grammar = ascii_keywords(grammar) if self.ascii_keywords else grammar
+        return grammar if self.last is None else ending(grammar, self.last)
 
     def as_dynamic(self) -> Grammar:
         """A dynamic grammar in which words are whole too. It has all texts of the greedy grammar, and may have more."""
@@ -115,6 +118,16 @@ def ascii_keywords(grammar: Grammar) -> Grammar:
         return replace(old, node=_ascii(old.node)) if old.literal else old
 
     return _with_terminals(grammar, terminal, "ASCII keywords")
+
+
+@lru_cache(maxsize=64)
+def ending(grammar: Grammar, last: str) -> Grammar:
+    """The grammar in which nothing is ignored behind the terminal of a name. Cached."""
+
+    def terminal(old: Terminal) -> Terminal:
+        return replace(old, ignored_after=()) if old.name == last else old
+
+    return _with_terminals(grammar, terminal, ("last", last))
 
 
 def _ascii(node: Node) -> Node:

@@ -85,4 +85,7 @@ def test_generated_sql_is_one_statement(name: str) -> None:
     folder = constrain.collection.folder(name)
     constraint = folder.constraint(**folder.generation)
     assert accepts(constraint, "SELECT a FROM t;")
-    assert not accepts(constraint, "SELECT a FROM t; SELECT b FROM t;")
+    assert accepts(constraint, "SELECT a -- b; c\nFROM t;")
+    for behind in (" SELECT b FROM t;", "\n", " -- b"):
+        assert not accepts(constraint, f"SELECT a FROM t;{behind}")
+        assert accepts(folder.constraint(), f"SELECT a FROM t;{behind}")
