@@ -73,7 +73,7 @@ class SourceOptions:
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Schema: indented, bounded, compact or any (by default indented; check: bounded).",
+            help="Schema: consistent, bounded, compact or any (by default consistent; check: bounded).",
             autocompletion=suggest("consistent", "bounded", "compact", "any"),
         ),
     ] = None

@@ -35,7 +35,7 @@ from constrain.languages.schema.write.terminals import (
     number_terminal,
     string_terminal,
 )
-from constrain.languages.schema.write.whitespace import Opening, Symbols, begun, layout, space
+from constrain.languages.schema.write.whitespace import Opening, begun, layout, space
 
 _serials = itertools.count()
 
@@ -113,7 +113,11 @@ class Level:
         return self.lowering.serial, self.place, self.lowering.box_number(box)
 
     def begun(
-        self, bracket: Symbols, openings: Sequence[Opening], first: Callable[[Level], Symbol], key: Sequence[Hashable]
+        self,
+        bracket: Sequence[Symbol],
+        openings: Sequence[Opening],
+        first: Callable[[Level], Symbol],
+        key: Sequence[Hashable],
     ) -> Alternatives:
         """The alternatives of a container that is not empty (`whitespace.begun`). first: its rest at a level."""
 

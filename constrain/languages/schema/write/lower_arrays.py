@@ -20,6 +20,7 @@ from constrain.languages.cfg.rules import Nonterminal
 from constrain.languages.schema.sets.algebra import ArrayBox
 from constrain.languages.schema.sets.shapes_arrays import ArrayShape, ArrayState, Choice, CountedArrays
 from constrain.languages.schema.write.terminals import Alternatives
+from constrain.languages.schema.write.whitespace import OPEN_ARRAY
 
 if TYPE_CHECKING:
     from constrain.languages.schema.write.lower import Level
@@ -36,7 +37,7 @@ def array_alternatives(level: Level, box: ArrayBox) -> Alternatives:
     alternatives: Alternatives = [[*around.empty_array]] if shape.complete(0, shape.start) else []
     if rules.choices(0, shape.start):
         first = partial(_first, shape)
-        alternatives += level.begun(around.open_array, around.arrays, first, (*rules.key, "array"))
+        alternatives += level.begun([OPEN_ARRAY], around.arrays, first, (*rules.key, "array"))
     return alternatives
 
 

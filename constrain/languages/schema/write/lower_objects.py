@@ -31,7 +31,7 @@ from constrain.languages.schema.sets.algebra import Conj, ObjectBox
 from constrain.languages.schema.sets.shapes_objects import ObjectShape, Pending
 from constrain.languages.schema.write.lower_unions import unite_shapes
 from constrain.languages.schema.write.terminals import Alternatives, any_string, key_terminal, other_key
-from constrain.languages.schema.write.whitespace import Policy, layout
+from constrain.languages.schema.write.whitespace import OPEN_OBJECT, Policy, layout
 from constrain.lazily import lazily
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _whole(level: Level, first: Callable[[Level], _First]) -> Alternatives:
     alternatives: Alternatives = [[*level.around.empty_object]] if start.rules.complete(start.at) else []
     if start.rules.goes_on(start.at):
         key = (*start.rules.key, "object")
-        alternatives += level.begun(level.around.open_object, level.around.objects, first, key)
+        alternatives += level.begun([OPEN_OBJECT], level.around.objects, first, key)
     return alternatives
 
 

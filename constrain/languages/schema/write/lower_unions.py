@@ -32,6 +32,7 @@ from constrain.languages.automata.syntax import ANY_TEXT
 from constrain.languages.cfg.rules import Nonterminal, Terminal
 from constrain.languages.schema.sets.algebra import FALSE, Conj, ObjectBox
 from constrain.languages.schema.write.terminals import Alternatives, key_terminal, other_key
+from constrain.languages.schema.write.whitespace import OPEN_OBJECT
 
 if TYPE_CHECKING:
     from constrain.languages.schema.write.lower import Level
@@ -120,7 +121,7 @@ class _Union:
         around = self.level.around
         alternatives: Alternatives = [[*around.empty_object]] if self.may_end(0, self.start) else []
         if self.goes_on(0, self.start):
-            alternatives += self.level.begun(around.open_object, around.objects, self._first, self.key)
+            alternatives += self.level.begun([OPEN_OBJECT], around.objects, self._first, self.key)
         return alternatives
 
     def _first(self, level: Level) -> _Member:

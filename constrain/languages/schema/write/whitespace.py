@@ -80,16 +80,14 @@ class Opening(NamedTuple):
 class Separators(NamedTuple):
     """The symbols written around the keys and values of a container.
 
-    empty_object, empty_array: a container without values. open_object, open_array: the bracket of the others. objects,
-    arrays: what may come behind it. comma, colon: what separates values, and a key from its value. behind: what comes
-    behind a value. close_object, close_array: the end. inner: the place of the containers in it. At a place without a
-    style only the first six have a meaning.
+    empty_object, empty_array: a container without values. objects, arrays: what may come behind the bracket of the
+    others. comma, colon: what separates values, and a key from its value. behind: what comes behind a value.
+    close_object, close_array: the end. inner: the place of the containers in it. At a place without a style only the
+    first four have a meaning.
     """
 
     empty_object: Symbols
     empty_array: Symbols
-    open_object: Symbols
-    open_array: Symbols
     objects: Sequence[Opening]
     arrays: Sequence[Opening]
     comma: Symbols
@@ -101,7 +99,7 @@ class Separators(NamedTuple):
 
 
 def begun(
-    bracket: Symbols,
+    bracket: Sequence[Symbol],
     openings: Sequence[Opening],
     rest: Callable[[int], Symbol],
     key: Sequence[Hashable],
@@ -110,7 +108,7 @@ def begun(
     """The alternatives of a container that is not empty, by what is written behind its bracket.
 
     Args:
-        bracket: What is written before.
+        bracket: What is written before: `OPEN_OBJECT` or `OPEN_ARRAY`.
         openings: What may come behind it.
         rest: The symbol of what follows at a place, from the first key or value on.
         key: Names the container.
@@ -178,8 +176,6 @@ def _separators(
     return Separators(
         empty_object=(OPEN_OBJECT, *empty, CLOSE_OBJECT),
         empty_array=(OPEN_ARRAY, *empty, CLOSE_ARRAY),
-        open_object=(OPEN_OBJECT,),
-        open_array=(OPEN_ARRAY,),
         objects=openings,
         arrays=openings,
         comma=comma,
