@@ -292,7 +292,8 @@ def answered(arm: str, task: Task, handle: HFModel, chat: bool, peers: dict[str,
     )
     seconds = time.process_time() - begun
     ended = g.finish_reason == "stop"
-    free = constrain.json_schema(task.schema, undeclared="refuse", spelling="any", property_order="any")
+    options = {"undeclared": "refuse", "spelling": "any", "whitespace": "any", "property_order": "any"}
+    free = constrain.json_schema(task.schema, **options)
     declared = constrain.compile(free, constrain.Vocabulary.of_bytes()).matcher().advance_bytes(g.text.encode())
     valid, good = False, (0, task.right({})[1])
     if ended:
