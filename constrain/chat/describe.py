@@ -18,6 +18,7 @@ from constrain.chat.example import example_of, first_items
 from constrain.errors import ConstrainError
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.schema import JsonSchema, json_schema
+from constrain.languages.schema.read.references import unescaped
 
 INDENT = "  "
 SILENT = frozenset({
@@ -86,8 +87,7 @@ class _Outline:
         at = self.root
         if not reference.startswith("#") or reference[1:2] not in ("", "/"):
             return None
-        for step in reference[2:].split("/") if len(reference) > 1 else ():
-            step = step.replace("~1", "/").replace("~0", "~")
+        for step in map(unescaped, reference[2:].split("/")) if len(reference) > 1 else ():
             if isinstance(at, dict) and step in at:
                 at = at[step]
             elif isinstance(at, list) and step.isdecimal() and int(step) < len(at):

@@ -40,8 +40,7 @@ def is_member(constraint: Constraint, text: str | bytes) -> bool:
 
 def accepts(constraint: Constraint, text: str | bytes) -> bool:
     """True if a text is in the language, as `Constraint.accepts` documents."""
-    decided_by_bytes(constraint, text)
-    return is_member(constraint, text)
+    return is_member(constraint, decided_by_bytes(constraint, text))
 
 
 def decided_by_bytes(constraint: Constraint, text: str | bytes) -> bytes:

@@ -120,8 +120,7 @@ class Resource:
         value: Json = self.root
         steps: list[str | int] = []
         for part in ref[2:].split("/"):
-            if "%" in part or "~" in part:
-                part = unquote(part).replace("~1", "/").replace("~0", "~")
+            part = unescaped(part)
             if isinstance(value, dict) and part in value:
                 value = value[part]
                 steps.append(part)
@@ -210,3 +209,8 @@ def _unresolvable(site: Site, ref: str, keyword: str) -> SchemaError:
     error = site.error(message, fix, keyword)
     assert isinstance(error, SchemaError)
     return error
+
+
+def unescaped(part: str) -> str:
+    """A step of a JSON pointer, as it stands in a reference (RFC 6901, section 6)."""
+    return unquote(part).replace("~1", "/").replace("~0", "~") if "%" in part or "~" in part else part
