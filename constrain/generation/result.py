@@ -50,6 +50,8 @@ class Stats(Work):
         accepted: attempts that became members.
         evaluations: calls of a predicate or potential.
         method: what sampled it; where "faithful" chose, the choice and the reason.
+        cuts: which tokens counted: "canonical", those that the tokenizer itself writes; "all", or "all: " and the reason.
+        strays: tokens of the output that the tokenizer would have written otherwise, since the language left no other.
         stop: the stop sequence that ended the text; "" if none did.
         seed: the seed that gives this output again.
         drafts: by drafter, tokens drafted, accepted and refused as illegal, and its fault if it failed; with `draft=`.
@@ -66,6 +68,8 @@ class Stats(Work):
     forced: int = 0
     retries: int = 0
     method: str = ""
+    cuts: str = "all"
+    strays: int = 0
     stop: str = ""
     seed: int = 0
     seconds: dict[str, float] = field(default_factory=dict)

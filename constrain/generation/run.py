@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from constrain.chat.calls.tools import ToolUse
+from constrain.generation.canonical import with_canonical
 from constrain.generation.display.live import OutputFollower
 from constrain.generation.display.tokens import ShownToken
 from constrain.generation.handles import Handle, MaskedDecoding
@@ -33,6 +34,7 @@ from constrain.generation.request.request import Request
 from constrain.generation.result import Generation, Stats
 from constrain.generation.verdict import verdict
 from constrain.masks.completion.length_budget import LengthBudget
+from constrain.masks.derived.canonical import CanonicalConstraint
 from constrain.masks.derived.stopping import Stopped
 from constrain.masks.engine import CompiledConstraint, fill_masks
 from constrain.masks.engine.followed import tempered_rule
@@ -114,7 +116,17 @@ class Run:
         # What keeps the lengths, by compiled constraint; empty where nothing does. Raises LimitError.
         kept = self.distinct if self.request.limited else []
         self.budgets = {each.compiled: LengthBudget(each.compiled, complete=self.request.complete) for each in kept}
+        self.canonical = {each.compiled: self._canonical(each.compiled) for each in self.distinct}
         self.stats = [Stats(seed=self.seed, seconds=self.clock.seconds) for _ in self.rows]
+
+    def _canonical(self, compiled: Any) -> tuple[CanonicalConstraint | None, str]:
+        """The canonical tokens of a constraint, and what `Stats.cuts` says. Raises ConstrainError."""
+        wanted = self.request.canonical
+        if self.request.limited:
+            return None, "all: complete and at_least count tokens of any cut"
+        if self.decoding is not None and not isinstance(self.decoding, Speculation):
+            return with_canonical("an engine that decodes by itself", None, wanted)
+        return with_canonical(compiled, self.handle, wanted)
 
     def steps(self) -> Generator[None, None, list[Generation]]:
         """Run all rows, and again those whose output failed the last check. Yields after each step of the method."""
@@ -224,7 +236,7 @@ class Run:
             settings=self.settings,
             draw=self.draw,
             streams=[attempt * self.request.outputs + self.rows[row].number for row in rows],
-            fill_masks=fill_one_by_one if any(self.begins) or self.budgets else _mask_filler(self.distinct),
+            fill_masks=fill_one_by_one if any(self.begins) or self.budgets else self._mask_filler(),
             clock=self.clock,
             constraint_key=keys[0] if len(keys) == 1 else "of each row" * all(keys),
             row_keys=self._row_keys(rows, keys),
@@ -259,19 +271,30 @@ class Run:
     def _matcher(self, row: int) -> Any:
         terms = self.terms[row]
         if not self.budgets:
-            return self.healer.matcher(terms.compiled.matcher(), self.begins[row])
+            matcher = self.healer.matcher(terms.compiled.matcher(), self.begins[row])
+            canonical, _ = self.canonical[terms.compiled]
+            return matcher if canonical is None else canonical.matcher(matcher)
         room = math.inf if self.handle.context is None else self.handle.context - len(self.prompts[row])
         return self.budgets[terms.compiled].matcher(terms.length.at_least, int(min(terms.length.at_most, room)))
+
+    def _mask_filler(self) -> Any:
+        """The engine's batched `fill_masks`; matchers of another make are asked one by one."""
+        own = all(isinstance(terms.compiled, CompiledConstraint) for terms in self.distinct)
+        return fill_masks if own and not any(each for each, _ in self.canonical.values()) else fill_one_by_one
 
     def _key(self, terms: Terms) -> str:
         """A key that tells a constraint from others, "" if it has none."""
         key = key_of(terms.constraint, self.vocabulary)
-        return key and key + getattr(terms.compiled, "identity", "")
+        canonical, _ = self.canonical[terms.compiled]
+        return key and key + getattr(canonical or terms.compiled, "identity", "")
 
     def _finish(self, row: int, sample: Sample) -> Generation:
         """The generation of a sample; finish_reason turns from "stop" to "dead_end" when the last check fails."""
         stats = self.stats[row]
         stats.tokens = len(sample.tokens)
+        canonical, stats.cuts = self.canonical[self.terms[row].compiled]
+        if canonical is not None and sample.finish_reason == "stop":
+            stats.strays = len(canonical.strays(sample.tokens))
         stats.forced = sum(record.forced for record in sample.trace)
         stats.add(sample)
         stats.method = sample.method or getattr(self.method, "name", "") or getattr(self.method, "__name__", "")
@@ -352,7 +375,3 @@ def _fault(compiled: Any, text: str) -> str | None:
     return matcher.fault or (fault if guarded else None)
 
 
-def _mask_filler(distinct: Sequence[Terms]) -> Any:
-    """The engine's batched `fill_masks`; matchers of another make are asked one by one."""
-    own = all(isinstance(terms.compiled, CompiledConstraint) for terms in distinct)
-    return fill_masks if own else fill_one_by_one

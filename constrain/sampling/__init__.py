@@ -13,7 +13,7 @@ require("hf", "constrain.sampling")  # before torch is imported: the message nam
 
 from constrain.sampling.bitmask.apply import apply_bitmask_, bitmask_words
 from constrain.sampling.bitmask.buffer import MaskBuffer
-from constrain.sampling.core.canonical import canonical
+from constrain.masks.derived.canonical import canonical
 from constrain.sampling.core.draw import Draw, TorchDraw, enumerate_draws, substream
 from constrain.sampling.core.filters import top_k_, top_p_
 from constrain.sampling.core.job import Job, Sample, Settings, TokenRecord

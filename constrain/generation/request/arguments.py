@@ -131,6 +131,12 @@ def _checked(value: Any) -> Any:
     return value
 
 
+def check_switch(name: str, value: Any) -> None:
+    """Refuse what is neither None nor a bool. Raises ConstrainError."""
+    if value is not None and not isinstance(value, bool):
+        raise ConstrainError(f"{name} must be True, False or None, not {value!r}", place=name)
+
+
 def compile_for(constraint: Any, handle: Handle) -> Any:
     """The compiled constraint for a model.
 

@@ -14,6 +14,7 @@ from constrain.generation.request.arguments import (
     check_method,
     check_request,
     check_settings,
+    check_switch,
     check_tokenizer,
 )
 from constrain.generation.request.drafts import check_draft
@@ -90,6 +91,7 @@ class Request:
         constraints: of each prompt, with its texts around it and its stop sequences; None without one.
         tools: the tools, which take the place of constraints.
         tokenizer: as given.
+        canonical: only tokens that the tokenizer itself would write count; None: where that is possible.
         method: what is sampled.
         retries: how often an output that fails the last check is sampled anew.
         settings: `max_tokens` is the greatest of `lengths`.
@@ -112,6 +114,7 @@ class Request:
     constraints: Entries
     tools: Tools | None
     tokenizer: Any
+    canonical: bool | None
     method: Method
     retries: int
     settings: Settings
@@ -154,9 +157,15 @@ class Request:
         settings = check_settings(most, *(given[name] for name in ("temperature", "top_k", "top_p")))
         check_request(*(given[name] for name in ("n", "seed", "stream", "complete")))
         check_tokenizer(given["tokenizer"])
+        check_switch("canonical", given["canonical"])
         limited = given["complete"] or any(length.at_least for length in lengths)
         if limited and any(each.healing for each in prompts.given):
             raise ConstrainError("healing does not go with complete or at_least", fix="leave one of them out")
+        if limited and given["canonical"]:
+            raise ConstrainError(
+                "canonical=True does not go with complete or at_least, which count tokens of any cut",
+                fix="leave one of them out",
+            )
         method, retries = retries_of(given["method"], given["stream"], settings.temperature)
         check_method(method, settings)
         check_draft(given["draft"], method, bool(given["processors"]))
@@ -186,7 +195,7 @@ class Request:
             settings=settings,
             lengths=lengths,
             processors=processors,
-            **{name: given[name] for name in ("tokenizer", "complete", "n", "seed", "draft", "stream")},
+            **{name: given[name] for name in ("tokenizer", "canonical", "complete", "n", "seed", "draft", "stream")},
         )
 
     @property

@@ -93,6 +93,7 @@ class Decoding(TypedDict, total=False):
     """Options that say how tokens are drawn."""
 
     tokenizer: object
+    canonical: bool | None
     method: str | Method
     temperature: float
     top_k: int | None
@@ -169,6 +170,7 @@ DEFAULTS: dict[str, Any] = {
     "tools": None,
     "tool_choice": "auto",
     "tokenizer": None,
+    "canonical": None,
     "method": "lcd",
     "n": 1,
     "max_tokens": 512,

@@ -185,3 +185,12 @@ def forced_byte(A, H, S, c):
                 return -1
             only = b
     return only
+
+
+@kernel("i(arena, arena, arena, i, arena)", entry=True)
+def any_byte(A, H, S, c, bits):
+    """1 if one of the bytes of a bitmap, int32[8], may follow; else 0."""
+    for b in range(256):
+        if (bits[b >> 5] >> (b & 31)) & 1 and step_configuration(A, H, S, c, b) != NONE:
+            return 1
+    return 0

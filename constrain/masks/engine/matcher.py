@@ -12,10 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
+import numpy as np
+from numpy.typing import NDArray
+
 from constrain.errors import ConstrainError
+from constrain.kernels.masks import fill
 from constrain.kernels.parser import advance, configurations
 from constrain.kernels.records import arena
 from constrain.kernels.records.configurations import is_watched
+from constrain.kernels.records.masks import own_end, own_start, source, source_count, tokens_end, tokens_start
 from constrain.languages.automata.marks import MARK
 from constrain.languages.automata.memory import words_of
 from constrain.masks.engine.masks import MaskedSteps
@@ -242,6 +247,34 @@ class Matcher(MaskedSteps):
                 break
             forced.append(byte)
         return bytes(forced)
+
+    def any_byte(self, bits: NDArray[np.int32]) -> bool:
+        """True if one of the bytes of a bitmap, int32[8], low bit first, may follow. The guard is not asked.
+
+        Raises:
+            LimitError: A step does not fit into the automaton's memory.
+        """
+        return not self.ended and bool(self._ask(advance.any_byte, bits))
+
+    def leaving_tokens(self) -> list[int]:
+        """The allowed tokens after which the lexeme of now may have ended, or that are allowed one by one.
+
+        All other allowed tokens stay within a lexeme that allows many. The guard is not asked.
+
+        Raises:
+            LimitError: The mask does not fit into the automaton's memory.
+        """
+
+        def tokens(configuration: int) -> list[int]:
+            A = self._memory.A
+            region = self._memory.call(fill.mask, configuration)
+            found = A[own_start(A, region) : own_end(A, region)].tolist()
+            for k in range(source_count(A, region)):
+                if (listed := -source(A, region, k)) > 0:
+                    found += A[tokens_start(A, listed) : tokens_end(A, listed)].tolist()
+            return found
+
+        return [] if self.ended else self.locked(tokens)
 
     @property
     def state(self) -> int:

@@ -1,0 +1,408 @@
+"""The sequences of tokens that a tokenizer itself writes, as an automaton over tokens.
+
+The idea: a tokenizer first takes out its added tokens, cuts what is left into pieces (pieces.py) and merges within each
+piece (merges.py). So a sequence is canonical if and only if every border of a piece is an end of a token, and within a
+piece no two neighbours would have been joined in another way. Whether a place is a border may depend on what follows;
+a state remembers the ends of tokens at places that are still open, and those that have to become borders since the
+tokens around them would else have been joined.
+
+Cost: a bitmask row is three bitmaps of the state of the pieces (made once for each) and one of the last token. A state
+is some numbers; there are as many as pairs of a last token and a state of the pieces were met.
+Limits: a piece that is a token as a whole, though no merges make it (`ignore_merges`), and a text that spells an added
+token over more than two tokens, are told only by `strays`, on a finished sequence. The beginning of a sequence is the
+beginning of a text.
+
+Source: Vieira et al. 2025, "Language models over canonical byte-pair encodings"; Berglund and van der Merwe 2023,
+"Formalizing BPE tokenization".
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constrain.errors import VocabularyError
+from constrain.kernels import load
+from constrain.kernels.cuts.rows import KNOWN, cut_rows
+from constrain.languages.cuts.merges import Merges
+from constrain.languages.cuts.pieces import Pieces
+from constrain.languages.vocab.bits import clear_bits, has_bit, set_bits
+from constrain.languages.vocab.vocabulary import Vocabulary
+
+Row = NDArray[np.uint32]
+
+NONE = -1  # no token: what comes next begins a piece
+DEAD = 0  # the sequence is not canonical
+ALL = (1 << 31) - 1
+MEMORY = 64 << 20  # bytes of rows that are remembered
+
+
+class _State(NamedTuple):
+    """After a sequence.
+
+    last: the token before, NONE at the beginning of a piece. pieces: the state of the pieces
+    ends: the open places at which a token ends, bit k: k bytes back. owed: those that have to become borders
+    partial: bytes of a character that is written by tokens of one byte. added: the added token just before, or NONE
+    """
+
+    last: int
+    pieces: int
+    ends: int
+    owed: int
+    partial: bytes = b""
+    added: int = NONE
+
+
+class CanonicalTokens:
+    """The canonical sequences of a tokenizer. States are numbers; thread-safe as far as each question is.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.languages.cuts import CanonicalTokens
+        >>> tokenizer = constrain.reference.load().tokenizer
+        >>> vocabulary = constrain.Vocabulary.from_huggingface(tokenizer)
+        >>> canonical = CanonicalTokens.of(tokenizer, vocabulary)
+        >>> canonical.strays(tokenizer("A word, and another")["input_ids"])
+        []
+    """
+
+    def __init__(self, vocabulary: Vocabulary, pieces: Pieces, merges: Merges, added: Sequence[int] = ()) -> None:
+        """added: tokens with bytes that are taken out of a text before it is cut into pieces."""
+        load()
+        self.tokens, self.words = vocabulary.tokens, vocabulary.words  # not the vocabulary, which may keep this
+        self.pieces = pieces
+        self.merges = merges
+        self._byte_tokens = frozenset(_tokens(merges.byte_tokens))
+        self.added = _Added(self.tokens, self.words, added)
+        self._text, self._starts = _joined(self.tokens)
+        self._first = np.array([token[0] if token else 256 for token in self.tokens], np.int32)
+        self._specials = np.zeros(self.words, np.uint32)
+        set_bits(self._specials, [i for i, token in enumerate(self.tokens) if not token])
+        self._alone = merges.alone() & ~self.added.broken
+        self._whole = merges.whole & ~self.added.broken
+        self._whole_texts = [self.tokens[token] or b"" for token in _tokens(self._whole)]
+        self._states: list[_State] = [_State(NONE, 0, 0, 0)]
+        self._numbers = {self._states[DEAD]: DEAD}
+        self._rows = _Remembered(MEMORY)
+        self._conflicts = _Remembered(MEMORY)
+        self._loose: dict[int, NDArray[np.int32]] = {}
+        self.start = self._number(_State(NONE, pieces.start, 0, 0))
+
+    @classmethod
+    def of(cls, tokenizer: Any, vocabulary: Vocabulary) -> CanonicalTokens:
+        """The canonical sequences of a tokenizer of byte-pair encodings.
+
+        Args:
+            tokenizer: Of transformers, or a `tokenizers.Tokenizer`.
+            vocabulary: Its vocabulary, which may be longer than the tokenizer's.
+
+        Raises:
+            VocabularyError: The tokenizer cuts in a way that is not understood exactly; the message says which.
+        """
+        backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+        return cls(vocabulary, Pieces.of(backend), Merges.of(backend, vocabulary), _taken_out(backend, vocabulary))
+
+    # -- states --------------------------------------------------------------------------------------------------------
+
+    def _number(self, state: _State) -> int:
+        number = self._numbers.get(state)
+        if number is None:
+            self._states.append(state)
+            number = self._numbers[state] = len(self._states) - 1
+        return number
+
+    def step(self, state: int, token: int) -> int:
+        """The state after a token; DEAD where no canonical sequence goes on so. A token without bytes begins anew."""
+        before = self._states[state]
+        text = self.tokens[token]
+        if not text:
+            return self.start if state != DEAD and self.may_end(state) else DEAD
+        if state == DEAD or has_bit(self.added.broken, token):
+            return DEAD
+        if self.added and has_bit(self.added.conflicts(before.last, before.added), token):
+            return DEAD
+        if token in self.added:
+            if not self.may_end(state):
+                return DEAD
+            return self._number(_State(NONE, self.pieces.start, 0, 0, added=token))
+        return self._number(self._read(before, token, text)) if self._may_join(before, token) else DEAD
+
+    def _may_join(self, before: _State, token: int) -> bool:
+        """The token is one that merges make, or one that may be a piece as a whole."""
+        return has_bit(self._alone, token) or has_bit(self._whole, token)
+
+    def _read(self, before: _State, token: int, text: bytes) -> _State:
+        """The state after a token with bytes that is no added one: the plain form of the kernel `read_token`."""
+        dead = self._states[DEAD]
+        partial = self._partial(before.partial, token, text)
+        if partial is None:
+            return dead
+        whole = not has_bit(self._alone, token)
+        joined = before.last != NONE and (whole or has_bit(self.merges.conflicts(before.last), token))
+        ends, owed, pieces, border = before.ends | 1, before.owed | int(joined), before.pieces, 0
+        for i, byte in enumerate(text):
+            pieces, borders, opened = self._byte(pieces, byte)
+            ends, owed = ends << 1 | (i == len(text) - 1), owed << 1
+            if not pieces or borders & ~ends or owed & ~(borders | opened):
+                return dead
+            ends, owed, border = ends & opened, owed & opened, borders & 1
+        if whole and not border:
+            if not ends & 1:
+                return dead
+            owed |= 1
+        return _State(NONE if border else token, pieces, ends, owed, partial)
+
+    def _byte(self, pieces: int, byte: int) -> tuple[int, int, int]:
+        """(the next state of the pieces, the borders that the byte settles, the places that are open)"""
+        after = self.pieces.step(pieces, byte)
+        return after, int(self.pieces.ended[pieces, byte]), int(self.pieces.open[after])
+
+    def _partial(self, partial: bytes, token: int, text: bytes) -> bytes | None:
+        """The bytes of an unfinished character of byte tokens; None where the character has a token of its own."""
+        if token not in self._byte_tokens:
+            return None if partial else b""
+        whole = partial + text
+        length = _character_length(whole[0])
+        if length == 0 or any(byte >> 6 != 2 for byte in whole[1:]):
+            return None
+        if len(whole) < length:
+            return whole
+        return None if self.merges.has_character(whole) else b""
+
+    def may_end(self, state: int) -> bool:
+        """True if the sequence is canonical when nothing follows."""
+        if state == DEAD:
+            return False
+        now = self._states[state]
+        borders = self.pieces.finish(now.pieces)
+        return not now.partial and not borders & ~(now.ends | 1) and not now.owed & ~(borders | 1)
+
+    def stray(self, state: int, token: int) -> int:
+        """The state after a token that is not canonical there: what follows is canonical from it on."""
+        text = self.tokens[token]
+        if not text:
+            return self.start
+        pieces = self._states[state].pieces or self.pieces.start
+        for byte in text:
+            pieces = self.pieces.step(pieces, byte) or self.pieces.start
+        return self._number(_State(token, pieces, int(self.pieces.open[pieces]), 0))
+
+    def strays(self, tokens: Sequence[int]) -> list[int]:
+        """The places of a sequence whose tokens are not those that the tokenizer writes, for an ended text."""
+        found, state = [], self.start
+        for place, token in enumerate(tokens):
+            after = self.step(state, token)
+            if after == DEAD:
+                found.append(place)
+                after = self.stray(state, token)
+            state = after
+        return found if self.may_end(state) else [*found, len(tokens)]
+
+    # -- rows ----------------------------------------------------------------------------------------------------------
+
+    def row(self, state: int) -> Row:
+        """uint32[words], read-only: the tokens after which a sequence may still be canonical.
+
+        Tokens without bytes are in it where the text may end.
+        """
+        known = self._rows.get(state)
+        if known is None:
+            known = self._rows.keep(state, self._row(state))
+        return known
+
+    def _row(self, state: int) -> Row:
+        now = self._states[state]
+        if state == DEAD:
+            return np.zeros(self.words, np.uint32)
+        borders, inside, opened = self._before(now.pieces, now.ends, now.owed)
+        if now.last == NONE:
+            row = (borders | inside | opened) & (self._alone | self._whole)
+        else:
+            row = (inside & ~self.merges.conflicts(now.last) | borders | opened) & self._alone
+            row |= (borders | opened) & self._whole
+        if self._byte_tokens or now.partial:
+            self._clear_partial(row, now.partial)
+        ends = self.may_end(state)
+        if ends:
+            row |= self.added.row
+        if self.added:
+            row &= ~self.added.conflicts(now.last, now.added)
+        return row | self._specials if ends else row
+
+    def _clear_partial(self, row: Row, partial: bytes) -> None:
+        """Refuse tokens that break a character of byte tokens, and characters that have a token of their own."""
+        if partial:
+            kept = [token for token in self._byte_tokens if has_bit(row, token)]
+            row[:] = 0
+            set_bits(row, kept)
+        wrong = [t for t in self._byte_tokens if self._partial(partial, t, self.tokens[t] or b"") is None]
+        clear_bits(row, wrong)
+
+    def _before(self, pieces: int, ends: int, owed: int) -> tuple[Row, Row, Row]:
+        """The tokens before which is a border, is none, or may be one."""
+        key = (pieces, ends, owed)
+        known = self._rows.get(key)
+        if known is None:
+            known = np.zeros(3 * self.words, np.uint32)
+            places = np.array([ends, owed], np.int32)
+            tables = self.pieces
+            while True:
+                after, settled, opened = tables.next.reshape(-1), tables.ended.reshape(-1), tables.open
+                state = cut_rows(after, settled, opened, self._starts, self._text, places, pieces, known)
+                if state == KNOWN:
+                    break
+                tables.expand(state)
+            self._rows.keep(key, known)
+        words = self.words
+        return known[:words], known[words : 2 * words], known[2 * words :]
+
+    def loose(self, state: int) -> NDArray[np.int32]:
+        """int32[8], a bitmap of bytes: whatever begins with one of them leaves the tokens so far as they are.
+
+        So a text that goes on with such a byte has a canonical sequence that begins with the one so far.
+        """
+        known = self._loose.get(state)
+        if known is None:
+            known = self._loose[state] = self._loose_bytes(self._states[state])
+        return known
+
+    def _loose_bytes(self, now: _State) -> NDArray[np.int32]:
+        loose = np.zeros(256, bool)
+        if now.partial or (self.added and (now.added != NONE or self.added.begins(now.last))):
+            return np.packbits(loose, bitorder="little").view(np.int32)
+        pieces = self.pieces
+        if pieces.next[now.pieces].min() < 0:
+            pieces.expand(now.pieces)
+        after, borders = pieces.next[now.pieces], pieces.ended[now.pieces]
+        opened = pieces.open[after]
+        ends, owed = (now.ends | 1) << 1, now.owed << 1
+        safe = (after > 0) & (borders & ~(ends | 1) == 0) & (owed & ~borders == 0) & (opened & ~(ends | 1) == 0)
+        if now.last == NONE:
+            loose = safe
+        else:
+            joining = np.zeros(257, bool)
+            joining[self._first[_tokens(self.merges.conflicts(now.last) & self._alone)]] = True
+            text = self.tokens[now.last] or b""
+            for whole in self._whole_texts:  # the piece may become one of them
+                joining[[whole[k] for k in range(1, len(whole)) if whole[:k].endswith(text)]] = True
+            loose = safe & ((borders >> 1 & 1 == 1) | ~joining[:256])
+        return np.packbits(loose, bitorder="little").view(np.int32)
+
+
+class _Remembered:
+    """Arrays by key, the least used forgotten beyond so many bytes."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.size = 0
+        self.rows: OrderedDict[Any, Row] = OrderedDict()
+
+    def get(self, key: Any) -> Row | None:
+        row = self.rows.get(key)
+        if row is not None:
+            try:
+                self.rows.move_to_end(key)
+            except KeyError:  # another thread has just dropped it
+                self.rows[key] = row
+        return row
+
+    def keep(self, key: Any, row: Row) -> Row:
+        row.flags.writeable = False
+        self.rows[key] = row
+        self.size += row.nbytes
+        while self.size > self.limit and len(self.rows) > 1:
+            self.size -= self.rows.popitem(last=False)[1].nbytes
+        return row
+
+
+class _Added:
+    """Tokens with bytes that a tokenizer takes out of a text before all else, leftmost and longest first.
+
+    row: their bits. broken: tokens that contain one of them, and so are never written
+    """
+
+    def __init__(self, tokens: Sequence[bytes | None], words: int, added: Sequence[int]) -> None:
+        self.texts = {token: tokens[token] or b"" for token in added}
+        self.row = np.zeros(words, np.uint32)
+        self.broken = np.zeros(words, np.uint32)
+        self._none = self.broken
+        if not added:
+            return
+        set_bits(self.row, added)
+        self.tokens = tokens
+        some = re.compile(b"|".join(re.escape(text) for text in self.texts.values()))
+        inside = [i for i, text in enumerate(tokens) if text and i not in self.texts and some.search(text)]
+        set_bits(self.broken, inside)
+        self.order = sorted((text, i) for i, text in enumerate(tokens) if text)
+        self.rests: dict[bytes, list[bytes]] = {}  # by a proper beginning of an added token, what completes it
+        for text in self.texts.values():
+            for cut in range(1, len(text)):
+                self.rests.setdefault(text[:cut], []).append(text[cut:])
+        self._known: dict[int, Row] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.texts)
+
+    def __contains__(self, token: int) -> bool:
+        return token in self.texts
+
+    def begins(self, last: int) -> bool:
+        """An added token may begin in this ordinary token."""
+        return last != NONE and bool(self._rests(last))
+
+    def _rests(self, token: int) -> list[bytes]:
+        text = self.tokens[token] or b""
+        starts = [0] if token in self.texts else range(len(text))  # nothing begins within one that was taken out
+        return [rest for start in starts for rest in self.rests.get(text[start:], ())]
+
+    def conflicts(self, last: int, added: int) -> Row:
+        """The tokens that would complete an added token which begins in the token before."""
+        token = added if added != NONE else last
+        if token == NONE or not self.texts:
+            return self._none
+        known = self._known.get(token)
+        if known is None:
+            known = np.zeros_like(self.row)
+            for rest in self._rests(token):
+                first = bisect.bisect_left(self.order, (rest, -1))
+                while first < len(self.order) and self.order[first][0].startswith(rest):
+                    set_bits(known, [self.order[first][1]])
+                    first += 1
+            if len(self._known) > 4096:
+                self._known.clear()
+            self._known[token] = known
+        return known
+
+
+def _tokens(row: Row) -> list[int]:
+    tokens: list[int] = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")).tolist()
+    return tokens
+
+
+def _joined(tokens: Sequence[bytes | None]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The bytes of all tokens, and where each begins."""
+    lengths = [len(token or b"") for token in tokens]
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    return np.frombuffer(b"".join(token or b"" for token in tokens), np.uint8).astype(np.int32), starts
+
+
+def _character_length(byte: int) -> int:
+    """Bytes of a UTF-8 character that begins with a byte; 0 where none does."""
+    return 1 if byte < 0x80 else 2 if 0xC2 <= byte < 0xE0 else 3 if 0xE0 <= byte < 0xF0 else 4 * (0xF0 <= byte < 0xF5)
+
+
+def _taken_out(backend: Any, vocabulary: Vocabulary) -> list[int]:
+    """The added tokens that have bytes. Raises VocabularyError where blanks around them are taken out as well."""
+    found = []
+    for token, each in backend.get_added_tokens_decoder().items():
+        if token < vocabulary.size and vocabulary.tokens[token]:
+            if each.lstrip or each.rstrip or each.single_word:
+                raise VocabularyError(f"the added token {each.content!r} takes blanks or words around it along")
+            found.append(token)
+    return found

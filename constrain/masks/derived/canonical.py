@@ -1,0 +1,304 @@
+"""Masks of the tokens that the tokenizer itself would write: a compiled constraint, of which only those count.
+
+The idea: a mask is that of the constraint, less the tokens that no canonical sequence goes on with
+(`constrain.languages.cuts`), less those after which the constraint leaves no canonical completion. The last needs a
+look ahead: after `{` a schema may ask for `"`, and the tokenizer writes `{"` as one token. A token is kept as soon as
+one byte may follow that joins no token before it, or the text may end; else its continuations are tried, token by token,
+up to the next such byte. Where the masks of a place have one token, it is forced, so what is forced in bytes needs no
+forward.
+
+Law: p conditioned on "a text of the language, and the tokens are as the tokenizer cuts it". Where the language leaves
+only other writings (choices that begin in a token, a text that spells a special token), all tokens of the constraint
+are allowed at that place, and `strays` finds it.
+
+Cost: a look-up a token where the place is known. A new place costs a bitmask row of the last token and a look ahead for
+the tokens that may end a lexeme. Limit: a place with more than `FEW` tokens counts as one that goes on, of its own tokens only those that may
+end a lexeme are looked ahead from, and nothing is after `DEPTH` tokens. Where the language leaves nothing in the end,
+the same rule allows all.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from constrain.errors import VocabularyError
+from constrain.languages.cuts.canonical import DEAD, CanonicalTokens
+from constrain.languages.vocab.bits import clear_bits, has_bit
+from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.masks.engine.rows import Row
+
+FEW = 64  # tokens of a mask that are all looked ahead from
+DEPTH = 12  # tokens ahead
+MEMORY = 32 << 20  # bytes of masks that are remembered
+
+_known: weakref.WeakKeyDictionary[Vocabulary, CanonicalTokens | str] = weakref.WeakKeyDictionary()
+
+
+class _Place(NamedTuple):
+    """A mask. only: its one token, -1 where there are more or none. ends: it allows the end. stray: no canonical one."""
+
+    row: Row
+    only: int
+    stray: bool
+
+
+class CanonicalConstraint:
+    """A compiled constraint, of which only canonical tokens count. Use it as `constraint=`."""
+
+    identity = "canonical"
+
+    def __init__(self, compiled: Any, canonical: CanonicalTokens) -> None:
+        self.compiled = compiled
+        self.canonical = canonical
+        self.vocabulary = compiled.vocabulary
+        self.constraint = getattr(compiled, "constraint", None)
+        self.eos_row = np.zeros(self.vocabulary.words, np.uint32)
+        for token in self.vocabulary.eos_ids:
+            self.eos_row[token >> 5] |= np.uint32(1 << (token & 31))
+        self.places: OrderedDict[Any, _Place] = OrderedDict()
+        self._kept = max(16, MEMORY // (4 * self.vocabulary.words))
+        self._viable: dict[Any, bool] = {}
+
+    @classmethod
+    def of(cls, compiled: Any, canonical: CanonicalTokens) -> CanonicalConstraint:
+        """The one of a compiled constraint, which keeps it: its masks are known in the next call, too."""
+        made: CanonicalConstraint = compiled.derived.setdefault(canonical, cls(compiled, canonical))
+        return made
+
+    def matcher(self, inner: Any = None) -> CanonicalMatcher:
+        """A matcher at the beginning of the text. inner: a matcher of the constraint there, in another shape."""
+        return CanonicalMatcher(self, self.compiled.matcher() if inner is None else inner, [self.canonical.start])
+
+    def place(self, key: Any, inner: Any, state: int) -> _Place:
+        """The mask at a place: key tells the constraint's state and that of the canonical tokens."""
+        place = self._place(inner, state)
+        place.row.flags.writeable = False
+        self.places[key] = place
+        if len(self.places) > self._kept:
+            self.places.popitem(last=False)
+        return place
+
+    def _place(self, inner: Any, state: int) -> _Place:
+        row = self._masked(inner)
+        if state == DEAD:
+            return _Place(row, _only(row), True)
+        narrowed = row & self.canonical.row(state)
+        if not self.canonical.may_end(state):
+            narrowed &= ~self.eos_row
+        for token in self._doubtful(inner, narrowed):
+            inner.advance(token)
+            if not self._is_viable(inner, self.canonical.step(state, token), DEPTH):
+                clear_bits(narrowed, (token,))
+            inner.rollback(1)
+        if narrowed.any():
+            return _Place(narrowed, _only(narrowed), False)
+        return _Place(row, _only(row), bool(row.any()))
+
+    def _masked(self, inner: Any) -> Row:
+        row = np.zeros(self.vocabulary.words, np.uint32)
+        inner.fill_mask(row)
+        return row
+
+    def _doubtful(self, inner: Any, row: Row) -> list[int]:
+        """The allowed tokens after which the constraint may leave few bytes."""
+        row = row & ~self.eos_row
+        if _count(row) <= FEW:
+            return _tokens(row)
+        leaving = getattr(inner, "leaving_tokens", None)
+        return [] if leaving is None else [token for token in leaving() if has_bit(row, token)]
+
+    def _is_viable(self, inner: Any, state: int, depth: int) -> bool:
+        """The constraint has a canonical completion from here."""
+        canonical = self.canonical
+        if state == DEAD:
+            return False
+        if inner.is_accepting() and canonical.may_end(state):
+            return True
+        any_byte = getattr(inner, "any_byte", None)
+        if any_byte is not None and any_byte(canonical.loose(state)):
+            return True
+        if depth == 0:
+            return True
+        key = (inner.state, state)
+        known = self._viable.get(key)
+        if known is None:
+            known = self._goes_on(inner, state, depth)
+            if len(self._viable) > 1 << 16:
+                self._viable.clear()
+            self._viable[key] = known
+        return known
+
+    def _goes_on(self, inner: Any, state: int, depth: int) -> bool:
+        """One of the next tokens has a canonical completion; where there are many, that is taken for granted."""
+        row = self._masked(inner) & self.canonical.row(state) & ~self.eos_row
+        if _count(row) > FEW:
+            return True
+        texts = self.vocabulary.tokens
+        for token in sorted(_tokens(row), key=lambda token: -len(texts[token] or b"")):
+            inner.advance(token)
+            viable = self._is_viable(inner, self.canonical.step(state, token), depth - 1)
+            inner.rollback(1)
+            if viable:
+                return True
+        return False
+
+    def strays(self, tokens: Sequence[int]) -> list[int]:
+        """The places of a sequence at which the tokenizer writes another token; its length where it may not end."""
+        return self.canonical.strays(tokens)
+
+
+def canonical(compiled: Any, tokenizer: Any) -> CanonicalConstraint:
+    """A compiled constraint of which only canonical tokens count: those that the tokenizer writes for the text.
+
+    `generate` does this by itself; the function is for other loops, such as those of transformers.
+
+    Args:
+        compiled: of `constrain.compile`.
+        tokenizer: of transformers, or a `tokenizers.Tokenizer`, that the constraint's vocabulary was made of.
+
+    Returns:
+        What `generate(constraint=...)` and `ConstraintProcessor` take.
+
+    Raises:
+        VocabularyError: the tokenizer cuts texts in a way that is not understood exactly.
+
+    Source:
+        Vieira et al. 2025, "Language models over canonical byte-pair encodings".
+
+    Example:
+        >>> import constrain
+        >>> from constrain.sampling import canonical
+        >>> ref = constrain.reference.load()
+        >>> vocabulary = constrain.Vocabulary.from_huggingface(ref.tokenizer)
+        >>> compiled = constrain.compile(constrain.regex("red|green"), vocabulary)
+        >>> g = constrain.generate(ref, "A colour: ", constraint=canonical(compiled, ref.tokenizer), seed=1)
+        >>> g.tokens[:-1] == ref.tokenizer(g.text)["input_ids"]
+        True
+    """
+    tokens = canonical_tokens(tokenizer, compiled.vocabulary)
+    if isinstance(tokens, str):
+        raise VocabularyError(tokens, fix="decode over all tokens that spell a text: leave canonical out")
+    return CanonicalConstraint.of(compiled, tokens)
+
+
+def canonical_tokens(tokenizer: Any, vocabulary: Vocabulary) -> CanonicalTokens | str:
+    """The canonical sequences of a tokenizer, made once for a vocabulary, or why they are not known."""
+    known = _known.get(vocabulary)
+    if known is None:
+        try:
+            known = CanonicalTokens.of(tokenizer, vocabulary)
+        except VocabularyError as error:
+            known = error.message
+        _known[vocabulary] = known
+    return known
+
+
+class CanonicalMatcher:
+    """One sequence under a `CanonicalConstraint`; the part of a matcher that samplers use.
+
+    states: those of the canonical tokens, before each token and after the last
+    """
+
+    __slots__ = ("constraint", "inner", "states")
+
+    def __init__(self, constraint: CanonicalConstraint, inner: Any, states: list[int]) -> None:
+        self.constraint = constraint
+        self.inner = inner
+        self.states = states
+
+    @property
+    def state(self) -> tuple[Any, int]:
+        """Equal states allow the same continuations."""
+        return self.inner.state, self.states[-1]
+
+    @property
+    def text(self) -> bytes:
+        """The bytes that were read so far."""
+        text: bytes = self.inner.text
+        return text
+
+    def _here(self) -> _Place:
+        constraint = self.constraint
+        key = self.state
+        known = constraint.places.get(key)
+        return constraint.place(key, self.inner, self.states[-1]) if known is None else known
+
+    def fill_mask(self, row: Row) -> None:
+        """Write the mask of the tokens that may come next, as `Matcher.fill_mask` does."""
+        known = self._here().row
+        words = row.view(np.uint32)
+        words[: len(known)] = known
+        words[len(known) :] = 0
+
+    def allows(self, token_id: int) -> bool:
+        """True if the mask allows the token."""
+        return has_bit(self._here().row, token_id)
+
+    def advance(self, token_id: int) -> bool:
+        """Read a token. Returns False, and stays where it is, if it may not come next."""
+        place = self._here()
+        if not has_bit(place.row, token_id) or not self.inner.advance(token_id):
+            return False
+        canonical, state = self.constraint.canonical, self.states[-1]
+        after = DEAD if place.stray else canonical.step(state, token_id)
+        self.states.append(canonical.stray(state, token_id) if after == DEAD else after)
+        return True
+
+    def forced_tokens(self) -> list[int]:
+        """The tokens that must follow: one is allowed at each position, and it is no EOS."""
+        forced: list[int] = []
+        try:
+            while (only := self._here().only) >= 0 and only not in self.constraint.vocabulary.eos_ids:
+                if not self.advance(only):
+                    break
+                forced.append(only)
+        finally:
+            self.rollback(len(forced))
+        return forced
+
+    def is_accepting(self) -> bool:
+        """The text is a member, and its tokens are canonical, or no canonical ones can follow."""
+        return bool(self.inner.is_accepting()) and bool((self._here().row & self.constraint.eos_row).any())
+
+    def is_finished(self) -> bool:
+        """EOS was read, or nothing but EOS can follow."""
+        if getattr(self.inner, "ended", False):
+            return True
+        row, ends = self._here().row, self.constraint.eos_row
+        return bool((row & ends).any()) and not (row & ~ends).any()
+
+    def rollback(self, n_tokens: int) -> None:
+        """Take back the last n tokens."""
+        self.inner.rollback(n_tokens)
+        del self.states[len(self.states) - n_tokens :]
+
+    def fork(self) -> CanonicalMatcher:
+        """An independent matcher at the same place."""
+        return CanonicalMatcher(self.constraint, self.inner.fork(), list(self.states))
+
+
+def _count(row: Row) -> int:
+    """The number of tokens of a row, and more than `FEW` where there are more."""
+    words = row[row != 0]
+    return len(words) if len(words) > FEW else int(np.unpackbits(words.view(np.uint8)).sum())
+
+
+def _tokens(row: Row) -> list[int]:
+    words = np.flatnonzero(row)  # PERF: most words of a long row are 0
+    places, bits = np.nonzero(np.unpackbits(row[words].view(np.uint8).reshape(-1, 4), axis=1, bitorder="little"))
+    tokens: list[int] = (words[places] * 32 + bits).tolist()
+    return tokens
+
+
+def _only(row: Row) -> int:
+    """The one token of a row, or -1."""
+    words = np.flatnonzero(row)
+    if len(words) != 1:
+        return -1
+    word = int(row[words[0]])
+    return int(words[0]) * 32 + word.bit_length() - 1 if word & (word - 1) == 0 else -1

@@ -1,0 +1,62 @@
+"""Small tokenizers of each kind, made here, with a special token `<end>`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
+from tokenizers.trainers import BpeTrainer
+
+LLAMA3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+TEXT = "it's a test: the 's and 12 345 \n\n  the end, it ends\n 's tests!\n  {\"a\": 1}"
+
+
+def _byte_level(pattern: str | None, **options: Any) -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE(**options))
+    own = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=pattern == "gpt2")
+    if pattern not in (None, "gpt2"):
+        own = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(pattern), "isolated"), own])
+    tokenizer.pre_tokenizer = own
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = BpeTrainer(vocab_size=256 + 45, initial_alphabet=alphabet, show_progress=False, min_frequency=1)
+    tokenizer.train_from_iterator([TEXT * 3, "aaaa aaa aa ''s !!!! 111 11 \n\n\n ss"], trainer)
+    return tokenizer
+
+
+def _sentence_piece() -> Tokenizer:
+    """As Gemma: blanks are `▁`, no pieces, characters without a token are written in bytes, added runs of newlines."""
+    words = ["▁", "a", "s", "'", "1", "!", '"', "\n", "▁a", "as", "aa", "aas", "!!", "'s", "s▁", "▁▁", '"!']
+    vocab = {word: i for i, word in enumerate([*(f"<0x{b:02X}>" for b in range(256)), "<unk>", *words, "\n\n"])}
+    merges = [("▁", "a"), ("a", "s"), ("a", "a"), ("a", "as"), ("!", "!"), ("'", "s"), ("s", "▁"), ("▁", "▁"), ('"', "!")]
+    tokenizer = Tokenizer(models.BPE(vocab, merges, byte_fallback=True, unk_token="<unk>", fuse_unk=True))
+    tokenizer.normalizer = normalizers.Replace(" ", "▁")
+    tokenizer.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
+    tokenizer.add_tokens([AddedToken("\n\n", normalized=False)])
+    return tokenizer
+
+
+def _ignoring_merges() -> Tokenizer:
+    tokenizer = _byte_level("gpt2")
+    state = json.loads(tokenizer.to_str())
+    state["model"]["ignore_merges"] = True
+    state["model"]["vocab"]["aas"] = len(state["model"]["vocab"])  # no merges make it
+    return Tokenizer.from_str(json.dumps(state))
+
+
+def _ended(tokenizer: Tokenizer) -> Tokenizer:
+    tokenizer.add_special_tokens(["<end>"])
+    return tokenizer
+
+
+MADE: dict[str, Callable[[], Tokenizer]] = {
+    "no pieces": lambda: _ended(_byte_level(None)),
+    "gpt2": lambda: _ended(_byte_level("gpt2")),
+    "llama3": lambda: _ended(_byte_level(LLAMA3)),
+    "sentencepiece": lambda: _ended(_sentence_piece()),
+    "ignore_merges": lambda: _ended(_ignoring_merges()),
+}
