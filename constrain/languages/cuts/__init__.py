@@ -1,1 +1,6 @@
-"""Cuts: how a tokenizer cuts a text, before its model does (pieces) and within a piece (merges)."""
+"""How a tokenizer cuts texts: into pieces before its model sees them, and each piece into tokens.
+
+takes: a tokenizer and its vocabulary
+gives: the borders of pieces while bytes arrive
+start reading at: pieces.py
+"""

@@ -2,25 +2,20 @@ r"""Parser of the regexes that cut texts into pieces, to small programs for thre
 
 The idea: such a regex is choices, sequences and counts over sets of characters, and looks one character ahead
 (`(?!\S)`). A set is never understood here: its text (`[^\s\p{L}]`, `(?i:s)`) is handed to the engine that the
-tokenizer itself uses, which says of every character whether it is a member (`members`). So sets are exact in every
-version of Unicode, and the parser has to know nothing but the structure around them.
+tokenizer itself uses, which says of every character whether it is a member. So sets are exact in every
+version of Unicode (piece_sets.py), and the parser knows nothing but the structure around them.
 
 Engines: "tokenizers" (Oniguruma, Ruby's syntax) and "tiktoken" (Rust's fancy-regex). Limits, each refused with a
 message: lazy counts, back references, words' borders, looks over more than one character or behind, possessive counts
 that keep what the rest could have matched, and a pattern that matches the empty text.
-Cost: 20 to 30 ms for a set, once a process.
+Cost: below 1 ms for the regexes of today's models.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, NoReturn
-
-import numpy as np
-from numpy.typing import NDArray
 
 from constrain.errors import VocabularyError
 
@@ -28,19 +23,11 @@ Engine = str  # "tokenizers" or "tiktoken", whose set is a text of its syntax; "
 Letters = tuple[Engine, str]  # a set of characters by its name
 
 MAX_COUNT = 64
-ESCAPE = re.compile(r"\\(?:[pP]\{\^?[A-Za-z_=]+\}|[dDsSwW]|x\{[0-9A-Fa-f]+\}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[nrtfv]|[^\w\s])")
+ESCAPE = re.compile(
+    r"\\(?:[pP]\{\^?[A-Za-z_=]+\}|[dDsSwW]|x\{[0-9A-Fa-f]+\}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[nrtfv]|[^\w\s])"
+)
 COUNT = re.compile(r"\{(\d+)(,?)(\d*)\}")
 FOLDED_APART = ("ss", "ff", "fi", "fl", "st")  # `ß`, `ﬀ`, `ﬁ`, `ﬂ`, `ﬆ` match them without case: not one character
-# Every character below plane 3's end and of the tags; elsewhere, where nothing is assigned but private use, samples
-SAMPLE = np.array(
-    [
-        c
-        for c in (*range(0x34000), *range(0x34000, 0x110000, 4096), *range(0xE0001, 0xE1000), *range(0x3FFFE, 0x110000, 65536), *range(0x3FFFF, 0x110000, 65536))
-        if not 0xD800 <= c < 0xE000
-    ],
-    dtype=np.uint32,
-)  # fmt: skip
-SAMPLE.sort()
 
 
 @dataclass(frozen=True)
@@ -51,7 +38,7 @@ class One:
 
 
 @dataclass(frozen=True)
-class Ahead:
+class NextIs:
     """The condition that the next character is in a set (`negative`: in none of it), or that there is none."""
 
     letters: Letters
@@ -60,7 +47,7 @@ class Ahead:
 
 
 @dataclass(frozen=True)
-class Row:
+class Chain:
     """The parts one after another."""
 
     parts: tuple[Tree, ...]
@@ -83,21 +70,21 @@ class Times:
     keeps: bool
 
 
-Tree = One | Ahead | Row | Either | Times
+Tree = One | NextIs | Chain | Either | Times
 
 
 def text_tree(text: str) -> Tree:
     """The tree of one literal text."""
-    return Row(tuple(One(("text", character)) for character in text))
+    return Chain(tuple(One(("text", character)) for character in text))
 
 
 def can_be_empty(tree: Tree) -> bool:
-    """Whether a tree may match no character."""
-    if isinstance(tree, Row):
+    """True if a tree may match no character."""
+    if isinstance(tree, Chain):
         return all(map(can_be_empty, tree.parts))
     if isinstance(tree, Either):
         return any(map(can_be_empty, tree.parts))
-    return isinstance(tree, Ahead) or (isinstance(tree, Times) and (tree.low == 0 or can_be_empty(tree.part)))
+    return isinstance(tree, NextIs) or (isinstance(tree, Times) and (tree.low == 0 or can_be_empty(tree.part)))
 
 
 class PieceParser:
@@ -107,7 +94,9 @@ class PieceParser:
         self.text, self.engine, self.at, self.folds = pattern, engine, 0, False
 
     def fail(self, what: str) -> NoReturn:
-        raise VocabularyError(f"the pieces of this tokenizer are not understood: {what}", place=f"{self.text!r}, character {self.at}")
+        raise VocabularyError(
+            f"the pieces of this tokenizer are not understood: {what}", place=f"{self.text!r}, character {self.at}"
+        )
 
     def take(self, text: str) -> bool:
         """Step over a text, if it comes next."""
@@ -134,7 +123,7 @@ class PieceParser:
         parts: list[Tree] = []
         while self.at < len(self.text) and self.text[self.at] not in "|)":
             parts.append(self.counted(self.atom()))
-        return parts[0] if len(parts) == 1 else Row(tuple(parts))
+        return parts[0] if len(parts) == 1 else Chain(tuple(parts))
 
     def counted(self, part: Tree) -> Tree:
         low, high, braces = 1, 1, COUNT.match(self.text, self.at)
@@ -163,7 +152,9 @@ class PieceParser:
         return Times(part, low, bound, keeps)
 
     def atom(self) -> Tree:
-        if self.take("(?:") or (self.text.startswith("(", self.at) and not self.text.startswith("(?", self.at) and self.take("(")):
+        if self.take("(?:") or (
+            self.text.startswith("(", self.at) and not self.text.startswith("(?", self.at) and self.take("(")
+        ):
             return self.closed(self.choice())
         if self.take("(?i:"):
             return self.folded()
@@ -172,11 +163,11 @@ class PieceParser:
             inner = self.closed(self.choice())
             if not isinstance(inner, One):
                 self.fail("a look at more than one character")
-            return Ahead(inner.letters, negative, negative)
+            return NextIs(inner.letters, negative, negative)
         if self.take("$"):  # Ruby's also holds before a line feed
-            return Ahead(("text", "\n" if self.engine == "tokenizers" else ""), False, True)
+            return NextIs(("text", "\n" if self.engine == "tokenizers" else ""), False, True)
         if self.take("\\z"):
-            return Ahead(("text", ""), False, True)
+            return NextIs(("text", ""), False, True)
         return One(self.letters())
 
     def closed(self, tree: Tree) -> Tree:
@@ -190,7 +181,12 @@ class PieceParser:
         tree = self.closed(self.choice())
         self.folds = outer
         inside = self.text[start : self.at - 1]
-        if not inside.isascii() or "\\" in inside or "[^" in inside or any(pair in inside.lower() for pair in FOLDED_APART):
+        if (
+            not inside.isascii()
+            or "\\" in inside
+            or "[^" in inside
+            or any(pair in inside.lower() for pair in FOLDED_APART)
+        ):
             self.fail("a group without case has more than ASCII letters")
         return tree
 
@@ -264,9 +260,9 @@ def compile_pieces(tree: Tree | None, sets: dict[Letters, int]) -> Program:
 def _compile(program: Program, tree: Tree, target: int, sets: dict[Letters, int]) -> int:
     if isinstance(tree, One):
         return program.add("one", sets.setdefault(tree.letters, len(sets)), target)
-    if isinstance(tree, Ahead):
+    if isinstance(tree, NextIs):
         return program.add("ahead", sets.setdefault(tree.letters, len(sets)), tree.negative, tree.at_end, target)
-    if isinstance(tree, Row):
+    if isinstance(tree, Chain):
         for part in reversed(tree.parts):
             target = _compile(program, part, target, sets)
         return target
@@ -283,78 +279,3 @@ def _compile(program: Program, tree: Tree, target: int, sets: dict[Letters, int]
     for _ in range(tree.low):
         target = _compile(program, tree.part, target, sets)
     return target
-
-
-@cache
-def members(letters: Letters) -> NDArray[np.uint32]:
-    """The code points where membership of a set changes, in order; those below the first are no members."""
-    engine, text = letters
-    if engine == "text":
-        return np.array([bound for c in text for bound in (ord(c), ord(c) + 1)], dtype=np.uint32)
-    sample = SAMPLE.astype("<u4").tobytes().decode("utf-32-le")
-    try:
-        rest = _matched(engine, text, sample) if engine == "tiktoken" else _unmatched(engine, text, sample)
-    except VocabularyError:
-        raise
-    except Exception as error:  # the libraries raise `Exception` itself
-        raise VocabularyError(f"the pieces of this tokenizer are not understood: {text}: {error}") from None
-    inside = np.isin(SAMPLE, np.frombuffer(rest.encode("utf-32-le"), dtype="<u4"))
-    if engine != "tiktoken":
-        inside = ~inside
-    changes = np.flatnonzero(np.diff(inside, prepend=False))
-    found: NDArray[np.uint32] = SAMPLE[changes]
-    return found
-
-
-def _unmatched(engine: Engine, text: str, sample: str) -> str:
-    """What an expression of tokenizers' engine, or a pre-tokenizer ("Digits", …), does not match in a sample."""
-    from tokenizers import Regex, normalizers, pre_tokenizers
-
-    if engine == "tokenizers":
-        return str(normalizers.Replace(Regex(text), "").normalize_str(sample))
-    cut = pre_tokenizers.Digits(False) if engine == "Digits" else pre_tokenizers.Punctuation("contiguous")
-    return "".join(piece for piece, _ in cut.pre_tokenize_str(sample)[::2])  # runs take turns; NUL is no member
-
-
-def _matched(engine: Engine, text: str, sample: str) -> str:
-    """What an expression of tiktoken's engine matches in a sample: its encoding drops the rest."""
-    import tiktoken
-
-    ranks = {bytes([byte]): byte for byte in range(256)}
-    encoding = tiktoken.Encoding(engine, pat_str=text, mergeable_ranks=ranks, special_tokens={})
-    return bytes(encoding.encode_ordinary(sample)).decode()
-
-
-@dataclass(frozen=True)
-class Symbols:
-    """The characters by what the sets of a tokenizer tell apart, and by their length in UTF-8.
-
-    Attributes:
-        of: Code point → symbol; −1 for surrogates.
-        sets: Symbol → the numbers of the sets that it is in, as bits.
-        width: Symbol → bytes of its characters.
-    """
-
-    of: NDArray[np.int16]
-    sets: Sequence[int]
-    width: Sequence[int]
-
-
-def symbols(sets: dict[Letters, int], blank_as: int = 0x20) -> Symbols:
-    """The coarsest symbols for some sets. blank_as: the character that sets take the blank for."""
-    bounds = [members(letters) for letters in sets]
-    edges = np.array([0, 0x20, 0x21, 0x80, 0x800, 0xD800, 0xE000, 0x10000, blank_as, blank_as + 1], dtype=np.uint32)
-    starts = np.unique(np.concatenate([edges, *bounds]))
-    starts = starts[starts < 0x110000]
-    masks = np.zeros(len(starts), dtype=np.int64)
-    if len(sets) > 60:
-        raise VocabularyError(f"the pieces of this tokenizer have {len(sets)} sets of characters; 60 are possible")
-    for number, changes in enumerate(bounds):
-        masks |= (np.searchsorted(changes, starts, side="right").astype(np.int64) & 1) << number
-    masks[starts == 0x20] = masks[starts == blank_as]
-    widths = np.searchsorted(np.array([0x80, 0x800, 0x10000]), starts, side="right") + 1
-    both, numbers = np.unique(masks << 2 | (widths - 1), return_inverse=True)
-    numbers = numbers.reshape(-1).astype(np.int16)
-    numbers[starts == 0xD800] = -1
-    of = np.repeat(numbers, np.diff(np.append(starts, 0x110000)))
-    return Symbols(of, (both >> 2).tolist(), ((both & 3) + 1).tolist())

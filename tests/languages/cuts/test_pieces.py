@@ -13,22 +13,25 @@ from typing import Any
 
 import numpy as np
 import pytest
-from constrain.errors import VocabularyError
-from constrain.languages.cuts.piece_regex import members
-from constrain.languages.cuts.pieces import DEAD, GPT2, LIMIT, Pieces
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from constrain.errors import VocabularyError
+from constrain.languages.cuts.piece_sets import members
+from constrain.languages.cuts.pieces import DEAD, GPT2, LIMIT, Pieces
+
 tokenizers = pytest.importorskip("tokenizers")
+NFC = tokenizers.normalizers.NFC
 
 TABLE = tomllib.loads((Path(__file__).parents[2] / "data" / "piece_regexes.toml").read_text(encoding="utf-8"))
 NAMES = [row["name"] for row in TABLE["tokenizer"]]
 SMALL = "a1 \n's!"
 ALPHABET = (
-    *"abstrvemldzABSTLKQ", *"0127", *"  \t\r\n\n\x0b\x00", *"''\"!,.:;-/{}[]_#$+=<>^`~\\", "'s", "'LL", "'re", "\r\n", "  ", "   ", "\n    ",
-    "é", "ß", "ſ", "\u212a", "Ж", "ж", "ǅ", "ʰ", "א", "ا", "e\u0301", "\u0301", "\u20dd", "\u0903", "٣", "²", "Ⅷ", "½", "１",
-    "中", "文", "一", "龥", "あ", "ア", "゠", "한", "글", "\u00a0", "\u2003", "\u3000", "\u2028", "\x85", "\u200b", "\u200d", "😀", "👍🏽", "🇩", "𝒳",
-    "𠀀", "—", "«", "€", "▁", "、", "\U000e0041", "\ue000", "\U000f0000", "ˆ", "\u0378", "\U0003fffd",
+    *"abstrvemldzABSTLKQ", *"0127", *"  \t\r\n\n\x0b\x00", *"''\"!,.:;-/{}[]_#$+=<>^`~\\", "'s", "'LL", "'re", "\r\n",
+    "  ", "   ", "\n    ", "é", "ß", "ſ", "\u212a", "Ж", "ж", "ǅ", "ʰ", "א", "ا", "e\u0301", "\u0301", "\u20dd",
+    "\u0903", "٣", "²", "Ⅷ", "½", "１", "中", "文", "一", "龥", "あ", "ア", "゠", "한", "글", "\u00a0", "\u2003", "\u3000",
+    "\u2028", "\x85", "\u200b", "\u200d", "😀", "👍🏽", "🇩", "𝒳", "𠀀", "—", "«", "€", "▁", "、", "\U000e0041", "\ue000",
+    "\U000f0000", "ˆ", "\u0378", "\U0003fffd",
 )  # fmt: skip
 TEXTS = st.lists(st.sampled_from(ALPHABET), max_size=14).map("".join)
 
@@ -36,12 +39,18 @@ TEXTS = st.lists(st.sampled_from(ALPHABET), max_size=14).map("".join)
 def backend_of(row: dict[str, Any]) -> Any:
     """The tokenizer of a row, by the library."""
     built = {
-        "version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "post_processor": None, "decoder": None,
-        "normalizer": json.loads(row.get("normalizer", "null")), "pre_tokenizer": json.loads(row.get("pre_tokenizer", "null")),
+        "version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "post_processor": None,
+        "normalizer": json.loads(row.get("normalizer", "null")), "decoder": None,
+        "pre_tokenizer": json.loads(row.get("pre_tokenizer", "null")),
         "model": {"type": "BPE", "vocab": {}, "merges": []},
     }  # fmt: skip
     if "regex" in row:
-        built["pre_tokenizer"] = {"type": "Split", "pattern": {"Regex": row["regex"]}, "behavior": "Isolated", "invert": False}
+        built["pre_tokenizer"] = {
+            "type": "Split",
+            "pattern": {"Regex": row["regex"]},
+            "behavior": "Isolated",
+            "invert": False,
+        }
     return tokenizers.Tokenizer.from_str(json.dumps(built))
 
 
@@ -83,7 +92,7 @@ def tiktoken_borders(pattern: str) -> Callable[[str], list[int]]:
 
 def check(pieces: Pieces, borders: Callable[[str], list[int]], text: str) -> None:
     """Compare what is said after each byte with the library's cut of the finished text."""
-    if pieces.form == "NFC" and backend_form(text) != text:
+    if pieces.form == "NFC" and NFC().normalize_str(text) != text:
         return
     if pieces.prepends and not text.startswith(" "):
         text = " " + text
@@ -106,12 +115,6 @@ def check(pieces: Pieces, borders: Callable[[str], list[int]], text: str) -> Non
     assert ended <= pending | {len(data)}
     assert found | ended == wanted, (text, sorted(found | ended), sorted(wanted))
     assert not (settled_no - {len(data)}) & wanted, text
-
-
-def backend_form(text: str) -> str:
-    from tokenizers.normalizers import NFC
-
-    return str(NFC().normalize_str(text))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -168,13 +171,26 @@ def test_random_regexes(seed: int) -> None:
 
 
 def test_tightness() -> None:
-    """What the next byte cannot change any more is settled: after `ab`, a blank ends the word at once."""
+    """A position that the next byte cannot change is settled: after `ab`, a blank ends the word at once."""
     pieces = Pieces.of_regex(GPT2, "tokenizers")
     state = pieces.start
-    wanted = [("a", 0, 1), ("b", 0, 1), (" ", 0b10, 1), (" ", 0, 0b11), ("c", 0b100, 1), ("'", 0b10, 1), ("r", 0, 0b11), ("e", 1, 0)]
+    wanted = [
+        ("a", 0, 1),
+        ("b", 0, 1),
+        (" ", 0b10, 1),
+        (" ", 0, 0b11),
+        ("c", 0b100, 1),
+        ("'", 0b10, 1),
+        ("r", 0, 0b11),
+        ("e", 1, 0),
+    ]
     for character, ended, undecided in wanted:
         before, state = state, pieces.step(state, ord(character))
-        assert (character, int(pieces.ended[before, ord(character)]), int(pieces.open[state])) == (character, ended, undecided)
+        assert (character, int(pieces.ended[before, ord(character)]), int(pieces.open[state])) == (
+            character,
+            ended,
+            undecided,
+        )
 
 
 def test_no_bytes_of_utf8() -> None:
@@ -182,7 +198,10 @@ def test_no_bytes_of_utf8() -> None:
     pieces = Pieces.of_regex(GPT2, "tokenizers")
     for second in range(256):
         for start in (bytes([first, second]) for first in range(256)):
-            for data in (start, *((start + bytes([third]) for third in (0x7F, 0x80, 0xBF)) if start[0] >= 0xE0 else ())):
+            for data in (
+                start,
+                *((start + bytes([third]) for third in (0x7F, 0x80, 0xBF)) if start[0] >= 0xE0 else ()),
+            ):
                 state = pieces.start
                 for byte in data:
                     state = pieces.step(state, byte)
@@ -232,12 +251,10 @@ def test_sets(letters: str) -> None:
 
 @pytest.mark.parametrize("row", TABLE["refused"], ids=lambda row: str(row["part"]))
 def test_refused(row: dict[str, Any]) -> None:
-    """What is not understood exactly is refused, with a message that names it."""
+    """Parts that are not understood exactly are refused, with a message that names them."""
+    engine = "tiktoken" if row.get("tiktoken") else "tokenizers"
     with pytest.raises(VocabularyError) as error:
-        if "regex" in row:
-            Pieces.of_regex(row["regex"], "tiktoken" if row.get("tiktoken") else "tokenizers")
-        else:
-            Pieces.of(backend_of(row))
+        Pieces.of_regex(row["regex"], engine) if "regex" in row else Pieces.of(backend_of(row))
     assert row["message"] in str(error.value)
 
 
