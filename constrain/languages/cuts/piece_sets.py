@@ -22,6 +22,7 @@ from constrain.languages.cuts.piece_regex import Engine, Letters
 MAX_SETS = 60  # bits of a mask, with two for a length
 
 
+@cache
 def _sample() -> NDArray[np.uint32]:
     last = [plane * 65536 + code for plane in range(3, 17) for code in (0xFFFE, 0xFFFF)]
     codes = {*range(0x34000), *range(0x34000, 0x110000, 4096), *range(0xE0000, 0xE1000), *last}
@@ -90,9 +91,7 @@ def symbols(sets: dict[Letters, int], blank_as: int = 0x20) -> Symbols:
     starts = starts[starts < 0x110000]
     masks = np.zeros(len(starts), dtype=np.int64)
     if len(sets) > MAX_SETS:
-        raise VocabularyError(
-            f"the pieces of this tokenizer have {len(sets)} sets of characters; {MAX_SETS} are possible"
-        )
+        raise VocabularyError(f"the tokenizer's regexes have {len(sets)} sets of characters; {MAX_SETS} are possible")
     for number, changes in enumerate(bounds):
         masks |= (np.searchsorted(changes, starts, side="right").astype(np.int64) & 1) << number
     masks[starts == 0x20] = masks[starts == blank_as]

@@ -41,7 +41,8 @@ class Pieces:
     Attributes:
         start: The state at the beginning of a text.
         next, ended, open: int32 tables: `next[state, byte]` (−1: `expand` the state first), the mask of the borders
-            that the byte settles, and the mask `open[state]` of positions that are undecided.
+            that the byte settles, and the mask `open[state]` of positions that are undecided. `expand` and `step` may
+            put larger tables in their place.
         prepends: The tokenizer writes a blank before a text (that begins with none): it is read as part of the text.
         form: "NFC": the tokenizer brings texts to this form first; the pieces are those of texts that are in it.
 
