@@ -21,7 +21,7 @@ from constrain.languages.automata.marks import mark
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.combinators import Combined
 from constrain.languages.guards import Guard
-from constrain.languages.guards.pieces import GuardedPiece, Pieces
+from constrain.languages.guards.pieces import GuardedPiece, GuardedPieces
 from constrain.languages.guards.prefixed import Prefixed
 from constrain.languages.guards.repeats import GuardedText
 from constrain.languages.guards.thoughts import Thoughts
@@ -84,7 +84,7 @@ class GuardedCalls(Combined):
         for begin, guard, ends in spelled:
             stop, *others = (_spelled(end, vocabulary) for end in ends)
             pieces.append(GuardedPiece(begin, guard, stop, tuple(others), True))
-        inner: Guard = Pieces(pieces, vocabulary)
+        inner: Guard = GuardedPieces(pieces, vocabulary)
         if self.trigger:
             inner = Thoughts(b"", _spelled(self.trigger, vocabulary), None, inner, vocabulary)
         has_tokens = any(is_token for edge in (self.trigger, *(r.begin for r in self.regions)) for _, is_token in edge)

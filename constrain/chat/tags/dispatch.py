@@ -81,7 +81,7 @@ class Tagged(Combined):
             read.append(
                 pieces.GuardedPiece(str(tag.begin).encode(), tag.content.guard(vocabulary), stop, tuple(others), True)
             )
-        return pieces.Pieces(read, vocabulary)
+        return pieces.GuardedPieces(read, vocabulary)
 
     def residual_fault(self, text: str) -> str | None:
         """None if the contents of all tags pass their checks, else one sentence."""

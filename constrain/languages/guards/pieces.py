@@ -64,7 +64,7 @@ class PiecesState(NamedTuple):
     inner: Hashable = None
 
 
-class Pieces:
+class GuardedPieces:
     """A `Guard`. No trigger may contain another one."""
 
     def __init__(self, pieces: Sequence[GuardedPiece], vocabulary: Vocabulary) -> None:

@@ -103,7 +103,7 @@ class Triggered(Constraint):
             pieces.GuardedPiece(piece.start.encode(), guard, piece.stop.encode())
             for piece, guard in zip(self.pieces, guards, strict=True)
         ]
-        return pieces.Pieces(read, vocabulary)
+        return pieces.GuardedPieces(read, vocabulary)
 
     def residual_fault(self, text: str) -> str | None:
         """None if the pieces of some segmentation pass their checks; else one sentence about a piece that fails."""
