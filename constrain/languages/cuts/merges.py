@@ -15,6 +15,7 @@ Cost: building 0.1 s for 49,000 tokens and merges, 0.5 s for 262,000 tokens with
 from __future__ import annotations
 
 import functools
+import gc
 import json
 import operator
 from collections.abc import Mapping, Sequence
@@ -124,7 +125,7 @@ class Merges:
         if type(model).__name__ != "BPE":
             seen = f"model {type(model).__name__}" if model is not None else type(tokenizer).__name__
             raise VocabularyError("this tokenizer has no merges", place=seen, fix=FIX)
-        return cls(_rules_of(json.loads(model.__getstate__()), vocabulary), vocabulary)
+        return cls(_rules_of(*_read(model.__getstate__()), vocabulary), vocabulary)
 
     @classmethod
     def of_ranks(cls, ranks: Mapping[bytes, int], vocabulary: Vocabulary) -> Merges:
@@ -259,27 +260,40 @@ def _row_of(bits: NDArray[np.bool_]) -> Row:
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-def _rules_of(state: Mapping[str, Any], vocabulary: Vocabulary) -> Rules:
-    """The rules of a BPE model of `tokenizers`, from its serialised form."""
+def _read(raw: bytes) -> tuple[dict[str, Any], list[str], list[str]]:
+    """The serialised form of a BPE model of `tokenizers`: its fields, and the left and right sides of its merges."""
+    is_collecting = gc.isenabled()
+    gc.disable()  # PERF: half a million lists of two cost the garbage collector as much time as all the rest
+    try:
+        fields = json.loads(raw)
+        merges = fields.pop("merges")
+        if merges and isinstance(merges[0], str):  # older versions write a merge as one text
+            merges = [merge.split(" ") for merge in merges]
+        return fields, [merge[0] for merge in merges], [merge[1] for merge in merges]
+    finally:
+        if is_collecting:
+            gc.enable()
+
+
+def _rules_of(fields: Mapping[str, Any], left: list[str], right: list[str], vocabulary: Vocabulary) -> Rules:
+    """The rules of a BPE model of `tokenizers`."""
     for name in ("dropout", "continuing_subword_prefix", "end_of_word_suffix"):
-        if state.get(name):
+        if fields.get(name):
             raise VocabularyError(
-                f"a BPE model with {name} is not understood", place=f"{name}: {state[name]!r}", fix=FIX
+                f"a BPE model with {name} is not understood", place=f"{name}: {fields[name]!r}", fix=FIX
             )
-    ids: dict[str, int] = state["vocab"]
+    ids: dict[str, int] = fields["vocab"]
     _check_ids(ids.values(), vocabulary)
-    merges: Sequence[Any] = state["merges"]
-    if merges and isinstance(merges[0], str):  # as older versions write them
-        merges = [merge.split(" ") for merge in merges]
     byte_tokens: dict[int, int] = {}
-    if state.get("byte_fallback"):
+    if fields.get("byte_fallback"):
         byte_tokens = {byte: ids[name] for byte in range(256) if (name := f"<0x{byte:02X}>") in ids}
-    table = np.empty((len(merges), MERGE.WORDS), np.int32)
-    left, right = ([merge[side] for merge in merges] for side in (0, 1))
+    table = np.empty((len(left), MERGE.WORDS), np.int32)
     for column, names in ((MERGE.LEFT, left), (MERGE.RIGHT, right), (MERGE.PRODUCT, map(operator.add, left, right))):
-        table[:, column] = np.fromiter(map(ids.__getitem__, names), np.int32, len(merges))
-    table[:, MERGE.RANK] = np.arange(len(merges))
-    if byte_tokens and np.isin(table[:, : MERGE.RANK], list(byte_tokens.values())).any():
+        table[:, column] = np.fromiter(map(ids.__getitem__, names), np.int32, len(left))
+    table[:, MERGE.RANK] = np.arange(len(left))
+    is_byte = np.zeros(vocabulary.size, bool)
+    is_byte[list(byte_tokens.values())] = True
+    if is_byte[table[:, : MERGE.RANK]].any():
         raise VocabularyError("merges of byte tokens are not understood", place="byte_fallback: true", fix=FIX)
 
     pieces = [""] * vocabulary.size
@@ -290,10 +304,10 @@ def _rules_of(state: Mapping[str, Any], vocabulary: Vocabulary) -> Rules:
     for piece, token in ids.items():
         if len(piece) == 1:
             symbol_of[ord(piece)] = token
-            characters |= {piece.encode(), vocabulary.tokens[token] or b""}
+            characters |= {piece.encode(), vocabulary.tokens[token] or piece.encode()}
     codes = np.frombuffer("".join(pieces).encode("utf-32-le"), np.uint32)
     return Rules(
-        symbol_of[codes], _starts(pieces), table, byte_tokens, frozenset(characters), bool(state.get("ignore_merges"))
+        symbol_of[codes], _starts(pieces), table, byte_tokens, frozenset(characters), bool(fields.get("ignore_merges"))
     )
 
 

@@ -8,6 +8,7 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -244,6 +245,17 @@ def test_what_is_not_understood_is_an_error(message: str, tokenizer: Any) -> Non
         Merges.of(tokenizer, Vocabulary([b"a", b"b", b"ab", None], [3]))
     assert error.value.message == message
     assert error.value.fix
+
+
+def test_merges_as_older_versions_of_tokenizers_write_them() -> None:
+    class BPE:
+        def __getstate__(self) -> bytes:
+            return json.dumps({"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}).encode()
+
+    read = Merges.of(SimpleNamespace(model=BPE()), Vocabulary([b"a", b"b", b"ab", None], [3]))
+    assert [(a, b) for a, b in itertools.product(range(3), range(3)) if not read.together(a, b)] == [(0, 1)]
+    assert bits(read.conflicts(0)) == [1, 3]
+    assert read.conflicts(0) is read.conflicts(0)
 
 
 def test_a_token_without_bytes_is_not_alone_but_parts_of_others_may_be() -> None:
