@@ -30,7 +30,7 @@ def command(
 def load_kernels() -> None:
     """Make the kernels ready, with a bar on a terminal; elsewhere `kernels.load` itself says that it compiles."""
     from constrain import kernels
-    from constrain.kernels import gaps  # noqa: F401  (declares those of gaps)
+    from constrain.kernels import cuts, gaps  # noqa: F401  (declares their kernels)
     from constrain.languages.automata import store  # noqa: F401  (declares the kernels of masks)
 
     screen = terminal(sys.stderr)

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import VocabularyError
-from constrain.kernels import load
+from constrain import kernels
 from constrain.kernels.cuts.rows import KNOWN, cut_rows
 from constrain.languages.cuts.merges import Merges
 from constrain.languages.cuts.pieces import Pieces
@@ -74,7 +74,7 @@ class CanonicalTokens:
 
     def __init__(self, vocabulary: Vocabulary, pieces: Pieces, merges: Merges, added: Sequence[int] = ()) -> None:
         """added: tokens with bytes that are taken out of a text before it is cut into pieces."""
-        load()
+        kernels.load()
         self.tokens, self.words = vocabulary.tokens, vocabulary.words  # not the vocabulary, which may keep this
         self.pieces = pieces
         self.merges = merges
