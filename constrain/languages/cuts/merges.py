@@ -9,7 +9,8 @@ kernels/cuts/neighbours.py decides a pair in a few steps, and writes all that ma
 Two things are not between neighbours: a tokenizer that ignores its merges where a piece is a token (`whole`), and bytes
 that stand for a character without a token (`byte_tokens`, `has_character`).
 
-Cost: building 0.1 s for 49,000 tokens and merges, 0.5 s for 262,000 tokens with 515,000 merges. Rows are cached.
+Cost: tables 0.03 s for 49,000 tokens and merges, 0.17 s for 262,000 tokens with 515,000 merges (38 MB); reading these
+from a tokenizer 0.07 and 1 s. A row 2 and 3 µs (p99 5 and 24; after a space 30 and 400), cached up to ROW_BYTES.
 """
 
 from __future__ import annotations
