@@ -9,9 +9,7 @@ from typing import Any
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 from tokenizers.trainers import BpeTrainer
 
-LLAMA3 = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
+LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 TEXT = "it's a test: the 's and 12 345 \n\n  the end, it ends\n 's tests!\n  {\"a\": 1}"
 
 
@@ -32,7 +30,17 @@ def _sentence_piece() -> Tokenizer:
     """As Gemma: blanks are `▁`, no pieces, characters without a token are written in bytes, added runs of newlines."""
     words = ["▁", "a", "s", "'", "1", "!", '"', "\n", "▁a", "as", "aa", "aas", "!!", "'s", "s▁", "▁▁", '"!']
     vocab = {word: i for i, word in enumerate([*(f"<0x{b:02X}>" for b in range(256)), "<unk>", *words, "\n\n"])}
-    merges = [("▁", "a"), ("a", "s"), ("a", "a"), ("a", "as"), ("!", "!"), ("'", "s"), ("s", "▁"), ("▁", "▁"), ('"', "!")]
+    merges = [
+        ("▁", "a"),
+        ("a", "s"),
+        ("a", "a"),
+        ("a", "as"),
+        ("!", "!"),
+        ("'", "s"),
+        ("s", "▁"),
+        ("▁", "▁"),
+        ('"', "!"),
+    ]
     tokenizer = Tokenizer(models.BPE(vocab, merges, byte_fallback=True, unk_token="<unk>", fuse_unk=True))
     tokenizer.normalizer = normalizers.Replace(" ", "▁")
     tokenizer.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])

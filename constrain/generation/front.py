@@ -131,8 +131,8 @@ def generate(model: ModelLike, prompt: PromptLike | PromptsLike, **options: Any)
         tool_choice: "auto": text or calls; "required": calls; "none": text; the name of a tool, or OpenAI's object.
         tokenizer: of transformers, or a processor, which has one; None: found by the model's name.
         canonical: count only tokens that the tokenizer itself would write for the text (docs/sampling.md); what the
-            constraint forces is then forced in tokens, and needs no forward. None: where the tokenizer's own cut is known
-            exactly; True: or an error; False: tokens may cut a text in any way. `stats.cuts` says what held.
+            constraint forces is then forced in tokens, and needs no forward. None: where the tokenizer's own cut is
+            known exactly; True: or an error; False: tokens may cut a text in any way. `stats.cuts` says what held.
         method: what is sampled, by name or as an object of `constrain.sampling`. "lcd" is masked decoding; "faithful"
             samples the model conditioned on the constraint, by a method that it chooses and tells.
         n: outputs for each prompt, independent of each other; 1: one output, by itself, not a list.

@@ -50,7 +50,7 @@ class Stats(Work):
         accepted: attempts that became members.
         evaluations: calls of a predicate or potential.
         method: what sampled it; where "faithful" chose, the choice and the reason.
-        cuts: which tokens counted: "canonical", those that the tokenizer itself writes; "all", or "all: " and the reason.
+        cuts: which tokens counted: "canonical", those that the tokenizer itself writes; "all", or "all: " and why.
         strays: tokens of the output that the tokenizer would have written otherwise, since the language left no other.
         stop: the stop sequence that ended the text; "" if none did.
         seed: the seed that gives this output again.

@@ -373,5 +373,3 @@ def _fault(compiled: Any, text: str) -> str | None:
     guarded = compiled.guard is not None
     fault = "every continuation that is left repeats a key or an item, or uses a name that may not stand there"
     return matcher.fault or (fault if guarded else None)
-
-

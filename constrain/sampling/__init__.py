@@ -11,9 +11,9 @@ from constrain.lazily import names_from
 
 require("hf", "constrain.sampling")  # before torch is imported: the message names the line for pip
 
+from constrain.masks.derived.canonical import canonical
 from constrain.sampling.bitmask.apply import apply_bitmask_, bitmask_words
 from constrain.sampling.bitmask.buffer import MaskBuffer
-from constrain.masks.derived.canonical import canonical
 from constrain.sampling.core.draw import Draw, TorchDraw, enumerate_draws, substream
 from constrain.sampling.core.filters import top_k_, top_p_
 from constrain.sampling.core.job import Job, Sample, Settings, TokenRecord

@@ -17,6 +17,7 @@ import torch
 
 from constrain.errors import ConstrainError
 from constrain.generation.answers.score import cut
+from constrain.generation.canonical import with_canonical
 from constrain.generation.display.html import page, tokens_html
 from constrain.generation.display.terminal import print_tokens
 from constrain.generation.display.tokens import Alternative, ShownToken, readable
@@ -122,7 +123,7 @@ def trace(
     [begin] = token_ids(prompts, handle)
     tokens = _tokens(output, handle)
     log_probs = _log_probs(handle, begin, tokens, temperature)
-    allowed = None if language is None else _masks(compile_for(language, handle), tokens)
+    allowed = None if language is None else _masks(_narrowed(compile_for(language, handle), handle, tokens), tokens)
     whole = sum(float(row[token]) for row, token in zip(log_probs, tokens, strict=True))
     said = [f"{len(tokens)} tokens", f"log p {whole:.2f}"]
     return Trace(list(_shown(handle, tokens, log_probs, allowed, top)), said)
@@ -153,6 +154,14 @@ def _log_probs(handle: Handle, begin: Sequence[int], tokens: Sequence[int], temp
         )
     _, [logits] = handle.start([[*begin, *tokens[:-1]]], [len(tokens)])
     return torch.log_softmax(logits.to(torch.float64) / temperature, dim=-1).cpu()
+
+
+def _narrowed(compiled: Any, handle: Handle, tokens: Sequence[int]) -> Any:
+    """The constraint over canonical tokens, as `generate` has it, where the output is canonical."""
+    canonical, _ = with_canonical(compiled, handle, None)
+    ended = bool(tokens) and tokens[-1] in handle.vocabulary.eos_ids
+    stray = canonical is None or [place for place in canonical.strays(tokens) if ended or place < len(tokens)]
+    return compiled if stray else canonical
 
 
 def _masks(compiled: Any, tokens: Sequence[int]) -> list[Any]:

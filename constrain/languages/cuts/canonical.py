@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.errors import VocabularyError
 from constrain import kernels
+from constrain.errors import VocabularyError
 from constrain.kernels.cuts.rows import KNOWN, cut_rows
 from constrain.languages.cuts.merges import Merges
 from constrain.languages.cuts.pieces import Pieces

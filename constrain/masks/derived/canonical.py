@@ -3,18 +3,18 @@
 The idea: a mask is that of the constraint, less the tokens that no canonical sequence goes on with
 (`constrain.languages.cuts`), less those after which the constraint leaves no canonical completion. The last needs a
 look ahead: after `{` a schema may ask for `"`, and the tokenizer writes `{"` as one token. A token is kept as soon as
-one byte may follow that joins no token before it, or the text may end; else its continuations are tried, token by token,
-up to the next such byte. Where the masks of a place have one token, it is forced, so what is forced in bytes needs no
-forward.
+one byte may follow that joins no token before it, or the text may end; else its continuations are tried, token by
+token, up to the next such byte. Where the masks of a place have one token, it is forced, so what is forced in bytes
+needs no forward.
 
 Law: p conditioned on "a text of the language, and the tokens are as the tokenizer cuts it". Where the language leaves
 only other writings (choices that begin in a token, a text that spells a special token), all tokens of the constraint
 are allowed at that place, and `strays` finds it.
 
 Cost: a look-up a token where the place is known. A new place costs a bitmask row of the last token and a look ahead for
-the tokens that may end a lexeme. Limit: a place with more than `FEW` tokens counts as one that goes on, of its own tokens only those that may
-end a lexeme are looked ahead from, and nothing is after `DEPTH` tokens. Where the language leaves nothing in the end,
-the same rule allows all.
+the tokens that may end a lexeme. Limit: a place with more than `FEW` tokens counts as one that goes on, of its own
+tokens only those that may end a lexeme are looked ahead from, and nothing is after `DEPTH` tokens. Where the language
+leaves nothing in the end, the same rule allows all.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from constrain.errors import VocabularyError
 from constrain.languages.cuts.canonical import DEAD, CanonicalTokens
 from constrain.languages.vocab.bits import clear_bits, has_bit
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.masks.engine.matcher import engine_of
 from constrain.masks.engine.rows import Row
 
 FEW = 64  # tokens of a mask that are all looked ahead from
@@ -40,7 +41,7 @@ _known: weakref.WeakKeyDictionary[Vocabulary, CanonicalTokens | str] = weakref.W
 
 
 class _Place(NamedTuple):
-    """A mask. only: its one token, -1 where there are more or none. ends: it allows the end. stray: no canonical one."""
+    """A mask. only: its one token, -1 where there are more or none. stray: no canonical token was left."""
 
     row: Row
     only: int
@@ -63,6 +64,9 @@ class CanonicalConstraint:
         self.places: OrderedDict[Any, _Place] = OrderedDict()
         self._kept = max(16, MEMORY // (4 * self.vocabulary.words))
         self._viable: dict[Any, bool] = {}
+        # Checks of whole texts, and guards that are always asked, tell texts apart that have one state.
+        self.checks = bool(getattr(self.constraint, "residual", None))
+        self.guards = bool(getattr(compiled, "always_guarded", False))
 
     @classmethod
     def of(cls, compiled: Any, canonical: CanonicalTokens) -> CanonicalConstraint:
@@ -73,6 +77,13 @@ class CanonicalConstraint:
     def matcher(self, inner: Any = None) -> CanonicalMatcher:
         """A matcher at the beginning of the text. inner: a matcher of the constraint there, in another shape."""
         return CanonicalMatcher(self, self.compiled.matcher() if inner is None else inner, [self.canonical.start])
+
+    def key(self, inner: Any, state: int) -> Any:
+        """A key for what may follow: of a matcher of the constraint, and a state of the canonical tokens."""
+        if not self.checks and not self.guards:
+            return inner.state, state
+        engine = engine_of(inner)
+        return inner.state, state, inner.is_accepting(), engine and self.guards and engine.guard_state()
 
     def place(self, key: Any, inner: Any, state: int) -> _Place:
         """The mask at a place: key tells the constraint's state and that of the canonical tokens."""
@@ -124,7 +135,7 @@ class CanonicalConstraint:
             return True
         if depth == 0:
             return True
-        key = (inner.state, state)
+        key = self.key(inner, state)
         known = self._viable.get(key)
         if known is None:
             known = self._goes_on(inner, state, depth)
@@ -224,7 +235,7 @@ class CanonicalMatcher:
 
     def _here(self) -> _Place:
         constraint = self.constraint
-        key = self.state
+        key = constraint.key(self.inner, self.states[-1])
         known = constraint.places.get(key)
         return constraint.place(key, self.inner, self.states[-1]) if known is None else known
 
@@ -234,6 +245,10 @@ class CanonicalMatcher:
         words = row.view(np.uint32)
         words[: len(known)] = known
         words[len(known) :] = 0
+
+    def mask(self) -> Row:
+        """uint32[words], read-only: the mask of the tokens that may come next."""
+        return self._here().row
 
     def allows(self, token_id: int) -> bool:
         """True if the mask allows the token."""

@@ -47,8 +47,8 @@ class CompiledConstraint:
     # For the engine's own modules: `rules` (the grammar with its records), `guard` (or None), `lookahead` (for the
     # constraint's own guard), `always_guarded`, `by_token` (whether the guard is a `TokenGuard`), `ending` (the guard,
     # if it is an `EndingGuard`), `remembering` (if it is a `RememberingGuard`), `followed` (the guard, if rules are
-    # followed), `known_start` ((epoch, configuration) of the start as last computed), `start`, `derived` (what was made of
-    # it, by what it was made with).
+    # followed), `known_start` ((epoch, configuration) of the start as last computed), `start`, `derived` (what was made
+    # of it, by what it was made with).
 
     def __init__(self, constraint: Constraint, vocabulary: Vocabulary, automaton: TokenAutomaton) -> None:
         self.constraint = constraint

@@ -24,7 +24,7 @@ from typing import Any
 from constrain.errors import ConstrainError
 from constrain.languages.automata.marks import without_marks
 from constrain.masks.completion.tokens_to_end import TokensToEnd
-from constrain.masks.engine.matcher import Matcher
+from constrain.masks.engine.matcher import engine_of
 from constrain.papers.search.found import Asking, BestTexts, Reward, check_number, each_prompt, reward_of, text_of
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
@@ -133,7 +133,8 @@ class AStar(Sampler):
 
 def bytes_to_end(matcher: Any) -> float:
     """The bytes of the shortest text that completes a matcher's; inf if there is none, 0 where nobody knows."""
-    if not isinstance(matcher, Matcher):
+    matcher = engine_of(matcher)
+    if matcher is None:
         return 0
     compiled, automaton = matcher.compiled, matcher.compiled.automaton
     to_end = automaton.attempt(lambda: TokensToEnd.of(automaton, compiled.rules, automaton.vocabulary))
@@ -143,7 +144,8 @@ def bytes_to_end(matcher: Any) -> float:
 
 def _is_shortest(matcher: Any) -> bool:
     """True if all answers of `bytes_to_end` so far were lower bounds."""
-    if not isinstance(matcher, Matcher):
+    matcher = engine_of(matcher)
+    if matcher is None:
         return True
     automaton = matcher.compiled.automaton
     shortest = TokensToEnd.of(automaton, matcher.compiled.rules, automaton.vocabulary).shortest

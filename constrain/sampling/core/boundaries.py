@@ -68,10 +68,10 @@ def _rule(earlier: Callable[[], Any], new: bytes, name: str) -> bool:
 
 
 def _follower(earlier: Callable[[], Any], name: str) -> Any:
-    from constrain.masks.engine import Matcher
+    from constrain.masks.engine.matcher import engine_of
 
-    matcher = earlier()
-    if not isinstance(matcher, Matcher):
+    matcher = engine_of(earlier())
+    if matcher is None:
         raise ConstrainError(
             f"the boundary {name!r} needs a constraint that was compiled by constrain.compile",
             fix='use "token", "line" or a function',

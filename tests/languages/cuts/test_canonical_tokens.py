@@ -85,7 +85,9 @@ def test_beginnings_are_kept(both: tuple[Tokenizer, CanonicalTokens]) -> None:
     for text in [*_texts(2), *rng.sample(list(_texts(3)), 100)]:
         for cut in _cuts(canonical, text.encode(), 8):
             state = _after(canonical, cut)
-            lives = any(tokenizer.encode(text + rest, add_special_tokens=False).ids[: len(cut)] == cut for rest in rests)
+            lives = any(
+                tokenizer.encode(text + rest, add_special_tokens=False).ids[: len(cut)] == cut for rest in rests
+            )
             assert not lives or state != DEAD, (text, cut)
 
 

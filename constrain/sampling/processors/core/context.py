@@ -16,7 +16,8 @@ import torch
 
 from constrain.masks.engine import Matcher
 from constrain.masks.engine.inspect import open_rules
-from constrain.sampling.processors.core.terminals import engine_of, terminal_kinds
+from constrain.masks.engine.matcher import engine_of
+from constrain.sampling.processors.core.terminals import terminal_kinds
 
 
 @dataclass(frozen=True)

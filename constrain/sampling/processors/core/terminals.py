@@ -21,13 +21,6 @@ from constrain.masks.engine import Matcher, inspect
 _known: weakref.WeakKeyDictionary[Any, _Kinds] = weakref.WeakKeyDictionary()
 
 
-def engine_of(matcher: Any) -> Matcher | None:
-    """The matcher of the engine inside of what limits or heals it; None for constraints of another make, or none."""
-    while matcher is not None and not isinstance(matcher, Matcher):
-        matcher = getattr(matcher, "inner", None)
-    return matcher
-
-
 def terminal_kinds(matcher: Matcher) -> frozenset[str]:
     """The kinds of the terminals that are open or may begin at a matcher's place.
 

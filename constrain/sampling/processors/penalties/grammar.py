@@ -30,10 +30,10 @@ import torch
 from constrain.errors import ConstrainError
 from constrain.kernels.records import view
 from constrain.masks.engine import Matcher
+from constrain.masks.engine.matcher import engine_of
 from constrain.sampling.core.sampler import check_count
 from constrain.sampling.processors.core.context import StepContext
 from constrain.sampling.processors.core.processor import Processor, number
-from constrain.sampling.processors.core.terminals import engine_of
 
 Place = tuple[int, ...]
 LONGEST = 64  # places of a pattern
