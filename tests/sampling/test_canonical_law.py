@@ -16,7 +16,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_token
 
 import constrain
 from constrain import reference
-from constrain.errors import VocabularyError
+from constrain.errors import ConstrainError, VocabularyError
 from constrain.generation import make_job
 from constrain.sampling import (
     AWRS,
@@ -132,6 +132,10 @@ def test_tokenizers_that_are_not_understood(change: Callable[[Any], Any], words:
     assert g.finish_reason == "stop"
     assert g.stats.cuts.startswith("all: ")
     assert words in g.stats.cuts
+    with pytest.raises(ConstrainError, match="canonical=True is not possible") as caught:
+        constrain.generate(tiny_llama(tokenizer), "a", tokenizer=tokenizer, regex="a{2}", canonical=True)
+    assert caught.value.place == "canonical"
+    assert words in str(caught.value)
 
 
 def unigram(backend: Any) -> Any:
