@@ -32,7 +32,7 @@ from constrain.errors import VocabularyError
 from constrain.kernels.cuts.rows import KNOWN, cut_rows
 from constrain.languages.cuts.merges import Merges
 from constrain.languages.cuts.pieces import Pieces
-from constrain.languages.vocab.bits import clear_bits, has_bit, set_bits
+from constrain.languages.vocab.bits import clear_bits, has_bit, set_bits, tokens_of
 from constrain.languages.vocab.vocabulary import Vocabulary
 
 Row = NDArray[np.uint32]
@@ -78,15 +78,16 @@ class CanonicalTokens:
         self.tokens, self.words = vocabulary.tokens, vocabulary.words  # not the vocabulary, which may keep this
         self.pieces = pieces
         self.merges = merges
-        self._byte_tokens = frozenset(_tokens(merges.byte_tokens))
+        self._byte_tokens = frozenset(tokens_of(merges.byte_tokens).tolist())
         self.added = _Added(self.tokens, self.words, added)
         self._text, self._starts = _joined(self.tokens)
+        self.apart = _apart(self._text, self._starts)
         self._first = np.array([token[0] if token else 256 for token in self.tokens], np.int32)
         self._specials = np.zeros(self.words, np.uint32)
         set_bits(self._specials, [i for i, token in enumerate(self.tokens) if not token])
         self._alone = merges.alone() & ~self.added.broken
         self._whole = merges.whole & ~self.added.broken
-        self._whole_texts = [self.tokens[token] or b"" for token in _tokens(self._whole)]
+        self._whole_texts = [self.tokens[token] or b"" for token in tokens_of(self._whole).tolist()]
         self._states: list[_State] = [_State(NONE, 0, 0, 0)]
         self._numbers = {self._states[DEAD]: DEAD}
         self._rows = _Remembered(MEMORY)
@@ -99,13 +100,16 @@ class CanonicalTokens:
         """The canonical sequences of a tokenizer of byte-pair encodings.
 
         Args:
-            tokenizer: Of transformers, or a `tokenizers.Tokenizer`.
+            tokenizer: Of transformers, a `tokenizers.Tokenizer`, or a `tiktoken.Encoding`.
             vocabulary: Its vocabulary, which may be longer than the tokenizer's.
 
         Raises:
             VocabularyError: The tokenizer cuts in a way that is not understood exactly; the message says which.
         """
         backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+        if hasattr(backend, "_mergeable_ranks"):
+            pieces = Pieces.of_regex(backend._pat_str, "tiktoken")
+            return cls(vocabulary, pieces, Merges.of_ranks(backend._mergeable_ranks, vocabulary))
         return cls(vocabulary, Pieces.of(backend), Merges.of(backend, vocabulary), _taken_out(backend, vocabulary))
 
     # -- states --------------------------------------------------------------------------------------------------------
@@ -287,7 +291,7 @@ class CanonicalTokens:
             loose = safe
         else:
             joining = np.zeros(257, bool)
-            joining[self._first[_tokens(self.merges.conflicts(now.last) & self._alone)]] = True
+            joining[self._first[tokens_of(self.merges.conflicts(now.last) & self._alone)]] = True
             text = self.tokens[now.last] or b""
             for whole in self._whole_texts:  # the piece may become one of them
                 joining[[whole[k] for k in range(1, len(whole)) if whole[:k].endswith(text)]] = True
@@ -380,9 +384,14 @@ class _Added:
         return known
 
 
-def _tokens(row: Row) -> list[int]:
-    tokens: list[int] = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")).tolist()
-    return tokens
+def _apart(text: NDArray[np.int32], starts: NDArray[np.int32]) -> NDArray[np.int32]:
+    """int32[256 * 8], for each byte a bitmap of the bytes that follow it in no token."""
+    inside = np.ones(len(text), bool)
+    inside[starts[1:][starts[1:] > starts[:-1]] - 1] = False  # last bytes
+    first = np.flatnonzero(inside)
+    apart = np.ones((256, 256), bool)
+    apart[text[first], text[first + 1]] = False
+    return np.packbits(apart, axis=1, bitorder="little").view(np.int32).reshape(-1)
 
 
 def _joined(tokens: Sequence[bytes | None]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -12,8 +12,8 @@ only other writings (choices that begin in a token, a text that spells a special
 are allowed at that place, and `strays` finds it.
 
 Cost: a look-up a token where the place is known. A new place costs a bitmask row of the last token and a look ahead for
-the tokens that may end a lexeme. Limit: a place with more than `FEW` tokens counts as one that goes on, of its own
-tokens only those that may end a lexeme are looked ahead from, and nothing is after `DEPTH` tokens. Where the language
+the tokens that may end a lexeme. Limit: a place with more than `FEW` tokens counts as one that goes on, and nothing
+is looked at after `DEPTH` tokens. Where the language
 leaves nothing in the end, the same rule allows all.
 """
 
@@ -28,7 +28,7 @@ import numpy as np
 
 from constrain.errors import VocabularyError
 from constrain.languages.cuts.canonical import DEAD, CanonicalTokens
-from constrain.languages.vocab.bits import clear_bits, has_bit
+from constrain.languages.vocab.bits import clear_bits, has_bit, tokens_of
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine.matcher import engine_of
 from constrain.masks.engine.rows import Row
@@ -118,10 +118,11 @@ class CanonicalConstraint:
     def _doubtful(self, inner: Any, row: Row) -> list[int]:
         """The allowed tokens after which the constraint may leave few bytes."""
         row = row & ~self.eos_row
-        if _count(row) <= FEW:
-            return _tokens(row)
-        leaving = getattr(inner, "leaving_tokens", None)
-        return [] if leaving is None else [token for token in leaving() if has_bit(row, token)]
+        doubtful = getattr(inner, "doubtful_tokens", None)
+        if doubtful is not None:
+            found: list[int] = doubtful(row, self.canonical.apart)
+            return found
+        return tokens_of(row).tolist() if _count(row) <= FEW else []
 
     def _is_viable(self, inner: Any, state: int, depth: int) -> bool:
         """The constraint has a canonical completion from here."""
@@ -150,7 +151,7 @@ class CanonicalConstraint:
         if _count(row) > FEW:
             return True
         texts = self.vocabulary.tokens
-        for token in sorted(_tokens(row), key=lambda token: -len(texts[token] or b"")):
+        for token in sorted(tokens_of(row).tolist(), key=lambda token: -len(texts[token] or b"")):
             inner.advance(token)
             viable = self._is_viable(inner, self.canonical.step(state, token), depth - 1)
             inner.rollback(1)
@@ -301,13 +302,6 @@ def _count(row: Row) -> int:
     """The number of tokens of a row, and more than `FEW` where there are more."""
     words = row[row != 0]
     return len(words) if len(words) > FEW else int(np.unpackbits(words.view(np.uint8)).sum())
-
-
-def _tokens(row: Row) -> list[int]:
-    words = np.flatnonzero(row)  # PERF: most words of a long row are 0
-    places, bits = np.nonzero(np.unpackbits(row[words].view(np.uint8).reshape(-1, 4), axis=1, bitorder="little"))
-    tokens: list[int] = (words[places] * 32 + bits).tolist()
-    return tokens
 
 
 def _only(row: Row) -> int:

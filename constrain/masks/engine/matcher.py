@@ -20,16 +20,20 @@ from constrain.kernels.masks import fill
 from constrain.kernels.parser import advance, configurations
 from constrain.kernels.records import arena
 from constrain.kernels.records.configurations import is_watched
-from constrain.kernels.records.masks import own_end, own_start, source, source_count, tokens_end, tokens_start
+from constrain.kernels.records.masks import own_end, own_start, source_count, tokens_end, tokens_start
+from constrain.kernels.records.masks import source as source_of
 from constrain.languages.automata.marks import MARK
 from constrain.languages.automata.memory import words_of
+from constrain.languages.vocab.bits import has_bits, tokens_of
 from constrain.masks.engine.masks import MaskedSteps
+from constrain.masks.engine.rows import Row
 from constrain.masks.engine.steps import STATE
 
 if TYPE_CHECKING:
     from constrain.masks.engine.compiled import CompiledConstraint
 
 WATCH = advance.WATCH
+FEW = 64  # words of a mask whose tokens are looked ahead from one by one
 MAX_FORCED = 1 << 16  # tokens or bytes that `forced_tokens` and `forced_bytes` return at most
 
 
@@ -256,25 +260,43 @@ class Matcher(MaskedSteps):
         """
         return not self.ended and bool(self._ask(advance.any_byte, bits))
 
-    def leaving_tokens(self) -> list[int]:
-        """The allowed tokens after which the lexeme of now may have ended, or that are allowed one by one.
+    def doubtful_tokens(self, row: Row, apart: NDArray[np.int32]) -> list[int]:
+        """The tokens of a mask after which no byte may follow that is apart from their last one. The guard is not asked.
 
-        All other allowed tokens stay within a lexeme that allows many. The guard is not asked.
+        Args:
+            row: uint32[ceil(V / 32)], some of the tokens that the matcher's own mask allows, no EOS.
+            apart: int32[256 * 8], for each last byte a bitmap of bytes; one array for a vocabulary.
 
         Raises:
-            LimitError: The mask does not fit into the automaton's memory.
+            LimitError: A step does not fit into the automaton's memory.
         """
 
-        def tokens(configuration: int) -> list[int]:
+        def doubtful(configuration: int, tokens: NDArray[np.int32]) -> NDArray[np.int32]:
+            out = np.empty(len(tokens), np.int32)
+            return out[: self._memory.call(advance.doubtful_tokens, configuration, tokens, apart, out)]
+
+        def find(configuration: int) -> list[int]:
+            if np.count_nonzero(row) <= FEW:
+                return doubtful(configuration, tokens_of(row).astype(np.int32)).tolist()
             A = self._memory.A
             region = self._memory.call(fill.mask, configuration)
-            found = A[own_start(A, region) : own_end(A, region)].tolist()
-            for k in range(source_count(A, region)):
-                if (listed := -source(A, region, k)) > 0:
-                    found += A[tokens_start(A, listed) : tokens_end(A, listed)].tolist()
+            own = A[own_start(A, region) : own_end(A, region)]
+            found = doubtful(configuration, own[has_bits(row, own)]).tolist()
+            known = self._automaton.known.doubtful
+            for source in (source_of(A, region, k) for k in range(source_count(A, region))):
+                if source not in known:  # these stay within a lexeme, whatever is around it
+                    if source < 0:
+                        tokens = A[tokens_start(A, -source) : tokens_end(A, -source)].copy()
+                    else:
+                        words = A[source : source + len(row)].view(np.uint32)
+                        tokens = tokens_of(words).astype(np.int32)
+                    known[source] = doubtful(configuration, tokens)
+                found += known[source][has_bits(row, known[source])].tolist()
             return found
 
-        return [] if self.ended else self.locked(tokens)
+        if self.ended or self._automaton.layout.offset:  # tokens that are read in two ways are not looked ahead from
+            return []
+        return self.locked(find)
 
     @property
     def state(self) -> int:
