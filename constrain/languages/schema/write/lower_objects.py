@@ -7,6 +7,9 @@
                 | "," member(s)
     member(s)  -> key ":" value members(s')    for each key that may come in state s
 
+Where an object may be at several places (`whitespace.py`), and few keys may come first, these are there once: the rules
+of a place are made when the punctuation behind the first key has chosen it.
+
 These rules are few for each state, but states are many, so the engine makes those of an object in bulk: in declared
 order all at once, or, of many properties or in any order, as texts reach them (`cfg/bulk_rules.py`).
 
@@ -25,7 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from constrain.languages.automata.syntax import ANY_TEXT, Node, json_string
 from constrain.languages.cfg.bulk_rules import BulkNonterminal, KeySetRules, ObjectPunctuation, ObjectRules, Situation
-from constrain.languages.cfg.rules import Symbol, Terminal
+from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.schema.formats.bounds import at_most
 from constrain.languages.schema.sets.algebra import Conj, ObjectBox
 from constrain.languages.schema.sets.shapes_objects import ObjectShape, Pending
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from constrain.languages.schema.write.lower import Level
 
 FEW = 6  # shapes that are separate alternatives; of more shapes, those with the same names are united (lower_unions.py)
+FIRST = 4  # properties that may come first for which an object at several places begins once
 BULK = 32  # declared properties whose rules are all made at once; of more, those that texts reach
 
 
@@ -75,21 +79,28 @@ def object_alternatives(level: Level, conj: Conj, boxes: tuple[ObjectBox, ...]) 
     for box, i, part in parts:
         shape = normalizer.object_shape(part)
         if shape is not None:
-            alternatives += _whole(level, partial(_first, make, shape, box, i))
+            alternatives += _whole(level, shape, partial(_rules, make, shape, box, i))
     return alternatives
 
 
-def _first(make: type[_ObjectRules], shape: ObjectShape, box: ObjectBox, part: int, level: Level) -> _First:
-    return _First(make(level, shape, (*level.key(box), part)), ObjectState(0, 0, shape.all_pending))
+def _rules(make: type[_ObjectRules], shape: ObjectShape, box: ObjectBox, part: int, level: Level) -> _ObjectRules:
+    return make(level, shape, (*level.key(box), part))
 
 
-def _whole(level: Level, first: Callable[[Level], _First]) -> Alternatives:
-    """The alternatives of an object: empty, or by what is written behind its bracket."""
-    start = first(level)
-    alternatives: Alternatives = [[*level.around.empty_object]] if start.rules.complete(start.at) else []
-    if start.rules.goes_on(start.at):
-        key = (*start.rules.key, "object")
-        alternatives += level.begun([OPEN_OBJECT], level.around.objects, first, key)
+def _whole(level: Level, shape: ObjectShape, make: Callable[[Level], _ObjectRules]) -> Alternatives:
+    """The alternatives of an object: empty, or by what is written behind its bracket. make: its rules at a level."""
+    start = ObjectState(0, 0, shape.all_pending)
+
+    def first(levels: Sequence[Level]) -> list[Symbol]:
+        rules = [make(each) for each in levels]
+        if len(rules) > 1 and rules[0].may_begin():
+            return [_FirstKey(rules)]
+        return [_First(each, start) for each in rules]
+
+    rules = make(level)
+    alternatives: Alternatives = [[*level.around.empty_object]] if rules.complete(start) else []
+    if rules.goes_on(start):
+        alternatives += level.begun([OPEN_OBJECT], level.around.objects, first, (*rules.key, "object"))
     return alternatives
 
 
@@ -109,11 +120,11 @@ class _ObjectRules:
         self.key = key
         self._open_keys: dict[Node, Terminal] = {}
 
-    def following(self, at: ObjectState) -> Alternatives:
+    def following(self, at: ObjectState, member: Callable[[_ObjectRules, ObjectState], Symbol]) -> Alternatives:
         """The alternatives of members(s): the end, or a comma and a member."""
         alternatives: Alternatives = [[*self.level.around.close_object]] if self.complete(at) else []
         if self.goes_on(at):
-            alternatives.append([*self.level.around.comma, _Member(self, at)])
+            alternatives.append([*self.level.around.comma, member(self, at)])
         return alternatives
 
     def complete(self, at: ObjectState) -> bool:
@@ -156,8 +167,8 @@ class _ObjectRules:
         """True if a member with an open key may come next."""
         return any(self.viable(self.after(at, done, left, True)) for _, _, left in self.shape.choices(at.pending))
 
-    def bulk_rules(self) -> ObjectRules | KeySetRules | None:
-        """The rules of the whole object, if the engine makes them in one call; None if it makes them one by one."""
+    def bulk_rules(self, start: int = 0) -> ObjectRules | KeySetRules | None:
+        """The rules of the object from a declared property on, if the engine makes them in one call, else None."""
         return None
 
     def bulk_position(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int | Situation] | None:
@@ -189,6 +200,13 @@ class _ObjectRules:
             texts += [name for name, _ in self.shape.box.named if name not in listed]
         return texts
 
+    def may_begin(self) -> Sequence[tuple[str, Conj]]:
+        """The properties that may come first, if they are few and the engine makes the rules behind them in one call.
+
+        Else none.
+        """
+        return ()
+
     def goes_on(self, at: ObjectState) -> bool:
         """True if a member may come next."""
         raise NotImplementedError
@@ -207,23 +225,74 @@ class _ObjectRules:
 
 
 class _First(BulkNonterminal):
-    """The first member and all that follows it: the head of the rules that the engine makes at once."""
+    """A member and all that follows it: the head of the rules that the engine makes at once."""
 
     __slots__ = ("at", "rules")
 
     def __init__(self, rules: _ObjectRules, at: ObjectState) -> None:
-        super().__init__("first", None, (*rules.key, "first"), True)
+        super().__init__("first", None, (*rules.key, "first", at.done), True)
         self.rules, self.at = rules, at
 
     def expand(self) -> Alternatives:
         return [[_Member(self.rules, self.at)]]
 
     def bulk_rules(self) -> ObjectRules | KeySetRules | None:
-        return self.rules.bulk_rules()
+        return self.rules.bulk_rules(self.at.done)
 
     @property
     def bulk_position(self) -> None:
         return None
+
+
+class _FirstKey(Nonterminal):
+    """The first key of an object that may be at several places, and all that follows it.
+
+    PERF: a first mask that made the rules of each place took 1.3 times as long.
+    """
+
+    __slots__ = ("rules",)
+
+    def __init__(self, rules: Sequence[_ObjectRules]) -> None:
+        super().__init__("first key", None, (*rules[0].key, "first key"))
+        self.rules = rules
+
+    def expand(self) -> Alternatives:
+        first, members = self.rules[0], self.rules[0].may_begin()
+        alternatives: Alternatives = []
+        for i, (name, conj) in enumerate(members):
+            alternatives.append([key_terminal(name, first.level.plain), _FirstValue(self.rules, i, conj)])
+        if not any(first.shape.must):
+            start = ObjectState(0, 0, first.shape.all_pending)
+            alternatives += [pair for each in self.rules for pair in each.open_pairs(start, len(members))]
+        return alternatives
+
+
+class _FirstValue(Nonterminal):
+    """The value of the first member and all that follows it; the punctuation before it chooses the place."""
+
+    __slots__ = ("conj", "index", "rules")
+
+    def __init__(self, rules: Sequence[_ObjectRules], index: int, conj: Conj) -> None:
+        super().__init__("first value", None, (*rules[0].key, "first value", index))
+        self.rules, self.index, self.conj = rules, index, conj
+
+    def expand(self) -> Alternatives:
+        return [[*each.level.after_key(self.conj), _Rest(each, self.index + 1)] for each in self.rules]
+
+
+class _Rest(Nonterminal):
+    """members(s) behind the first member. Those of a place are made when a text has chosen it."""
+
+    ahead = False
+    __slots__ = ("done", "rules")
+
+    def __init__(self, rules: _ObjectRules, done: int) -> None:
+        super().__init__("members", None, (*rules.key, "rest", done), True)
+        self.rules, self.done = rules, done
+
+    def expand(self) -> Alternatives:
+        at = ObjectState(self.done, 0, self.rules.shape.all_pending)
+        return self.rules.following(at, _First)
 
 
 class _Members(BulkNonterminal):
@@ -236,7 +305,7 @@ class _Members(BulkNonterminal):
         self.rules, self.at = rules, at
 
     def expand(self) -> Alternatives:
-        return self.rules.following(self.at)
+        return self.rules.following(self.at, _Member)
 
     def bulk_rules(self) -> None:
         return None
@@ -275,6 +344,13 @@ class _InOrder(_ObjectRules):
         classes = self.shape.classes
         return len(classes) == 1 and classes[0][0] == ANY_TEXT and len(self.shape.members) <= BULK
 
+    def may_begin(self) -> Sequence[tuple[str, Conj]]:
+        shape = self.shape
+        if shape.counts or shape.all_pending or len(shape.members) > BULK:
+            return ()
+        members = shape.members[: next((i + 1 for i, must in enumerate(shape.must) if must), None)]
+        return members if len(members) <= FIRST else ()
+
     def required_left(self, at: ObjectState) -> int:
         return self.shape.required_after[at.done]
 
@@ -305,23 +381,24 @@ class _InOrder(_ObjectRules):
                 alternatives.append([_Member(self, skipped)])
         return alternatives
 
-    def bulk_rules(self) -> ObjectRules | KeySetRules | None:
-        """The rules of the whole object, if only the order matters."""
+    def bulk_rules(self, start: int = 0) -> ObjectRules | KeySetRules | None:
+        """The rules of the object from a declared property on, if only the order matters."""
         shape, n = self.shape, len(self.shape.members)
         if shape.counts or shape.all_pending:
             return None
         if n > BULK:
             return self.key_set_rules(in_order=True)
-        value_keys = [conj for _, conj in shape.members]
+        members = shape.members[start:]
+        value_keys = [conj for _, conj in members]
         if self.rest:
             value_keys.append(shape.classes[0][1])
         return ObjectRules(
-            key=(*self.key, "bulk"),
+            key=(*self.key, "bulk", start) if start else (*self.key, "bulk"),
             name="members",
-            key_texts=self.texts(shape.members) if self.rest else [name for name, _ in shape.members],
+            key_texts=self.texts((*members, *shape.members[:start])) if self.rest else [name for name, _ in members],
             value_keys=value_keys,
             value_symbols=self.level.value_symbols,
-            required=shape.must,
+            required=shape.must[start:],
             allows_other_keys=self.rest,
             next_member=_Member(self, ObjectState(n, 0, shape.all_pending))
             if shape.classes and not self.rest
@@ -368,7 +445,7 @@ class _AnyOrder(_ObjectRules):
         alternatives += self.open_pairs(at, at.done)
         return alternatives
 
-    def bulk_rules(self) -> KeySetRules | None:
+    def bulk_rules(self, start: int = 0) -> KeySetRules | None:
         """The rules of the whole object, unless open keys have needs to meet."""
         return None if self.shape.needs else self.key_set_rules(in_order=False)
 
