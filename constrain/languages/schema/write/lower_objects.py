@@ -23,6 +23,7 @@ or `maxProperties` matter. These rules let open keys repeat: once one is written
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from copy import copy
 from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -118,6 +119,7 @@ class _ObjectRules:
         self.level = level
         self.shape = shape
         self.key = key
+        self.start = 0  # the first declared property of the bulk rules
         self._open_keys: dict[Node, Terminal] = {}
 
     def following(self, at: ObjectState, member: Callable[[_ObjectRules, ObjectState], Symbol]) -> Alternatives:
@@ -167,8 +169,8 @@ class _ObjectRules:
         """True if a member with an open key may come next."""
         return any(self.viable(self.after(at, done, left, True)) for _, _, left in self.shape.choices(at.pending))
 
-    def bulk_rules(self, start: int = 0) -> ObjectRules | KeySetRules | None:
-        """The rules of the object from a declared property on, if the engine makes them in one call, else None."""
+    def bulk_rules(self) -> ObjectRules | KeySetRules | None:
+        """The rules of the whole object, if the engine makes them in one call; None if it makes them one by one."""
         return None
 
     def bulk_position(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int | Situation] | None:
@@ -200,6 +202,12 @@ class _ObjectRules:
             texts += [name for name, _ in self.shape.box.named if name not in listed]
         return texts
 
+    def behind(self, start: int) -> _ObjectRules:
+        """The rules of what follows a member, from a declared property on; a bulk of their own."""
+        rules = copy(self)
+        rules.start, rules.key = start, (*self.key, start)
+        return rules
+
     def may_begin(self) -> Sequence[tuple[str, Conj]]:
         """The properties that may come first, if they are few and the engine makes the rules behind them in one call.
 
@@ -230,14 +238,14 @@ class _First(BulkNonterminal):
     __slots__ = ("at", "rules")
 
     def __init__(self, rules: _ObjectRules, at: ObjectState) -> None:
-        super().__init__("first", None, (*rules.key, "first", at.done), True)
+        super().__init__("first", None, (*rules.key, "first"), True)
         self.rules, self.at = rules, at
 
     def expand(self) -> Alternatives:
         return [[_Member(self.rules, self.at)]]
 
     def bulk_rules(self) -> ObjectRules | KeySetRules | None:
-        return self.rules.bulk_rules(self.at.done)
+        return self.rules.bulk_rules()
 
     @property
     def bulk_position(self) -> None:
@@ -292,7 +300,7 @@ class _Rest(Nonterminal):
 
     def expand(self) -> Alternatives:
         at = ObjectState(self.done, 0, self.rules.shape.all_pending)
-        return self.rules.following(at, _First)
+        return self.rules.behind(self.done).following(at, _First)
 
 
 class _Members(BulkNonterminal):
@@ -381,24 +389,26 @@ class _InOrder(_ObjectRules):
                 alternatives.append([_Member(self, skipped)])
         return alternatives
 
-    def bulk_rules(self, start: int = 0) -> ObjectRules | KeySetRules | None:
-        """The rules of the object from a declared property on, if only the order matters."""
+    def bulk_rules(self) -> ObjectRules | KeySetRules | None:
+        """The rules of the object from its start on, if only the order matters."""
         shape, n = self.shape, len(self.shape.members)
         if shape.counts or shape.all_pending:
             return None
         if n > BULK:
             return self.key_set_rules(in_order=True)
-        members = shape.members[start:]
+        members = shape.members[self.start :]
         value_keys = [conj for _, conj in members]
+        texts = [name for name, _ in members]
         if self.rest:
             value_keys.append(shape.classes[0][1])
+            texts = self.texts((*members, *shape.members[: self.start]))
         return ObjectRules(
-            key=(*self.key, "bulk", start) if start else (*self.key, "bulk"),
+            key=(*self.key, "bulk"),
             name="members",
-            key_texts=self.texts((*members, *shape.members[:start])) if self.rest else [name for name, _ in members],
+            key_texts=texts,
             value_keys=value_keys,
             value_symbols=self.level.value_symbols,
-            required=shape.must[start:],
+            required=shape.must[self.start :],
             allows_other_keys=self.rest,
             next_member=_Member(self, ObjectState(n, 0, shape.all_pending))
             if shape.classes and not self.rest
@@ -408,15 +418,15 @@ class _InOrder(_ObjectRules):
 
     def bulk_position(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int | Situation] | None:
         """The position (`BulkNonterminal`) of member(s), or of members(s); None if no bulk rules hold it."""
-        n = len(self.shape.members)
         if self.shape.counts or at.pending:
             return None
-        if n > BULK:
+        if len(self.shape.members) > BULK:
             return (*self.key, "key sets"), Situation((), at.done, at.open_yet, is_member)
-        if at.open_yet or (is_member and at.done == n):
+        n, done = len(self.shape.members) - self.start, at.done - self.start
+        if at.open_yet or (is_member and done == n):
             number = 2 * n + at.open_yet + (at.open_yet and is_member)
             return ((*self.key, "bulk"), number) if self.rest else None
-        return (*self.key, "bulk"), n + at.done if is_member else at.done - 1
+        return (*self.key, "bulk"), n + done if is_member else done - 1
 
 
 class _AnyOrder(_ObjectRules):
@@ -445,7 +455,7 @@ class _AnyOrder(_ObjectRules):
         alternatives += self.open_pairs(at, at.done)
         return alternatives
 
-    def bulk_rules(self, start: int = 0) -> KeySetRules | None:
+    def bulk_rules(self) -> KeySetRules | None:
         """The rules of the whole object, unless open keys have needs to meet."""
         return None if self.shape.needs else self.key_set_rules(in_order=False)
 
