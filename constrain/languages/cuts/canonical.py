@@ -39,7 +39,7 @@ Row = NDArray[np.uint32]
 
 NONE = -1  # no token: what comes next begins a piece
 DEAD = 0  # the sequence is not canonical
-ALL = (1 << 31) - 1
+BLANKS = b"\t\n\x0b\x0c\r \x85\xa0\x80"  # last bytes of characters that are blanks
 MEMORY = 64 << 20  # bytes of rows that are remembered
 
 
@@ -82,6 +82,10 @@ class CanonicalTokens:
         self.added = _Added(self.tokens, self.words, added)
         self._text, self._starts = _joined(self.tokens)
         self.apart = _apart(self._text, self._starts)
+        if pieces.open[pieces.step(pieces.start, ord(" "))]:  # what follows a blank may still put a border before it
+            self.apart.reshape(256, 8)[list(BLANKS)] = 0
+        self._strictly_apart = self.apart.copy()
+        self._strictly_apart.reshape(256, 8)[128:] = 0  # a token may end within a character
         self._first = np.array([token[0] if token else 256 for token in self.tokens], np.int32)
         self._specials = np.zeros(self.words, np.uint32)
         set_bits(self._specials, [i for i, token in enumerate(self.tokens) if not token])
@@ -265,6 +269,15 @@ class CanonicalTokens:
             self._rows.keep(key, known)
         words = self.words
         return known[:words], known[words : 2 * words], known[2 * words :]
+
+    def apart_after(self, state: int) -> NDArray[np.int32]:
+        """int32[256 * 8], by the last byte of a next token a bitmap of bytes that leave all tokens up to it as they are.
+
+        Fewer than there are: `loose` knows those of one token.
+        """
+        now = self._states[state]
+        opened = int(self.pieces.open[now.pieces])
+        return self._strictly_apart if now.owed or opened & ~1 else self.apart
 
     def loose(self, state: int) -> NDArray[np.int32]:
         """int32[8], a bitmap of bytes: whatever begins with one of them leaves the tokens so far as they are.

@@ -101,7 +101,7 @@ class CanonicalConstraint:
         narrowed = row & self.canonical.row(state)
         if not self.canonical.may_end(state):
             narrowed &= ~self.eos_row
-        for token in self._doubtful(inner, narrowed):
+        for token in self._doubtful(inner, state, narrowed):
             inner.advance(token)
             if not self._is_viable(inner, self.canonical.step(state, token), DEPTH):
                 clear_bits(narrowed, (token,))
@@ -115,12 +115,12 @@ class CanonicalConstraint:
         inner.fill_mask(row)
         return row
 
-    def _doubtful(self, inner: Any, row: Row) -> list[int]:
+    def _doubtful(self, inner: Any, state: int, row: Row) -> list[int]:
         """The allowed tokens after which the constraint may leave few bytes."""
         row = row & ~self.eos_row
         doubtful = getattr(inner, "doubtful_tokens", None)
         if doubtful is not None:
-            found: list[int] = doubtful(row, self.canonical.apart)
+            found: list[int] = doubtful(row, self.canonical.apart_after(state))
             return found
         return tokens_of(row).tolist() if _count(row) <= FEW else []
 

@@ -19,7 +19,8 @@ from constrain.errors import ConstrainError
 from constrain.kernels.masks import fill
 from constrain.kernels.parser import advance, configurations
 from constrain.kernels.records import arena
-from constrain.kernels.records.configurations import is_watched
+from constrain.kernels.records.arena import key_end
+from constrain.kernels.records.configurations import PAIR, config_pairs, is_watched
 from constrain.kernels.records.masks import own_end, own_start, source_count, tokens_end, tokens_start
 from constrain.kernels.records.masks import source as source_of
 from constrain.languages.automata.marks import MARK
@@ -261,11 +262,11 @@ class Matcher(MaskedSteps):
         return not self.ended and bool(self._ask(advance.any_byte, bits))
 
     def doubtful_tokens(self, row: Row, apart: NDArray[np.int32]) -> list[int]:
-        """The tokens of a mask after which no byte may follow that is apart from their last one. The guard is not asked.
+        """The tokens of a mask after which no byte may follow that is apart from their last one; no guard is asked.
 
         Args:
             row: uint32[ceil(V / 32)], some of the tokens that the matcher's own mask allows, no EOS.
-            apart: int32[256 * 8], for each last byte a bitmap of bytes; one array for a vocabulary.
+            apart: int32[256 * 8], for each last byte a bitmap of bytes; one of a few arrays that stay.
 
         Raises:
             LimitError: A step does not fit into the automaton's memory.
@@ -283,15 +284,17 @@ class Matcher(MaskedSteps):
             own = A[own_start(A, region) : own_end(A, region)]
             found = doubtful(configuration, own[has_bits(row, own)]).tolist()
             known = self._automaton.known.doubtful
+            lexemes = A[config_pairs(configuration) + PAIR.LEXER : key_end(A, configuration) : PAIR.WORDS].tobytes()
             for source in (source_of(A, region, k) for k in range(source_count(A, region))):
-                if source not in known:  # these stay within a lexeme, whatever is around it
+                source_key = source, id(apart), lexemes
+                if source_key not in known:  # these stay within a lexeme, whatever is around it
                     if source < 0:
                         tokens = A[tokens_start(A, -source) : tokens_end(A, -source)].copy()
                     else:
                         words = A[source : source + len(row)].view(np.uint32)
                         tokens = tokens_of(words).astype(np.int32)
-                    known[source] = doubtful(configuration, tokens)
-                found += known[source][has_bits(row, known[source])].tolist()
+                    known[source_key] = doubtful(configuration, tokens)
+                found += known[source_key][has_bits(row, known[source_key])].tolist()
             return found
 
         if self.ended or self._automaton.layout.offset:  # tokens that are read in two ways are not looked ahead from
