@@ -18,7 +18,8 @@ Arms, all in the loop of `generate` at temperature 0, with the same prompts:
     example             the same with an example
     schema              closed, and the JSON Schema itself in the prompt
     complete            default, and the text must end within the limit
-    canonical           default, and tokens are the tokenizer's own (`constrain.sampling.canonical`)
+    all                 `canonical=False`: tokens may cut a text in any way
+    draft               default, and `draft="auto"`
     xgrammar            its masks, by its defaults: objects closed
     llguidance          its masks, by its defaults: objects open; `llguidance-closed`: the schema closed
 
@@ -65,7 +66,7 @@ TYPES = {"dict": "object", "float": "number", "tuple": "array"}  # of BFCL, in J
 CALL = "Answer with one call of a function, as JSON with name and arguments."
 ARMS = (
     *("default", "open", "closed", "dumps", "compact", "describe", "example", "untold", "schema"),
-    *("complete", "canonical"),
+    *("complete", "all", "draft"),
 )
 PEERS = ("xgrammar", "llguidance", "llguidance-closed")
 
@@ -300,14 +301,12 @@ def given(arm: str, task: Task, handle: HFModel, peers: dict[str, Any]) -> dict[
         return {"constraint": closed(task.wanted)}
     if arm == "compact":
         return {"constraint": closed(task.wanted, whitespace="compact")}
-    if arm == "canonical":
-        compiled = constrain.compile(closed(task.wanted), handle.vocabulary)
-        return {"constraint": constrain.sampling.canonical(compiled, handle.tokenizer)}
     if arm == "dumps":
         layout = constrain.schema.JsonLayout(separators=(", ", ": "))
         return {"constraint": closed(task.wanted, whitespace=layout)}
     wanted = {"type" if isinstance(task.wanted, type) else "schema": task.wanted}
-    return {**wanted, "complete": True} if arm == "complete" else wanted
+    more = {"complete": {"complete": True}, "all": {"canonical": False}, "draft": {"draft": "auto"}}
+    return {**wanted, **more.get(arm, {})}
 
 
 def prompt_of(arm: str, task: Task, chat: bool) -> Any:
@@ -346,12 +345,20 @@ def answered(arm: str, task: Task, handle: HFModel, chat: bool, peers: dict[str,
         "valid": valid,
         "right": valid and good[0] == good[1],
         "fields": good,
+        "own": is_own(handle, g),
+        "log_p": g.logprob,
         "log_mass": sum(record.log_z for record in g.trace),
         "tokens": g.stats.tokens,
         "forwards": g.stats.forwards,
         "seconds": seconds,
         "text": g.text,
     }
+
+
+def is_own(handle: HFModel, g: Any) -> bool:
+    """The tokens are those into which the tokenizer cuts the text."""
+    ended = g.finish_reason == "stop"
+    return ended and handle.tokenizer(g.text, add_special_tokens=False)["input_ids"] == list(g.tokens[:-1])
 
 
 def is_valid(task: Task, text: str) -> bool:
@@ -370,9 +377,9 @@ def is_valid(task: Task, text: str) -> bool:
 def table(records: list[dict[str, Any]]) -> str:
     """The arms of each kind of task, in Markdown."""
     lines = [
-        "| task, arm | n | finished | cut by an undeclared key | valid | right | fields | log mass | tokens | forwards "
-        "| CPU s |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "| task, arm | n | finished | cut by an undeclared key | valid | right | own cut | fields | log p | log mass "
+        "| tokens | forwards | CPU s |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for kind, arm in dict.fromkeys((record["task"].split()[0], record["arm"]) for record in records):
         rows = [row for row in records if row["arm"] == arm and row["task"].startswith(kind)]
@@ -381,10 +388,12 @@ def table(records: list[dict[str, Any]]) -> str:
             len(rows),
             sum(row["ended"] for row in rows),
             cut,
-            *(sum(r[k] for r in rows) for k in ("valid", "right")),
+            *(sum(r.get(k, False) for r in rows) for k in ("valid", "right", "own")),
         ]
         fields = f"{sum(row['fields'][0] for row in rows)} of {sum(row['fields'][1] for row in rows)}"
-        means = [f"{fmean(row[key] for row in rows):.1f}" for key in ("log_mass", "tokens", "forwards", "seconds")]
+        means = [
+            f"{fmean(row[key] for row in rows):.1f}" for key in ("log_p", "log_mass", "tokens", "forwards", "seconds")
+        ]
         lines.append(f"| {kind}, {arm} | {' | '.join(map(str, counts))} | {fields} | {' | '.join(means)} |")
     return "\n".join(lines)
 

@@ -205,11 +205,12 @@ def any_byte(A, H, S, c, bits):
     return 1 if any_byte_of(A, H, S, c, bits, 0) else 0
 
 
-@kernel("i(arena, arena, arena, i, arena, arena, arena)", entry=True)
-def doubtful_tokens(A, H, S, c, tokens, apart, out):
-    """Write those of some tokens after which no byte may follow that is apart from their last one. Returns how many.
+@kernel("i(arena, arena, arena, i, arena, arena, arena, arena)", entry=True)
+def doubtful_tokens(A, H, S, c, tokens, classes, apart, out):
+    """Write those of some tokens after which no byte may follow that is apart from them. Returns how many.
 
-    tokens: int32[N], allowed ones. apart: int32[256 * 8], for each last byte a bitmap. out: int32[N]
+    tokens: int32[N], allowed ones. classes: int32[V], of tokens. apart: for each class a bitmap of bytes, int32[8]
+    out: int32[N]
     """
     count = 0
     bottom = top(S)
@@ -217,8 +218,7 @@ def doubtful_tokens(A, H, S, c, tokens, apart, out):
         token = np.int64(tokens[i])
         d = advance(A, H, S, c, token)
         set_top(S, bottom)
-        last = np.int64(token_byte(A, token_end(A, token) - 1))
-        if d == NONE or not any_byte_of(A, H, S, d & STATE, apart, 8 * last):
+        if d == NONE or not any_byte_of(A, H, S, d & STATE, apart, 8 * np.int64(classes[token])):
             out[count] = token
             count += 1
         set_top(S, bottom)

@@ -40,6 +40,8 @@ Row = NDArray[np.uint32]
 NONE = -1  # no token: what comes next begins a piece
 DEAD = 0  # the sequence is not canonical
 BLANKS = b"\t\n\x0b\x0c\r \x85\xa0\x80"  # last bytes of characters that are blanks
+MOST_BLANKS = 4096  # tokens that end in a blank whose following bytes are found beforehand
+MANY = 1 << 18  # steps of tokens that are remembered
 MEMORY = 64 << 20  # bytes of rows that are remembered
 
 
@@ -81,23 +83,22 @@ class CanonicalTokens:
         self._byte_tokens = frozenset(tokens_of(merges.byte_tokens).tolist())
         self.added = _Added(self.tokens, self.words, added)
         self._text, self._starts = _joined(self.tokens)
-        self.apart = _apart(self._text, self._starts)
-        if pieces.open[pieces.step(pieces.start, ord(" "))]:  # what follows a blank may still put a border before it
-            self.apart.reshape(256, 8)[list(BLANKS)] = 0
-        self._strictly_apart = self.apart.copy()
-        self._strictly_apart.reshape(256, 8)[128:] = 0  # a token may end within a character
         self._first = np.array([token[0] if token else 256 for token in self.tokens], np.int32)
         self._specials = np.zeros(self.words, np.uint32)
         set_bits(self._specials, [i for i, token in enumerate(self.tokens) if not token])
         self._alone = merges.alone() & ~self.added.broken
         self._whole = merges.whole & ~self.added.broken
-        self._whole_texts = [self.tokens[token] or b"" for token in tokens_of(self._whole).tolist()]
+        self._becoming = _becoming([self.tokens[token] or b"" for token in tokens_of(self._whole).tolist()])
         self._states: list[_State] = [_State(NONE, 0, 0, 0)]
         self._numbers = {self._states[DEAD]: DEAD}
         self._rows = _Remembered(MEMORY)
         self._conflicts = _Remembered(MEMORY)
+        self._after: dict[tuple[int, int, int, int], tuple[int, int, int, int]] = {}
         self._loose: dict[int, NDArray[np.int32]] = {}
         self.start = self._number(_State(NONE, pieces.start, 0, 0))
+        self.classes, self._apart = self._apart_by_class()
+        self._strictly_apart = self._apart.copy()
+        self._strictly_apart.reshape(-1, 8)[128:] = 0  # a token may end within a character, or in a blank
 
     @classmethod
     def of(cls, tokenizer: Any, vocabulary: Vocabulary) -> CanonicalTokens:
@@ -153,18 +154,29 @@ class CanonicalTokens:
             return dead
         whole = not has_bit(self._alone, token)
         joined = before.last != NONE and (whole or has_bit(self.merges.conflicts(before.last), token))
-        ends, owed, pieces, border = before.ends | 1, before.owed | int(joined), before.pieces, 0
+        key = before.pieces, before.ends | 1, before.owed | int(joined), token
+        after = self._after.get(key)
+        if after is None:
+            if len(self._after) > MANY:
+                self._after.clear()
+            after = self._after[key] = self._settled(*key[:3], text, whole)
+        pieces, ends, owed, border = after
+        return _State(NONE if border else token, pieces, ends, owed, partial) if pieces else dead
+
+    def _settled(self, pieces: int, ends: int, owed: int, text: bytes, whole: bool) -> tuple[int, int, int, int]:
+        """(state of the pieces, ends, owed) after a token, and whether its end is a border; zeros where it is wrong."""
+        border = 0
         for i, byte in enumerate(text):
             pieces, borders, opened = self._byte(pieces, byte)
             ends, owed = ends << 1 | (i == len(text) - 1), owed << 1
             if not pieces or borders & ~ends or owed & ~(borders | opened):
-                return dead
+                return 0, 0, 0, 0
             ends, owed, border = ends & opened, owed & opened, borders & 1
         if whole and not border:
             if not ends & 1:
-                return dead
+                return 0, 0, 0, 0
             owed |= 1
-        return _State(NONE if border else token, pieces, ends, owed, partial)
+        return pieces, ends, owed, border
 
     def _byte(self, pieces: int, byte: int) -> tuple[int, int, int]:
         """(the next state of the pieces, the borders that the byte settles, the places that are open)"""
@@ -270,14 +282,31 @@ class CanonicalTokens:
         words = self.words
         return known[:words], known[words : 2 * words], known[2 * words :]
 
+    def _apart_by_class(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The class of each token, and for each class the bytes that may be told at once to leave it as it is.
+
+        A token's class is its last byte, and those bytes follow that one in no token. But what follows a blank may
+        still put a border before it, so tokens that end in one have classes of their own.
+        """
+        ends = self._starts[1:] - 1
+        classes = np.where(ends >= self._starts[:-1], self._text[ends], 0).astype(np.int32)
+        tables = [_apart(self._text, self._starts)]
+        if self.pieces.open[self.pieces.step(self.pieces.start, ord(" "))]:
+            blank = np.flatnonzero(np.isin(classes, list(BLANKS)) & (ends >= self._starts[:-1]))
+            for number, token in enumerate(blank.tolist()):
+                state = self.step(self.start, token) if number < MOST_BLANKS else DEAD
+                classes[token] = 256 + number
+                tables.append(np.zeros(8, np.int32) if state == DEAD else self.loose(state))
+        return classes, np.concatenate(tables)
+
     def apart_after(self, state: int) -> NDArray[np.int32]:
-        """int32[256 * 8], by the last byte of a next token a bitmap of bytes that leave all tokens up to it as they are.
+        """int32[8 * C], for each class of a next token a bitmap of bytes that leave the tokens up to it as they are.
 
         Fewer than there are: `loose` knows those of one token.
         """
         now = self._states[state]
         opened = int(self.pieces.open[now.pieces])
-        return self._strictly_apart if now.owed or opened & ~1 else self.apart
+        return self._strictly_apart if now.owed or opened & ~1 else self._apart
 
     def loose(self, state: int) -> NDArray[np.int32]:
         """int32[8], a bitmap of bytes: whatever begins with one of them leaves the tokens so far as they are.
@@ -305,9 +334,7 @@ class CanonicalTokens:
         else:
             joining = np.zeros(257, bool)
             joining[self._first[tokens_of(self.merges.conflicts(now.last) & self._alone)]] = True
-            text = self.tokens[now.last] or b""
-            for whole in self._whole_texts:  # the piece may become one of them
-                joining[[whole[k] for k in range(1, len(whole)) if whole[:k].endswith(text)]] = True
+            joining[self._becoming.get(self.tokens[now.last] or b"", [])] = True
             loose = safe & ((borders >> 1 & 1 == 1) | ~joining[:256])
         return np.packbits(loose, bitorder="little").view(np.int32)
 
@@ -395,6 +422,16 @@ class _Added:
                 self._known.clear()
             self._known[token] = known
         return known
+
+
+def _becoming(texts: Sequence[bytes]) -> dict[bytes, list[int]]:
+    """By a text within some texts, the bytes that follow it there: a piece that ends with it may become one of them."""
+    found: dict[bytes, set[int]] = {}
+    for text in texts:
+        for end in range(1, len(text)):
+            for start in range(end):
+                found.setdefault(text[start:end], set()).add(text[end])
+    return {text: sorted(following) for text, following in found.items()}
 
 
 def _apart(text: NDArray[np.int32], starts: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -120,7 +120,7 @@ class CanonicalConstraint:
         row = row & ~self.eos_row
         doubtful = getattr(inner, "doubtful_tokens", None)
         if doubtful is not None:
-            found: list[int] = doubtful(row, self.canonical.apart_after(state))
+            found: list[int] = doubtful(row, self.canonical.classes, self.canonical.apart_after(state))
             return found
         return tokens_of(row).tolist() if _count(row) <= FEW else []
 

@@ -261,12 +261,13 @@ class Matcher(MaskedSteps):
         """
         return not self.ended and bool(self._ask(advance.any_byte, bits))
 
-    def doubtful_tokens(self, row: Row, apart: NDArray[np.int32]) -> list[int]:
-        """The tokens of a mask after which no byte may follow that is apart from their last one; no guard is asked.
+    def doubtful_tokens(self, row: Row, classes: NDArray[np.int32], apart: NDArray[np.int32]) -> list[int]:
+        """The tokens of a mask after which no byte may follow that is apart from them; no guard is asked.
 
         Args:
             row: uint32[ceil(V / 32)], some of the tokens that the matcher's own mask allows, no EOS.
-            apart: int32[256 * 8], for each last byte a bitmap of bytes; one of a few arrays that stay.
+            classes: int32[V], the class of each token.
+            apart: int32[8 * C], for each class a bitmap of bytes; one of a few arrays that stay.
 
         Raises:
             LimitError: A step does not fit into the automaton's memory.
@@ -274,7 +275,7 @@ class Matcher(MaskedSteps):
 
         def doubtful(configuration: int, tokens: NDArray[np.int32]) -> NDArray[np.int32]:
             out = np.empty(len(tokens), np.int32)
-            return out[: self._memory.call(advance.doubtful_tokens, configuration, tokens, apart, out)]
+            return out[: self._memory.call(advance.doubtful_tokens, configuration, tokens, classes, apart, out)]
 
         def find(configuration: int) -> list[int]:
             if np.count_nonzero(row) <= FEW:
