@@ -35,6 +35,7 @@ from constrain.masks.engine.rows import Row
 
 FEW = 64  # tokens of a mask that are all looked ahead from
 DEPTH = 12  # tokens ahead
+NO, YES, GRANTED = 0, 1, 2
 MEMORY = 32 << 20  # bytes of masks that are remembered
 
 _known: weakref.WeakKeyDictionary[Vocabulary, CanonicalTokens | str] = weakref.WeakKeyDictionary()
@@ -63,7 +64,7 @@ class CanonicalConstraint:
             self.eos_row[token >> 5] |= np.uint32(1 << (token & 31))
         self.places: OrderedDict[Any, _Place] = OrderedDict()
         self._kept = max(16, MEMORY // (4 * self.vocabulary.words))
-        self._viable: dict[Any, bool] = {}
+        self._viable: dict[Any, int] = {}
         # Checks of whole texts, and guards that are always asked, tell texts apart that have one state.
         self.checks = bool(getattr(self.constraint, "residual", None))
         self.guards = bool(getattr(compiled, "always_guarded", False))
@@ -101,11 +102,17 @@ class CanonicalConstraint:
         narrowed = row & self.canonical.row(state)
         if not self.canonical.may_end(state):
             narrowed &= ~self.eos_row
+        granted = []
         for token in self._doubtful(inner, state, narrowed):
             inner.advance(token)
-            if not self._is_viable(inner, self.canonical.step(state, token), DEPTH):
-                clear_bits(narrowed, (token,))
+            viable = self._is_viable(inner, self.canonical.step(state, token), DEPTH)
             inner.rollback(1)
+            if viable == NO:
+                clear_bits(narrowed, (token,))
+            elif viable == GRANTED:
+                granted.append(token)
+        if granted and hasattr(inner, "dispel_doubts"):
+            inner.dispel_doubts(granted, self.canonical.apart_after(state))
         if narrowed.any():
             return _Place(narrowed, _only(narrowed), False)
         return _Place(row, _only(row), bool(row.any()))
@@ -124,18 +131,18 @@ class CanonicalConstraint:
             return found
         return tokens_of(row).tolist() if _count(row) <= FEW else []
 
-    def _is_viable(self, inner: Any, state: int, depth: int) -> bool:
-        """The constraint has a canonical completion from here."""
+    def _is_viable(self, inner: Any, state: int, depth: int) -> int:
+        """Whether the constraint has a canonical completion from here: NO, YES, or GRANTED, since so much may follow."""
         canonical = self.canonical
         if state == DEAD:
-            return False
+            return NO
         if inner.is_accepting() and canonical.may_end(state):
-            return True
+            return YES
         any_byte = getattr(inner, "any_byte", None)
         if any_byte is not None and any_byte(canonical.loose(state)):
-            return True
+            return YES
         if depth == 0:
-            return True
+            return YES
         key = self.key(inner, state)
         known = self._viable.get(key)
         if known is None:
@@ -145,19 +152,19 @@ class CanonicalConstraint:
             self._viable[key] = known
         return known
 
-    def _goes_on(self, inner: Any, state: int, depth: int) -> bool:
-        """One of the next tokens has a canonical completion; where there are many, that is taken for granted."""
+    def _goes_on(self, inner: Any, state: int, depth: int) -> int:
+        """Whether one of the next tokens has a canonical completion; where there are many, it is GRANTED."""
         row = self._masked(inner) & self.canonical.row(state) & ~self.eos_row
         if _count(row) > FEW:
-            return True
+            return GRANTED
         texts = self.vocabulary.tokens
         for token in sorted(tokens_of(row).tolist(), key=lambda token: -len(texts[token] or b"")):
             inner.advance(token)
             viable = self._is_viable(inner, self.canonical.step(state, token), depth - 1)
             inner.rollback(1)
             if viable:
-                return True
-        return False
+                return viable
+        return NO
 
     def strays(self, tokens: Sequence[int]) -> list[int]:
         """The places of a sequence at which the tokenizer writes another token; its length where it may not end."""

@@ -9,7 +9,7 @@ A matcher belongs to one thread at a time. Any number of matchers may run in par
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
@@ -284,8 +284,7 @@ class Matcher(MaskedSteps):
             region = self._memory.call(fill.mask, configuration)
             own = A[own_start(A, region) : own_end(A, region)]
             found = doubtful(configuration, own[has_bits(row, own)]).tolist()
-            known = self._automaton.known.doubtful
-            lexemes = A[config_pairs(configuration) + PAIR.LEXER : key_end(A, configuration) : PAIR.WORDS].tobytes()
+            known, lexemes = self._automaton.known.doubtful, self._lexemes(configuration)
             for source in (source_of(A, region, k) for k in range(source_count(A, region))):
                 source_key = source, id(apart), lexemes
                 if source_key not in known:  # these stay within a lexeme, whatever is around it
@@ -301,6 +300,21 @@ class Matcher(MaskedSteps):
         if self.ended or self._automaton.layout.offset:  # tokens that are read in two ways are not looked ahead from
             return []
         return self.locked(find)
+
+    def _lexemes(self, configuration: int) -> bytes:
+        """The lexer states of a configuration."""
+        A = self._memory.A
+        return A[config_pairs(configuration) + PAIR.LEXER : key_end(A, configuration) : PAIR.WORDS].tobytes()
+
+    def dispel_doubts(self, tokens: Sequence[int], apart: NDArray[np.int32]) -> None:
+        """Take tokens out of those that `doubtful_tokens` gives here, and wherever else the lexer is in this state."""
+
+        def dispel(configuration: int) -> None:
+            known, place = self._automaton.known.doubtful, (id(apart), self._lexemes(configuration))
+            for key in [key for key in known if key[1:] == place]:
+                known[key] = known[key][~np.isin(known[key], tokens)]
+
+        self.locked(dispel)
 
     @property
     def state(self) -> int:
