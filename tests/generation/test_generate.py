@@ -16,7 +16,7 @@ import constrain
 from constrain.errors import ConstrainError
 from constrain.generation import Generation, Stream
 from constrain.models.hf import ConstraintProcessor, HFModel
-from constrain.sampling import METHODS, SMC, Sample, TorchDraw, register
+from constrain.sampling import METHODS, SMC, Sample, TorchDraw, canonical, register
 from constrain.speculative import Speculation
 from toy_matcher import ToyConstraint, ToyVocabulary
 from toy_model import tiny_gpt2, tiny_llama, tiny_mistral, tiny_tokenizer
@@ -46,11 +46,15 @@ def compiled(vocabulary: constrain.Vocabulary, constraint: dict[str, Any]) -> An
 
 @pytest.mark.parametrize("family", [tiny_llama, tiny_gpt2])
 @pytest.mark.parametrize("kind", SOURCES)
-def test_greedy_is_what_transformers_generates(tokenizer: Any, family: Any, kind: str) -> None:
+@pytest.mark.parametrize("own_cuts", [True, False], ids=["canonical", "all"])
+def test_greedy_is_what_transformers_generates(tokenizer: Any, family: Any, kind: str, own_cuts: bool) -> None:
     for seed, prompt in itertools.product(range(3), PROMPTS):
         model = family(tokenizer, seed)
-        ours = constrain.generate(model, prompt, tokenizer=tokenizer, temperature=0, max_tokens=25, **SOURCES[kind])
+        ours = constrain.generate(
+            model, prompt, tokenizer=tokenizer, temperature=0, max_tokens=25, canonical=own_cuts, **SOURCES[kind]
+        )
         constraint = compiled(HFModel(model, tokenizer).vocabulary, SOURCES[kind])
+        constraint = canonical(constraint, tokenizer) if own_cuts else constraint
         ids = torch.tensor([tokenizer(prompt)["input_ids"]])
         for drafts in ({}, {"prompt_lookup_num_tokens": 8}, {"assistant_model": family(tokenizer, seed + 7)}):
             processor = ConstraintProcessor(constraint)
@@ -76,33 +80,54 @@ def test_a_batch_is_its_rows(tokenizer: Any, family: Any, kind: str) -> None:
 # --- numbers ----------------------------------------------------------------------------------------------------------
 
 
+def masked_by_hand(constraint: Any, tokens: list[int]) -> list[list[int]]:
+    """The tokens that the masks of a constraint allow before each token of an output."""
+    matcher, allowed = constraint.matcher(), []
+    for token in tokens:
+        allowed.append([i for i in range(constraint.vocabulary.size) if matcher.allows(i)])
+        assert matcher.advance(token)
+    return allowed
+
+
+def canonical_by_hand(tokenizer: Any, texts: list[str], eos: int, tokens: list[int]) -> list[list[int]]:
+    """The tokens before each of which one of the texts goes on, as the tokenizer cuts it."""
+    cuts = [[*tokenizer(text, add_special_tokens=False)["input_ids"], eos] for text in texts]
+    assert tokens in cuts
+    places = range(len(tokens))
+    return [sorted({cut[i] for cut in cuts if cut[:i] == tokens[:i]}) for i in places]
+
+
 def recomputed(
-    model: Any, constraint: Any, prompt: list[int], tokens: list[int], temperature: float
+    model: Any, allowed: list[list[int]], prompt: list[int], tokens: list[int], temperature: float
 ) -> tuple[Any, Any]:
-    """(log p of every token, log Z of every token) by one forward over everything, and masks one by one."""
+    """(log p of every token, log Z of every token) by one forward over everything. allowed: before each token."""
     with torch.inference_mode():
         logits = model(torch.tensor([[*prompt, *tokens]])).logits[0, len(prompt) - 1 : -1]
     log_probs = (logits / temperature).log_softmax(-1)
-    matcher, log_z = constraint.matcher(), []
-    for row, token in zip(log_probs, tokens, strict=True):
-        allowed = [i for i in range(constraint.vocabulary.size) if matcher.allows(i)]
-        log_z.append(float(row[allowed].logsumexp(-1)))
-        assert matcher.advance(token)
+    log_z = [float(row[ids].logsumexp(-1)) for row, ids in zip(log_probs, allowed, strict=True)]
     return [float(row[token]) for row, token in zip(log_probs, tokens, strict=True)], log_z
 
 
 @pytest.mark.parametrize("kind", SOURCES)
 @pytest.mark.parametrize("temperature", [0, 0.5, 1.0, 1.7])
+@pytest.mark.parametrize("own_cuts", [True, False], ids=["canonical", "all"])
 def test_every_number_of_the_trace(
-    tokenizer: Any, model: Any, vocabulary: constrain.Vocabulary, kind: str, temperature: float
+    tokenizer: Any, model: Any, vocabulary: constrain.Vocabulary, kind: str, temperature: float, own_cuts: bool
 ) -> None:
     constraint = compiled(vocabulary, SOURCES[kind])
     outputs = constrain.generate(
-        model, PROMPTS[1], tokenizer=tokenizer, n=5, seed=1, max_tokens=20, temperature=temperature, **SOURCES[kind]
-    )
+        model, PROMPTS[1], tokenizer=tokenizer, n=5, seed=1, max_tokens=20, temperature=temperature,
+        canonical=own_cuts, **SOURCES[kind],
+    )  # fmt: skip
     prompt = tokenizer(PROMPTS[1])["input_ids"]
     for output in outputs:
-        log_p, log_z = recomputed(model, constraint, prompt, output.tokens, temperature or 1.0)
+        if not own_cuts:
+            allowed = masked_by_hand(constraint, output.tokens)
+        elif kind == "choices":
+            allowed = canonical_by_hand(tokenizer, SOURCES[kind][kind], tokenizer.eos_token_id, output.tokens)
+        else:  # too many texts to list: the masks of the rule by itself, which tests of their own compare with texts
+            allowed = masked_by_hand(canonical(constraint, tokenizer), output.tokens)
+        log_p, log_z = recomputed(model, allowed, prompt, output.tokens, temperature or 1.0)
         assert [record.log_prob_raw for record in output.trace] == pytest.approx(log_p, abs=1e-9)
         assert [record.log_z for record in output.trace] == pytest.approx(log_z, abs=1e-9)
         assert output.logprob == pytest.approx(math.fsum(log_p), abs=1e-9)
@@ -146,7 +171,7 @@ def test_the_law_of_a_real_model_under_a_real_engine(
 
     total, seen = 0.0, set()
     for q, sample in enumerate_draws(run):
-        log_p, _ = recomputed(model, constraint, prompt, sample.tokens, 1.0)
+        log_p, _ = recomputed(model, masked_by_hand(constraint, sample.tokens), prompt, sample.tokens, 1.0)
         assert math.log(q) + sample.log_weight == pytest.approx(math.fsum(log_p), abs=1e-9)
         total += q
         seen.add(tuple(sample.tokens))

@@ -17,8 +17,12 @@ from constrain.sampling import CARS, Argmax, Memory
 from toy_model import cuts
 
 
-def test_the_law_is_that_of_the_longer_text(tokenizer: Any, model: Any) -> None:
-    """`exact` with healing: cuts of b + text, whose first token begins with b, after the prompt without its last."""
+@pytest.mark.parametrize("own_cuts", [True, False], ids=["canonical", "all"])
+def test_the_law_is_that_of_the_longer_text(tokenizer: Any, model: Any, own_cuts: bool) -> None:
+    """`exact` with healing: cuts of b + text, whose first token begins with b, after the prompt without its last.
+
+    Of canonical tokens, the cut that the tokenizer itself makes of b + text.
+    """
     vocabulary = HFModel(model, tokenizer).vocabulary
     texts = ["ue", "ee", "u"]
     prompt = tokenizer("red tr")["input_ids"]
@@ -29,12 +33,15 @@ def test_the_law_is_that_of_the_longer_text(tokenizer: Any, model: Any) -> None:
         for cut in cuts(vocabulary.tokens, begin + text.encode()):
             if not vocabulary.tokens[cut[0]].startswith(begin):
                 continue
+            if own_cuts and cut != tokenizer(begin.decode() + text)["input_ids"]:
+                continue
             ids = [*prompt[:-1], *cut, *vocabulary.eos_ids]
             with torch.inference_mode():
                 logits = model(torch.tensor([ids])).logits[0].log_softmax(-1)
             start = len(prompt) - 1
             truth[tuple(ids[start:])] = math.fsum(float(logits[i - 1, ids[i]]) for i in range(start, len(ids)))
-    given = {"tokenizer": tokenizer, "choices": texts}
+    assert len(truth) == (3 if own_cuts else 6)
+    given = {"tokenizer": tokenizer, "choices": texts, "canonical": own_cuts}
     healed = constrain.Prompt("red tr", healing=True)
     members = constrain.generate(model, healed, method=Argmax(texts=False), n=len(truth) + 1, **given)
     assert members[-1].finish_reason == "dead_end"

@@ -21,6 +21,7 @@ from toy_model import tiny_llama, tiny_mistral, tiny_tokenizer
 
 PROMPT = '{"color": "'
 COLORS = '(red|green|blue|yellow)"}'
+ALL: Any = {"regex": COLORS, "canonical": False}  # many members, which tell laws apart: each text in each of its cuts
 LEVEL = 1e-3  # of each chi-square test here, shared by Bonferroni
 
 
@@ -32,7 +33,7 @@ def ref() -> reference.Reference:
 @pytest.fixture(scope="module")
 def truth(ref: reference.Reference) -> dict[tuple[int, ...], float]:
     """π of the reference model: p of every member, one forward each, no sampler involved."""
-    table = constrain.generate(ref, PROMPT, regex=COLORS, method=Argmax(texts=False), n=60)
+    table = constrain.generate(ref, PROMPT, **ALL, method=Argmax(texts=False), n=60)
     members = {tuple(g.tokens): g.logprob for g in table if g.finish_reason == "stop"}
     total = math.fsum(map(math.exp, members.values()))
     return {tokens: math.exp(log_p) / total for tokens, log_p in members.items()}
@@ -52,6 +53,18 @@ def test_argmax_lists_all_tokenisations(ref: reference.Reference, truth: dict[An
     assert len(truth) == min(expected, 60)
 
 
+def test_canonical_is_one_cut_of_each(ref: reference.Reference, truth: dict[Any, float]) -> None:
+    """The default's law is that of all tokenisations, given that the tokenizer writes them."""
+    table = constrain.generate(ref, PROMPT, regex=COLORS, method=Argmax(texts=False), n=len(truth))
+    members = {tuple(g.tokens): g.logprob for g in table if g.finish_reason == "stop"}
+    cuts = [tuple(ref.tokenizer(text)["input_ids"]) for text in ('red"}', 'green"}', 'blue"}', 'yellow"}')]
+    assert sorted(members) == sorted(own for own in truth if own[:-1] in cuts)
+    total = math.fsum(map(math.exp, members.values()))
+    kept = math.fsum(truth[own] for own in members)
+    for own, log_p in members.items():
+        assert math.exp(log_p) / total == pytest.approx(truth[own] / kept, abs=1e-5)
+
+
 @pytest.mark.parametrize(
     "method, n",
     [(Exact(), 600), (CARS(), 600), (Rejection(batch=64, attempts=4000), 20), ("faithful", 600)],
@@ -61,7 +74,7 @@ def test_exact_methods_draw_from_the_conditional(
     ref: reference.Reference, truth: dict[Any, float], method: Any, n: int
 ) -> None:
     """Chi-square, with cells of expected size below 5 pooled; TV inside the band of perfect draws."""
-    outputs = constrain.generate(ref, PROMPT, regex=COLORS, method=method, n=n, seed=3)
+    outputs = constrain.generate(ref, PROMPT, **ALL, method=method, n=n, seed=3)
     assert {g.finish_reason for g in outputs} == {"stop"}
     assert {g.log_weight for g in outputs} == {0.0}
     counts = Counter(tuple(g.tokens) for g in outputs)
@@ -82,7 +95,7 @@ def test_exact_methods_draw_from_the_conditional(
 
 
 def test_weights_bring_masked_decoding_home(ref: reference.Reference, truth: dict[Any, float]) -> None:
-    outputs = constrain.generate(ref, PROMPT, regex=COLORS, n=800, seed=1)
+    outputs = constrain.generate(ref, PROMPT, **ALL, n=800, seed=1)
     assert isinstance(outputs, Generations)
     assert math.fsum(outputs.weights) == pytest.approx(1)
     weighted: Counter[tuple[int, ...]] = Counter()
@@ -98,7 +111,7 @@ def test_weights_bring_masked_decoding_home(ref: reference.Reference, truth: dic
     report = outputs.diagnostics
     assert 1 < outputs.ess < 800
     assert report.ess == outputs.ess
-    table = constrain.generate(ref, PROMPT, regex=COLORS, method="exact")
+    table = constrain.generate(ref, PROMPT, **ALL, method="exact")
     assert report.log_evidence == pytest.approx(table.log_evidence, abs=0.05)
     assert table.evidence_bounds == (table.log_evidence, table.log_evidence)
 
@@ -120,11 +133,11 @@ def test_every_method_by_name(ref: reference.Reference, name: str) -> None:
 
 
 def test_the_population_behind_an_output(ref: reference.Reference) -> None:
-    g = constrain.generate(ref, PROMPT, regex=COLORS, method="sir", seed=1)
+    g = constrain.generate(ref, PROMPT, **ALL, method="sir", seed=1)
     assert len(g.population) == len(g.weights) > 1
     assert math.fsum(g.weights) == pytest.approx(1)
     assert g.text in {each.text for each in g.population}
-    assert constrain.generate(ref, PROMPT, regex=COLORS, seed=1).weights == [1.0]
+    assert constrain.generate(ref, PROMPT, **ALL, seed=1).weights == [1.0]
 
 
 @pytest.mark.parametrize("regex, is_far", [("[^q]*", False), ("(a|b|c|d){30}", True)])
@@ -138,13 +151,13 @@ def test_faithful_says_how_far_sir_is(ref: reference.Reference, regex: str, is_f
 
 def test_a_class_is_no_method(ref: reference.Reference) -> None:
     with pytest.raises(ConstrainError) as caught:
-        constrain.generate(ref, PROMPT, regex=COLORS, method=CARS)
+        constrain.generate(ref, PROMPT, **ALL, method=CARS)
     assert str(caught.value) == "method is the class CARS, not a method\n  fix: make one: CARS()"
 
 
 def test_a_memory_across_calls(ref: reference.Reference, tmp_path: Path) -> None:
     memory = Memory()
-    given = {"regex": COLORS, "n": 30}
+    given = {**ALL, "n": 30}
     first = constrain.generate(ref, PROMPT, method=CARS(memory=memory), seed=1, **given)
     later = constrain.generate(ref, PROMPT, method=CARS(memory=memory), seed=2, **given)
     assert sum(g.stats.attempts for g in later) < sum(g.stats.attempts for g in first) / 2
@@ -154,7 +167,7 @@ def test_a_memory_across_calls(ref: reference.Reference, tmp_path: Path) -> None
     both = [constrain.generate(ref, PROMPT, method=ASAp(memory=known), seed=3, **given) for known in (memory, loaded)]
     assert [g.tokens for g in both[0]] == [g.tokens for g in both[1]]
     assert both[0][0].tv_bound == both[1][0].tv_bound < 0.5
-    constrain.generate(ref, PROMPT, regex=COLORS, temperature=0.5, method=CARS(memory=memory))
+    constrain.generate(ref, PROMPT, **ALL, temperature=0.5, method=CARS(memory=memory))
     constrain.generate(ref, PROMPT, choices=["a"], method=CARS(memory=memory))
     assert len(memory) == 3
 

@@ -17,7 +17,7 @@ from constrain.generation.front import generate
 from constrain.generation.request.request import MOVED, Request
 from constrain.generation.request.signature import DEFAULTS, AnyOptions, Options
 
-MOST = 24  # parameters
+MOST = 25  # parameters: whether a token has to be one that the tokenizer writes is a choice of the target, as method
 
 
 def test_the_options_have_types_and_defaults() -> None:

@@ -109,7 +109,7 @@ def test_a_compiled_schema_and_a_source(tokenizer: Any, model: Any) -> None:
     constraint = constrain.json_schema(Person)
     vocabulary = constrain.Vocabulary.from_huggingface(tokenizer)
     for given in (constraint, constrain.compile(constraint, vocabulary)):
-        output = constrain.generate(model, "a", tokenizer=tokenizer, constraint=given, seed=2, max_tokens=200)
+        output = constrain.generate(model, "a", tokenizer=tokenizer, constraint=given, seed=1, max_tokens=200)
         assert isinstance(output.value, Person)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from constrain.kernels import kernel
 
 BROKEN, BORDER, INSIDE, OPEN = 0, 1, 2, 3
-KNOWN = -1  # `cut_rows`: every state was there
+EXPANDED = -1  # `cut_rows`: every state had its next states
 
 
 @kernel("i(arena, arena, arena, arena, arena, i, i, i)")
@@ -57,7 +57,7 @@ def cut_rows(following, settled, opened, starts, text, places, state, out):
     """Write three bitmasks, one after the other: the tokens before which is a border, is none, or may be one.
 
     starts: int32[V + 1], where the tokens begin in the text; those without bytes are in no mask
-    returns: KNOWN, or a state whose next states have to be found first; then nothing that was written counts
+    returns: EXPANDED, or a state whose next states have to be found first; then nothing that was written counts
     """
     words = out.size // 3
     out[:] = 0
@@ -69,4 +69,4 @@ def cut_rows(following, settled, opened, starts, text, places, state, out):
             return -2 - kind
         if kind != BROKEN:
             out[(kind - 1) * words + (token >> 5)] |= np.uint32(1) << np.uint32(token & 31)
-    return KNOWN
+    return EXPANDED

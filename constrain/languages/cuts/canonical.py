@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from constrain import kernels
 from constrain.errors import VocabularyError
-from constrain.kernels.cuts.rows import KNOWN, cut_rows
+from constrain.kernels.cuts.rows import EXPANDED, cut_rows
 from constrain.languages.cuts.merges import Merges
 from constrain.languages.cuts.pieces import Pieces
 from constrain.languages.vocab.bits import clear_bits, has_bit, set_bits, tokens_of
@@ -275,7 +275,7 @@ class CanonicalTokens:
             while True:
                 after, settled, opened = tables.next.reshape(-1), tables.ended.reshape(-1), tables.open
                 state = cut_rows(after, settled, opened, self._starts, self._text, places, pieces, known)
-                if state == KNOWN:
+                if state == EXPANDED:
                     break
                 tables.expand(state)
             self._rows.keep(key, known)

@@ -213,8 +213,12 @@ def test_processors_see_the_decoder(bart: EncoderDecoder) -> None:
 
 def test_drafts_copy_from_the_prompt(bart: EncoderDecoder) -> None:
     text = "the green name 00 age red {}"
-    output = constrain.generate(bart, text, choices=[text, text[::-1]], draft="lookup", seed=1, temperature=0)
+    given = {"choices": [text, text[::-1]], "draft": "lookup", "seed": 1, "temperature": 0}
+    output = constrain.generate(bart, text, canonical=False, **given)
     assert output.stats.drafts["lookup"].drafted > 0
+    forced = constrain.generate(bart, text, **given)  # one token tells the texts apart, and no draft is needed
+    assert forced.stats.forwards <= 2
+    assert forced.stats.forced == forced.stats.tokens - 1
 
 
 def test_a_model_by_name(tokenizer: Any, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from constrain.generation.result import Generation
 from constrain.models.hf import HFModel
 from constrain.models.hf import images as hf_images
 from constrain.models.hf.images import ImageModel, image_prompt
-from constrain.sampling import METHODS, SIR, Exact, Job, Settings, enumerate_draws
+from constrain.sampling import METHODS, SIR, Exact, Job, Settings, canonical, enumerate_draws
 from constrain.sampling.core.sampler import drive
 from constrain.sampling.methods.lcd import lcd
 from toy_model import tiny_llama, tiny_tokenizer
@@ -63,9 +63,10 @@ class Pictured:
         torch.testing.assert_close(found, expected, rtol=2e-4, atol=2e-4)
 
     def greedy(self, place: int, regex: str, most: int) -> list[int]:
-        """Masked greedy decoding by whole forwards."""
+        """Masked greedy decoding of canonical tokens by whole forwards."""
         handle = HFModel.of(self.model, self.tokenizer)
-        matcher = constrain.compile(constrain.regex(regex), handle.vocabulary).matcher()
+        compiled = constrain.compile(constrain.regex(regex), handle.vocabulary)
+        matcher = canonical(compiled, self.tokenizer).matcher()
         row, written = np.zeros(handle.vocabulary.words, np.uint32), []
         while len(written) < most and written[-1:] != [self.tokenizer.eos_token_id]:
             matcher.fill_mask(row)
