@@ -132,7 +132,7 @@ class CanonicalConstraint:
         return tokens_of(row).tolist() if _count(row) <= FEW else []
 
     def _is_viable(self, inner: Any, state: int, depth: int) -> int:
-        """Whether the constraint has a canonical completion from here: NO, YES, or GRANTED, since so much may follow."""
+        """Whether the constraint has a canonical completion from here: NO, YES, or GRANTED: so much may follow."""
         canonical = self.canonical
         if state == DEAD:
             return NO
