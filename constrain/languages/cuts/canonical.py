@@ -3,14 +3,14 @@
 The idea: a tokenizer first takes out its added tokens, cuts what is left into pieces (pieces.py) and merges within each
 piece (merges.py). So a sequence is canonical if and only if every border of a piece is an end of a token, and within a
 piece no two neighbours would have been joined in another way. Whether a place is a border may depend on what follows;
-a state remembers the ends of tokens at places that are still open, and those that have to become borders since the
+a state remembers the ends of tokens at places that are still open, and which of them have to become borders, since the
 tokens around them would else have been joined.
 
 Cost: a bitmask row is three bitmaps of the state of the pieces (made once for each) and one of the last token. A state
 is some numbers; there are as many as pairs of a last token and a state of the pieces were met.
-Limits: a piece that is a token as a whole, though no merges make it (`ignore_merges`), and a text that spells an added
-token over more than two tokens, are told only by `strays`, on a finished sequence. The beginning of a sequence is the
-beginning of a text.
+Limits: a piece that is a token as a whole, though no merges make it (`ignore_merges`), counts as canonical in its merged
+form too; so does a text that spells an added token over more than two tokens. The beginning of a sequence is the
+beginning of a text, without a blank that the tokenizer would put before it.
 
 Source: Vieira et al. 2025, "Language models over canonical byte-pair encodings"; Berglund and van der Merwe 2023,
 "Formalizing BPE tokenization".
@@ -49,7 +49,7 @@ class _State(NamedTuple):
     """After a sequence.
 
     last: the token before, NONE at the beginning of a piece. pieces: the state of the pieces
-    ends: the open places at which a token ends, bit k: k bytes back. owed: those that have to become borders
+    ends: the open places at which a token ends, bit k: k bytes back. owed: which of them have to become borders
     partial: bytes of a character that is written by tokens of one byte. added: the added token just before, or NONE
     """
 
@@ -214,7 +214,7 @@ class CanonicalTokens:
         return self._number(_State(token, pieces, int(self.pieces.open[pieces]), 0))
 
     def strays(self, tokens: Sequence[int]) -> list[int]:
-        """The places of a sequence whose tokens are not those that the tokenizer writes, for an ended text."""
+        """The places of a sequence at which the tokenizer writes another token, for an ended text."""
         found, state = [], self.start
         for place, token in enumerate(tokens):
             after = self.step(state, token)

@@ -16,7 +16,7 @@ def has_bit(row: Row, token: int) -> bool:
 
 
 def has_bits(row: Row, tokens: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Whether a mask allows each of some tokens."""
+    """True for each of some tokens that a mask allows."""
     return (row[tokens >> 5] >> (tokens & 31).astype(np.uint32) & 1).astype(bool)
 
 

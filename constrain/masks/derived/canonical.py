@@ -7,7 +7,7 @@ one byte may follow that joins no token before it, or the text may end; else its
 token, up to the next such byte. Where the masks of a place have one token, it is forced, so what is forced in bytes
 needs no forward.
 
-Law: p conditioned on "a text of the language, and the tokens are as the tokenizer cuts it". Where the language leaves
+Distribution: p conditioned on "a text of the language, and the tokens are as the tokenizer cuts it". Where the language leaves
 only other writings (choices that begin in a token, a text that spells a special token), all tokens of the constraint
 are allowed at that place, and `strays` finds it.
 
@@ -132,7 +132,7 @@ class CanonicalConstraint:
         return tokens_of(row).tolist() if _count(row) <= FEW else []
 
     def _is_viable(self, inner: Any, state: int, depth: int) -> int:
-        """Whether the constraint has a canonical completion from here: NO, YES, or GRANTED: so much may follow."""
+        """NO, YES, or GRANTED, since so much may follow: the constraint has a canonical completion from here."""
         canonical = self.canonical
         if state == DEAD:
             return NO
@@ -153,7 +153,7 @@ class CanonicalConstraint:
         return known
 
     def _goes_on(self, inner: Any, state: int, depth: int) -> int:
-        """Whether one of the next tokens has a canonical completion; where there are many, it is GRANTED."""
+        """NO or YES: one of the next tokens has a canonical completion; where there are many, it is GRANTED."""
         row = self._masked(inner) & self.canonical.row(state) & ~self.eos_row
         if _count(row) > FEW:
             return GRANTED
@@ -172,7 +172,7 @@ class CanonicalConstraint:
 
 
 def canonical(compiled: Any, tokenizer: Any) -> CanonicalConstraint:
-    """A compiled constraint of which only canonical tokens count: those that the tokenizer writes for the text.
+    """A compiled constraint of which only canonical tokens count: the tokenizer itself writes them for the text.
 
     `generate` does this by itself; the function is for other loops, such as those of transformers.
 

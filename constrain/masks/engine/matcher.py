@@ -307,7 +307,7 @@ class Matcher(MaskedSteps):
         return A[config_pairs(configuration) + PAIR.LEXER : key_end(A, configuration) : PAIR.WORDS].tobytes()
 
     def dispel_doubts(self, tokens: Sequence[int], apart: NDArray[np.int32]) -> None:
-        """Take tokens out of those that `doubtful_tokens` gives here, and wherever else the lexer is in this state."""
+        """Have `doubtful_tokens` give some tokens no more, here and wherever else the lexer is in this state."""
 
         def dispel(configuration: int) -> None:
             known, place = self._automaton.known.doubtful, (id(apart), self._lexemes(configuration))
