@@ -3,6 +3,7 @@
     make real
     python benchmarks/real.py --model build/real/smollm2 --chat --functions BFCL --out DIR
     python benchmarks/real.py --model build/real/gemma3-270m --tasks extraction --out DIR
+    python benchmarks/real.py --model build/real/gemma3-270m --tasks call --examples 2 --functions BFCL --out DIR
 
 Tasks: 40 short texts to be read into three pydantic models (`real_texts.toml`), and questions of the Berkeley Function
 Calling Leaderboard, simple_python and multiple in turn; BFCL is the folder `bfcl_eval/data` of the wheel `bfcl-eval`.
@@ -16,8 +17,14 @@ Arms, all in the loop of `generate` at temperature 0, with the same prompts:
     untold              calls only: closed, and nobody shows the functions
     example             the same with an example
     schema              closed, and the JSON Schema itself in the prompt
+    complete            default, and the text must end within the limit
+    all                 `canonical=False`: tokens may cut a text in any way
+    draft               default, and `draft="auto"`
     xgrammar            its masks, by its defaults: objects closed
     llguidance          its masks, by its defaults: objects open; `llguidance-closed`: the schema closed
+
+`--examples N` puts N questions of BFCL that are not asked before each call, with their functions and answers, as
+json.dumps writes them: a base model does not know what is wanted.
 
 Columns: finished; cut by a key that the schema does not declare; valid: finished, read by the
 model class or by jsonschema, and without undeclared keys; right: every field, for calls the name and each argument
@@ -35,6 +42,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
@@ -56,7 +64,10 @@ else:
 TEXTS = Path(__file__).parent / "real_texts.toml"
 TYPES = {"dict": "object", "float": "number", "tuple": "array"}  # of BFCL, in JSON Schema
 CALL = "Answer with one call of a function, as JSON with name and arguments."
-ARMS = ("default", "open", "closed", "dumps", "compact", "describe", "example", "untold", "schema")
+ARMS = (
+    *("default", "open", "closed", "dumps", "compact", "describe", "example", "untold", "schema"),
+    *("complete", "all", "draft"),
+)
 PEERS = ("xgrammar", "llguidance", "llguidance-closed")
 
 
@@ -122,28 +133,55 @@ def extractions() -> Iterator[Task]:
                 yield Task(f"extraction {kind} {place}", MODELS[kind], "", question, right)
 
 
-def calls(folder: Path) -> Iterator[Task]:
-    """Questions of `simple_python` and `multiple`, in turn."""
+def rows_of(folder: Path, first: int) -> Iterator[tuple[dict[str, Any], list[Any], dict[str, Any]]]:
+    """Each fourth row of `simple_python` and `multiple` from a first one on, in turn: (row, its functions, its answer).
+
+    The answer is the name of a function, and for each argument the values that are accepted.
+    """
     tables = []
     for name in ("simple_python", "multiple"):
         asked, answers = (
             [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
             for path in (folder / f"BFCL_v4_{name}.json", folder / "possible_answer" / f"BFCL_v4_{name}.json")
         )
-        tables.append(zip(asked[::4], answers[::4], strict=True))
+        tables.append(zip(asked[first::4], answers[first::4], strict=True))
     for pair in zip(*tables, strict=False):
         for row, answer in pair:
             functions = [{**each, "parameters": json_types(each["parameters"])} for each in row["function"]]
-            told = f"{CALL} Functions: {json.dumps(functions)}"
-            (gold,) = answer["ground_truth"]
+            yield row, functions, answer["ground_truth"][0]
 
-            def right(value: Any, gold: dict[str, Any] = gold) -> tuple[int, int]:
-                (name, arguments), given = next(iter(gold.items())), value.get("arguments", {})
-                good = sum(accepted(given.get(key, ""), each) for key, each in arguments.items())
-                return (good if value.get("name") == name and given.keys() <= arguments.keys() else 0), len(arguments)
 
-            schema = {"anyOf": [call_schema(each) for each in functions]}
-            yield Task(f"call {row['id']}", schema, told, row["question"][0][-1]["content"], right)
+def calls(folder: Path, examples: int = 0) -> Iterator[Task]:
+    """Questions of BFCL, behind as many worked examples."""
+    shown = "".join(worked(*each) for each in islice(rows_of(folder, 1), examples))
+    for row, functions, gold in rows_of(folder, 0):
+        told = f"{shown}{told_of(functions)}"
+
+        def right(value: Any, gold: dict[str, Any] = gold) -> tuple[int, int]:
+            (name, arguments), given = next(iter(gold.items())), value.get("arguments", {})
+            good = sum(accepted(given.get(key, ""), each) for key, each in arguments.items())
+            return (good if value.get("name") == name and given.keys() <= arguments.keys() else 0), len(arguments)
+
+        schema = {"anyOf": [call_schema(each) for each in functions]}
+        yield Task(f"call {row['id']}", schema, told, row["question"][0][-1]["content"], right)
+
+
+def told_of(functions: list[dict[str, Any]]) -> str:
+    """The sentence that shows functions."""
+    return f"{CALL} Functions: {json.dumps(functions)}"
+
+
+def worked(row: dict[str, Any], functions: list[dict[str, Any]], gold: dict[str, Any]) -> str:
+    """A question and its answer, as a text prompt has them."""
+    ((name, arguments),) = gold.items()
+    call = {"name": name, "arguments": first_answers(arguments)}
+    return f"{told_of(functions)}\n\n{row['question'][0][-1]['content']}\nJSON: {json.dumps(call)}\n\n"
+
+
+def first_answers(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The first accepted value of each argument; without arguments that an answer leaves out, which have "" there."""
+    first = {key: answers[0] for key, answers in arguments.items() if answers and answers[0] != ""}
+    return {key: first_answers(value) if isinstance(value, dict) else value for key, value in first.items()}
 
 
 def call_schema(function: dict[str, Any]) -> dict[str, Any]:
@@ -266,7 +304,9 @@ def given(arm: str, task: Task, handle: HFModel, peers: dict[str, Any]) -> dict[
     if arm == "dumps":
         layout = constrain.schema.JsonLayout(separators=(", ", ": "))
         return {"constraint": closed(task.wanted, whitespace=layout)}
-    return {"type" if isinstance(task.wanted, type) else "schema": task.wanted}
+    wanted = {"type" if isinstance(task.wanted, type) else "schema": task.wanted}
+    more = {"complete": {"complete": True}, "all": {"canonical": False}, "draft": {"draft": "auto"}}
+    return {**wanted, **more.get(arm, {})}
 
 
 def prompt_of(arm: str, task: Task, chat: bool) -> Any:
@@ -305,12 +345,20 @@ def answered(arm: str, task: Task, handle: HFModel, chat: bool, peers: dict[str,
         "valid": valid,
         "right": valid and good[0] == good[1],
         "fields": good,
+        "own": is_own(handle, g),
+        "log_p": g.logprob,
         "log_mass": sum(record.log_z for record in g.trace),
         "tokens": g.stats.tokens,
         "forwards": g.stats.forwards,
         "seconds": seconds,
         "text": g.text,
     }
+
+
+def is_own(handle: HFModel, g: Any) -> bool:
+    """The tokens are those into which the tokenizer cuts the text."""
+    ended = g.finish_reason == "stop"
+    return ended and handle.tokenizer(g.text, add_special_tokens=False)["input_ids"] == list(g.tokens[:-1])
 
 
 def is_valid(task: Task, text: str) -> bool:
@@ -329,9 +377,9 @@ def is_valid(task: Task, text: str) -> bool:
 def table(records: list[dict[str, Any]]) -> str:
     """The arms of each kind of task, in Markdown."""
     lines = [
-        "| task, arm | n | finished | cut by an undeclared key | valid | right | fields | log mass | tokens | forwards "
-        "| CPU s |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "| task, arm | n | finished | cut by an undeclared key | valid | right | own cut | fields | log p | log mass "
+        "| tokens | forwards | CPU s |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for kind, arm in dict.fromkeys((record["task"].split()[0], record["arm"]) for record in records):
         rows = [row for row in records if row["arm"] == arm and row["task"].startswith(kind)]
@@ -340,10 +388,12 @@ def table(records: list[dict[str, Any]]) -> str:
             len(rows),
             sum(row["ended"] for row in rows),
             cut,
-            *(sum(r[k] for r in rows) for k in ("valid", "right")),
+            *(sum(r.get(k, False) for r in rows) for k in ("valid", "right", "own")),
         ]
         fields = f"{sum(row['fields'][0] for row in rows)} of {sum(row['fields'][1] for row in rows)}"
-        means = [f"{fmean(row[key] for row in rows):.1f}" for key in ("log_mass", "tokens", "forwards", "seconds")]
+        means = [
+            f"{fmean(row[key] for row in rows):.1f}" for key in ("log_p", "log_mass", "tokens", "forwards", "seconds")
+        ]
         lines.append(f"| {kind}, {arm} | {' | '.join(map(str, counts))} | {fields} | {' | '.join(means)} |")
     return "\n".join(lines)
 
@@ -359,15 +409,19 @@ def main() -> None:
     parser.add_argument("--functions", type=Path, help="the folder bfcl_eval/data, for calls")
     parser.add_argument("--arms", nargs="+", default=["default", "open", "closed"], choices=[*ARMS, *PEERS])
     parser.add_argument("--count", type=int, default=40, help="of each kind of task")
+    parser.add_argument("--examples", type=int, default=0, help="worked examples before each call, without --chat")
     add_records(parser, "settings and summary.md")
     options = parser.parse_args()
+    if options.examples and options.chat:
+        parser.error("--examples: a text prompt shows them")
     torch.set_num_threads(1)
     handle = HFModel.of(str(options.model))
     peers = {name: peer(name, handle) for name in set(PEERS) & set(options.arms)}
-    settings = {**machine(), "command": f"real.py --model {options.model.name}{' --chat' * options.chat}"}
+    asked = f"{' --chat' * options.chat}{f' --examples {options.examples}' if options.examples else ''}"
+    settings = {**machine(), "command": f"real.py --model {options.model.name}{asked}"}
     open_folder(options.out, settings, options.resume)
     records = Records(options.out, "answers", "id")
-    kinds: dict[str, Any] = {"extraction": extractions, "call": lambda: calls(options.functions)}
+    kinds: dict[str, Any] = {"extraction": extractions, "call": lambda: calls(options.functions, options.examples)}
     for kind in options.tasks:
         for _, task in zip(range(options.count), kinds[kind](), strict=False):
             for arm in options.arms:

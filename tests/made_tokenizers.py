@@ -10,8 +10,8 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 from tokenizers.trainers import BpeTrainer
 
 LLAMA3 = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
-    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    + r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 TEXT = "it's a test: the 's and 12 345 \n\n  the end, it ends\n 's tests!\n  {\"a\": 1}"
 
@@ -51,6 +51,14 @@ def _sentence_piece() -> Tokenizer:
     return tokenizer
 
 
+def _single_digits() -> Tokenizer:
+    """As SmolLM: each digit is a piece before GPT-2's regex cuts the rest."""
+    tokenizer = _byte_level("gpt2")
+    digits = pre_tokenizers.Digits(individual_digits=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([digits, pre_tokenizers.ByteLevel(add_prefix_space=False)])
+    return tokenizer
+
+
 def _ignoring_merges() -> Tokenizer:
     tokenizer = _byte_level("gpt2")
     state = json.loads(tokenizer.to_str())
@@ -69,5 +77,6 @@ MADE: dict[str, Callable[[], Tokenizer]] = {
     "gpt2": lambda: _ended(_byte_level("gpt2")),
     "llama3": lambda: _ended(_byte_level(LLAMA3)),
     "sentencepiece": lambda: _ended(_sentence_piece()),
+    "digits": lambda: _ended(_single_digits()),
     "ignore_merges": lambda: _ended(_ignoring_merges()),
 }

@@ -1,4 +1,4 @@
-"""The target of a request: canonical tokens, which the tokenizer itself writes, or all tokens.
+"""The target of a request: canonical tokens, which the tokenizer itself would write, or all tokens.
 
 A model was trained on texts as its tokenizer cuts them. Under masks alone it often chooses another cut where the
 constraint leaves it no choice of text (`<tool_call>` as `< t oo l`), and goes on from what it never saw.

@@ -19,7 +19,7 @@ EXPANDED = -1  # `cut_rows`: every state had its next states
 
 @kernel("i(arena, arena, arena, arena, arena, i, i, i)")
 def read_token(following, settled, opened, text, places, start, stop, state):
-    """Read the token text[start:stop] from a state: BROKEN, BORDER, INSIDE or OPEN; -2 - s: expand the state s.
+    """The effect of the token text[start:stop] on a state: BROKEN, BORDER, INSIDE or OPEN; -2 - s: expand the state s.
 
     following, settled: by state and byte, the next state (-1: not known yet) and the borders that the byte settles
     opened: by state, the places that are still open

@@ -34,7 +34,7 @@ from constrain.kernels.records.configurations import (
 )
 from constrain.kernels.records.expressions import continues
 from constrain.kernels.records.parser_states import PARSER, parser_grammar
-from constrain.kernels.records.stack import STACK, push, sort_groups, top
+from constrain.kernels.records.stack import STACK, push, set_top, sort_groups, top
 from constrain.kernels.records.vocabulary import token_byte, token_end, token_start
 
 MIN_LEAP = 3  # bytes of a token for which no configurations are made at first
@@ -187,10 +187,39 @@ def forced_byte(A, H, S, c):
     return only
 
 
+@kernel("i(arena, arena, arena, i, arena, i)")
+def any_byte_of(A, H, S, c, bits, first):
+    """True if a byte of the bitmap bits[first : first + 8] may follow. Printable bytes are tried first."""
+    for i in range(8):
+        w = (i + 1) & 7
+        word = np.int64(bits[first + w])
+        for b in range(32):
+            if (word >> b) & 1 and step_configuration(A, H, S, c, 32 * w + b) != NONE:
+                return True
+    return False
+
+
 @kernel("i(arena, arena, arena, i, arena)", entry=True)
 def any_byte(A, H, S, c, bits):
     """1 if one of the bytes of a bitmap, int32[8], may follow; else 0."""
-    for b in range(256):
-        if (bits[b >> 5] >> (b & 31)) & 1 and step_configuration(A, H, S, c, b) != NONE:
-            return 1
-    return 0
+    return 1 if any_byte_of(A, H, S, c, bits, 0) else 0
+
+
+@kernel("i(arena, arena, arena, i, arena, arena, arena, arena)", entry=True)
+def doubtful_tokens(A, H, S, c, tokens, classes, apart, out):
+    """Write those of some tokens after which no byte may follow that is apart from them. Returns how many.
+
+    tokens: int32[N], allowed ones. classes: int32[V], of tokens. apart: for each class a bitmap of bytes, int32[8]
+    out: int32[N]
+    """
+    count = 0
+    bottom = top(S)
+    for i in range(tokens.size):
+        token = np.int64(tokens[i])
+        d = advance(A, H, S, c, token)
+        set_top(S, bottom)
+        if d == NONE or not any_byte_of(A, H, S, d & STATE, apart, 8 * np.int64(classes[token])):
+            out[count] = token
+            count += 1
+        set_top(S, bottom)
+    return count

@@ -3,14 +3,14 @@
 The idea: a tokenizer first takes out its added tokens, cuts what is left into pieces (pieces.py) and merges within each
 piece (merges.py). So a sequence is canonical if and only if every border of a piece is an end of a token, and within a
 piece no two neighbours would have been joined in another way. Whether a place is a border may depend on what follows;
-a state remembers the ends of tokens at places that are still open, and of places that have to become borders since the
+a state remembers the ends of tokens at places that are still open, and which of them have to become borders, since the
 tokens around them would else have been joined.
 
 Cost: a bitmask row is three bitmaps of the state of the pieces (made once for each) and one of the last token. A state
 is some numbers; there are as many as pairs of a last token and a state of the pieces were met.
-Limits: a piece that is a token as a whole, though no merges make it (`ignore_merges`), and a text that spells an added
-token over more than two tokens, are told only by `strays`, on a finished sequence. The beginning of a sequence is the
-beginning of a text.
+Limits: a piece that is a token as a whole, though no merges make it (`ignore_merges`), counts as canonical in its merged
+form too; so does a text that spells an added token over more than two tokens. The beginning of a sequence is the
+beginning of a text, without a blank that the tokenizer would put before it.
 
 Source: Vieira et al. 2025, "Language models over canonical byte-pair encodings"; Berglund and van der Merwe 2023,
 "Formalizing BPE tokenization".
@@ -32,14 +32,16 @@ from constrain.errors import VocabularyError
 from constrain.kernels.cuts.rows import EXPANDED, cut_rows
 from constrain.languages.cuts.merges import Merges
 from constrain.languages.cuts.pieces import Pieces
-from constrain.languages.vocab.bits import clear_bits, has_bit, set_bits
+from constrain.languages.vocab.bits import clear_bits, has_bit, set_bits, tokens_of
 from constrain.languages.vocab.vocabulary import Vocabulary
 
 Row = NDArray[np.uint32]
 
 NONE = -1  # no token: what comes next begins a piece
 DEAD = 0  # the sequence is not canonical
-ALL = (1 << 31) - 1
+BLANKS = b"\t\n\x0b\x0c\r \x85\xa0\x80"  # last bytes of characters that are blanks
+MOST_BLANKS = 4096  # tokens that end in a blank whose following bytes are found beforehand
+MANY = 1 << 18  # steps of tokens that are remembered
 MEMORY = 64 << 20  # bytes of rows that are remembered
 
 
@@ -47,7 +49,7 @@ class _State(NamedTuple):
     """After a sequence.
 
     last: the token before, NONE at the beginning of a piece. pieces: the state of the pieces
-    ends: the open places at which a token ends, bit k: k bytes back. owed: the open places that have to become borders
+    ends: the open places at which a token ends, bit k: k bytes back. owed: which of them have to become borders
     partial: bytes of a character that is written by tokens of one byte. added: the added token just before, or NONE
     """
 
@@ -78,7 +80,7 @@ class CanonicalTokens:
         self.tokens, self.words = vocabulary.tokens, vocabulary.words  # not the vocabulary, which may keep this
         self.pieces = pieces
         self.merges = merges
-        self._byte_tokens = frozenset(_tokens(merges.byte_tokens))
+        self._byte_tokens = frozenset(tokens_of(merges.byte_tokens).tolist())
         self.added = _Added(self.tokens, self.words, added)
         self._text, self._starts = _joined(self.tokens)
         self._first = np.array([token[0] if token else 256 for token in self.tokens], np.int32)
@@ -86,26 +88,33 @@ class CanonicalTokens:
         set_bits(self._specials, [i for i, token in enumerate(self.tokens) if not token])
         self._alone = merges.alone() & ~self.added.broken
         self._whole = merges.whole & ~self.added.broken
-        self._whole_texts = [self.tokens[token] or b"" for token in _tokens(self._whole)]
+        self._becoming = _becoming([self.tokens[token] or b"" for token in tokens_of(self._whole).tolist()])
         self._states: list[_State] = [_State(NONE, 0, 0, 0)]
         self._numbers = {self._states[DEAD]: DEAD}
         self._rows = _Remembered(MEMORY)
         self._conflicts = _Remembered(MEMORY)
+        self._after: dict[tuple[int, int, int, int], tuple[int, int, int, int]] = {}
         self._loose: dict[int, NDArray[np.int32]] = {}
         self.start = self._number(_State(NONE, pieces.start, 0, 0))
+        self.classes, self._apart = self._apart_by_class()
+        self._strictly_apart = self._apart.copy()
+        self._strictly_apart.reshape(-1, 8)[128:] = 0  # a token may end within a character, or in a blank
 
     @classmethod
     def of(cls, tokenizer: Any, vocabulary: Vocabulary) -> CanonicalTokens:
         """The canonical sequences of a tokenizer of byte-pair encodings.
 
         Args:
-            tokenizer: Of transformers, or a `tokenizers.Tokenizer`.
+            tokenizer: Of transformers, a `tokenizers.Tokenizer`, or a `tiktoken.Encoding`.
             vocabulary: Its vocabulary, which may be longer than the tokenizer's.
 
         Raises:
             VocabularyError: The tokenizer cuts in a way that is not understood exactly; the message says which.
         """
         backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+        if hasattr(backend, "_mergeable_ranks"):
+            pieces = Pieces.of_regex(backend._pat_str, "tiktoken")
+            return cls(vocabulary, pieces, Merges.of_ranks(backend._mergeable_ranks, vocabulary))
         return cls(vocabulary, Pieces.of(backend), Merges.of(backend, vocabulary), _taken_out(backend, vocabulary))
 
     # -- states --------------------------------------------------------------------------------------------------------
@@ -145,18 +154,29 @@ class CanonicalTokens:
             return dead
         whole = not has_bit(self._alone, token)
         joined = before.last != NONE and (whole or has_bit(self.merges.conflicts(before.last), token))
-        ends, owed, pieces, border = before.ends | 1, before.owed | int(joined), before.pieces, 0
+        key = before.pieces, before.ends | 1, before.owed | int(joined), token
+        after = self._after.get(key)
+        if after is None:
+            if len(self._after) > MANY:
+                self._after.clear()
+            after = self._after[key] = self._settled(*key[:3], text, whole)
+        pieces, ends, owed, border = after
+        return _State(NONE if border else token, pieces, ends, owed, partial) if pieces else dead
+
+    def _settled(self, pieces: int, ends: int, owed: int, text: bytes, whole: bool) -> tuple[int, int, int, int]:
+        """(state of the pieces, ends, owed) after a token, and whether its end is a border; zeros where it is wrong."""
+        border = 0
         for i, byte in enumerate(text):
             pieces, borders, opened = self._byte(pieces, byte)
             ends, owed = ends << 1 | (i == len(text) - 1), owed << 1
             if not pieces or borders & ~ends or owed & ~(borders | opened):
-                return dead
+                return 0, 0, 0, 0
             ends, owed, border = ends & opened, owed & opened, borders & 1
         if whole and not border:
             if not ends & 1:
-                return dead
+                return 0, 0, 0, 0
             owed |= 1
-        return _State(NONE if border else token, pieces, ends, owed, partial)
+        return pieces, ends, owed, border
 
     def _byte(self, pieces: int, byte: int) -> tuple[int, int, int]:
         """(the next state of the pieces, the borders that the byte settles, the places that are open)"""
@@ -194,7 +214,7 @@ class CanonicalTokens:
         return self._number(_State(token, pieces, int(self.pieces.open[pieces]), 0))
 
     def strays(self, tokens: Sequence[int]) -> list[int]:
-        """The places of a sequence whose tokens are not the ones that the tokenizer writes, for an ended text."""
+        """The places of a sequence at which the tokenizer writes another token, for an ended text."""
         found, state = [], self.start
         for place, token in enumerate(tokens):
             after = self.step(state, token)
@@ -262,6 +282,32 @@ class CanonicalTokens:
         words = self.words
         return known[:words], known[words : 2 * words], known[2 * words :]
 
+    def _apart_by_class(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The class of each token, and for each class the bytes that may be told at once to leave it as it is.
+
+        A token's class is its last byte, and those bytes follow that one in no token. But what follows a blank may
+        still put a border before it, so tokens that end in one have classes of their own.
+        """
+        ends = self._starts[1:] - 1
+        classes = np.where(ends >= self._starts[:-1], self._text[ends], 0).astype(np.int32)
+        tables = [_apart(self._text, self._starts)]
+        if self.pieces.open[self.pieces.step(self.pieces.start, ord(" "))]:
+            blank = np.flatnonzero(np.isin(classes, list(BLANKS)) & (ends >= self._starts[:-1]))
+            for number, token in enumerate(blank.tolist()):
+                state = self.step(self.start, token) if number < MOST_BLANKS else DEAD
+                classes[token] = 256 + number
+                tables.append(np.zeros(8, np.int32) if state == DEAD else self.loose(state))
+        return classes, np.concatenate(tables)
+
+    def apart_after(self, state: int) -> NDArray[np.int32]:
+        """int32[8 * C], for each class of a next token a bitmap of bytes that leave the tokens up to it as they are.
+
+        Fewer than there are: `loose` knows those of one token.
+        """
+        now = self._states[state]
+        opened = int(self.pieces.open[now.pieces])
+        return self._strictly_apart if now.owed or opened & ~1 else self._apart
+
     def loose(self, state: int) -> NDArray[np.int32]:
         """int32[8], a bitmap of bytes: whatever begins with one of them leaves the tokens so far as they are.
 
@@ -287,10 +333,8 @@ class CanonicalTokens:
             loose = safe
         else:
             joining = np.zeros(257, bool)
-            joining[self._first[_tokens(self.merges.conflicts(now.last) & self._alone)]] = True
-            text = self.tokens[now.last] or b""
-            for whole in self._whole_texts:  # the piece may become one of them
-                joining[[whole[k] for k in range(1, len(whole)) if whole[:k].endswith(text)]] = True
+            joining[self._first[tokens_of(self.merges.conflicts(now.last) & self._alone)]] = True
+            joining[self._becoming.get(self.tokens[now.last] or b"", [])] = True
             loose = safe & ((borders >> 1 & 1 == 1) | ~joining[:256])
         return np.packbits(loose, bitorder="little").view(np.int32)
 
@@ -380,9 +424,24 @@ class _Added:
         return known
 
 
-def _tokens(row: Row) -> list[int]:
-    tokens: list[int] = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")).tolist()
-    return tokens
+def _becoming(texts: Sequence[bytes]) -> dict[bytes, list[int]]:
+    """By a text within some texts, the bytes that follow it there: a piece that ends with it may become one of them."""
+    found: dict[bytes, set[int]] = {}
+    for text in texts:
+        for end in range(1, len(text)):
+            for start in range(end):
+                found.setdefault(text[start:end], set()).add(text[end])
+    return {text: sorted(following) for text, following in found.items()}
+
+
+def _apart(text: NDArray[np.int32], starts: NDArray[np.int32]) -> NDArray[np.int32]:
+    """int32[256 * 8], for each byte a bitmap of the bytes that follow it in no token."""
+    inside = np.ones(len(text), bool)
+    inside[starts[1:][starts[1:] > starts[:-1]] - 1] = False  # last bytes
+    first = np.flatnonzero(inside)
+    apart = np.ones((256, 256), bool)
+    apart[text[first], text[first + 1]] = False
+    return np.packbits(apart, axis=1, bitorder="little").view(np.int32).reshape(-1)
 
 
 def _joined(tokens: Sequence[bytes | None]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

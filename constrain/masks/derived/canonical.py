@@ -7,13 +7,13 @@ one byte may follow that joins no token before it, or the text may end; else its
 token, up to the next such byte. Where the masks of a place have one token, it is forced, so what is forced in bytes
 needs no forward.
 
-Distribution: p conditioned on "a text of the language, and the tokens are as the tokenizer cuts it". Where the language
-leaves only other writings (choices that begin in a token, a text that spells a special token), all tokens of the
-constraint are allowed at that place, and `strays` finds it.
+Distribution: p conditioned on "a text of the language, and the tokens are as the tokenizer cuts it". Where the language leaves
+only other writings (choices that begin in a token, a text that spells a special token), all tokens of the constraint
+are allowed at that place, and `strays` finds it.
 
 Cost: a look-up a token where the place is known. A new place costs a bitmask row of the last token and a look ahead for
-the tokens that may end a lexeme. Limit: a place with more than `FEW` tokens counts as one that goes on, of its own
-tokens only the ones that may end a lexeme are looked ahead from, and nothing is after `DEPTH` tokens. Where the language
+the tokens that may end a lexeme. Limit: a place with more than `FEW` tokens counts as one that goes on, and nothing
+is looked at after `DEPTH` tokens. Where the language
 leaves nothing in the end, the same rule allows all.
 """
 
@@ -28,13 +28,14 @@ import numpy as np
 
 from constrain.errors import VocabularyError
 from constrain.languages.cuts.canonical import DEAD, CanonicalTokens
-from constrain.languages.vocab.bits import clear_bits, has_bit
+from constrain.languages.vocab.bits import clear_bits, has_bit, tokens_of
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine.matcher import engine_of
 from constrain.masks.engine.rows import Row
 
 FEW = 64  # tokens of a mask that are all looked ahead from
 DEPTH = 12  # tokens ahead
+NO, YES, GRANTED = 0, 1, 2
 MEMORY = 32 << 20  # bytes of masks that are remembered
 
 _known: weakref.WeakKeyDictionary[Vocabulary, CanonicalTokens | str] = weakref.WeakKeyDictionary()
@@ -63,7 +64,7 @@ class CanonicalConstraint:
             self.eos_row[token >> 5] |= np.uint32(1 << (token & 31))
         self.places: OrderedDict[Any, _Place] = OrderedDict()
         self._kept = max(16, MEMORY // (4 * self.vocabulary.words))
-        self._viable: dict[Any, bool] = {}
+        self._viable: dict[Any, int] = {}
         # Checks of whole texts, and guards that are always asked, tell texts apart that have one state.
         self.checks = bool(getattr(self.constraint, "residual", None))
         self.guards = bool(getattr(compiled, "always_guarded", False))
@@ -101,11 +102,17 @@ class CanonicalConstraint:
         narrowed = row & self.canonical.row(state)
         if not self.canonical.may_end(state):
             narrowed &= ~self.eos_row
-        for token in self._doubtful(inner, narrowed):
+        granted = []
+        for token in self._doubtful(inner, state, narrowed):
             inner.advance(token)
-            if not self._is_viable(inner, self.canonical.step(state, token), DEPTH):
-                clear_bits(narrowed, (token,))
+            viable = self._is_viable(inner, self.canonical.step(state, token), DEPTH)
             inner.rollback(1)
+            if viable == NO:
+                clear_bits(narrowed, (token,))
+            elif viable == GRANTED:
+                granted.append(token)
+        if granted and hasattr(inner, "dispel_doubts"):
+            inner.dispel_doubts(granted, self.canonical.apart_after(state))
         if narrowed.any():
             return _Place(narrowed, _only(narrowed), False)
         return _Place(row, _only(row), bool(row.any()))
@@ -115,26 +122,27 @@ class CanonicalConstraint:
         inner.fill_mask(row)
         return row
 
-    def _doubtful(self, inner: Any, row: Row) -> list[int]:
+    def _doubtful(self, inner: Any, state: int, row: Row) -> list[int]:
         """The allowed tokens after which the constraint may leave few bytes."""
         row = row & ~self.eos_row
-        if _count(row) <= FEW:
-            return _tokens(row)
-        leaving = getattr(inner, "leaving_tokens", None)
-        return [] if leaving is None else [token for token in leaving() if has_bit(row, token)]
+        doubtful = getattr(inner, "doubtful_tokens", None)
+        if doubtful is not None:
+            found: list[int] = doubtful(row, self.canonical.classes, self.canonical.apart_after(state))
+            return found
+        return tokens_of(row).tolist() if _count(row) <= FEW else []
 
-    def _is_viable(self, inner: Any, state: int, depth: int) -> bool:
-        """The constraint has a canonical completion from here."""
+    def _is_viable(self, inner: Any, state: int, depth: int) -> int:
+        """NO, YES, or GRANTED, since so much may follow: the constraint has a canonical completion from here."""
         canonical = self.canonical
         if state == DEAD:
-            return False
+            return NO
         if inner.is_accepting() and canonical.may_end(state):
-            return True
+            return YES
         any_byte = getattr(inner, "any_byte", None)
         if any_byte is not None and any_byte(canonical.loose(state)):
-            return True
+            return YES
         if depth == 0:
-            return True
+            return YES
         key = self.key(inner, state)
         known = self._viable.get(key)
         if known is None:
@@ -144,19 +152,19 @@ class CanonicalConstraint:
             self._viable[key] = known
         return known
 
-    def _goes_on(self, inner: Any, state: int, depth: int) -> bool:
-        """One of the next tokens has a canonical completion; where there are many, that is taken for granted."""
+    def _goes_on(self, inner: Any, state: int, depth: int) -> int:
+        """NO or YES: one of the next tokens has a canonical completion; where there are many, it is GRANTED."""
         row = self._masked(inner) & self.canonical.row(state) & ~self.eos_row
         if _count(row) > FEW:
-            return True
+            return GRANTED
         texts = self.vocabulary.tokens
-        for token in sorted(_tokens(row), key=lambda token: -len(texts[token] or b"")):
+        for token in sorted(tokens_of(row).tolist(), key=lambda token: -len(texts[token] or b"")):
             inner.advance(token)
             viable = self._is_viable(inner, self.canonical.step(state, token), depth - 1)
             inner.rollback(1)
             if viable:
-                return True
-        return False
+                return viable
+        return NO
 
     def strays(self, tokens: Sequence[int]) -> list[int]:
         """The places of a sequence at which the tokenizer writes another token; its length where it may not end."""
@@ -164,7 +172,7 @@ class CanonicalConstraint:
 
 
 def canonical(compiled: Any, tokenizer: Any) -> CanonicalConstraint:
-    """A compiled constraint of which only canonical tokens count: the ones that the tokenizer writes for the text.
+    """A compiled constraint of which only canonical tokens count: the tokenizer itself writes them for the text.
 
     `generate` does this by itself; the function is for other loops, such as those of transformers.
 
@@ -301,13 +309,6 @@ def _count(row: Row) -> int:
     """The number of tokens of a row, and more than `FEW` where there are more."""
     words = row[row != 0]
     return len(words) if len(words) > FEW else int(np.unpackbits(words.view(np.uint8)).sum())
-
-
-def _tokens(row: Row) -> list[int]:
-    words = np.flatnonzero(row)  # PERF: most words of a long row are 0
-    places, bits = np.nonzero(np.unpackbits(row[words].view(np.uint8).reshape(-1, 4), axis=1, bitorder="little"))
-    tokens: list[int] = (words[places] * 32 + bits).tolist()
-    return tokens
 
 
 def _only(row: Row) -> int:

@@ -18,11 +18,13 @@ class KnownStates:
     Attributes:
         epoch: The automaton's.
         masks: Configuration -> (mask, the flags of `fill_mask`).
+        doubtful: (source of masks, identity of `apart`, lexer states) -> its `doubtful_tokens`.
     """
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
         self.masks: dict[int, tuple[NDArray[np.uint32], int]] = {}
+        self.doubtful: dict[tuple[int, int, bytes], NDArray[np.int32]] = {}
         self._watched: dict[tuple[int, Hashable], int] = {}
 
     def keep_mask(self, epoch: int, configuration: int, row: NDArray[np.uint32], flags: int) -> None:

@@ -9,7 +9,7 @@ A matcher belongs to one thread at a time. Any number of matchers may run in par
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
@@ -19,17 +19,22 @@ from constrain.errors import ConstrainError
 from constrain.kernels.masks import fill
 from constrain.kernels.parser import advance, configurations
 from constrain.kernels.records import arena
-from constrain.kernels.records.configurations import is_watched
-from constrain.kernels.records.masks import own_end, own_start, source, source_count, tokens_end, tokens_start
+from constrain.kernels.records.arena import key_end
+from constrain.kernels.records.configurations import PAIR, config_pairs, is_watched
+from constrain.kernels.records.masks import own_end, own_start, source_count, tokens_end, tokens_start
+from constrain.kernels.records.masks import source as source_of
 from constrain.languages.automata.marks import MARK
 from constrain.languages.automata.memory import words_of
+from constrain.languages.vocab.bits import has_bits, tokens_of
 from constrain.masks.engine.masks import MaskedSteps
+from constrain.masks.engine.rows import Row
 from constrain.masks.engine.steps import STATE
 
 if TYPE_CHECKING:
     from constrain.masks.engine.compiled import CompiledConstraint
 
 WATCH = advance.WATCH
+FEW = 64  # words of a mask whose tokens are looked ahead from one by one
 MAX_FORCED = 1 << 16  # tokens or bytes that `forced_tokens` and `forced_bytes` return at most
 
 
@@ -256,25 +261,60 @@ class Matcher(MaskedSteps):
         """
         return not self.ended and bool(self._ask(advance.any_byte, bits))
 
-    def leaving_tokens(self) -> list[int]:
-        """The allowed tokens after which the lexeme of now may have ended, or that are allowed one by one.
+    def doubtful_tokens(self, row: Row, classes: NDArray[np.int32], apart: NDArray[np.int32]) -> list[int]:
+        """The tokens of a mask after which no byte may follow that is apart from them; no guard is asked.
 
-        All other allowed tokens stay within a lexeme that allows many. The guard is not asked.
+        Args:
+            row: uint32[ceil(V / 32)], some of the tokens that the matcher's own mask allows, no EOS.
+            classes: int32[V], the class of each token.
+            apart: int32[8 * C], for each class a bitmap of bytes; one of a few arrays that stay.
 
         Raises:
-            LimitError: The mask does not fit into the automaton's memory.
+            LimitError: A step does not fit into the automaton's memory.
         """
 
-        def tokens(configuration: int) -> list[int]:
+        def doubtful(configuration: int, tokens: NDArray[np.int32]) -> NDArray[np.int32]:
+            out = np.empty(len(tokens), np.int32)
+            return out[: self._memory.call(advance.doubtful_tokens, configuration, tokens, classes, apart, out)]
+
+        def find(configuration: int) -> list[int]:
+            if np.count_nonzero(row) <= FEW:
+                return doubtful(configuration, tokens_of(row).astype(np.int32)).tolist()
             A = self._memory.A
             region = self._memory.call(fill.mask, configuration)
-            found = A[own_start(A, region) : own_end(A, region)].tolist()
-            for k in range(source_count(A, region)):
-                if (listed := -source(A, region, k)) > 0:
-                    found += A[tokens_start(A, listed) : tokens_end(A, listed)].tolist()
+            own = A[own_start(A, region) : own_end(A, region)]
+            found = doubtful(configuration, own[has_bits(row, own)]).tolist()
+            known, lexemes = self._automaton.known.doubtful, self._lexemes(configuration)
+            for source in (source_of(A, region, k) for k in range(source_count(A, region))):
+                source_key = source, id(apart), lexemes
+                if source_key not in known:  # these stay within a lexeme, whatever is around it
+                    if source < 0:
+                        tokens = A[tokens_start(A, -source) : tokens_end(A, -source)].copy()
+                    else:
+                        words = A[source : source + len(row)].view(np.uint32)
+                        tokens = tokens_of(words).astype(np.int32)
+                    known[source_key] = doubtful(configuration, tokens)
+                found += known[source_key][has_bits(row, known[source_key])].tolist()
             return found
 
-        return [] if self.ended else self.locked(tokens)
+        if self.ended or self._automaton.layout.offset:  # tokens that are read in two ways are not looked ahead from
+            return []
+        return self.locked(find)
+
+    def _lexemes(self, configuration: int) -> bytes:
+        """The lexer states of a configuration."""
+        A = self._memory.A
+        return A[config_pairs(configuration) + PAIR.LEXER : key_end(A, configuration) : PAIR.WORDS].tobytes()
+
+    def dispel_doubts(self, tokens: Sequence[int], apart: NDArray[np.int32]) -> None:
+        """Have `doubtful_tokens` give some tokens no more, here and wherever else the lexer is in this state."""
+
+        def dispel(configuration: int) -> None:
+            known, place = self._automaton.known.doubtful, (id(apart), self._lexemes(configuration))
+            for key in [key for key in known if key[1:] == place]:
+                known[key] = known[key][~np.isin(known[key], tokens)]
+
+        self.locked(dispel)
 
     @property
     def state(self) -> int:

@@ -1,4 +1,4 @@
-"""The sequences of tokens that a tokenizer writes: the automaton beside the tokenizer itself, on small tokenizers."""
+"""Canonical sequences of tokens: the automaton beside the tokenizer itself, on small tokenizers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _cuts(canonical: CanonicalTokens, text: bytes, limit: int = 40) -> Iterator[
 
 
 def test_one_cut_of_a_text_is_canonical(both: tuple[Tokenizer, CanonicalTokens]) -> None:
-    """Of all cuts of all texts of up to four characters: the ones that the tokenizer makes."""
+    """Of all cuts of all texts of up to four characters one is canonical, the tokenizer's own."""
     tokenizer, canonical = both
     whole = canonical._whole.any()
     for length in range(1, 5):

@@ -116,13 +116,13 @@ class Level:
         self,
         bracket: Sequence[Symbol],
         openings: Sequence[Opening],
-        first: Callable[[Level], Symbol],
+        first: Callable[[Sequence[Level]], Sequence[Symbol]],
         key: Sequence[Hashable],
     ) -> Alternatives:
-        """The alternatives of a container that is not empty (`whitespace.begun`). first: its rest at a level."""
+        """The alternatives of a container that is not empty (`whitespace.begun`). first: its rest at levels."""
 
-        def rest(place: int) -> Symbol:
-            return first(self if place == self.place else Level(self.lowering, place))
+        def rest(places: tuple[int, ...]) -> Sequence[Symbol]:
+            return first([self if place == self.place else Level(self.lowering, place) for place in places])
 
         return begun(bracket, openings, rest, key)
 
@@ -137,7 +137,11 @@ class Level:
 
     def pair(self, key: Terminal, conj: Conj) -> list[Symbol]:
         """The symbols of a member of an object, with the whitespace after its value."""
-        return [key, *self.around.colon, self.value(conj), *self.around.behind]
+        return [key, *self.after_key(conj)]
+
+    def after_key(self, conj: Conj) -> list[Symbol]:
+        """The symbols of a member behind its key."""
+        return [*self.around.colon, self.value(conj), *self.around.behind]
 
     def alternatives(self, conj: Conj) -> Alternatives:
         """The alternatives of a value. Those of arrays and objects are a bracket and a nonterminal."""

@@ -11,7 +11,7 @@ nothing (`ArrayShape.steady`) share a nonterminal: an unbounded list loops back 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -41,9 +41,9 @@ def array_alternatives(level: Level, box: ArrayBox) -> Alternatives:
     return alternatives
 
 
-def _first(shape: ArrayShape, level: Level) -> _Items:
-    """The first item at a level, and all that follows it."""
-    return _ArrayRules(level, shape).items(0, shape.start)
+def _first(shape: ArrayShape, levels: Sequence[Level]) -> list[_Items]:
+    """The first item at each level, and all that follows it."""
+    return [_ArrayRules(level, shape).items(0, shape.start) for level in levels]
 
 
 class _ArrayRules:

@@ -7,6 +7,9 @@
                 | "," member(s)
     member(s)  -> key ":" value members(s')    for each key that may come in state s
 
+Where an object may be at several places (`whitespace.py`), and few keys may come first, these are there once: the rules
+of a place are made when the punctuation behind the first key has chosen it.
+
 These rules are few for each state, but states are many, so the engine makes those of an object in bulk: in declared
 order all at once, or, of many properties or in any order, as texts reach them (`cfg/bulk_rules.py`).
 
@@ -20,12 +23,13 @@ or `maxProperties` matter. These rules let open keys repeat: once one is written
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from copy import copy
 from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from constrain.languages.automata.syntax import ANY_TEXT, Node, json_string
 from constrain.languages.cfg.bulk_rules import BulkNonterminal, KeySetRules, ObjectPunctuation, ObjectRules, Situation
-from constrain.languages.cfg.rules import Symbol, Terminal
+from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.schema.formats.bounds import at_most
 from constrain.languages.schema.sets.algebra import Conj, ObjectBox
 from constrain.languages.schema.sets.shapes_objects import ObjectShape, Pending
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
     from constrain.languages.schema.write.lower import Level
 
 FEW = 6  # shapes that are separate alternatives; of more shapes, those with the same names are united (lower_unions.py)
+FIRST = 4  # properties that may come first for which an object at several places begins once
 BULK = 32  # declared properties whose rules are all made at once; of more, those that texts reach
 
 
@@ -75,21 +80,28 @@ def object_alternatives(level: Level, conj: Conj, boxes: tuple[ObjectBox, ...]) 
     for box, i, part in parts:
         shape = normalizer.object_shape(part)
         if shape is not None:
-            alternatives += _whole(level, partial(_first, make, shape, box, i))
+            alternatives += _whole(level, shape, partial(_rules, make, shape, box, i))
     return alternatives
 
 
-def _first(make: type[_ObjectRules], shape: ObjectShape, box: ObjectBox, part: int, level: Level) -> _First:
-    return _First(make(level, shape, (*level.key(box), part)), ObjectState(0, 0, shape.all_pending))
+def _rules(make: type[_ObjectRules], shape: ObjectShape, box: ObjectBox, part: int, level: Level) -> _ObjectRules:
+    return make(level, shape, (*level.key(box), part))
 
 
-def _whole(level: Level, first: Callable[[Level], _First]) -> Alternatives:
-    """The alternatives of an object: empty, or by what is written behind its bracket."""
-    start = first(level)
-    alternatives: Alternatives = [[*level.around.empty_object]] if start.rules.complete(start.at) else []
-    if start.rules.goes_on(start.at):
-        key = (*start.rules.key, "object")
-        alternatives += level.begun([OPEN_OBJECT], level.around.objects, first, key)
+def _whole(level: Level, shape: ObjectShape, make: Callable[[Level], _ObjectRules]) -> Alternatives:
+    """The alternatives of an object: empty, or by what is written behind its bracket. make: its rules at a level."""
+    start = ObjectState(0, 0, shape.all_pending)
+
+    def first(levels: Sequence[Level]) -> list[Symbol]:
+        rules = [make(each) for each in levels]
+        if len(rules) > 1 and rules[0].may_begin():
+            return [_FirstKey(rules)]
+        return [_First(each, start) for each in rules]
+
+    rules = make(level)
+    alternatives: Alternatives = [[*level.around.empty_object]] if rules.complete(start) else []
+    if rules.goes_on(start):
+        alternatives += level.begun([OPEN_OBJECT], level.around.objects, first, (*rules.key, "object"))
     return alternatives
 
 
@@ -107,13 +119,14 @@ class _ObjectRules:
         self.level = level
         self.shape = shape
         self.key = key
+        self.start = 0  # the first declared property of the bulk rules
         self._open_keys: dict[Node, Terminal] = {}
 
-    def following(self, at: ObjectState) -> Alternatives:
+    def following(self, at: ObjectState, member: Callable[[_ObjectRules, ObjectState], Symbol]) -> Alternatives:
         """The alternatives of members(s): the end, or a comma and a member."""
         alternatives: Alternatives = [[*self.level.around.close_object]] if self.complete(at) else []
         if self.goes_on(at):
-            alternatives.append([*self.level.around.comma, _Member(self, at)])
+            alternatives.append([*self.level.around.comma, member(self, at)])
         return alternatives
 
     def complete(self, at: ObjectState) -> bool:
@@ -189,6 +202,19 @@ class _ObjectRules:
             texts += [name for name, _ in self.shape.box.named if name not in listed]
         return texts
 
+    def behind(self, start: int) -> _ObjectRules:
+        """The rules of what follows a member, from a declared property on; a bulk of their own."""
+        rules = copy(self)
+        rules.start, rules.key = start, (*self.key, start)
+        return rules
+
+    def may_begin(self) -> Sequence[tuple[str, Conj]]:
+        """The properties that may come first, if they are few and the engine makes the rules behind them in one call.
+
+        Else none.
+        """
+        return ()
+
     def goes_on(self, at: ObjectState) -> bool:
         """True if a member may come next."""
         raise NotImplementedError
@@ -207,7 +233,7 @@ class _ObjectRules:
 
 
 class _First(BulkNonterminal):
-    """The first member and all that follows it: the head of the rules that the engine makes at once."""
+    """A member and all that follows it: the head of the rules that the engine makes at once."""
 
     __slots__ = ("at", "rules")
 
@@ -226,6 +252,57 @@ class _First(BulkNonterminal):
         return None
 
 
+class _FirstKey(Nonterminal):
+    """The first key of an object that may be at several places, and all that follows it.
+
+    PERF: a first mask that made the rules of each place took 1.3 times as long.
+    """
+
+    __slots__ = ("rules",)
+
+    def __init__(self, rules: Sequence[_ObjectRules]) -> None:
+        super().__init__("first key", None, (*rules[0].key, "first key"))
+        self.rules = rules
+
+    def expand(self) -> Alternatives:
+        first, members = self.rules[0], self.rules[0].may_begin()
+        alternatives: Alternatives = []
+        for i, (name, conj) in enumerate(members):
+            alternatives.append([key_terminal(name, first.level.plain), _FirstValue(self.rules, i, conj)])
+        if not any(first.shape.must):
+            start = ObjectState(0, 0, first.shape.all_pending)
+            alternatives += [pair for each in self.rules for pair in each.open_pairs(start, len(members))]
+        return alternatives
+
+
+class _FirstValue(Nonterminal):
+    """The value of the first member and all that follows it; the punctuation before it chooses the place."""
+
+    __slots__ = ("conj", "index", "rules")
+
+    def __init__(self, rules: Sequence[_ObjectRules], index: int, conj: Conj) -> None:
+        super().__init__("first value", None, (*rules[0].key, "first value", index))
+        self.rules, self.index, self.conj = rules, index, conj
+
+    def expand(self) -> Alternatives:
+        return [[*each.level.after_key(self.conj), _Rest(each, self.index + 1)] for each in self.rules]
+
+
+class _Rest(Nonterminal):
+    """members(s) behind the first member. Those of a place are made when a text has chosen it."""
+
+    ahead = False
+    __slots__ = ("done", "rules")
+
+    def __init__(self, rules: _ObjectRules, done: int) -> None:
+        super().__init__("members", None, (*rules.key, "rest", done), True)
+        self.rules, self.done = rules, done
+
+    def expand(self) -> Alternatives:
+        at = ObjectState(self.done, 0, self.rules.shape.all_pending)
+        return self.rules.behind(self.done).following(at, _First)
+
+
 class _Members(BulkNonterminal):
     """members(s). A class, not a closure: there are many, and each object costs the garbage collector time."""
 
@@ -236,7 +313,7 @@ class _Members(BulkNonterminal):
         self.rules, self.at = rules, at
 
     def expand(self) -> Alternatives:
-        return self.rules.following(self.at)
+        return self.rules.following(self.at, _Member)
 
     def bulk_rules(self) -> None:
         return None
@@ -275,6 +352,13 @@ class _InOrder(_ObjectRules):
         classes = self.shape.classes
         return len(classes) == 1 and classes[0][0] == ANY_TEXT and len(self.shape.members) <= BULK
 
+    def may_begin(self) -> Sequence[tuple[str, Conj]]:
+        shape = self.shape
+        if shape.counts or shape.all_pending or len(shape.members) > BULK:
+            return ()
+        members = shape.members[: next((i + 1 for i, must in enumerate(shape.must) if must), None)]
+        return members if len(members) <= FIRST else ()
+
     def required_left(self, at: ObjectState) -> int:
         return self.shape.required_after[at.done]
 
@@ -306,22 +390,25 @@ class _InOrder(_ObjectRules):
         return alternatives
 
     def bulk_rules(self) -> ObjectRules | KeySetRules | None:
-        """The rules of the whole object, if only the order matters."""
+        """The rules of the object from its start on, if only the order matters."""
         shape, n = self.shape, len(self.shape.members)
         if shape.counts or shape.all_pending:
             return None
         if n > BULK:
             return self.key_set_rules(in_order=True)
-        value_keys = [conj for _, conj in shape.members]
+        members = shape.members[self.start :]
+        value_keys = [conj for _, conj in members]
+        texts = [name for name, _ in members]
         if self.rest:
             value_keys.append(shape.classes[0][1])
+            texts = self.texts((*members, *shape.members[: self.start]))
         return ObjectRules(
             key=(*self.key, "bulk"),
             name="members",
-            key_texts=self.texts(shape.members) if self.rest else [name for name, _ in shape.members],
+            key_texts=texts,
             value_keys=value_keys,
             value_symbols=self.level.value_symbols,
-            required=shape.must,
+            required=shape.must[self.start :],
             allows_other_keys=self.rest,
             next_member=_Member(self, ObjectState(n, 0, shape.all_pending))
             if shape.classes and not self.rest
@@ -331,15 +418,15 @@ class _InOrder(_ObjectRules):
 
     def bulk_position(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int | Situation] | None:
         """The position (`BulkNonterminal`) of member(s), or of members(s); None if no bulk rules hold it."""
-        n = len(self.shape.members)
         if self.shape.counts or at.pending:
             return None
-        if n > BULK:
+        if len(self.shape.members) > BULK:
             return (*self.key, "key sets"), Situation((), at.done, at.open_yet, is_member)
-        if at.open_yet or (is_member and at.done == n):
+        n, done = len(self.shape.members) - self.start, at.done - self.start
+        if at.open_yet or (is_member and done == n):
             number = 2 * n + at.open_yet + (at.open_yet and is_member)
             return ((*self.key, "bulk"), number) if self.rest else None
-        return (*self.key, "bulk"), n + at.done if is_member else at.done - 1
+        return (*self.key, "bulk"), n + done if is_member else done - 1
 
 
 class _AnyOrder(_ObjectRules):

@@ -124,11 +124,14 @@ class _Union:
             alternatives += self.level.begun([OPEN_OBJECT], around.objects, self._first, self.key)
         return alternatives
 
-    def _first(self, level: Level) -> _Member:
-        """The first member at a level, and all that follows it."""
-        union = copy(self)
-        union.level, union.key = level, (*self.key, level.place)
-        return _Member(union, 0, self.start)
+    def _first(self, levels: Sequence[Level]) -> list[_Member]:
+        """The first member at each level, and all that follows it."""
+        members = []
+        for level in levels:
+            union = copy(self)
+            union.level, union.key = level, (*self.key, level.place)
+            members.append(_Member(union, 0, self.start))
+        return members
 
     def following(self, position: int, alive: Alive, open_yet: bool) -> Alternatives:
         """The alternatives of members(s): the end, or a comma and a member."""

@@ -89,8 +89,8 @@ def _any_rules(whitespace: Policy, place: int, plain: bool) -> dict[str, Nonterm
         def expand() -> Alternatives:
             return [[*empty], *begun([bracket], openings, rest, key(first), shared=True)]
 
-        def rest(place: int) -> Symbol:
-            return _any_rules(whitespace, place, plain)[first]
+        def rest(places: tuple[int, ...]) -> list[Symbol]:
+            return [_any_rules(whitespace, place, plain)[first] for place in places]
 
         rules[name] = Nonterminal(name, expand, key=key(name), shared=True)
 

@@ -12,7 +12,8 @@ There is no whitespace before or after the document but under "bounded" (before)
 A *place* says how a container is written: the index of its style (`STYLES`), and its depth, which matters to lines.
 Containers at one place share rules. Under "consistent" the outermost container has place 0: no style is chosen yet. It
 begins with what each style writes behind its bracket, and what follows is at the place of that style. So a style costs
-nothing until a text may have chosen it, and once it is chosen all keys and punctuation are forced.
+nothing until a text may have chosen it, and once it is chosen all keys and punctuation are forced. Objects on one line
+begin alike: what comes behind their first key chooses among them.
 
 Within lines, a list may stand on one line. From MAX_DEPTH on there are no line ends, so that recursive schemas lead to
 finitely many states.
@@ -68,12 +69,12 @@ class Opening(NamedTuple):
 
     Attributes:
         symbols: What is written before the first key or value.
-        place: The place of the rest.
+        places: The places that the rest may have; of several, what comes behind the first key chooses one.
         then: If there are any, how to go on behind `symbols`: several styles begin with them.
     """
 
     symbols: Symbols
-    place: int
+    places: tuple[int, ...]
     then: tuple[Opening, ...] = ()
 
 
@@ -101,7 +102,7 @@ class Separators(NamedTuple):
 def begun(
     bracket: Sequence[Symbol],
     openings: Sequence[Opening],
-    rest: Callable[[int], Symbol],
+    rest: Callable[[tuple[int, ...]], Sequence[Symbol]],
     key: Sequence[Hashable],
     shared: bool = False,
 ) -> Alternatives:
@@ -110,7 +111,7 @@ def begun(
     Args:
         bracket: What is written before: `OPEN_OBJECT` or `OPEN_ARRAY`.
         openings: What may come behind it.
-        rest: The symbol of what follows at a place, from the first key or value on.
+        rest: The symbols of what follows at some places, from the first key or value on: each is an alternative.
         key: Names the container.
         shared: Other grammars may contain it too.
     """
@@ -118,10 +119,11 @@ def begun(
     for number, opening in enumerate(openings):
         if opening.then:
             expand = partial(begun, (), opening.then, rest, (*key, number), shared)
-            following: Symbol = Nonterminal("indentation", expand, key=(*key, "openings", number), shared=shared)
+            name = (*key, "openings", number)
+            following: Sequence[Symbol] = [Nonterminal("indentation", expand, key=name, shared=shared)]
         else:
-            following = rest(opening.place)
-        alternatives.append([*bracket, *opening.symbols, following])
+            following = rest(opening.places)
+        alternatives += [[*bracket, *opening.symbols, symbol] for symbol in following]
     return alternatives
 
 
@@ -171,7 +173,7 @@ def _separators(
     inner: int | None = None,
 ) -> Separators:
     """The separators of a place that objects and arrays share. close: what is written before a closing bracket."""
-    openings = (Opening(first, place),)
+    openings = (Opening(first, (place,)),)
     close_object, close_array = (Terminal(concat(close, literal(end)), name=repr(end), literal=True) for end in "}]")
     return Separators(
         empty_object=(OPEN_OBJECT, *empty, CLOSE_OBJECT),
@@ -211,7 +213,7 @@ def _styled(number: int, depth: int) -> Separators:
         if not style.brace:
             return around
         brace = punctuation(style.brace)
-        spaced = (Opening((brace,), place),)
+        spaced = (Opening((brace,), (place,)),)
         return around._replace(objects=spaced, close_object=(punctuation(style.brace + "}"),))
     inside, outside = ("\n" + style.unit * d for d in (depth + 1, depth))
     deeper = place + 1 if depth + 1 < MAX_DEPTH else _place(SPACED)
@@ -224,7 +226,7 @@ def _styled(number: int, depth: int) -> Separators:
         close=literal(outside),
         inner=deeper,
     )
-    around = around._replace(arrays=(*around.arrays, Opening((), _place(SPACED))))
+    around = around._replace(arrays=(*around.arrays, Opening((), (_place(SPACED),))))
     return around._replace(empty_object=_empty("{", "}"), empty_array=_empty("[", "]")) if style is WIDE else around
 
 
@@ -234,16 +236,16 @@ def _place(style: LayoutStyle, depth: int = 0) -> int:
 
 def _undecided() -> Separators:
     """The separators of the outermost container, whose first ones choose a style."""
-    one_line = (Opening((), _place(COMPACT)), Opening((), _place(SPACED)))
+    one_line = Opening((), (_place(COMPACT), _place(SPACED)))
     units = [(style, style.unit or "") for style in (*INDENTED, WIDE)]
-    spaces = tuple(Opening((punctuation(unit[1:]),) if unit[1:] else (), _place(style)) for style, unit in units)
+    spaces = tuple(Opening((punctuation(unit[1:]),) if unit[1:] else (), (_place(style),)) for style, unit in units)
     # Not `literal`: else the engine expands what comes behind them before a text is there (engine/expansion.py).
     space, tab, brace = (Terminal(literal(text), name="line") for text in ("\n ", "\n\t", " "))
-    lines = (Opening((space,), 0, spaces), Opening((tab,), 0, (Opening((), _place(TABBED)),)))
-    braced = Opening((brace,), 0, (Opening((), _place(BRACED)),))
+    lines = (Opening((space,), (), spaces), Opening((tab,), (), (Opening((), (_place(TABBED),)),)))
+    braced = Opening((brace,), (), (Opening((), (_place(BRACED),)),))
     return _separators(0, (), (), (), ())._replace(
-        objects=(Opening((), 0, (*one_line, braced, *lines)),),
-        arrays=(Opening((), 0, (*one_line, *lines)),),
+        objects=(Opening((), (), (one_line, braced, *lines)),),
+        arrays=(Opening((), (), (one_line, *lines)),),
         empty_object=_empty("{", "}"),
         empty_array=_empty("[", "]"),
     )
