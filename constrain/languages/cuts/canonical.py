@@ -9,8 +9,8 @@ tokens around them would else have been joined.
 Cost: a bitmask row is three bitmaps of the state of the pieces (made once for each) and one of the last token. A state
 is some numbers; there are as many as pairs of a last token and a state of the pieces were met.
 Limits: a piece that is a token as a whole, though no merges make it (`ignore_merges`), counts as canonical in its
-merged form too; so does a text that spells an added token over more than two tokens. The beginning of a sequence is
-the beginning of a text, without a blank that the tokenizer would put before it.
+merged form too; so does a text that spells an added token over more than two tokens. The beginning of a sequence is the
+beginning of a text, without a blank that the tokenizer would put before it.
 
 Source: Vieira et al. 2025, "Language models over canonical byte-pair encodings"; Berglund and van der Merwe 2023,
 "Formalizing BPE tokenization".

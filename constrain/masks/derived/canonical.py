@@ -7,13 +7,14 @@ one byte may follow that joins no token before it, or the text may end; else its
 token, up to the next such byte. Where the masks of a place have one token, it is forced, so what is forced in bytes
 needs no forward.
 
-Distribution: p conditioned on "a text of the language, and the tokens are as the tokenizer cuts it". Where the language
-leaves only other writings (choices that begin in a token, a text that spells a special token), all tokens of the
-constraint are allowed at that place, and `strays` finds it.
+Distribution: p conditioned on "a text of the language, and the tokens are as the tokenizer cuts it". Where the
+language leaves only other writings (choices that begin in a token, a text that spells a special token), all tokens of
+the constraint are allowed at that place, and `strays` finds it.
 
 Cost: a look-up a token where the place is known. A new place costs a bitmask row of the last token and a look ahead for
-the tokens that may end a lexeme. Limit: a place with more than `FEW` tokens counts as one that goes on, and nothing is
-looked at after `DEPTH` tokens. Where the language leaves nothing in the end, the same rule allows all.
+the tokens that may end a lexeme. Limit: a place with more than `FEW` tokens counts as one that goes on, and nothing
+is looked at after `DEPTH` tokens. Where the language
+leaves nothing in the end, the same rule allows all.
 """
 
 from __future__ import annotations
