@@ -17,7 +17,7 @@ def mistakes(model: constrain.reference.Reference) -> None:
     constrain.generate(model, "x", choices=Person)  # type: ignore[call-overload]
     constrain.generate(model, "x", type=Person).value.name  # type: ignore[union-attr]
     constrain.generate(model, "x", regex="a", max_tokens="9")  # type: ignore[arg-type]
-    constrain.generate(model, "x", regex="a", canonical="yes")  # type: ignore[arg-type]
+    constrain.generate(model, "x", regex="a", canonical="yes")  # type: ignore[call-overload]
     constrain.generate(model, "x", regex="a", min_tokens=3)  # type: ignore[call-overload]
     constrain.generat(model, "x")  # type: ignore[attr-defined]
     constrain.generate(model, "x", regex="a", n=2).text  # type: ignore[attr-defined]
