@@ -40,6 +40,11 @@ def test_start(repository: Path) -> None:
     assert len(names["outputs"].weights) == 8
 
 
+def test_sampling(repository: Path) -> None:
+    names = run(repository, "sampling")
+    assert (names["own"].stats.cuts, names["own"].stats.strays, names["every"].stats.cuts) == ("canonical", 0, "all")
+
+
 def test_outlines(repository: Path) -> None:
     names = run(repository, "moving/outlines")
     assert type(names["person"]) is names["Person"]

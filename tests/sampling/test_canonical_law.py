@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -143,14 +142,6 @@ def unigram(backend: Any) -> Any:
     """A model of the same tokens by other means."""
     by_id = sorted(backend.get_vocab(with_added_tokens=False).items(), key=lambda item: item[1])
     return models.Unigram([(piece, -1.0 - len(piece)) for piece, _ in by_id])
-
-
-def test_the_page_runs(repository: Path) -> None:
-    page = (repository / "docs" / "sampling.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    names: dict[str, Any] = {}
-    exec(compile(block, "sampling.md", "exec"), names)
-    assert f"# ({names['own'].stats.cuts!r}, {names['own'].stats.strays}, {names['every'].stats.cuts!r})" in block
 
 
 def test_forks_and_rollback() -> None:
