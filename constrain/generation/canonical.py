@@ -16,25 +16,27 @@ from constrain.masks.derived.canonical import CanonicalConstraint, canonical_tok
 from constrain.masks.engine import CompiledConstraint
 
 
-def with_canonical(compiled: Any, handle: Any, wanted: bool | None) -> tuple[CanonicalConstraint | None, str]:
+def with_canonical(
+    compiled: Any, handle: Any, wanted: bool | None, *, hindered: str = ""
+) -> tuple[CanonicalConstraint | None, str]:
     """A compiled constraint of which only canonical tokens count, or None, and the text of `Stats.cuts`.
 
     Args:
         compiled: Of `constrain.compile`, None, or of another make.
         handle: The model.
         wanted: True: or a ConstrainError; None: where it is possible; False: no.
+        hindered: Why something else keeps the masks, if it does.
 
     Raises:
         ConstrainError: It is wanted and not possible.
     """
-    if isinstance(compiled, CanonicalConstraint):
+    if isinstance(compiled, CanonicalConstraint) and not hindered:
         return None, "canonical"
     if wanted is False or compiled is None:
         return None, "all"
-    if isinstance(compiled, CompiledConstraint):
+    tokens: CanonicalTokens | str = hindered or "the constraint is not of this library"
+    if not hindered and isinstance(compiled, CompiledConstraint):
         tokens = canonical_tokens(handle.tokenizer, compiled.vocabulary)
-    else:
-        tokens = compiled if isinstance(compiled, str) else "the constraint is not of this library"
     if isinstance(tokens, CanonicalTokens):
         return CanonicalConstraint.of(compiled, tokens), "canonical"
     if wanted:

@@ -121,12 +121,10 @@ class Run:
 
     def _canonical(self, compiled: Any) -> tuple[CanonicalConstraint | None, str]:
         """The canonical tokens of a constraint, and what `Stats.cuts` says. Raises ConstrainError."""
-        wanted = self.request.canonical
-        if self.request.limited:
-            return None, "all: complete and at_least count tokens of any cut"
+        hindered = "complete and at_least count tokens of any cut" if self.request.limited else ""
         if self.decoding is not None and not isinstance(self.decoding, Speculation):
-            return with_canonical("an engine that decodes by itself", None, wanted)
-        return with_canonical(compiled, self.handle, wanted)
+            hindered = "an engine that decodes by itself"
+        return with_canonical(compiled, self.handle, self.request.canonical, hindered=hindered)
 
     def steps(self) -> Generator[None, None, list[Generation]]:
         """Run all rows, and again those whose output failed the last check. Yields after each step of the method."""

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import bisect
 import re
+import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -89,10 +90,10 @@ class CanonicalTokens:
         self._alone = merges.alone() & ~self.added.broken
         self._whole = merges.whole & ~self.added.broken
         self._becoming = _becoming([self.tokens[token] or b"" for token in tokens_of(self._whole).tolist()])
+        self._lock = threading.Lock()
         self._states: list[_State] = [_State(NONE, 0, 0, 0)]
         self._numbers = {self._states[DEAD]: DEAD}
         self._rows = _Remembered(MEMORY)
-        self._conflicts = _Remembered(MEMORY)
         self._after: dict[tuple[int, int, int, int], tuple[int, int, int, int]] = {}
         self._loose: dict[int, NDArray[np.int32]] = {}
         self.start = self._number(_State(NONE, pieces.start, 0, 0))
@@ -122,8 +123,11 @@ class CanonicalTokens:
     def _number(self, state: _State) -> int:
         number = self._numbers.get(state)
         if number is None:
-            self._states.append(state)
-            number = self._numbers[state] = len(self._states) - 1
+            with self._lock:  # of two threads that number states at once each gets its own
+                number = self._numbers.get(state)
+                if number is None:
+                    self._states.append(state)
+                    number = self._numbers[state] = len(self._states) - 1
         return number
 
     def step(self, state: int, token: int) -> int:
@@ -140,11 +144,8 @@ class CanonicalTokens:
             if not self.may_end(state):
                 return DEAD
             return self._number(_State(NONE, self.pieces.start, 0, 0, added=token))
-        return self._number(self._read(before, token, text)) if self._may_join(before, token) else DEAD
-
-    def _may_join(self, before: _State, token: int) -> bool:
-        """The token is one that merges make, or one that may be a piece as a whole."""
-        return has_bit(self._alone, token) or has_bit(self._whole, token)
+        is_written = has_bit(self._alone, token) or has_bit(self._whole, token)
+        return self._number(self._read(before, token, text)) if is_written else DEAD
 
     def _read(self, before: _State, token: int, text: bytes) -> _State:
         """The state after a token with bytes that is no added one: the plain form of the kernel `read_token`."""

@@ -28,7 +28,7 @@ import numpy as np
 
 from constrain.errors import VocabularyError
 from constrain.languages.cuts.canonical import DEAD, CanonicalTokens
-from constrain.languages.vocab.bits import clear_bits, has_bit, tokens_of
+from constrain.languages.vocab.bits import clear_bits, has_bit, set_bits, tokens_of
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine.matcher import engine_of
 from constrain.masks.engine.rows import Row
@@ -60,8 +60,7 @@ class CanonicalConstraint:
         self.vocabulary = compiled.vocabulary
         self.constraint = getattr(compiled, "constraint", None)
         self.eos_row = np.zeros(self.vocabulary.words, np.uint32)
-        for token in self.vocabulary.eos_ids:
-            self.eos_row[token >> 5] |= np.uint32(1 << (token & 31))
+        set_bits(self.eos_row, self.vocabulary.eos_ids)
         self.places: OrderedDict[Any, _Place] = OrderedDict()
         self._kept = max(16, MEMORY // (4 * self.vocabulary.words))
         self._viable: dict[Any, int] = {}
@@ -72,8 +71,8 @@ class CanonicalConstraint:
     @classmethod
     def of(cls, compiled: Any, canonical: CanonicalTokens) -> CanonicalConstraint:
         """The one of a compiled constraint, which keeps it: its masks are known in the next call, too."""
-        made: CanonicalConstraint = compiled.derived.setdefault(canonical, cls(compiled, canonical))
-        return made
+        known: CanonicalConstraint | None = compiled.derived.get(canonical)
+        return known or compiled.derived.setdefault(canonical, cls(compiled, canonical))
 
     def matcher(self, inner: Any = None) -> CanonicalMatcher:
         """A matcher at the beginning of the text. inner: a matcher of the constraint there, in another shape."""

@@ -78,7 +78,7 @@ def test_one_cut_of_a_text_is_canonical(both: tuple[Tokenizer, CanonicalTokens])
 
 
 def test_beginnings_are_kept(both: tuple[Tokenizer, CanonicalTokens]) -> None:
-    """A state lives if some text goes on from it: no text is lost, and nothing lives that three characters rule out."""
+    """A state lives if some text goes on from it: no text is lost."""
     tokenizer, canonical = both
     rests = ["", *(text for length in (1, 2) for text in _texts(length)), "aa", "aas", "ss", "\n\na", " 1"]
     rng = random.Random(2)
