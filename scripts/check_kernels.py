@@ -8,7 +8,7 @@
 * Each module with an entry kernel, one that Python calls, names its plain-Python reference, a file that exists.
 * Each kernel and accessor has a docstring that is a statement.
 * A function has at most 80 lines of code, 6 blocks one inside the other, and 10 parameters, here and in
-  `constrain/speculative/fused`, whose kernels are Triton's.
+  `constrain/sampling/fused`, whose kernels are Triton's.
 * A folder has at most fifteen files besides its `__init__.py`.
 """
 

@@ -20,7 +20,7 @@ from constrain.kernels.records import (
     parser_states,
     vocabulary,
 )
-from constrain.kernels.records.schema import DECLARED, MEMO, Record, Region, column_reader, end_reader, reader
+from constrain.kernels.records.schema import DECLARED, MEMO, Record, Region, end_reader
 from constrain.kernels.records.view import describe
 from constrain.languages.automata.store import Store
 
@@ -85,7 +85,7 @@ def test_fields_are_one_behind_the_other() -> None:
 
 def test_derived_accessors() -> None:
     words = np.array([3, 10, 20, 30, 4, 5], np.int32)
-    assert reader(masks.TOKENS.LIST)(words, 0) == 10
+    assert masks.TOKENS.LIST(words, 0) == 10
     assert end_reader(masks.TOKENS.COUNT, masks.TOKENS.LIST, 2)(words, 0) == 3 + 2 * 10
-    assert column_reader(masks.TOKENS.COUNT)(words, 2) == words[3 + 2]
-    assert reader(masks.TOKENS.LIST).__doc__ == "where they are"
+    words[gaps.PAIRS.STATE] = 2
+    assert gaps.PAIRS.STATE(words, 3) == words[2 + 3]

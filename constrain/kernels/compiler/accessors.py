@@ -1,10 +1,10 @@
 """Accessors: one-line functions that name a word of the arena, copied into each kernel that calls them.
 
-The idea: `config_mask(A, c)` says more than `A[c + 3]`, but a kernel costs 50 ms to compile, and more in each caller.
+The idea: `CONFIG.MASK(A, c)` says more than `A[c + 3]`, but a kernel costs 50 ms to compile, and more in each caller.
 So an accessor is no kernel. Its expression is put in place of the call (expansion.py), in numba's intermediate
 representation and before types are inferred: the kernel that numba compiles is the one with the offsets written out.
-The fields of layouts (`CONFIG.MASK`, records/schema.py) become constants in the same way. An accessor that reads one
-field is derived from its declaration: `config_mask = reader(CONFIG.MASK)` (`reader` and its kin, records/schema.py).
+The fields of layouts (`CONFIG.MASK`, records/schema.py) become constants in the same way; a field that is called is an
+accessor. Accessors of rows are derived from fields: `row_reader` and its kin.
 
 Called from Python, an accessor takes and returns plain integers, so that views of the arena read with the same words.
 

@@ -26,10 +26,10 @@ def expand(func_ir: Any) -> None:
                 if _is_layout(layout):
                     constant = ir.Const(int(getattr(layout, value.attr)), statement.loc)
                     statement = ir.Assign(constant, statement.target, statement.loc)
-            elif isinstance(value, ir.FreeVar) and isinstance(value.value, int):  # the offset of a `reader`
+            elif isinstance(value, ir.FreeVar) and isinstance(value.value, int):  # the offset of a field
                 statement = ir.Assign(ir.Const(int(value.value), statement.loc), statement.target, statement.loc)
             elif isinstance(value, ir.Expr) and value.op == "call":
-                function = getattr(_global(func_ir, value.func), "accessor", None)
+                function = _accessor(func_ir, value.func)
                 if function is not None:
                     body += _copy(_template(function), value, block.scope, statement)
                     continue
@@ -40,6 +40,18 @@ def expand(func_ir: Any) -> None:
 
 def _is_layout(value: Any) -> bool:
     return isinstance(value, type) and issubclass(value, RecordLayout)
+
+
+def _accessor(func_ir: Any, variable: Any) -> Any:
+    """The function of an accessor that a variable holds, a global or a field of a layout; else None."""
+    definition = ir_utils.guard(ir_utils.get_definition, func_ir, variable)
+    if (
+        isinstance(definition, ir.Expr)
+        and definition.op == "getattr"
+        and _is_layout(_global(func_ir, definition.value))
+    ):
+        return getattr(_global(func_ir, definition.value), definition.attr).accessor
+    return getattr(_global(func_ir, variable), "accessor", None)
 
 
 def _global(func_ir: Any, variable: Any) -> Any:

@@ -9,8 +9,6 @@ open addressing, a power of two in size.
 Records: tables.py. Cost: 0.5 µs a text of seven symbols. Reference: tests/languages/cuts/test_merges.py.
 """
 
-from __future__ import annotations
-
 from constrain.kernels import kernel
 from constrain.kernels.cuts.tables import LEAF, MERGE, NO_MERGE, NO_RANK, TOKEN, UNMADE
 

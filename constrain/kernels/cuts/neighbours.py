@@ -24,8 +24,6 @@ Records: tables.py. Cost of a row: a step for each merge of the right spine whos
 Reference: tests/languages/cuts/test_merges.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel

@@ -14,26 +14,10 @@ that were found since its consequences were.
 Records: records/gaps.py. Cost: rules x positions^3 / 32 at most. Reference: tests/masks/gaps/naive_gaps.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.records.gaps import (
-    AGENDA,
-    RULE,
-    RULES,
-    by_left,
-    by_parent,
-    by_right,
-    by_unit,
-    empty_symbol,
-    has_bit_of,
-    rule_left,
-    rule_parent,
-    rule_right,
-    set_bit_of,
-)
+from constrain.kernels.records.gaps import AGENDA, RULE, RULES, has_bit_of, set_bit_of
 
 
 @kernel("i(rows, i, rows, i, rows, i, i)")
@@ -134,7 +118,7 @@ def begin_with(R, begins, fresh, Q, symbol):
 @kernel("void(rows, rows, arena, arena, i, i)")
 def add_fresh(R, fresh, G, Q, rule, scratch):
     """The fresh bits in the row `scratch` are ends of the rule's parent, too."""
-    above = rule_parent(G, rule)
+    above = RULE.PARENT(G, rule)
     p = np.int64(Q[AGENDA.POSITION])
     if join(R, above * Q[AGENDA.POSITIONS] + p, fresh, scratch, fresh, above, p >> 5) == 1:
         wait(Q, above)
@@ -143,7 +127,7 @@ def add_fresh(R, fresh, G, Q, rule, scratch):
 @kernel("void(rows, rows, rows, arena, arena, i, i)", inline=True)
 def add_seconds(R, begins, fresh, G, Q, rule, scratch):
     """Add the items of a rule whose first symbol ends at fresh bits, in the row `scratch`, by its second symbol."""
-    above, second = rule_parent(G, rule), rule_right(G, rule)
+    above, second = RULE.PARENT(G, rule), RULE.RIGHT(G, rule)
     p, positions = np.int64(Q[AGENDA.POSITION]), np.int64(Q[AGENDA.POSITIONS])
     grown = np.int64(0)
     for w in range(p >> 5, R.shape[1]):
@@ -175,21 +159,21 @@ def inside(R, begins, fresh, before, entering, G, Q):
         for symbol in range(G[RULES.TERMINALS]):
             begin_with(R, begins, fresh, Q, symbol)
         for k in range(G[RULES.N_EMPTIES]):
-            begin_with(R, begins, fresh, Q, empty_symbol(G, k))
+            begin_with(R, begins, fresh, Q, RULES.EMPTIES(G, k))
         while Q[AGENDA.HEIGHT] > 0:
             symbol = take_waiting(Q)
             visits += 1
             set_bit_of(begins, symbol, p)
             take_fresh(fresh, symbol, scratch, p >> 5)
-            for rule in range(by_unit(G, symbol), by_unit(G, symbol + 1), RULE.WORDS):
-                if may_begin(before, entering, Q, rule_parent(G, rule)) == 1:
+            for rule in range(RULES.BY_UNIT(G, symbol), RULES.BY_UNIT(G, symbol + 1), RULE.WORDS):
+                if may_begin(before, entering, Q, RULE.PARENT(G, rule)) == 1:
                     add_fresh(R, fresh, G, Q, rule, scratch)
-            for rule in range(by_left(G, symbol), by_left(G, symbol + 1), RULE.WORDS):
-                if may_begin(before, entering, Q, rule_parent(G, rule)) == 1:
+            for rule in range(RULES.BY_LEFT(G, symbol), RULES.BY_LEFT(G, symbol + 1), RULE.WORDS):
+                if may_begin(before, entering, Q, RULE.PARENT(G, rule)) == 1:
                     add_seconds(R, begins, fresh, G, Q, rule, scratch)
-            for rule in range(by_right(G, symbol), by_right(G, symbol + 1), RULE.WORDS):
-                if has_bit_of(R, rule_left(G, rule) * positions + p, p):
-                    if may_begin(before, entering, Q, rule_parent(G, rule)) == 1:
+            for rule in range(RULES.BY_RIGHT(G, symbol), RULES.BY_RIGHT(G, symbol + 1), RULE.WORDS):
+                if has_bit_of(R, RULE.LEFT(G, rule) * positions + p, p):
+                    if may_begin(before, entering, Q, RULE.PARENT(G, rule)) == 1:
                         add_fresh(R, fresh, G, Q, rule, scratch)
     return np.int64(visits)
 
@@ -225,7 +209,7 @@ def narrow(R, L, fresh, Q, symbol, begin, last):
 @kernel("void(rows, rows, rows, rows, rows, arena, arena, i, i)", inline=True)
 def narrow_seconds(R, begins, L, live_begins, fresh, G, Q, rule, last):
     """Make the items of a rule's second symbol live; where they begin, the last row of `fresh` has bits then."""
-    one, second = rule_left(G, rule), rule_right(G, rule)
+    one, second = RULE.LEFT(G, rule), RULE.RIGHT(G, rule)
     p = np.int64(Q[AGENDA.POSITION])
     first, part = one * Q[AGENDA.POSITIONS] + p, np.int64(Q[AGENDA.SYMBOLS]) + 1
     for w in range(p >> 5, last + 1):
@@ -242,7 +226,7 @@ def narrow_seconds(R, begins, L, live_begins, fresh, G, Q, rule, last):
 @kernel("void(rows, rows, rows, rows, rows, arena, arena, i, i)")
 def narrow_rule(R, begins, L, live_begins, fresh, G, Q, rule, last):
     """Make the items of a rule live below an item of its parent; `last` as in `narrow`."""
-    one = rule_left(G, rule)
+    one = RULE.LEFT(G, rule)
     p = np.int64(Q[AGENDA.POSITION])
     first = one * Q[AGENDA.POSITIONS] + p
     above, part = np.int64(Q[AGENDA.SYMBOLS]), np.int64(Q[AGENDA.SYMBOLS]) + 1
@@ -250,7 +234,7 @@ def narrow_rule(R, begins, L, live_begins, fresh, G, Q, rule, last):
         return
     for w in range(p >> 5, R.shape[1]):
         fresh[part, w] = np.uint32(0)
-    if rule_right(G, rule) < 0:
+    if RULE.RIGHT(G, rule) < 0:
         for w in range(p >> 5, last + 1):
             fresh[part, w] = fresh[above, w] & R[first, w]
     else:
@@ -272,7 +256,7 @@ def outside(R, begins, L, live_begins, fresh, G, Q):
     for p in range(Q[AGENDA.POSITIONS]):
         Q[AGENDA.POSITION] = p
         for symbol in range(symbols):
-            if has_bit_of(live_begins, symbol, p) and by_parent(G, symbol) < by_parent(G, symbol + 1):
+            if has_bit_of(live_begins, symbol, p) and RULES.BY_PARENT(G, symbol) < RULES.BY_PARENT(G, symbol + 1):
                 for w in range(p >> 5, R.shape[1]):
                     fresh[symbol, w] = L[symbol * Q[AGENDA.POSITIONS] + p, w]
                 wait(Q, symbol)
@@ -280,6 +264,6 @@ def outside(R, begins, L, live_begins, fresh, G, Q):
             symbol = take_waiting(Q)
             visits += 1
             last = take_fresh(fresh, symbol, symbols, p >> 5)
-            for rule in range(by_parent(G, symbol), by_parent(G, symbol + 1), RULE.WORDS):
+            for rule in range(RULES.BY_PARENT(G, symbol), RULES.BY_PARENT(G, symbol + 1), RULE.WORDS):
                 narrow_rule(R, begins, L, live_begins, fresh, G, Q, rule, last)
     return np.int64(visits)

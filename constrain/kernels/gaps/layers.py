@@ -14,20 +14,10 @@ back, so each row is complete after one pass.
 Records: records/gaps.py. Cost: arcs x positions / 32. Reference: tests/masks/gaps/naive_gaps.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.records.gaps import (
-    ARCS,
-    arc_kind,
-    arc_label,
-    arc_source,
-    arc_target,
-    has_bit_of,
-    set_bit_of,
-)
+from constrain.kernels.records.gaps import ARCS, has_bit_of, set_bit_of
 
 STAYS = 0
 ENDS = 1
@@ -59,11 +49,11 @@ def end_lexemes(T, begun, R, a):
     positions = np.int64(T[ARCS.POSITIONS])
     count = 0
     for w in range(begun.shape[1]):
-        bits = begun[arc_source(T, a), w]
-        row = arc_label(T, a) * positions + 32 * w
+        bits = begun[ARCS.SOURCE(T, a), w]
+        row = ARCS.LABEL(T, a) * positions + 32 * w
         while bits != 0:
             if bits & np.uint32(1) != 0:
-                set_bit_of(R, row, arc_target(T, a))
+                set_bit_of(R, row, ARCS.TARGET(T, a))
                 count += 1
             bits = np.uint32(bits >> np.uint32(1))
             row += 1
@@ -79,14 +69,14 @@ def lex(T, begun, R):
     """
     count = 0
     for a in range(T[ARCS.COUNT]):
-        kind, source, target = arc_kind(T, a), arc_source(T, a), arc_target(T, a)
+        kind, source, target = ARCS.KIND(T, a), ARCS.SOURCE(T, a), ARCS.TARGET(T, a)
         if kind == STAYS:
             for w in range(begun.shape[1]):
                 begun[target, w] |= begun[source, w]
         elif kind == STARTS:
             set_bit_of(begun, target, source)
         elif kind == HOLDS:
-            set_bit_of(R, arc_label(T, a) * T[ARCS.POSITIONS] + source, target)
+            set_bit_of(R, ARCS.LABEL(T, a) * T[ARCS.POSITIONS] + source, target)
             count += 1
         else:
             count += end_lexemes(T, begun, R, a)
@@ -96,7 +86,7 @@ def lex(T, begun, R):
 @kernel("i(arena, rows, rows, i)")
 def relive_within(T, begun, useful, a):
     """Make useful, before arc a within a lexeme, what is useful behind it. Returns 1 if anything is."""
-    source, target = arc_source(T, a), arc_target(T, a)
+    source, target = ARCS.SOURCE(T, a), ARCS.TARGET(T, a)
     found = np.int64(0)
     for w in range(begun.shape[1]):
         both = useful[target, w] & begun[source, w]
@@ -112,11 +102,11 @@ def relive_ends(T, begun, useful, L, a):
     positions = np.int64(T[ARCS.POSITIONS])
     found = np.int64(0)
     for w in range(begun.shape[1]):
-        bits = begun[arc_source(T, a), w]
+        bits = begun[ARCS.SOURCE(T, a), w]
         p = 32 * w
         while bits != 0:
-            if bits & np.uint32(1) != 0 and has_bit_of(L, arc_label(T, a) * positions + p, arc_target(T, a)):
-                set_bit_of(useful, arc_source(T, a), p)
+            if bits & np.uint32(1) != 0 and has_bit_of(L, ARCS.LABEL(T, a) * positions + p, ARCS.TARGET(T, a)):
+                set_bit_of(useful, ARCS.SOURCE(T, a), p)
                 found = np.int64(1)
             bits = np.uint32(bits >> np.uint32(1))
             p += 1
@@ -130,14 +120,14 @@ def relive(T, begun, useful, L, live):
     """
     count = 0
     for a in range(T[ARCS.COUNT] - 1, -1, -1):
-        kind = arc_kind(T, a)
+        kind = ARCS.KIND(T, a)
         if kind == STAYS:
             live[a] = relive_within(T, begun, useful, a)
         elif kind == STARTS:
-            live[a] = 1 if has_bit_of(useful, arc_target(T, a), arc_source(T, a)) else 0
+            live[a] = 1 if has_bit_of(useful, ARCS.TARGET(T, a), ARCS.SOURCE(T, a)) else 0
         elif kind == HOLDS:
-            row = arc_label(T, a) * T[ARCS.POSITIONS] + arc_source(T, a)
-            live[a] = 1 if has_bit_of(L, row, arc_target(T, a)) else 0
+            row = ARCS.LABEL(T, a) * T[ARCS.POSITIONS] + ARCS.SOURCE(T, a)
+            live[a] = 1 if has_bit_of(L, row, ARCS.TARGET(T, a)) else 0
         else:
             live[a] = relive_ends(T, begun, useful, L, a)
         count += live[a]

@@ -10,39 +10,18 @@ bits below q in the row. Arrays: G the rules (RULES), C the items (ITEMS), L the
 Records: records/gaps.py. Cost: items x rules x positions. Reference: tests/masks/gaps/naive_gaps.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
 from constrain.kernels.gaps.lexemes import NOWHERE
-from constrain.kernels.records.gaps import (
-    ITEMS,
-    RULE,
-    by_left,
-    by_right,
-    by_unit,
-    has_bit_of,
-    heap_item,
-    heap_place,
-    item_cost,
-    item_end,
-    item_offset,
-    item_row,
-    rule_left,
-    rule_number,
-    rule_parent,
-    rule_right,
-    set_heap_place,
-    set_item_cost,
-)
+from constrain.kernels.records.gaps import ITEMS, RULE, RULES, has_bit_of, set_heap_place, set_item_cost
 
 SETTLED = -2  # the place of an item that has left the heap
 
 
 @kernel("i(rows, arena, arena, arena, i)", entry=True)
-def number_items(L, offset, item_row, item_end, rows):
-    """Number the items of the first `rows` rows of L. With empty `item_row`, only count them. Returns their number."""
+def number_items(L, offset, of_row, of_end, rows):
+    """Number the items of the first `rows` rows of L. With empty `of_row`, only count them. Returns their number."""
     count = 0
     for r in range(rows):
         offset[r] = count
@@ -52,9 +31,9 @@ def number_items(L, offset, item_row, item_end, rows):
                 continue
             for b in range(32):
                 if (bits >> np.uint32(b)) & np.uint32(1) != 0:
-                    if item_row.size > 0:
-                        item_row[count] = r
-                        item_end[count] = 32 * w + b
+                    if of_row.size > 0:
+                        of_row[count] = r
+                        of_end[count] = 32 * w + b
                     count += 1
     return np.int64(count)
 
@@ -64,7 +43,7 @@ def item_of(L, C, row, end):
     """The number of an item; -1 if it is not in L."""
     if not has_bit_of(L, row, end):
         return np.int64(-1)
-    count = item_offset(C, row)
+    count = ITEMS.OFFSET(C, row)
     for w in range(end >> 5):
         bits = L[row, w]
         while bits != 0:
@@ -88,9 +67,9 @@ def put(C, item, at):
 @kernel("void(arena, i)")
 def sift_up(C, at):
     """Move an entry of the heap up to where it belongs."""
-    item = heap_item(C, at)
-    while at > 0 and item_cost(C, heap_item(C, (at - 1) >> 1)) > item_cost(C, item):
-        put(C, heap_item(C, (at - 1) >> 1), at)
+    item = ITEMS.HEAP(C, at)
+    while at > 0 and ITEMS.COST(C, ITEMS.HEAP(C, (at - 1) >> 1)) > ITEMS.COST(C, item):
+        put(C, ITEMS.HEAP(C, (at - 1) >> 1), at)
         at = (at - 1) >> 1
     put(C, item, at)
 
@@ -99,15 +78,15 @@ def sift_up(C, at):
 def sift_down(C):
     """Move the first entry of the heap down to where it belongs."""
     size = np.int64(C[ITEMS.HEIGHT])
-    item = heap_item(C, 0)
+    item = ITEMS.HEAP(C, 0)
     at = np.int64(0)
     while 2 * at + 1 < size:
         child = 2 * at + 1
-        if child + 1 < size and item_cost(C, heap_item(C, child + 1)) < item_cost(C, heap_item(C, child)):
+        if child + 1 < size and ITEMS.COST(C, ITEMS.HEAP(C, child + 1)) < ITEMS.COST(C, ITEMS.HEAP(C, child)):
             child += 1
-        if item_cost(C, heap_item(C, child)) >= item_cost(C, item):
+        if ITEMS.COST(C, ITEMS.HEAP(C, child)) >= ITEMS.COST(C, item):
             break
-        put(C, heap_item(C, child), at)
+        put(C, ITEMS.HEAP(C, child), at)
         at = child
     put(C, item, at)
 
@@ -124,10 +103,10 @@ def add_to_heap(C, item):
 @kernel("i(arena)")
 def take_cheapest(C):
     """Take the cheapest item from the heap; it is settled."""
-    item = heap_item(C, 0)
+    item = ITEMS.HEAP(C, 0)
     C[ITEMS.HEIGHT] -= 1
     if C[ITEMS.HEIGHT] > 0:
-        put(C, heap_item(C, C[ITEMS.HEIGHT]), 0)
+        put(C, ITEMS.HEAP(C, C[ITEMS.HEIGHT]), 0)
         sift_down(C)
     set_heap_place(C, item, SETTLED)
     return item
@@ -139,43 +118,43 @@ def take_cheapest(C):
 @kernel("void(arena, i, i, i, i)")
 def lower(C, item, price, rule, middle):
     """Note that an item may cost `price`, by a rule whose first symbol ends at `middle`; no item if it is negative."""
-    if item < 0 or price >= item_cost(C, item):
+    if item < 0 or price >= ITEMS.COST(C, item):
         return
     set_item_cost(C, item, price)
     C[C[ITEMS.RULE] + item] = rule
     C[C[ITEMS.MIDDLE] + item] = middle
-    if heap_place(C, item) < 0:
+    if ITEMS.PLACE(C, item) < 0:
         add_to_heap(C, item)
     else:
-        sift_up(C, heap_place(C, item))
+        sift_up(C, ITEMS.PLACE(C, item))
 
 
 @kernel("void(rows, arena, arena, i, i)")
 def combine_left(L, C, G, item, rule):
     """Lower the items that a settled one, as the first symbol of a rule, makes with settled ones of the second."""
     positions = np.int64(C[ITEMS.POSITIONS])
-    into = rule_parent(G, rule) * positions + item_row(C, item) % positions
-    row = rule_right(G, rule) * positions + item_end(C, item)
+    into = RULE.PARENT(G, rule) * positions + ITEMS.ROW(C, item) % positions
+    row = RULE.RIGHT(G, rule) * positions + ITEMS.END(C, item)
     for end in range(positions):
         if has_bit_of(L, row, end):
             other = item_of(L, C, row, end)
-            if heap_place(C, other) == SETTLED:
-                price = item_cost(C, item) + item_cost(C, other)
-                lower(C, item_of(L, C, into, end), price, rule_number(G, rule), item_end(C, item))
+            if ITEMS.PLACE(C, other) == SETTLED:
+                price = ITEMS.COST(C, item) + ITEMS.COST(C, other)
+                lower(C, item_of(L, C, into, end), price, RULE.NUMBER(G, rule), ITEMS.END(C, item))
 
 
 @kernel("void(rows, arena, arena, i, i)")
 def combine_right(L, C, G, item, rule):
     """Lower the items that a settled one, as the second symbol of a rule, makes with settled ones of the first."""
     positions = np.int64(C[ITEMS.POSITIONS])
-    p = item_row(C, item) % positions
+    p = ITEMS.ROW(C, item) % positions
     for begin in range(positions):
-        row = rule_left(G, rule) * positions + begin
+        row = RULE.LEFT(G, rule) * positions + begin
         if has_bit_of(L, row, p):
             other = item_of(L, C, row, p)
-            if heap_place(C, other) == SETTLED:
-                target = item_of(L, C, rule_parent(G, rule) * positions + begin, item_end(C, item))
-                lower(C, target, item_cost(C, item) + item_cost(C, other), rule_number(G, rule), p)
+            if ITEMS.PLACE(C, other) == SETTLED:
+                target = item_of(L, C, RULE.PARENT(G, rule) * positions + begin, ITEMS.END(C, item))
+                lower(C, target, ITEMS.COST(C, item) + ITEMS.COST(C, other), RULE.NUMBER(G, rule), p)
 
 
 @kernel("i(rows, arena, arena)", entry=True)
@@ -185,18 +164,18 @@ def settle(L, C, G):
     """
     positions = np.int64(C[ITEMS.POSITIONS])
     for item in range(C[ITEMS.COUNT]):
-        if item_cost(C, item) < NOWHERE:
+        if ITEMS.COST(C, item) < NOWHERE:
             add_to_heap(C, item)
     settled = 0
     while C[ITEMS.HEIGHT] > 0:
         item = take_cheapest(C)
         settled += 1
-        symbol, p = item_row(C, item) // positions, item_row(C, item) % positions
-        for rule in range(by_unit(G, symbol), by_unit(G, symbol + 1), RULE.WORDS):
-            target = item_of(L, C, rule_parent(G, rule) * positions + p, item_end(C, item))
-            lower(C, target, item_cost(C, item), rule_number(G, rule), -1)
-        for rule in range(by_left(G, symbol), by_left(G, symbol + 1), RULE.WORDS):
+        symbol, p = ITEMS.ROW(C, item) // positions, ITEMS.ROW(C, item) % positions
+        for rule in range(RULES.BY_UNIT(G, symbol), RULES.BY_UNIT(G, symbol + 1), RULE.WORDS):
+            target = item_of(L, C, RULE.PARENT(G, rule) * positions + p, ITEMS.END(C, item))
+            lower(C, target, ITEMS.COST(C, item), RULE.NUMBER(G, rule), -1)
+        for rule in range(RULES.BY_LEFT(G, symbol), RULES.BY_LEFT(G, symbol + 1), RULE.WORDS):
             combine_left(L, C, G, item, rule)
-        for rule in range(by_right(G, symbol), by_right(G, symbol + 1), RULE.WORDS):
+        for rule in range(RULES.BY_RIGHT(G, symbol), RULES.BY_RIGHT(G, symbol + 1), RULE.WORDS):
             combine_right(L, C, G, item, rule)
     return np.int64(settled)

@@ -11,31 +11,10 @@ of one node wait for each other.
 Records: records/gaps.py. Cost: pairs x arcs x positions / 32. Reference: tests/masks/gaps/naive_gaps.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.records.gaps import (
-    ARC,
-    PAIRS,
-    PATTERN,
-    arc_class,
-    arc_node,
-    arc_weight,
-    first_arc,
-    has_bit_of,
-    is_end,
-    moves_of,
-    node_position,
-    pair_node,
-    pair_number,
-    pair_state,
-    set_bit_of,
-    state_kind,
-    state_owner,
-    terminal_start,
-)
+from constrain.kernels.records.gaps import ARC, PAIRS, PATTERN, has_bit_of, moves_of, set_bit_of
 
 FRESH = 2
 ACCEPTING = 1
@@ -48,8 +27,8 @@ NOWHERE = 1 << 30  # a cost that nothing has
 @kernel("i(arena, i, i)")
 def product_after(T, moves, arc):
     """The pair, as state * nodes + node, to which an arc leads from the state with these moves; -1: none."""
-    after = np.int64(T[moves + arc_class(T, arc)])
-    return after * T[PATTERN.NODES] + arc_node(T, arc) if after >= 0 else np.int64(-1)
+    after = np.int64(T[moves + ARC.CLASS(T, arc)])
+    return after * T[PATTERN.NODES] + ARC.NODE(T, arc) if after >= 0 else np.int64(-1)
 
 
 @kernel("i(arena, arena, i, i)")
@@ -66,7 +45,7 @@ def meet(seen, order, count, pair):
 def begin_lexemes(T, seen, order, count, q):
     """Add the pairs with which lexemes begin at a node. Returns how many pairs there are."""
     for t in range(T[PATTERN.N_STARTS]):
-        count = meet(seen, order, count, terminal_start(T, t) * T[PATTERN.NODES] + q)
+        count = meet(seen, order, count, PATTERN.START(T, t) * T[PATTERN.NODES] + q)
     return np.int64(count)
 
 
@@ -83,11 +62,11 @@ def reach(T, seen, order, boundary, begin):
     while at < count:
         s, q = order[at] // nodes, order[at] % nodes
         at += 1
-        if state_kind(T, s) == ACCEPTING and boundary[q] == 0:
+        if PATTERN.KIND(T, s) == ACCEPTING and boundary[q] == 0:
             boundary[q] = 1
             count = begin_lexemes(T, seen, order, count, q)
         moves = moves_of(T, s)
-        for arc in range(first_arc(T, q), first_arc(T, q + 1), ARC.WORDS):
+        for arc in range(PATTERN.FIRST(T, q), PATTERN.FIRST(T, q + 1), ARC.WORDS):
             count = meet(seen, order, count, product_after(T, moves, arc))
     return np.int64(count)
 
@@ -97,10 +76,10 @@ def leads_to_end(T, seen, boundary, pair):
     """1 if a pair ends a lexeme where a text may go on to an end, or leads to a pair that is marked; else 0."""
     nodes = np.int64(T[PATTERN.NODES])
     s, q = pair // nodes, pair % nodes
-    if state_kind(T, s) == ACCEPTING and boundary[q] == 2:
+    if PATTERN.KIND(T, s) == ACCEPTING and boundary[q] == 2:
         return 1
     moves = moves_of(T, s)
-    for arc in range(first_arc(T, q), first_arc(T, q + 1), ARC.WORDS):
+    for arc in range(PATTERN.FIRST(T, q), PATTERN.FIRST(T, q + 1), ARC.WORDS):
         after = product_after(T, moves, arc)
         if after >= 0 and seen[after] == 2:
             return 1
@@ -121,7 +100,7 @@ def retain_node(T, seen, order, boundary, begin, end):
                 seen[order[i]] = 2
                 marked += 1
                 changed = True
-                if state_kind(T, order[i] // nodes) == FRESH and boundary[q] == 1:
+                if PATTERN.KIND(T, order[i] // nodes) == FRESH and boundary[q] == 1:
                     boundary[q] = 2
     return marked
 
@@ -135,7 +114,7 @@ def retain(T, seen, order, boundary, count):
     """
     nodes = np.int64(T[PATTERN.NODES])
     for q in range(nodes):
-        if boundary[q] == 1 and is_end(T, q) == 1:
+        if boundary[q] == 1 and PATTERN.END(T, q) == 1:
             boundary[q] = 2
     marked = 0
     end = np.int64(count)
@@ -155,14 +134,14 @@ def retain(T, seen, order, boundary, count):
 def pair_after(T, P, moves, arc):
     """The pair to which an arc leads from one whose state has these moves; -1: none."""
     after = product_after(T, moves, arc)
-    return pair_number(P, after) if after >= 0 else after
+    return PAIRS.NUMBER(P, after) if after >= 0 else after
 
 
 @kernel("i(arena, i)")
 def end_of_node(P, begin):
     """The first pair behind those of the node of pair `begin`."""
     end = begin
-    while end < P[PAIRS.COUNT] and pair_node(P, end) == pair_node(P, begin):
+    while end < P[PAIRS.COUNT] and PAIRS.NODE(P, end) == PAIRS.NODE(P, begin):
         end += 1
     return end
 
@@ -170,7 +149,7 @@ def end_of_node(P, begin):
 @kernel("i(arena, arena, i)")
 def end_position(T, P, i):
     """The position where a lexeme ends with pair i; -1: none does."""
-    return node_position(P, pair_node(P, i)) if state_kind(T, pair_state(P, i)) == ACCEPTING else np.int64(-1)
+    return PAIRS.POSITION(P, PAIRS.NODE(P, i)) if PATTERN.KIND(T, PAIRS.STATE(P, i)) == ACCEPTING else np.int64(-1)
 
 
 @kernel("i(rows, i, i)")
@@ -188,18 +167,18 @@ def spread_row(begun, i, j):
 @kernel("i(arena, arena, rows, i, i)")
 def spread_node(T, P, begun, begin, end):
     """`spread` for the pairs of one node, from `begin` on. Returns the number of visits."""
-    q = pair_node(P, begin)
+    q = PAIRS.NODE(P, begin)
     visits = 0
     changed = True
     while changed:
         changed = False
         visits += end - begin
         for i in range(begin, end):
-            moves = moves_of(T, pair_state(P, i))
-            for arc in range(first_arc(T, q), first_arc(T, q + 1), ARC.WORDS):
+            moves = moves_of(T, PAIRS.STATE(P, i))
+            for arc in range(PATTERN.FIRST(T, q), PATTERN.FIRST(T, q + 1), ARC.WORDS):
                 j = pair_after(T, P, moves, arc)
                 if j >= 0 and spread_row(begun, i, j) == 1:
-                    changed = changed or (arc_node(T, arc) == q and j < i)
+                    changed = changed or (ARC.NODE(T, arc) == q and j < i)
     return visits
 
 
@@ -214,10 +193,10 @@ def spread(T, P, begun, found):
     visits = 0
     begin = np.int64(0)
     while begin < P[PAIRS.COUNT]:
-        p = node_position(P, pair_node(P, begin))
+        p = PAIRS.POSITION(P, PAIRS.NODE(P, begin))
         end = end_of_node(P, begin)
         for i in range(begin, end):
-            if state_kind(T, pair_state(P, i)) == FRESH and p >= 0:
+            if PATTERN.KIND(T, PAIRS.STATE(P, i)) == FRESH and p >= 0:
                 set_bit_of(begun, i, p)
         visits += spread_node(T, P, begun, begin, end)
         begin = end
@@ -226,7 +205,7 @@ def spread(T, P, begun, found):
         if end >= 0:
             for p in range(positions):
                 if has_bit_of(begun, i, p):
-                    set_bit_of(found, state_owner(T, pair_state(P, i)) * positions + p, end)
+                    set_bit_of(found, PATTERN.OWNER(T, PAIRS.STATE(P, i)) * positions + p, end)
     return np.int64(visits)
 
 
@@ -241,7 +220,9 @@ def note_live_ends(T, P, begun, useful, live):
         end = end_position(T, P, i)
         if end >= 0:
             for p in range(positions):
-                if has_bit_of(begun, i, p) and has_bit_of(live, state_owner(T, pair_state(P, i)) * positions + p, end):
+                if has_bit_of(begun, i, p) and has_bit_of(
+                    live, PATTERN.OWNER(T, PAIRS.STATE(P, i)) * positions + p, end
+                ):
                     set_bit_of(useful, i, p)
 
 
@@ -257,10 +238,10 @@ def is_all_useful(begun, useful, i):
 @kernel("i(arena, arena, rows, rows, i)", inline=True)
 def recede_pair(T, P, begun, useful, i):
     """Make useful in pair i what is useful in the pairs that it leads to. Returns 1 if there was any more."""
-    q = pair_node(P, i)
-    moves = moves_of(T, pair_state(P, i))
+    q = PAIRS.NODE(P, i)
+    moves = moves_of(T, PAIRS.STATE(P, i))
     grown = np.int64(0)
-    for arc in range(first_arc(T, q), first_arc(T, q + 1), ARC.WORDS):
+    for arc in range(PATTERN.FIRST(T, q), PATTERN.FIRST(T, q + 1), ARC.WORDS):
         if is_all_useful(begun, useful, i) == 1:
             break
         j = pair_after(T, P, moves, arc)
@@ -278,9 +259,9 @@ def mark_arcs(T, P, begun, useful, arcs):
     """Mark the arcs of live lexemes with 1. Returns how many there are."""
     count = 0
     for i in range(P[PAIRS.COUNT]):
-        q = pair_node(P, i)
-        moves = moves_of(T, pair_state(P, i))
-        for arc in range(first_arc(T, q), first_arc(T, q + 1), ARC.WORDS):
+        q = PAIRS.NODE(P, i)
+        moves = moves_of(T, PAIRS.STATE(P, i))
+        for arc in range(PATTERN.FIRST(T, q), PATTERN.FIRST(T, q + 1), ARC.WORDS):
             a = (arc - T[PATTERN.ARCS]) // ARC.WORDS
             j = pair_after(T, P, moves, arc) if arcs[a] == 0 else np.int64(-1)
             if j >= 0:
@@ -301,7 +282,7 @@ def recede(T, P, begun, useful, live, arcs):
     last = np.int64(P[PAIRS.COUNT])
     while last > 0:
         begin = last
-        while begin > 0 and pair_node(P, begin - 1) == pair_node(P, last - 1):
+        while begin > 0 and PAIRS.NODE(P, begin - 1) == PAIRS.NODE(P, last - 1):
             begin -= 1
         changed = True
         while changed:
@@ -334,13 +315,13 @@ def cheapest(T, P, least, queue, start):
         waiting -= 1
         queue[pairs + i] = 0
         visits += 1
-        q = pair_node(P, i)
-        moves = moves_of(T, pair_state(P, i))
-        for arc in range(first_arc(T, q), first_arc(T, q + 1), ARC.WORDS):
+        q = PAIRS.NODE(P, i)
+        moves = moves_of(T, PAIRS.STATE(P, i))
+        for arc in range(PATTERN.FIRST(T, q), PATTERN.FIRST(T, q + 1), ARC.WORDS):
             j = pair_after(T, P, moves, arc)
-            if j < 0 or least[i] + arc_weight(T, arc) >= least[j]:
+            if j < 0 or least[i] + ARC.WEIGHT(T, arc) >= least[j]:
                 continue
-            least[j] = least[i] + arc_weight(T, arc)
+            least[j] = least[i] + ARC.WEIGHT(T, arc)
             if queue[pairs + j] == 0:
                 queue[pairs + j] = 1
                 queue[(head + waiting) % pairs] = j

@@ -11,8 +11,6 @@ the longest token and every such completion, the length says nothing at all.
 Cost: a look at what stands before the first fixed part. Reference: tests/naive_regex.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel, recursion
@@ -30,13 +28,7 @@ from constrain.kernels.records.expressions import (
     LENGTHS,
     REP,
     TAG,
-    cat_head,
-    cat_tail,
-    flags_of,
     is_nullable,
-    rep_high,
-    rep_low,
-    rep_unit,
 )
 from constrain.kernels.records.stack import push, top
 
@@ -60,15 +52,15 @@ def shortest(A, H, e):
     if k == CAT.KIND:
         rest = e
         while kind(A, rest) == CAT.KIND:
-            length += shortest_again(A, H, cat_head(A, rest))
-            rest = cat_tail(A, rest)
+            length += shortest_again(A, H, CAT.HEAD(A, rest))
+            rest = CAT.TAIL(A, rest)
         length += shortest_again(A, H, rest)
     elif k == ALT.KIND:
         length = np.int64(UNKNOWN)
         for i in range(key_start(e), key_end(A, e)):
             length = min(length, shortest_again(A, H, A[i]))
     else:
-        length = shortest_again(A, H, rep_unit(A, e)) * rep_low(A, e)
+        length = shortest_again(A, H, REP.UNIT(A, e)) * REP.LOW(A, e)
     length = min(length, UNKNOWN)
     A[lengths + LENGTHS.SHORTEST] = length + 1
     return length
@@ -96,16 +88,16 @@ def farthest(A, H, e):
         left = shortest(A, H, e)
         rest = e
         while kind(A, rest) == CAT.KIND:
-            left -= shortest(A, H, cat_head(A, rest))
-            length = max(length, farthest_again(A, H, cat_head(A, rest)) + left)
-            rest = cat_tail(A, rest)
+            left -= shortest(A, H, CAT.HEAD(A, rest))
+            length = max(length, farthest_again(A, H, CAT.HEAD(A, rest)) + left)
+            rest = CAT.TAIL(A, rest)
         length = max(length, farthest_again(A, H, rest))
     elif k == ALT.KIND:
         for i in range(key_start(e), key_end(A, e)):
             length = max(length, farthest_again(A, H, A[i]))
     else:
-        unit = rep_unit(A, e)
-        length = farthest_again(A, H, unit) + shortest(A, H, unit) * max(rep_low(A, e) - 1, 0)
+        unit = REP.UNIT(A, e)
+        length = farthest_again(A, H, unit) + shortest(A, H, unit) * max(REP.LOW(A, e) - 1, 0)
     length = min(length, UNKNOWN)
     A[lengths + LENGTHS.FARTHEST] = length + 1
     return length
@@ -120,7 +112,7 @@ def most_copies(A, H, unit, longest):
 @kernel("i(arena, i)")
 def is_soon(A, e):
     """True if the tail e of a CAT begins with a counter."""
-    return kind(A, e) == REP.KIND or (kind(A, e) == CAT.KIND and kind(A, cat_head(A, e)) == REP.KIND)
+    return kind(A, e) == REP.KIND or (kind(A, e) == CAT.KIND and kind(A, CAT.HEAD(A, e)) == REP.KIND)
 
 
 loosened_again = recursion(lambda: loosened, 5)
@@ -131,12 +123,12 @@ def loosened(A, H, S, e, longest):
     """e without the ends of counters that no text of `longest` bytes can reach."""
     k = kind(A, e)
     if k == CAT.KIND:
-        tail = cat_tail(A, e)
-        if is_soon(A, tail) or is_nullable(A, cat_head(A, e)):
+        tail = CAT.TAIL(A, e)
+        if is_soon(A, tail) or is_nullable(A, CAT.HEAD(A, e)):
             tail = loosened_again(A, H, S, tail, longest)
-        return cat(A, H, loosened_again(A, H, S, cat_head(A, e), longest), tail)
-    if k == REP.KIND and rep_high(A, e) > most_copies(A, H, rep_unit(A, e), longest):
-        return rep(A, H, rep_unit(A, e), rep_low(A, e), -1)
+        return cat(A, H, loosened_again(A, H, S, CAT.HEAD(A, e), longest), tail)
+    if k == REP.KIND and REP.HIGH(A, e) > most_copies(A, H, REP.UNIT(A, e), longest):
+        return rep(A, H, REP.UNIT(A, e), REP.LOW(A, e), -1)
     if k == ALT.KIND:
         start = top(S)
         for i in range(key_start(e), key_end(A, e)):
@@ -148,7 +140,7 @@ def loosened(A, H, S, e, longest):
 @kernel("i(arena, i)")
 def counts_characters(A, e):
     """True if an expression counts characters, any at all, up to a number."""
-    return kind(A, e) == REP.KIND and rep_high(A, e) > 0 and flags_of(A, rep_unit(A, e)) & ANY_CHARACTER != 0
+    return kind(A, e) == REP.KIND and REP.HIGH(A, e) > 0 and EXPRESSION.FLAGS(A, REP.UNIT(A, e)) & ANY_CHARACTER != 0
 
 
 @kernel("i(arena, arena, arena, i, i)")
@@ -162,13 +154,13 @@ def clamp_both(A, H, S, e, longest):
         pattern, length = length, pattern
     if not counts_characters(A, length) or counts_characters(A, pattern):
         return e
-    if rep_low(A, length) > (0 if is_nullable(A, pattern) else 1):  # one character is what the pattern asks for, too
+    if REP.LOW(A, length) > (0 if is_nullable(A, pattern) else 1):  # one character is what the pattern asks for, too
         return e
     most = farthest(A, H, pattern)
     if most == UNKNOWN:
         return e
     pattern = loosened(A, H, S, pattern, longest)
-    if rep_high(A, length) > longest + most:
+    if REP.HIGH(A, length) > longest + most:
         return pattern
     start = top(S)
     push_flat(A, S, pattern, AND.KIND)
@@ -190,14 +182,14 @@ def clamp(A, H, S, e, longest):
     k = kind(A, e)
     out = e
     if k == CAT.KIND:
-        tail = cat_tail(A, e)
-        if is_soon(A, tail) or is_nullable(A, cat_head(A, e)):
+        tail = CAT.TAIL(A, e)
+        if is_soon(A, tail) or is_nullable(A, CAT.HEAD(A, e)):
             tail = clamp_again(A, H, S, tail, longest)
-        out = cat(A, H, clamp_again(A, H, S, cat_head(A, e), longest), tail)
+        out = cat(A, H, clamp_again(A, H, S, CAT.HEAD(A, e), longest), tail)
     elif k == REP.KIND:
-        high = rep_high(A, e)
-        most = most_copies(A, H, rep_unit(A, e), longest)
-        out = rep(A, H, rep_unit(A, e), min(rep_low(A, e), most), -1 if high > most else high)
+        high = REP.HIGH(A, e)
+        most = most_copies(A, H, REP.UNIT(A, e), longest)
+        out = rep(A, H, REP.UNIT(A, e), min(REP.LOW(A, e), most), -1 if high > most else high)
     elif k == ALT.KIND:
         start = top(S)
         for i in range(key_start(e), key_end(A, e)):

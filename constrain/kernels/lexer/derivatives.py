@@ -13,8 +13,6 @@ Cost: a derivative visits the parts that can begin now. Limit: SEARCH_LIMIT stat
 Reference: tests/naive_regex.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel, recursion
@@ -53,21 +51,12 @@ from constrain.kernels.records.expressions import (
     REMAINDER,
     REP,
     VISIT,
-    cat_head,
-    cat_tail,
     class_of,
     has_byte,
     is_negative,
     is_nullable,
-    literal_at,
     literal_character,
-    literal_tail,
-    literal_text,
-    not_operand,
     remainder_set,
-    rep_high,
-    rep_low,
-    rep_unit,
     representative,
     set_word,
     successor_cell,
@@ -93,18 +82,18 @@ def push_fronts(A, S, e):
     if k == BYTES.KIND:
         push(S, e)
     elif k == CAT.KIND:
-        push_fronts_again(A, S, cat_head(A, e))
-        if is_nullable(A, cat_head(A, e)):
-            push_fronts_again(A, S, cat_tail(A, e))
+        push_fronts_again(A, S, CAT.HEAD(A, e))
+        if is_nullable(A, CAT.HEAD(A, e)):
+            push_fronts_again(A, S, CAT.TAIL(A, e))
     elif k == LITERAL.KIND:
         push_fronts_again(A, S, literal_character(A, e))
     elif k == ALT.KIND or k == AND.KIND:
         for i in range(key_start(e), key_end(A, e)):
             push_fronts_again(A, S, A[i])
     elif k == NOT.KIND:
-        push_fronts_again(A, S, not_operand(A, e))
+        push_fronts_again(A, S, NOT.OPERAND(A, e))
     elif k == REP.KIND:
-        push_fronts_again(A, S, rep_unit(A, e))
+        push_fronts_again(A, S, REP.UNIT(A, e))
     elif k == REMAINDER.KIND:
         for digit in range(DIGITS.WORDS):
             push(S, remainder_set(A, e, digit))
@@ -243,9 +232,9 @@ def after_copy(A, H, S, e, d):
     """The derivative of a REP whose unit has the derivative d."""
     if d == NONE:
         return NONE
-    high = rep_high(A, e)
-    low = max(0, rep_low(A, e) - 1)
-    return product(A, H, S, d, rep(A, H, rep_unit(A, e), low, high - 1 if high > 0 else -1))
+    high = REP.HIGH(A, e)
+    low = max(0, REP.LOW(A, e) - 1)
+    return product(A, H, S, d, rep(A, H, REP.UNIT(A, e), low, high - 1 if high > 0 else -1))
 
 
 derive_again = recursion(lambda: derive, 5)  # a kernel can only call itself, so all kinds with parts are in this one
@@ -269,15 +258,15 @@ def derive(A, H, S, e, b):
     if k == REMAINDER.KIND:
         d = derive_remainder(A, H, e, b)
     elif k == CAT.KIND:
-        head, tail = cat_head(A, e), cat_tail(A, e)
+        head, tail = CAT.HEAD(A, e), CAT.TAIL(A, e)
         d = product(A, H, S, derive_again(A, H, S, head, b), tail)
         if is_nullable(A, head):
             d = alt2(A, H, S, d, derive_again(A, H, S, tail, b))
     elif k == REP.KIND:
-        d = after_copy(A, H, S, e, derive_again(A, H, S, rep_unit(A, e), b))
+        d = after_copy(A, H, S, e, derive_again(A, H, S, REP.UNIT(A, e), b))
     elif k == NOT.KIND:
-        prepare(A, H, S, not_operand(A, e), EXPRESSION.RAW_ROW)
-        d = negate(A, H, derive_again(A, H, S, not_operand(A, e), b))
+        prepare(A, H, S, NOT.OPERAND(A, e), EXPRESSION.RAW_ROW)
+        d = negate(A, H, derive_again(A, H, S, NOT.OPERAND(A, e), b))
     elif k == ALT.KIND or k == AND.KIND:
         start = top(S)
         for i in range(key_start(e), key_end(A, e)):
@@ -442,19 +431,19 @@ def prune(A, H, S, e, deep):
     if k == LITERAL.KIND and not deep:
         return e
     if k == LITERAL.KIND:
-        return literal(A, H, literal_text(A, e), literal_at(A, e), prune_again(A, H, S, literal_tail(A, e), deep))
+        return literal(A, H, LITERAL.CHARACTERS(A, e), LITERAL.AT(A, e), prune_again(A, H, S, LITERAL.TAIL(A, e), deep))
     if k == ALT.KIND:
         start = top(S)
         for i in range(key_start(e), key_end(A, e)):
             push_flat(A, S, prune_again(A, H, S, A[i], deep), ALT.KIND)
         return alt(A, H, S, start)
     if k == CAT.KIND:
-        tail = cat_tail(A, e)
+        tail = CAT.TAIL(A, e)
         if deep:
             tail = prune_again(A, H, S, tail, deep)
-        return cat(A, H, prune_again(A, H, S, cat_head(A, e), deep), tail)
+        return cat(A, H, prune_again(A, H, S, CAT.HEAD(A, e), deep), tail)
     if k == REP.KIND:
-        return rep(A, H, prune_again(A, H, S, rep_unit(A, e), deep), rep_low(A, e), rep_high(A, e)) if deep else e
+        return rep(A, H, prune_again(A, H, S, REP.UNIT(A, e), deep), REP.LOW(A, e), REP.HIGH(A, e)) if deep else e
     return e if is_alive(A, H, S, e) else NONE
 
 

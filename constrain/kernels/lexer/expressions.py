@@ -9,8 +9,6 @@ An expression without AND or NOT is the empty language only as NONE. With them, 
 The kinds of expressions: records/expressions.py. Cost: linear in the parts. Reference: tests/naive_regex.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
@@ -53,17 +51,7 @@ from constrain.kernels.records.expressions import (
     TAG,
     TEXT,
     UNIVERSAL,
-    cat_head,
-    cat_tail,
-    flags_of,
     is_nullable,
-    literal_at,
-    literal_tail,
-    literal_text,
-    not_operand,
-    rep_high,
-    rep_low,
-    rep_unit,
 )
 from constrain.kernels.records.stack import push, set_top, sort_groups, top, unique_groups
 
@@ -74,7 +62,7 @@ UNROLLED = 64  # characters of one whose states are made at once
 @kernel("i(arena, i)")
 def flags_of_cat(A, e):
     """The flags of a CAT."""
-    head, tail = flags_of(A, cat_head(A, e)), flags_of(A, cat_tail(A, e))
+    head, tail = EXPRESSION.FLAGS(A, CAT.HEAD(A, e)), EXPRESSION.FLAGS(A, CAT.TAIL(A, e))
     f = (head & tail & NULLABLE) | ((head | tail) & (NEGATIVE | COUNTED))
     if head & NULLABLE:
         f |= tail & UNIVERSAL
@@ -88,7 +76,7 @@ def flags_of_alt(A, e):
     """The flags of an ALT: those of its parts."""
     f = np.int64(0)
     for i in range(key_start(e), key_end(A, e)):
-        f |= flags_of(A, A[i])
+        f |= EXPRESSION.FLAGS(A, A[i])
     return f & ~(CHARACTER | ANY_CHARACTER)
 
 
@@ -104,10 +92,10 @@ def flags_of_and(A, e):
 @kernel("i(arena, i)")
 def flags_of_rep(A, e):
     """The flags of a REP."""
-    f = flags_of(A, rep_unit(A, e)) & (NEGATIVE | COUNTED)
-    if rep_high(A, e) > 1 or rep_low(A, e) > 1:
+    f = EXPRESSION.FLAGS(A, REP.UNIT(A, e)) & (NEGATIVE | COUNTED)
+    if REP.HIGH(A, e) > 1 or REP.LOW(A, e) > 1:
         f |= COUNTED
-    return f | NULLABLE if rep_low(A, e) == 0 else f
+    return f | NULLABLE if REP.LOW(A, e) == 0 else f
 
 
 @kernel("i(arena, i)")
@@ -119,13 +107,13 @@ def flags_by_kind(A, e):
     if k == CAT.KIND:
         return flags_of_cat(A, e)
     if k == LITERAL.KIND:
-        return flags_of(A, literal_tail(A, e)) & (NEGATIVE | COUNTED)
+        return EXPRESSION.FLAGS(A, LITERAL.TAIL(A, e)) & (NEGATIVE | COUNTED)
     if k == ALT.KIND:
         return flags_of_alt(A, e)
     if k == AND.KIND:
         return flags_of_and(A, e)
     if k == NOT.KIND:
-        return NEGATIVE if is_nullable(A, not_operand(A, e)) else NEGATIVE | NULLABLE
+        return NEGATIVE if is_nullable(A, NOT.OPERAND(A, e)) else NEGATIVE | NULLABLE
     if k == REMAINDER.KIND:
         return NULLABLE if A[e + REMAINDER.REST] == 0 else 0
     return flags_of_rep(A, e) if k == REP.KIND else 0
@@ -138,11 +126,11 @@ def flags(A, e):
     NULLABLE: the empty text is in it. NEGATIVE: it contains AND or NOT. CONTINUES: it is more than the empty text and
     tags, so that a byte may follow. COUNTED: it contains a counter, outside of AND and NOT.
     """
-    if flags_of(A, e) == 0:
+    if EXPRESSION.FLAGS(A, e) == 0:
         k = kind(A, e)
         is_short = k == EMPTY.KIND or k == EPSILON.KIND or k == TAG.KIND or k == ALT.KIND  # an ALT has it of its parts
         A[e + EXPRESSION.FLAGS] = flags_by_kind(A, e) | (KNOWN if is_short else KNOWN | CONTINUES)
-    return flags_of(A, e)
+    return EXPRESSION.FLAGS(A, e)
 
 
 @kernel("void(arena, arena)", entry=True)
@@ -182,10 +170,10 @@ def literal(A, H, text, at, tail):
 @kernel("i(arena, arena, i)", apart=True)
 def unrolled(A, H, e):
     """A LITERAL as a CAT of its next characters and of the LITERAL of the others."""
-    text = literal_text(A, e)
-    first = literal_at(A, e)
+    text = LITERAL.CHARACTERS(A, e)
+    first = LITERAL.AT(A, e)
     stop = min(first + UNROLLED, size(A, text))
-    e = literal(A, H, text, stop, literal_tail(A, e))
+    e = literal(A, H, text, stop, LITERAL.TAIL(A, e))
     for i in range(stop - 1, first - 1, -1):
         c = key_word(A, text, i)
         e = c if e == EPS else intern2(A, H, CAT.KIND, c, e)
@@ -196,11 +184,11 @@ def unrolled(A, H, e):
 @kernel("i(arena, arena, i, i)", apart=True)
 def literal_cat(A, H, a, b):
     """The expression of a LITERAL and of what follows it, which is not the empty text."""
-    tail = literal_tail(A, a)
+    tail = LITERAL.TAIL(A, a)
     if tail != EPS:
         b = intern2(A, H, CAT.KIND, tail, b)
         flags(A, b)
-    return literal(A, H, literal_text(A, a), literal_at(A, a), b)
+    return literal(A, H, LITERAL.CHARACTERS(A, a), LITERAL.AT(A, a), b)
 
 
 @kernel("i(arena, arena, i, i)")
@@ -230,7 +218,7 @@ def rep(A, H, a, low, high):
         low = 0
     if low == 1 and high == 1:
         return a
-    if kind(A, a) == REP.KIND and rep_low(A, a) == 0 and rep_high(A, a) == -1:
+    if kind(A, a) == REP.KIND and REP.LOW(A, a) == 0 and REP.HIGH(A, a) == -1:
         return a  # copies of a star
     e = intern3(A, H, REP.KIND, a, low, high)
     flags(A, e)
@@ -241,7 +229,7 @@ def rep(A, H, a, low, high):
 def negate(A, H, a):
     """The expression of every other byte string."""
     if kind(A, a) == NOT.KIND:
-        return not_operand(A, a)
+        return NOT.OPERAND(A, a)
     e = intern1(A, H, NOT.KIND, a)
     flags(A, e)
     return e
@@ -287,14 +275,14 @@ def meet_counts(A, H, S, start):
             e = np.int64(S[i])
             f = np.int64(S[j])
             if kind(A, e) == REP.KIND and kind(A, f) == REP.KIND:
-                x = rep_unit(A, e)
-                y = rep_unit(A, f)
-                if x != y and flags_of(A, x) & ANY_CHARACTER:
+                x = REP.UNIT(A, e)
+                y = REP.UNIT(A, f)
+                if x != y and EXPRESSION.FLAGS(A, x) & ANY_CHARACTER:
                     x, y = y, x
-                if flags_of(A, x) & CHARACTER and (x == y or flags_of(A, y) & ANY_CHARACTER):
-                    low = max(rep_low(A, e), rep_low(A, f))
-                    high = rep_high(A, e)
-                    other = rep_high(A, f)
+                if EXPRESSION.FLAGS(A, x) & CHARACTER and (x == y or EXPRESSION.FLAGS(A, y) & ANY_CHARACTER):
+                    low = max(REP.LOW(A, e), REP.LOW(A, f))
+                    high = REP.HIGH(A, e)
+                    other = REP.HIGH(A, f)
                     if high < 0 or (other >= 0 and other < high):
                         high = other
                     if high >= 0 and high < low:
@@ -320,10 +308,10 @@ def both(A, H, S, start):
     positive = False
     for i in range(start, top(S)):
         e = np.int64(S[i])
-        if e == NONE or (kind(A, e) == NOT.KIND and flags_of(A, not_operand(A, e)) & UNIVERSAL):
+        if e == NONE or (kind(A, e) == NOT.KIND and EXPRESSION.FLAGS(A, NOT.OPERAND(A, e)) & UNIVERSAL):
             set_top(S, start)
             return NONE
-        if flags_of(A, e) & UNIVERSAL:
+        if EXPRESSION.FLAGS(A, e) & UNIVERSAL:
             universal = e
         elif e != ALL:
             positive = positive or kind(A, e) != NOT.KIND
@@ -344,7 +332,7 @@ def both(A, H, S, start):
     for i in range(start, out):  # x & ~x, and anything with the empty text
         e = np.int64(S[i])
         for j in range(start, out):
-            if kind(A, S[j]) == NOT.KIND and not_operand(A, S[j]) == e:
+            if kind(A, S[j]) == NOT.KIND and NOT.OPERAND(A, S[j]) == e:
                 return NONE
         if e == EPS:
             for j in range(start, out):
@@ -365,7 +353,7 @@ def first_of_text(A, words, start, stop):
     first = stop
     while first > start:
         e = words[first - 1]
-        if e == NONE or flags_of(A, e) & (NULLABLE | NEGATIVE | COUNTED) != 0:
+        if e == NONE or EXPRESSION.FLAGS(A, e) & (NULLABLE | NEGATIVE | COUNTED) != 0:
             break
         first -= 1
     return first

@@ -7,25 +7,13 @@ tables that begin there. Hash-consing makes the trie of a set one record, whatev
 Cost: a key's letters, each with the branches there. Reference: tests/masks/engine/test_key_sets.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel, recursion
 from constrain.kernels.lexer.expressions import cat, tag
 from constrain.kernels.lexer.unions import alt, literal_trie
 from constrain.kernels.records.arena import EPS, NONE, intern1, key_end, key_start, key_word, kind, size
-from constrain.kernels.records.expressions import (
-    ALT,
-    CAT,
-    ENDED,
-    LITERAL,
-    cat_head,
-    cat_tail,
-    literal_at,
-    literal_tail,
-    literal_text,
-)
+from constrain.kernels.records.expressions import ALT, CAT, ENDED, LITERAL
 from constrain.kernels.records.stack import push, room, set_top, top
 
 push_units_again = recursion(lambda: push_units, 3)
@@ -35,16 +23,16 @@ push_units_again = recursion(lambda: push_units, 3)
 def push_units(A, S, e):
     """Push the expressions whose concatenation is e."""
     while kind(A, e) == CAT.KIND:
-        if kind(A, cat_head(A, e)) == CAT.KIND:
-            push_units_again(A, S, cat_head(A, e))
+        if kind(A, CAT.HEAD(A, e)) == CAT.KIND:
+            push_units_again(A, S, CAT.HEAD(A, e))
         else:
-            push(S, cat_head(A, e))
-        e = cat_tail(A, e)
+            push(S, CAT.HEAD(A, e))
+        e = CAT.TAIL(A, e)
         while kind(A, e) == LITERAL.KIND:
-            text = literal_text(A, e)
-            for i in range(literal_at(A, e), size(A, text)):
+            text = LITERAL.CHARACTERS(A, e)
+            for i in range(LITERAL.AT(A, e), size(A, text)):
                 push(S, key_word(A, text, i))
-            e = literal_tail(A, e)
+            e = LITERAL.TAIL(A, e)
     if e != EPS:
         push(S, e)
     return 0
@@ -75,11 +63,11 @@ def key_trie(A, H, S, first, stop):
 def behind_unit(A, e, unit):
     """The node behind a unit in a node of a trie; 0 if no key goes on with the unit."""
     if kind(A, e) == CAT.KIND:
-        return cat_tail(A, e) if cat_head(A, e) == unit else np.int64(0)
+        return CAT.TAIL(A, e) if CAT.HEAD(A, e) == unit else np.int64(0)
     if kind(A, e) == ALT.KIND:
         for i in range(key_start(e), key_end(A, e)):
-            if kind(A, A[i]) == CAT.KIND and cat_head(A, A[i]) == unit:
-                return cat_tail(A, A[i])
+            if kind(A, A[i]) == CAT.KIND and CAT.HEAD(A, A[i]) == unit:
+                return CAT.TAIL(A, A[i])
     return np.int64(0)
 
 
@@ -91,7 +79,7 @@ def with_branch(A, H, S, node, unit, tail):
         return branch
     start = top(S)
     for i in range(key_start(node), key_end(A, node)):
-        if kind(A, A[i]) != CAT.KIND or cat_head(A, A[i]) != unit:
+        if kind(A, A[i]) != CAT.KIND or CAT.HEAD(A, A[i]) != unit:
             push(S, A[i])
     push(S, branch)
     return alt(A, H, S, start)
@@ -122,4 +110,4 @@ def without_key(A, H, S, trie, key):
 def note_tags(A, H, trie):
     """Say to `lexer_state` that the keys of a trie have their tags."""
     if trie != NONE:
-        A[intern1(A, H, ENDED.KIND, trie) + ENDED.TAIL] = cat_tail(A, trie)
+        A[intern1(A, H, ENDED.KIND, trie) + ENDED.TAIL] = CAT.TAIL(A, trie)

@@ -7,27 +7,11 @@ each remainder of the least common multiple, some of them lead to a multiple of 
 Cost: a look at the parts. Reference: tests/languages/automata/test_multiples.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel, recursion
 from constrain.kernels.records.arena import key_end, key_start, kind
-from constrain.kernels.records.expressions import (
-    ALT,
-    AND,
-    BYTES,
-    CAT,
-    REMAINDER,
-    REP,
-    cat_head,
-    cat_tail,
-    is_nullable,
-    rep_high,
-    rep_low,
-    rep_unit,
-    set_word,
-)
+from constrain.kernels.records.expressions import ALT, AND, BYTES, CAT, REMAINDER, REP, is_nullable, set_word
 
 ANY_DIGITS = 18  # so many are taken for any number: more than a product of divisors may need
 ALL_DIGITS = 0x03FF0000  # in word 1 of a byte set, from 0x20 on
@@ -39,12 +23,12 @@ free_digits_again = recursion(lambda: free_digits, 2)
 def free_digits(A, e):
     """A number n of which the trees show that every string of at most n digits is in e; at most ANY_DIGITS."""
     k = kind(A, e)
-    if k == REP.KIND and rep_low(A, e) == 0 and kind(A, rep_unit(A, e)) == BYTES.KIND:
-        if set_word(A, rep_unit(A, e), 1) & ALL_DIGITS != ALL_DIGITS:
+    if k == REP.KIND and REP.LOW(A, e) == 0 and kind(A, REP.UNIT(A, e)) == BYTES.KIND:
+        if set_word(A, REP.UNIT(A, e), 1) & ALL_DIGITS != ALL_DIGITS:
             return np.int64(0)
-        return np.int64(ANY_DIGITS if rep_high(A, e) < 0 else min(rep_high(A, e), ANY_DIGITS))
-    if k == CAT.KIND and is_nullable(A, cat_tail(A, e)):
-        return free_digits_again(A, cat_head(A, e))
+        return np.int64(ANY_DIGITS if REP.HIGH(A, e) < 0 else min(REP.HIGH(A, e), ANY_DIGITS))
+    if k == CAT.KIND and is_nullable(A, CAT.TAIL(A, e)):
+        return free_digits_again(A, CAT.HEAD(A, e))
     most = np.int64(0)
     if k == ALT.KIND:
         for i in range(key_start(e), key_end(A, e)):

@@ -7,8 +7,6 @@ each, and then the characters of all (TEXTS_MESSAGE).
 Cost: a lookup a letter. Reference: tests/masks/engine/test_bulk_rules.py, automata/syntax.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel

@@ -6,29 +6,13 @@ The idea: a *lexer state* is an ALT of CAT(terminal, TAG(terminal)). Its derivat
 Cost: linear in the parts. Reference: tests/naive_regex.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel, recursion
 from constrain.kernels.lexer.expressions import cat, push_flat, tag
 from constrain.kernels.lexer.unions import alt
 from constrain.kernels.records.arena import EPS, NO_TAGS, intern1, intern_list, key_end, key_start, kind
-from constrain.kernels.records.expressions import (
-    ALT,
-    BYTES,
-    CAT,
-    ENDED,
-    EXPRESSION,
-    HEADED,
-    TAG,
-    TAGSET,
-    cat_head,
-    cat_tail,
-    is_nullable,
-    known_tags,
-    tag_terminal,
-)
+from constrain.kernels.records.expressions import ALT, BYTES, CAT, ENDED, EXPRESSION, HEADED, TAG, TAGSET, is_nullable
 from constrain.kernels.records.stack import push, set_top, sort_groups, top, unique_groups
 
 push_tags_again = recursion(lambda: push_tags, 3)
@@ -41,9 +25,9 @@ def push_tags(A, S, e):
         return 0
     k = kind(A, e)
     if k == TAG.KIND:
-        push(S, tag_terminal(A, e))
+        push(S, TAG.TERMINAL(A, e))
     elif k == CAT.KIND:
-        push_tags_again(A, S, cat_tail(A, e))
+        push_tags_again(A, S, CAT.TAIL(A, e))
     elif k == ALT.KIND:
         for i in range(key_start(e), key_end(A, e)):
             push_tags_again(A, S, A[i])
@@ -53,8 +37,8 @@ def push_tags(A, S, e):
 @kernel("i(arena, arena, arena, i)")
 def tags(A, H, S, e):
     """The set (a TAGSET record) of terminals whose lexeme may end in e; NO_TAGS when none."""
-    if known_tags(A, e) != 0:
-        return known_tags(A, e)
+    if EXPRESSION.TAGS(A, e) != 0:
+        return EXPRESSION.TAGS(A, e)
     if not is_nullable(A, e):
         A[e + EXPRESSION.TAGS] = NO_TAGS
         return NO_TAGS
@@ -75,8 +59,8 @@ def followed(A, H, S, e, rest):
     """CAT(e, rest), as CAT(first, CAT(second, ... rest)): so the tails of a literal are its derivatives."""
     parts = top(S)
     while kind(A, e) == CAT.KIND:
-        push(S, cat_head(A, e))
-        e = cat_tail(A, e)
+        push(S, CAT.HEAD(A, e))
+        e = CAT.TAIL(A, e)
     rest = cat(A, H, e, rest)
     for i in range(top(S) - 1, parts - 1, -1):
         rest = cat(A, H, S[i], rest)
@@ -93,11 +77,11 @@ def lexer_state(A, H, S, start):
     stop = top(S)
     for i in range(start, stop):  # HEADED rows
         e = np.int64(S[i])
-        has_head = kind(A, e) == CAT.KIND and kind(A, cat_head(A, e)) == BYTES.KIND
+        has_head = kind(A, e) == CAT.KIND and kind(A, CAT.HEAD(A, e)) == BYTES.KIND
         end = intern1(A, H, ENDED.KIND, e)
         if A[end + ENDED.TAIL] == 0:
-            A[end + ENDED.TAIL] = followed(A, H, S, cat_tail(A, e) if has_head else e, tag(A, H, e))
-        push(S, cat_head(A, e) if has_head else EPS)
+            A[end + ENDED.TAIL] = followed(A, H, S, CAT.TAIL(A, e) if has_head else e, tag(A, H, e))
+        push(S, CAT.HEAD(A, e) if has_head else EPS)
         push(S, A[end + ENDED.TAIL])
     sort_groups(S, stop, top(S), HEADED.WORDS)
     end = top(S)

@@ -11,8 +11,6 @@ Cost: linear in the parts; quadratic in those with counters. Reference: tests/na
 Source: "Counting-set automata" (Turonova et al., 2020) keeps sets of counts; this keeps intervals of them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel, recursion
@@ -25,14 +23,9 @@ from constrain.kernels.records.expressions import (
     COUNTED,
     EMPTY,
     EPSILON,
+    EXPRESSION,
     REP,
-    cat_head,
-    cat_tail,
-    flags_of,
     is_nullable,
-    rep_high,
-    rep_low,
-    rep_unit,
     set_word,
 )
 from constrain.kernels.records.stack import push, room, set_top, sort_groups, top, unique_groups
@@ -49,19 +42,19 @@ def is_within(A, e, f):
         k = kind(A, f)
         if k == REP.KIND:
             if e == EPS:
-                return np.int64(rep_low(A, f) == 0)
-            if kind(A, e) != REP.KIND or rep_unit(A, e) != rep_unit(A, f) or rep_low(A, e) < rep_low(A, f):
+                return np.int64(REP.LOW(A, f) == 0)
+            if kind(A, e) != REP.KIND or REP.UNIT(A, e) != REP.UNIT(A, f) or REP.LOW(A, e) < REP.LOW(A, f):
                 return np.int64(0)
-            high = rep_high(A, f)
-            return np.int64(high < 0 or (rep_high(A, e) >= 0 and rep_high(A, e) <= high))
-        if k != CAT.KIND or not flags_of(A, f) & COUNTED:
+            high = REP.HIGH(A, f)
+            return np.int64(high < 0 or (REP.HIGH(A, e) >= 0 and REP.HIGH(A, e) <= high))
+        if k != CAT.KIND or not EXPRESSION.FLAGS(A, f) & COUNTED:
             return np.int64(0)
-        head = cat_head(A, f)
-        f = cat_tail(A, f)
+        head = CAT.HEAD(A, f)
+        f = CAT.TAIL(A, f)
         if kind(A, e) == CAT.KIND:
-            if cat_head(A, e) != head and is_within_again(A, cat_head(A, e), head) == 0:
+            if CAT.HEAD(A, e) != head and is_within_again(A, CAT.HEAD(A, e), head) == 0:
                 return np.int64(0)
-            e = cat_tail(A, e)
+            e = CAT.TAIL(A, e)
         else:
             if e != head and is_within_again(A, e, head) == 0:
                 return np.int64(0)
@@ -79,19 +72,19 @@ def unite(A, H, e, f):
         return f
     if is_within(A, f, e) == 1:
         return e
-    if kind(A, e) == REP.KIND and kind(A, f) == REP.KIND and rep_unit(A, e) == rep_unit(A, f):
-        low, high = rep_low(A, e), rep_high(A, e)
-        other_low, other_high = rep_low(A, f), rep_high(A, f)
+    if kind(A, e) == REP.KIND and kind(A, f) == REP.KIND and REP.UNIT(A, e) == REP.UNIT(A, f):
+        low, high = REP.LOW(A, e), REP.HIGH(A, e)
+        other_low, other_high = REP.LOW(A, f), REP.HIGH(A, f)
         if (high < 0 or other_low <= high + 1) and (other_high < 0 or low <= other_high + 1):
             most = -1 if high < 0 or other_high < 0 else max(high, other_high)
-            return rep(A, H, rep_unit(A, e), min(low, other_low), most)
+            return rep(A, H, REP.UNIT(A, e), min(low, other_low), most)
         return np.int64(NONE)
     if kind(A, e) != CAT.KIND or kind(A, f) != CAT.KIND:
         return np.int64(NONE)
-    if cat_head(A, e) == cat_head(A, f):
-        return cat(A, H, cat_head(A, e), unite_again(A, H, cat_tail(A, e), cat_tail(A, f)))
-    if cat_tail(A, e) == cat_tail(A, f):
-        return cat(A, H, unite_again(A, H, cat_head(A, e), cat_head(A, f)), cat_tail(A, e))
+    if CAT.HEAD(A, e) == CAT.HEAD(A, f):
+        return cat(A, H, CAT.HEAD(A, e), unite_again(A, H, CAT.TAIL(A, e), CAT.TAIL(A, f)))
+    if CAT.TAIL(A, e) == CAT.TAIL(A, f):
+        return cat(A, H, unite_again(A, H, CAT.HEAD(A, e), CAT.HEAD(A, f)), CAT.TAIL(A, e))
     return np.int64(NONE)
 
 
@@ -100,16 +93,16 @@ def unite_counted(A, H, S, start):
     """Make one of two parts with counters, among the sorted parts from S[start] on, wherever the trees allow it."""
     counted = 0
     for i in range(start, top(S)):
-        counted += (flags_of(A, S[i]) & COUNTED) != 0
+        counted += (EXPRESSION.FLAGS(A, S[i]) & COUNTED) != 0
     if counted < 2 or counted > MAX_COMPARED:
         return
     spend(A, counted * counted)
     changed = False
     i = start
     while i < top(S):
-        j = i + 1 if flags_of(A, S[i]) & COUNTED else top(S)
+        j = i + 1 if EXPRESSION.FLAGS(A, S[i]) & COUNTED else top(S)
         while j < top(S):
-            e = unite(A, H, S[i], S[j]) if flags_of(A, S[j]) & COUNTED else np.int64(NONE)
+            e = unite(A, H, S[i], S[j]) if EXPRESSION.FLAGS(A, S[j]) & COUNTED else np.int64(NONE)
             if e == NONE:
                 j += 1
                 continue
@@ -195,10 +188,10 @@ product_again = recursion(lambda: product, 5)
 @kernel("i(arena, arena, arena, i, i)")
 def product(A, H, S, e, tail):
     """CAT(e, tail); if both count, as a union of products without unions in their heads."""
-    if not (flags_of(A, e) & COUNTED and flags_of(A, tail) & COUNTED):
+    if not (EXPRESSION.FLAGS(A, e) & COUNTED and EXPRESSION.FLAGS(A, tail) & COUNTED):
         return cat(A, H, e, tail)
     if kind(A, e) == CAT.KIND:
-        return product_again(A, H, S, cat_head(A, e), product_again(A, H, S, cat_tail(A, e), tail))
+        return product_again(A, H, S, CAT.HEAD(A, e), product_again(A, H, S, CAT.TAIL(A, e), tail))
     if kind(A, e) != ALT.KIND:
         return cat(A, H, e, tail)
     start = top(S)

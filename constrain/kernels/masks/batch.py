@@ -11,14 +11,12 @@ Cost: some 50 ns a row whose mask is known, and what writing it takes (0.1 µs f
 Reference: tests/masks/engine/test_batch.py.
 """
 
-from __future__ import annotations
-
 from constrain.kernels import atomic_add, kernel
 from constrain.kernels.masks.fill import IS_ACCEPTING, IS_WATCHED, known_mask, mask, write_mask
 from constrain.kernels.parser.advance import advance, known_step
 from constrain.kernels.parser.configurations import accepts
 from constrain.kernels.records.arena import NONE, is_of_epoch
-from constrain.kernels.records.configurations import CONFIG, config_mask, is_watched
+from constrain.kernels.records.configurations import CONFIG, is_watched
 from constrain.kernels.records.masks import ROW_COUNTER
 
 add = atomic_add()
@@ -35,9 +33,9 @@ def known_masks(A, epoch, configurations, records, flags):
         records[i] = 0
         flags[i] = 0
         if c != 0:
-            if config_mask(A, c) == 0 or A[c + CONFIG.ACCEPTS] == 0:
+            if CONFIG.MASK(A, c) == 0 or A[c + CONFIG.ACCEPTS] == 0:
                 return 0
-            records[i] = config_mask(A, c)
+            records[i] = CONFIG.MASK(A, c)
             flags[i] = (IS_WATCHED if is_watched(A, c) else 0) + (IS_ACCEPTING if A[c + CONFIG.ACCEPTS] == 2 else 0)
     return 1
 

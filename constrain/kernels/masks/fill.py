@@ -13,8 +13,6 @@ Records: records/masks.py. Cost: a few microseconds when the lexer states are kn
 not. Reference: tests/naive_mask.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
@@ -24,28 +22,9 @@ from constrain.kernels.masks.dynamic.tables import tables_of
 from constrain.kernels.masks.greedy.greedy_mask import greedy_mask
 from constrain.kernels.parser.configurations import accepts
 from constrain.kernels.records.arena import HEADER, is_of_epoch, key_end, publish_word, region
-from constrain.kernels.records.configurations import (
-    CONFIG,
-    PAIR,
-    config_is_greedy,
-    config_mask,
-    config_pairs,
-    is_watched,
-    pair_lexer,
-)
-from constrain.kernels.records.dynamic_tables import FRAME, PIECE, piece_table, pieces_end, pieces_start
-from constrain.kernels.records.masks import (
-    MASK,
-    own_end,
-    own_start,
-    set_own_count,
-    source,
-    source_count,
-    token_bitmap,
-    token_count,
-    tokens_end,
-    tokens_start,
-)
+from constrain.kernels.records.configurations import CONFIG, PAIR, config_is_greedy, config_pairs, is_watched
+from constrain.kernels.records.dynamic_tables import FRAME, PIECE, pieces_end, pieces_start
+from constrain.kernels.records.masks import MASK, TOKENS, own_end, own_start, set_own_count, source, tokens_end
 from constrain.kernels.records.stack import push, room, set_top, top
 from constrain.kernels.records.vocabulary import (
     eos_end,
@@ -104,26 +83,26 @@ def store_mask(A, S, sources, tokens):
 def push_sources(A, H, S, c):
     """Push the context-independent tokens of a configuration: bitmaps, then TOKENS regions with lists, negative."""
     for pair in range(config_pairs(c), key_end(A, c), PAIR.WORDS):
-        pieces = tables_of(A, H, S, pair_lexer(A, pair))
+        pieces = tables_of(A, H, S, PAIR.LEXER(A, pair))
         for piece in range(pieces_start(pieces), pieces_end(A, pieces), PIECE.WORDS):
-            if token_bitmap(A, piece_table(A, piece)) != 0:
-                push(S, token_bitmap(A, piece_table(A, piece)))
+            if TOKENS.BITMAP(A, PIECE.TABLE(A, piece)) != 0:
+                push(S, TOKENS.BITMAP(A, PIECE.TABLE(A, piece)))
     for pair in range(config_pairs(c), key_end(A, c), PAIR.WORDS):
-        pieces = tables_of(A, H, S, pair_lexer(A, pair))
+        pieces = tables_of(A, H, S, PAIR.LEXER(A, pair))
         for piece in range(pieces_start(pieces), pieces_end(A, pieces), PIECE.WORDS):
-            if token_count(A, piece_table(A, piece)) != 0:
-                push(S, -piece_table(A, piece))
+            if TOKENS.COUNT(A, PIECE.TABLE(A, piece)) != 0:
+                push(S, -PIECE.TABLE(A, piece))
 
 
 @kernel("i(arena, arena, arena, i)")
 def mask(A, H, S, c):
     """The MASK region of a configuration."""
-    if config_mask(A, c) != 0:
-        return config_mask(A, c)
+    if CONFIG.MASK(A, c) != 0:
+        return CONFIG.MASK(A, c)
     A[HEADER.MASKS_MADE] += 1
     if config_is_greedy(A, c):
         publish_word(A, c + CONFIG.MASK, greedy_mask(A, H, S, c))
-        return config_mask(A, c)
+        return CONFIG.MASK(A, c)
     bottom = top(S)
     levels = np.int64(A[HEADER.DEPTH]) + 4
     room(S, (FRAME.WORDS + 1) * levels)
@@ -145,7 +124,7 @@ def mask(A, H, S, c):
             push(S, A[i])
     publish_word(A, c + CONFIG.MASK, store_mask(A, S, sources, tokens))
     set_top(S, bottom)
-    return config_mask(A, c)
+    return CONFIG.MASK(A, c)
 
 
 @kernel("void(arena, i, i, row)")
@@ -162,7 +141,7 @@ def write_mask(A, mask, row):
     PERF: `A[first + w]` may be an index from the end, as far as the compiler knows, and such loops are not vectorised:
     2.5 µs for 4,008 words, and 0.1 µs with a slice.
     """
-    n = source_count(A, mask)
+    n = MASK.N_SOURCES(A, mask)
     words = mask_words(A)
     if n == 0 or source(A, mask, 0) < 0:
         row[:] = 0
@@ -174,7 +153,7 @@ def write_mask(A, mask, row):
     for k in range(n):
         tokens = source(A, mask, k)
         if tokens < 0:
-            set_bits(A, tokens_start(A, -tokens), tokens_end(A, -tokens), row)
+            set_bits(A, TOKENS.LIST(A, -tokens), tokens_end(A, -tokens), row)
         elif k > 0:
             other = A[tokens : tokens + words]
             for w in range(other.size):
@@ -192,9 +171,9 @@ def fill_mask(A, H, S, c, row):
 @kernel("i(arena, i, i, row)", entry=True, brief=True)
 def known_mask(A, epoch, c, row):
     """`fill_mask` if the mask is known, else -1. Needs no lock: c is a configuration of this epoch."""
-    if not is_of_epoch(A, epoch) or config_mask(A, c) == 0 or A[c + CONFIG.ACCEPTS] == 0:
+    if not is_of_epoch(A, epoch) or CONFIG.MASK(A, c) == 0 or A[c + CONFIG.ACCEPTS] == 0:
         return -1
-    write_mask(A, config_mask(A, c), row)
+    write_mask(A, CONFIG.MASK(A, c), row)
     return (IS_WATCHED if is_watched(A, c) else 0) + (IS_ACCEPTING if A[c + CONFIG.ACCEPTS] == 2 else 0)
 
 
@@ -229,11 +208,11 @@ def forced_token(A, H, S, c):
     """The only token that the mask of c allows, or -1."""
     region_of_mask = mask(A, H, S, c)
     only = only_of(A, own_start(A, region_of_mask), own_end(A, region_of_mask), -1)
-    for k in range(source_count(A, region_of_mask)):
+    for k in range(MASK.N_SOURCES(A, region_of_mask)):
         tokens = source(A, region_of_mask, k)
         if only != SEVERAL:
             if tokens < 0:
-                only = only_of(A, tokens_start(A, -tokens), tokens_end(A, -tokens), only)
+                only = only_of(A, TOKENS.LIST(A, -tokens), tokens_end(A, -tokens), only)
             else:
                 only = only_of_bitmap(A, tokens, only)
     return only if only != SEVERAL else -1

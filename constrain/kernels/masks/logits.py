@@ -8,8 +8,6 @@ Cost: 128k logits 2 to 7 µs a row, by the mask; torch's `masked_fill_` 50 to 46
 of a shared machine, `python benchmarks/apply_bitmask.py`).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel

@@ -1,4 +1,4 @@
-"""Configurations after a token, after bytes, and the byte that is forced.
+"""Configurations after a token, after bytes, and the bytes that are forced.
 
 The idea: most configurations in the middle of a token are never asked again. So a token of three bytes or more *leaps*
 to the configuration after it where there is one way to cut it into lexemes; the configurations in between are made when
@@ -6,8 +6,6 @@ the one after them is met again.
 
 Cost: a look-up a byte once the configurations are known. Reference: tests/naive_mask.py.
 """
-
-from __future__ import annotations
 
 import numpy as np
 
@@ -17,7 +15,7 @@ from constrain.kernels.lexer.states import tags
 from constrain.kernels.parser.closure import close
 from constrain.kernels.parser.configurations import accepts, note_watching, peek_configuration, step_configuration
 from constrain.kernels.parser.earley import scan
-from constrain.kernels.records.arena import NO_TAGS, NONE, arena_top, intern_list, is_of_epoch, key_end
+from constrain.kernels.records.arena import HEADER, NO_TAGS, NONE, arena_top, intern_list, is_of_epoch, key_end
 from constrain.kernels.records.configurations import (
     CONFIG,
     PAIR,
@@ -29,13 +27,12 @@ from constrain.kernels.records.configurations import (
     fresh_word,
     is_watched,
     pair_is_fresh,
-    pair_lexer,
     pair_parser,
 )
 from constrain.kernels.records.expressions import continues
-from constrain.kernels.records.parser_states import PARSER, parser_grammar
-from constrain.kernels.records.stack import STACK, push, set_top, sort_groups, top
-from constrain.kernels.records.vocabulary import token_byte, token_end, token_start
+from constrain.kernels.records.parser_states import PARSER
+from constrain.kernels.records.stack import STACK, push, sort_groups, top
+from constrain.kernels.records.vocabulary import token_byte, token_end
 
 MIN_LEAP = 3  # bytes of a token for which no configurations are made at first
 WATCH = 1 << 40  # added by `advance` to a configuration if one on the way to it is watched
@@ -47,7 +44,7 @@ def configuration_of(A, H, S, p, e, q, lexer):
     """The configuration of a lexeme of p that the lexer goes on with in e, if any (else NONE), and of the next lexeme,
     of q in this lexer state, if one may begin (else q is 0)."""
     start = top(S)
-    push(S, parser_grammar(A, p))
+    push(S, PARSER.GRAMMAR(A, p))
     pairs = start + 1
     if continues(A, e):
         push(S, begun_word(p))
@@ -76,9 +73,9 @@ def leap(A, H, S, c, first, stop):
     p, e, q, lexer = np.int64(0), np.int64(NONE), np.int64(0), np.int64(NONE)
     for pair in range(config_pairs(c), key_end(A, c), PAIR.WORDS):
         if pair_is_fresh(A, pair) and config_length(A, c) == 2:
-            q, lexer = pair_parser(A, pair), pair_lexer(A, pair)
+            q, lexer = pair_parser(A, pair), PAIR.LEXER(A, pair)
         else:
-            p, e = pair_parser(A, pair), pair_lexer(A, pair)
+            p, e = pair_parser(A, pair), PAIR.LEXER(A, pair)
     watch = False
     for at in range(first, stop):
         b = token_byte(A, at)
@@ -120,7 +117,7 @@ def advance_slowly(A, H, S, c, first, stop):
 @kernel("i(arena, arena, arena, i, i)", entry=True)
 def advance(A, H, S, c, token):
     """The configuration after the bytes of a token, and WATCH; NONE if it is not allowed (or has no bytes)."""
-    start = token_start(A, token)
+    start = HEADER.TOKEN_AT(A, token)
     stop = token_end(A, token)
     if start == stop:
         return NONE
@@ -145,7 +142,7 @@ def known_step(A, epoch, c, token):
     """
     if not is_of_epoch(A, epoch):
         return 0
-    start = token_start(A, token)
+    start = HEADER.TOKEN_AT(A, token)
     stop = token_end(A, token)
     if start == stop:
         return NONE
@@ -173,7 +170,7 @@ def advance_bytes(A, H, S, c, text):
     return c + WATCH if watch else c
 
 
-@kernel("i(arena, arena, arena, i)", entry=True)
+@kernel("i(arena, arena, arena, i)")
 def forced_byte(A, H, S, c):
     """The only byte that may follow, when the text is not valid yet; else -1."""
     if accepts(A, H, S, c):
@@ -187,39 +184,29 @@ def forced_byte(A, H, S, c):
     return only
 
 
-@kernel("i(arena, arena, arena, i, arena, i)")
-def any_byte_of(A, H, S, c, bits, first):
-    """True if a byte of the bitmap bits[first : first + 8] may follow. Printable bytes are tried first."""
-    for i in range(8):
-        w = (i + 1) & 7
-        word = np.int64(bits[first + w])
-        for b in range(32):
-            if (word >> b) & 1 and step_configuration(A, H, S, c, 32 * w + b) != NONE:
-                return True
-    return False
+@kernel("i(arena, arena, arena, i, arena)", entry=True)
+def forced_run(A, H, S, c, text):
+    """Writes the bytes that must follow into `text`, one a word; returns how many these are, and WATCH."""
+    watch = is_watched(A, c)
+    length = 0
+    while length < text.size:
+        b = forced_byte(A, H, S, c)
+        if b < 0:
+            break
+        text[length] = b
+        length += 1
+        c = step_configuration(A, H, S, c, b)
+        watch = watch or is_watched(A, c)
+    return length + WATCH if watch else length
 
 
 @kernel("i(arena, arena, arena, i, arena)", entry=True)
 def any_byte(A, H, S, c, bits):
-    """1 if one of the bytes of a bitmap, int32[8], may follow; else 0."""
-    return 1 if any_byte_of(A, H, S, c, bits, 0) else 0
-
-
-@kernel("i(arena, arena, arena, i, arena, arena, arena, arena)", entry=True)
-def doubtful_tokens(A, H, S, c, tokens, classes, apart, out):
-    """Write those of some tokens after which no byte may follow that is apart from them. Returns how many.
-
-    tokens: int32[N], allowed ones. classes: int32[V], of tokens. apart: for each class a bitmap of bytes, int32[8]
-    out: int32[N]
-    """
-    count = 0
-    bottom = top(S)
-    for i in range(tokens.size):
-        token = np.int64(tokens[i])
-        d = advance(A, H, S, c, token)
-        set_top(S, bottom)
-        if d == NONE or not any_byte_of(A, H, S, d & STATE, apart, 8 * np.int64(classes[token])):
-            out[count] = token
-            count += 1
-        set_top(S, bottom)
-    return count
+    """1 if one of the bytes of a bitmap, int32[8], may follow; else 0. Printable bytes are tried first."""
+    for i in range(8):
+        w = (i + 1) & 7
+        word = np.int64(bits[w])
+        for b in range(32):
+            if (word >> b) & 1 and step_configuration(A, H, S, c, 32 * w + b) != NONE:
+                return 1
+    return 0

@@ -9,8 +9,6 @@ without using lookahead", TCS 1991).
 Cost: linear in the own items of a state, once. Reference: tests/naive_grammar.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
@@ -21,16 +19,12 @@ from constrain.kernels.parser.predictions import predict, predict_together
 from constrain.kernels.records.arena import HEADER, intern_copy, intern_list, key_end, key_start, kind, region
 from constrain.kernels.records.expressions import TAGSET
 from constrain.kernels.records.grammars import (
+    GRAMMAR,
     NONTERMINAL,
-    ignored_terminals,
-    is_right_recursive,
+    SUFFIX,
+    TERMINAL,
     list_end,
     list_start,
-    predicts,
-    suffix_next,
-    suffix_symbol,
-    terminal_excluded,
-    terminal_expression,
     waits_for_nonterminal,
 )
 from constrain.kernels.records.key_sets import KEY_SET, open_keys_find_all
@@ -43,14 +37,7 @@ from constrain.kernels.records.parser_states import (
     PREDICTED,
     PREDICTED_PAIR,
     TERMINALS,
-    is_closed,
-    item_lhs,
-    item_origin,
-    item_suffix,
-    parser_accepts_itself,
-    parser_grammar,
     parser_items,
-    parser_lexer,
     predicted_end,
     predicted_waiting_end,
     waiting_end,
@@ -68,9 +55,9 @@ def close_items(A, H, S, base):
     accepts = 0
     row = base
     while row < top(S):
-        lhs = item_lhs(S, row)
-        suffix = item_suffix(S, row)
-        origin = item_origin(S, row)
+        lhs = ITEM.LHS(S, row)
+        suffix = ITEM.SUFFIX(S, row)
+        origin = ITEM.ORIGIN(S, row)
         row += ITEM.WORDS
         if suffix == 0:
             if origin == 0:
@@ -78,14 +65,14 @@ def close_items(A, H, S, base):
             else:
                 add_completed(A, S, base, lhs, origin)
             continue
-        symbol = suffix_symbol(A, suffix)
+        symbol = SUFFIX.SYMBOL(A, suffix)
         if kind(A, symbol) == NONTERMINAL.KIND:
-            rest = suffix_next(A, suffix)
-            if rest == 0 and is_right_recursive(A, symbol):
+            rest = SUFFIX.NEXT(A, suffix)
+            if rest == 0 and NONTERMINAL.RIGHT_RECURSIVE(A, symbol):
                 add_alternatives(A, H, S, base, symbol, lhs, origin)
-            elif predicts(A, symbol) == 0:
+            elif NONTERMINAL.PREDICTS(A, symbol) == 0:
                 return symbol
-            elif A[predicts(A, symbol) + PREDICTED.IS_NULLABLE] != 0:
+            elif A[NONTERMINAL.PREDICTS(A, symbol) + PREDICTED.IS_NULLABLE] != 0:
                 add_item(S, base, lhs, rest, origin)
     return accepts
 
@@ -99,8 +86,8 @@ def push_terminal(A, H, S, symbol):
         if not open_keys_find_all(A, symbol):
             push(S, trie_of_keys(A, H, S, symbol))
         return
-    push(S, terminal_expression(A, symbol))
-    excluded = terminal_excluded(A, symbol)
+    push(S, TERMINAL.EXPRESSION(A, symbol))
+    excluded = TERMINAL.EXCLUDED(A, symbol)
     if excluded != 0 and A[excluded + TAGSET.TRIE] != 0:
         push(S, A[excluded + TAGSET.TRIE])
     elif excluded != 0:
@@ -116,9 +103,9 @@ def lexer_of_items(A, H, S, grammar, base, stop, predicted):
     push(S, grammar)
     push(S, predicted)
     for row in range(base, stop, ITEM.WORDS):
-        suffix = item_suffix(S, row)
+        suffix = ITEM.SUFFIX(S, row)
         if suffix != 0 and not waits_for_nonterminal(A, suffix):
-            push(S, suffix_symbol(A, suffix))
+            push(S, SUFFIX.SYMBOL(A, suffix))
     awaited = intern_list(A, H, S, AWAITED.KIND, start)
     if A[awaited + AWAITED.LEXER] != 0:
         return np.int64(A[awaited + AWAITED.LEXER])
@@ -126,8 +113,8 @@ def lexer_of_items(A, H, S, grammar, base, stop, predicted):
         push_terminal(A, H, S, A[i])
     if predicted != 0:
         for item in range(predicted_waiting_end(A, predicted), predicted_end(A, predicted), PREDICTED_PAIR):
-            push_terminal(A, H, S, suffix_symbol(A, item_suffix(A, item)))
-    ignored = ignored_terminals(A, grammar)
+            push_terminal(A, H, S, SUFFIX.SYMBOL(A, ITEM.SUFFIX(A, item)))
+    ignored = GRAMMAR.IGNORED(A, grammar)
     for i in range(list_start(ignored), list_end(A, ignored)):
         push_terminal(A, H, S, A[i])
     sort_groups(S, start, top(S), 1)
@@ -146,8 +133,8 @@ def store_closure(A, S, p, base, stop):
     waiting = 0
     scanning = 0
     for row in range(base, stop, ITEM.WORDS):
-        if item_suffix(S, row) != 0:
-            if waits_for_nonterminal(A, item_suffix(S, row)):
+        if ITEM.SUFFIX(S, row) != 0:
+            if waits_for_nonterminal(A, ITEM.SUFFIX(S, row)):
                 waiting += 1
             else:
                 scanning += 1
@@ -158,8 +145,8 @@ def store_closure(A, S, p, base, stop):
     wait = waiting_start(A, p)
     scan_at = waiting_end(A, p)
     for row in range(base, stop, ITEM.WORDS):
-        if item_suffix(S, row) != 0:
-            if waits_for_nonterminal(A, item_suffix(S, row)):
+        if ITEM.SUFFIX(S, row) != 0:
+            if waits_for_nonterminal(A, ITEM.SUFFIX(S, row)):
                 out = wait
                 wait += KEPT
             else:
@@ -172,12 +159,12 @@ def store_closure(A, S, p, base, stop):
 @kernel("i(arena, arena, arena, i)", entry=True)
 def close(A, H, S, p):
     """Close a parser state: find what it waits for and whether it accepts; its lexer state."""
-    if is_closed(A, p):
-        return parser_lexer(A, p)
+    if PARSER.CLOSURE(A, p):
+        return PARSER.LEXER(A, p)
     base = top(S)
     while True:
         for item in range(parser_items(p), key_end(A, p), KEPT):
-            add_item(S, base, item_lhs(A, item), item_suffix(A, item), item_origin(A, item))
+            add_item(S, base, ITEM.LHS(A, item), ITEM.SUFFIX(A, item), ITEM.ORIGIN(A, item))
         outcome = close_items(A, H, S, base)
         if outcome <= 1:
             break
@@ -187,9 +174,9 @@ def close(A, H, S, p):
         raise Unexpanded()
     stop = top(S)
     predicted = predict_together(A, H, S, base, stop)
-    A[p + PARSER.LEXER] = lexer_of_items(A, H, S, parser_grammar(A, p), base, stop, predicted)
+    A[p + PARSER.LEXER] = lexer_of_items(A, H, S, PARSER.GRAMMAR(A, p), base, stop, predicted)
     A[p + PARSER.PREDICTED] = predicted
-    A[p + PARSER.ACCEPTS] = 2 if outcome == 1 or parser_accepts_itself(A, p) else 1
+    A[p + PARSER.ACCEPTS] = 2 if outcome == 1 or PARSER.IS_ACCEPTING(A, p) else 1
     store_closure(A, S, p, base, stop)
     set_top(S, base)
-    return parser_lexer(A, p)
+    return PARSER.LEXER(A, p)

@@ -16,8 +16,6 @@ it leave a byte to it; then the configuration that is `whole` answers in its pla
 Reference: tests/naive_mask.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
@@ -31,7 +29,6 @@ from constrain.kernels.records.configurations import (
     CONFIG,
     LEXER_LIST,
     PAIR,
-    config_grammar,
     config_is_greedy,
     config_pair,
     config_pairs,
@@ -40,12 +37,11 @@ from constrain.kernels.records.configurations import (
     last_pair,
     pair_begun,
     pair_is_fresh,
-    pair_lexer,
     pair_parser,
 )
 from constrain.kernels.records.expressions import PARTITION, continues
-from constrain.kernels.records.grammars import closing_byte
-from constrain.kernels.records.parser_states import PARSER, parser_grammar
+from constrain.kernels.records.grammars import GRAMMAR
+from constrain.kernels.records.parser_states import PARSER
 from constrain.kernels.records.stack import push, set_top, sort_groups, top, unique_groups
 
 
@@ -60,7 +56,7 @@ def push_fresh(A, H, S, p):
 def fresh(A, H, S, p):
     """The configuration at the beginning of a lexeme in the parser state p."""
     start = top(S)
-    push(S, parser_grammar(A, p))
+    push(S, PARSER.GRAMMAR(A, p))
     push_fresh(A, H, S, p)
     return intern_list(A, H, S, CONFIG.KIND, start)
 
@@ -79,15 +75,15 @@ def step_dynamic(A, H, S, c, b):
     """The successor under the dynamic lexer."""
     start = top(S)
     for pair in range(config_pairs(c), key_end(A, c), PAIR.WORDS):
-        t = tags(A, H, S, step(A, H, S, pair_lexer(A, pair), b))
+        t = tags(A, H, S, step(A, H, S, PAIR.LEXER(A, pair), b))
         if t != NO_TAGS:
             push(S, pair_parser(A, pair))
             push(S, t)
     p = scan_all(A, H, S, start) if top(S) > start else 0
-    push(S, config_grammar(A, c))
+    push(S, CONFIG.GRAMMAR(A, c))
     pairs = start + 1
     for pair in range(config_pairs(c), key_end(A, c), PAIR.WORDS):
-        e = step(A, H, S, pair_lexer(A, pair), b)
+        e = step(A, H, S, PAIR.LEXER(A, pair), b)
         if continues(A, e):
             push(S, pair_begun(A, pair))
             push(S, e)
@@ -104,7 +100,7 @@ def step_dynamic(A, H, S, c, b):
 @kernel("i(arena, i)")
 def is_open(A, c):
     """1 if the last pair is open, else 0."""
-    return 1 if pair_lexer(A, last_pair(A, c)) == 0 else 0
+    return 1 if PAIR.LEXER(A, last_pair(A, c)) == 0 else 0
 
 
 @kernel("i(arena, arena, arena, i)")
@@ -126,7 +122,7 @@ def whole(A, H, S, c):
 def has_lexer(S, start, lexer):
     """1 if one of the pairs from S[start] on is in this lexer state, else 0."""
     for pair in range(start, top(S), PAIR.WORDS):
-        if pair_lexer(S, pair) == lexer:
+        if PAIR.LEXER(S, pair) == lexer:
             return 1
     return 0
 
@@ -135,13 +131,13 @@ def has_lexer(S, start, lexer):
 def step_greedy(A, H, S, c, b):
     """The successor under the greedy lexer; ASK_WHOLE if it depends on the open pair."""
     start = top(S)
-    push(S, config_grammar(A, c))
+    push(S, CONFIG.GRAMMAR(A, c))
     pairs = start + 1
     for pair in range(config_pairs(c), key_end(A, c), PAIR.WORDS):
-        if pair_lexer(A, pair) == 0:
+        if PAIR.LEXER(A, pair) == 0:
             set_top(S, start)
             return ASK_WHOLE
-        e = step(A, H, S, pair_lexer(A, pair), b)
+        e = step(A, H, S, PAIR.LEXER(A, pair), b)
         if e == NONE:
             continue  # the lexeme cannot go on: fall back to the next
         if has_lexer(S, pairs, e):
@@ -185,16 +181,16 @@ def prepare_row(A, H, S, c):
     """Give a configuration its byte partition, that of its lexer states, and a row of successors, all unknown."""
     stop = key_end(A, c) - PAIR.WORDS * is_open(A, c)
     if stop == config_pair(c, 1):
-        p = partition(A, H, S, pair_lexer(A, config_pair(c, 0)))
+        p = partition(A, H, S, PAIR.LEXER(A, config_pair(c, 0)))
     else:
         start = top(S)
         push(S, 0)
         for pair in range(config_pairs(c), stop, PAIR.WORDS):
-            push(S, pair_lexer(A, pair))
+            push(S, PAIR.LEXER(A, pair))
         lexers = intern_list(A, H, S, LEXER_LIST.KIND, start)
         if A[lexers + LEXER_LIST.PARTITION] == 0:
             for pair in range(config_pairs(c), stop, PAIR.WORDS):
-                push_fronts(A, S, pair_lexer(A, pair))
+                push_fronts(A, S, PAIR.LEXER(A, pair))
             A[lexers + LEXER_LIST.PARTITION] = partition_of_fronts(A, H, S, start)
         p = np.int64(A[lexers + LEXER_LIST.PARTITION])
     A[c + CONFIG.PARTITION] = p
@@ -241,7 +237,7 @@ def accepts(A, H, S, c):
     """1 if the text so far is valid, as it is or with the grammar's closing byte; else 0."""
     if A[c + CONFIG.ACCEPTS] == 0:
         is_member = accepts_as_it_is(A, H, S, c)
-        closing = closing_byte(A, config_grammar(A, c))
+        closing = GRAMMAR.CLOSING(A, CONFIG.GRAMMAR(A, c))
         if closing != 0 and not is_member:
             d = step_configuration(A, H, S, c, closing - 1)
             is_member = 1 if d != NONE and accepts_as_it_is(A, H, S, d) else 0
@@ -253,6 +249,6 @@ def accepts(A, H, S, c):
 def is_complete(A, H, S, c):
     """1 if the text so far is valid and nothing can follow, else 0."""
     for pair in range(config_pairs(c), key_end(A, c), PAIR.WORDS):
-        if pair_lexer(A, pair) != NONE:
+        if PAIR.LEXER(A, pair) != NONE:
             return 0
     return accepts(A, H, S, c)

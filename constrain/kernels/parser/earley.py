@@ -12,27 +12,13 @@ Records: records/parser_states.py. Cost: linear in the items of a state, once a 
 tests/naive_grammar.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
 from constrain.kernels.parser.items import add_completed, add_item
 from constrain.kernels.parser.key_sets import take
 from constrain.kernels.records.arena import intern2, intern_list, key_end, key_start, kind
-from constrain.kernels.records.grammars import (
-    SUFFIX,
-    grammar_after,
-    ignored_terminals,
-    is_greedy,
-    list_end,
-    list_start,
-    suffix_next,
-    suffix_symbol,
-    terminal_excluded,
-    terminal_expression,
-    terminal_rank,
-)
+from constrain.kernels.records.grammars import GRAMMAR, SUFFIX, TERMINAL, list_end, list_start
 from constrain.kernels.records.key_sets import KEY_SET, MAY_NOT_COME
 from constrain.kernels.records.parser_states import (
     DEAD_SCAN,
@@ -42,14 +28,8 @@ from constrain.kernels.records.parser_states import (
     PARSER,
     PREDICTED_PAIR,
     SCAN,
-    item_lhs,
-    item_origin,
-    item_suffix,
-    parser_accepts_itself,
-    parser_grammar,
     parser_items,
     predicted_end,
-    predicted_of,
     predicted_waiting_end,
     scanning_end,
     waiting_end,
@@ -78,9 +58,9 @@ def is_tag(A, tagset, terminal):
 def admits(A, tagset, terminal):
     """1 if a lexeme that ended as every terminal of the TAGSET counts as this terminal, else 0."""
     is_one = False
-    excluded = terminal_excluded(A, terminal)
+    excluded = TERMINAL.EXCLUDED(A, terminal)
     for i in range(key_start(tagset), key_end(A, tagset)):
-        if A[i] == terminal_expression(A, terminal):
+        if A[i] == TERMINAL.EXPRESSION(A, terminal):
             is_one = True
         elif excluded != 0 and is_tag(A, excluded, A[i]):
             return 0
@@ -98,8 +78,8 @@ def better_rank(A, H, S, tagset, terminal, best):
             if best < 0 and take(A, H, S, terminal, A[i]) != MAY_NOT_COME:
                 best = np.int64(0)
         return best
-    if terminal_rank(A, terminal) > best and admits(A, tagset, terminal):
-        return terminal_rank(A, terminal)
+    if TERMINAL.RANK(A, terminal) > best and admits(A, tagset, terminal):
+        return TERMINAL.RANK(A, terminal)
     return best
 
 
@@ -108,12 +88,12 @@ def best_rank(A, H, S, p, tagset):
     """The highest rank of the terminals of p that a lexeme ended as: the greedy lexer takes these alone."""
     best = LOWEST_RANK
     for item in range(waiting_end(A, p), scanning_end(A, p), KEPT):
-        best = better_rank(A, H, S, tagset, suffix_symbol(A, item_suffix(A, item)), best)
-    predicted = predicted_of(A, p)
+        best = better_rank(A, H, S, tagset, SUFFIX.SYMBOL(A, ITEM.SUFFIX(A, item)), best)
+    predicted = PARSER.PREDICTED(A, p)
     if predicted != 0:
         for item in range(predicted_waiting_end(A, predicted), predicted_end(A, predicted), PREDICTED_PAIR):
-            best = better_rank(A, H, S, tagset, suffix_symbol(A, item_suffix(A, item)), best)
-    ignored = ignored_terminals(A, parser_grammar(A, p))
+            best = better_rank(A, H, S, tagset, SUFFIX.SYMBOL(A, ITEM.SUFFIX(A, item)), best)
+    ignored = GRAMMAR.IGNORED(A, PARSER.GRAMMAR(A, p))
     for i in range(list_start(ignored), list_end(A, ignored)):
         best = better_rank(A, H, S, tagset, A[i], best)
     return best
@@ -123,16 +103,16 @@ def best_rank(A, H, S, p, tagset):
 def add_shifted(A, H, S, base, lhs, suffix, origin, tagset, lowest):
     """Add the item behind the terminal that (lhs, suffix, origin) waits for, if the lexeme counts as the terminal and
     its rank is no lower than `lowest`; in place of KEY_SET, what stands behind the key."""
-    terminal = suffix_symbol(A, suffix)
+    terminal = SUFFIX.SYMBOL(A, suffix)
     if kind(A, terminal) == KEY_SET.KIND:
         for i in range(key_start(tagset), key_end(A, tagset)):
             rest = take(A, H, S, terminal, A[i]) if lowest <= 0 else np.int64(MAY_NOT_COME)
             if rest != MAY_NOT_COME:
                 add_item(S, base, lhs, rest, origin)
-    elif terminal_rank(A, terminal) >= lowest and admits(A, tagset, terminal):
-        add_item(S, base, lhs, suffix_next(A, suffix), origin)
-        if grammar_after(A, terminal) != 0:
-            S[base - HEAD_OF_PARSER] = grammar_after(A, terminal)
+    elif TERMINAL.RANK(A, terminal) >= lowest and admits(A, tagset, terminal):
+        add_item(S, base, lhs, SUFFIX.NEXT(A, suffix), origin)
+        if TERMINAL.AFTER(A, terminal) != 0:
+            S[base - HEAD_OF_PARSER] = TERMINAL.AFTER(A, terminal)
 
 
 @kernel("i(arena, arena, arena, i, i, i)")
@@ -142,20 +122,20 @@ def add_scanned(A, H, S, base, p, tagset):
     The first word below `base` is the grammar; it is replaced by the one that holds after the lexeme.
     """
     lowest = LOWEST_RANK
-    if is_greedy(A, parser_grammar(A, p)):
+    if GRAMMAR.GREEDY(A, PARSER.GRAMMAR(A, p)):
         lowest = best_rank(A, H, S, p, tagset)
     for item in range(waiting_end(A, p), scanning_end(A, p), KEPT):
-        add_shifted(A, H, S, base, item_lhs(A, item), item_suffix(A, item), item_origin(A, item), tagset, lowest)
-    predicted = predicted_of(A, p)
+        add_shifted(A, H, S, base, ITEM.LHS(A, item), ITEM.SUFFIX(A, item), ITEM.ORIGIN(A, item), tagset, lowest)
+    predicted = PARSER.PREDICTED(A, p)
     if predicted != 0:
         for item in range(predicted_waiting_end(A, predicted), predicted_end(A, predicted), PREDICTED_PAIR):
-            add_shifted(A, H, S, base, item_lhs(A, item), item_suffix(A, item), p, tagset, lowest)
-    ignored = ignored_terminals(A, parser_grammar(A, p))
+            add_shifted(A, H, S, base, ITEM.LHS(A, item), ITEM.SUFFIX(A, item), p, tagset, lowest)
+    ignored = GRAMMAR.IGNORED(A, PARSER.GRAMMAR(A, p))
     for i in range(list_start(ignored), list_end(A, ignored)):
-        if terminal_rank(A, A[i]) >= lowest and admits(A, tagset, A[i]):
+        if TERMINAL.RANK(A, A[i]) >= lowest and admits(A, tagset, A[i]):
             for item in range(parser_items(p), key_end(A, p), KEPT):
-                add_item(S, base, item_lhs(A, item), item_suffix(A, item), item_origin(A, item))
-            return parser_accepts_itself(A, p)
+                add_item(S, base, ITEM.LHS(A, item), ITEM.SUFFIX(A, item), ITEM.ORIGIN(A, item))
+            return PARSER.IS_ACCEPTING(A, p)
     return 0
 
 
@@ -164,8 +144,8 @@ def note_watched(A, p):
     """Find out whether a parser state is watched; its origins know already."""
     watched = 1
     for item in range(parser_items(p), key_end(A, p), KEPT):
-        origin = item_origin(A, item)
-        if A[item_suffix(A, item) + SUFFIX.HOLDS_WATCHED] != 0 or (origin != 0 and A[origin + PARSER.WATCHED] == 2):
+        origin = ITEM.ORIGIN(A, item)
+        if A[ITEM.SUFFIX(A, item) + SUFFIX.HOLDS_WATCHED] != 0 or (origin != 0 and A[origin + PARSER.WATCHED] == 2):
             watched = 2
     A[p + PARSER.WATCHED] = watched
 
@@ -179,15 +159,15 @@ def finish_items(A, H, S, accepts, base):
     """
     row = base
     while row < top(S):
-        if item_suffix(S, row) == 0:
-            if item_origin(S, row) == 0:
+        if ITEM.SUFFIX(S, row) == 0:
+            if ITEM.ORIGIN(S, row) == 0:
                 accepts = 1
             else:
-                add_completed(A, S, base, item_lhs(S, row), item_origin(S, row))
+                add_completed(A, S, base, ITEM.LHS(S, row), ITEM.ORIGIN(S, row))
         row += ITEM.WORDS
     out = base
     for row in range(base, top(S), ITEM.WORDS):
-        if item_suffix(S, row) != 0:
+        if ITEM.SUFFIX(S, row) != 0:
             for k in range(KEPT):
                 S[out + k] = S[row + k]
             out += KEPT
@@ -209,7 +189,7 @@ def scan(A, H, S, p, tagset):
     """The parser state after a lexeme of the closed state p that ended as the tagset; 0 if there is none."""
     memo = intern2(A, H, SCAN.KIND, p, tagset)
     if A[memo + SCAN.TARGET] == 0:
-        push(S, parser_grammar(A, p))
+        push(S, PARSER.GRAMMAR(A, p))
         push(S, 0)
         base = top(S)
         accepts = add_scanned(A, H, S, base, p, tagset)
@@ -229,7 +209,7 @@ def scan_all(A, H, S, start):
     if stop - start == ENDING.WORDS:
         set_top(S, start)
         return scan(A, H, S, S[start + ENDING.PARSER], S[start + ENDING.TAGSET])
-    push(S, parser_grammar(A, S[start + ENDING.PARSER]))
+    push(S, PARSER.GRAMMAR(A, S[start + ENDING.PARSER]))
     push(S, 0)
     base = top(S)
     accepts = 0

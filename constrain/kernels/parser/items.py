@@ -9,29 +9,17 @@ LOPLAS 1993).
 Cost: a look-up an item. Reference: tests/naive_grammar.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
 from constrain.kernels.parser.key_sets import alternatives_by_keys
 from constrain.kernels.records.arena import HEADER
-from constrain.kernels.records.grammars import (
-    alternatives_of,
-    keys_of,
-    list_end,
-    list_start,
-    suffix_next,
-    suffix_symbol,
-)
+from constrain.kernels.records.grammars import NONTERMINAL, SUFFIX, list_end, list_start
 from constrain.kernels.records.parser_states import (
     ITEM,
     KEPT,
+    PARSER,
     PREDICTED_PAIR,
-    item_lhs,
-    item_origin,
-    item_suffix,
-    predicted_of,
     predicted_start,
     predicted_waiting_end,
     waiting_end,
@@ -84,22 +72,22 @@ def add_item(S, base, lhs, suffix, origin):
 def add_completed(A, S, base, lhs, origin):
     """Add the items of the closed state `origin` that wait for lhs, one symbol further."""
     for item in range(waiting_start(A, origin), waiting_end(A, origin), KEPT):
-        suffix = item_suffix(A, item)
-        if suffix_symbol(A, suffix) == lhs:
-            add_item(S, base, item_lhs(A, item), suffix_next(A, suffix), item_origin(A, item))
-    predicted = predicted_of(A, origin)
+        suffix = ITEM.SUFFIX(A, item)
+        if SUFFIX.SYMBOL(A, suffix) == lhs:
+            add_item(S, base, ITEM.LHS(A, item), SUFFIX.NEXT(A, suffix), ITEM.ORIGIN(A, item))
+    predicted = PARSER.PREDICTED(A, origin)
     if predicted != 0:
         for item in range(predicted_start(predicted), predicted_waiting_end(A, predicted), PREDICTED_PAIR):
-            suffix = item_suffix(A, item)
-            if suffix_symbol(A, suffix) == lhs:
-                add_item(S, base, item_lhs(A, item), suffix_next(A, suffix), origin)
+            suffix = ITEM.SUFFIX(A, item)
+            if SUFFIX.SYMBOL(A, suffix) == lhs:
+                add_item(S, base, ITEM.LHS(A, item), SUFFIX.NEXT(A, suffix), origin)
 
 
 @kernel("void(arena, arena, arena, i, i, i, i)")
 def add_alternatives(A, H, S, base, symbol, lhs, origin):
     """Add an item (lhs, alternative, origin) for each alternative of the nonterminal `symbol`."""
-    alternatives = alternatives_of(A, symbol)
-    if alternatives == 0 and keys_of(A, symbol) != 0:
+    alternatives = NONTERMINAL.ALTERNATIVES(A, symbol)
+    if alternatives == 0 and NONTERMINAL.KEY_SET(A, symbol) != 0:
         alternatives = alternatives_by_keys(A, H, symbol)
     if alternatives == 0:
         n = np.int64(A[HEADER.N_UNEXPANDED])

@@ -7,8 +7,6 @@ Messages: records/messages.py. Cost: fifteen words a member, and the letters of 
 tests/masks/engine/test_key_sets.py, which compares the rules with those of cfg/bulk_rules.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
@@ -30,8 +28,8 @@ from constrain.kernels.parser.object_rules import (
     store_alternatives,
 )
 from constrain.kernels.records.arena import NONE, intern2, region
-from constrain.kernels.records.expressions import TAGSET, cat_head, cat_tail
-from constrain.kernels.records.grammars import NONTERMINAL, new_nonterminal_head, terminal_excluded
+from constrain.kernels.records.expressions import CAT, TAGSET
+from constrain.kernels.records.grammars import NONTERMINAL, TERMINAL, new_nonterminal_head
 from constrain.kernels.records.key_sets import (
     DECLARED_KEY,
     KEY_SET,
@@ -194,7 +192,7 @@ def united(A, H, S, first, second):
     """An expression of the keys of two tries, which begin with the same unit; NONE: there are none."""
     if first == NONE or second == NONE:
         return second if first == NONE else first
-    return cat(A, H, cat_head(A, first), alt2(A, H, S, cat_tail(A, first), cat_tail(A, second)))
+    return cat(A, H, CAT.HEAD(A, first), alt2(A, H, S, CAT.TAIL(A, first), CAT.TAIL(A, second)))
 
 
 @kernel("i(arena, arena, arena, arena, i, i, i)")
@@ -204,7 +202,7 @@ def key_but(A, H, S, message, rules, keys, stop):
     One expression finds all that it excludes.
     """
     key = other_key(A, H, S, message[KEY_SET_MESSAGE.ANY_KEY], keys, stop)
-    excluded = terminal_excluded(A, key)
+    excluded = TERMINAL.EXCLUDED(A, key)
     if excluded != 0:
         n = np.int64(message[KEY_SET_MESSAGE.MEMBERS])
         by_text = indices_by_text(message)

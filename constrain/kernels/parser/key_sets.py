@@ -18,8 +18,6 @@ compares
 the rules with what `expand` gives.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
@@ -27,7 +25,7 @@ from constrain.kernels.lexer.key_tries import key_trie, note_tags, without_key
 from constrain.kernels.parser.object_rules import new_suffix, new_suffixes, store_alternatives, suffix_of_symbols
 from constrain.kernels.parser.rules import suffix_of
 from constrain.kernels.records.arena import NONE, intern, intern2, region, reserve
-from constrain.kernels.records.grammars import LIST, NONTERMINAL, SUFFIX, keys_of, list_end, new_nonterminal_head
+from constrain.kernels.records.grammars import LIST, NONTERMINAL, SUFFIX, list_end, new_nonterminal_head
 from constrain.kernels.records.key_sets import (
     DECLARED_KEY,
     KEY_SET,
@@ -37,7 +35,6 @@ from constrain.kernels.records.key_sets import (
     ORDERED,
     TAKEN,
     is_in_order,
-    keys_object,
     ordered,
 )
 from constrain.kernels.records.stack import push, set_top, top
@@ -89,7 +86,7 @@ def ordered_key_set(A, H, rules, index, is_open):
 @kernel("i(arena, i)")
 def passed(A, keys):
     """In order: the index of the next declared key that may come; the number of all if none may."""
-    rules = keys_object(A, keys)
+    rules = KEY_SET.OBJECT(A, keys)
     index = np.int64(A[keys + KEY_SET.REQUIRED])
     if index < A[rules + KEY_SET_RULES.MEMBERS] and A[ordered(A, rules, index) + ORDERED.LIVE] != 0:
         return index
@@ -100,7 +97,7 @@ def passed(A, keys):
 def may_go_on(A, keys):
     """True if a declared key may come next."""
     if is_in_order(A, keys) != 0:
-        return passed(A, keys) < A[keys_object(A, keys) + KEY_SET_RULES.MEMBERS]
+        return passed(A, keys) < A[KEY_SET.OBJECT(A, keys) + KEY_SET_RULES.MEMBERS]
     return A[keys + KEY_SET.SET] != NONE
 
 
@@ -139,7 +136,7 @@ def trie_of_rest(A, H, S, rules, before, index):
 def trie_of_keys(A, H, S, keys):
     """The trie of the declared keys that may come next in a key set; NONE: there are none."""
     if A[keys + KEY_SET.TRIE] == 0:
-        rules = keys_object(A, keys)
+        rules = KEY_SET.OBJECT(A, keys)
         index = passed(A, keys)
         trie = np.int64(NONE)
         if index < A[rules + KEY_SET_RULES.MEMBERS]:
@@ -158,7 +155,7 @@ def place(A, keys):
     new_nonterminal_head(A, r)
     A[r + NONTERMINAL.RIGHT_RECURSIVE] = 1
     A[r + NONTERMINAL.IS_WATCHED] = A[keys + KEY_SET.IS_OPEN]
-    A[r + NONTERMINAL.NUMBER] = A[keys_object(A, keys) + KEY_SET_RULES.NUMBER]
+    A[r + NONTERMINAL.NUMBER] = A[KEY_SET.OBJECT(A, keys) + KEY_SET_RULES.NUMBER]
     A[r + NONTERMINAL.KEY_SET] = keys
     return r
 
@@ -193,7 +190,7 @@ def size_after(A, rules, size):
 @kernel("i(arena, arena, i, i)")
 def after_ordered(A, H, keys, declared):
     """The key set after a declared key, in order; 0 if it may not come."""
-    rules = keys_object(A, keys)
+    rules = KEY_SET.OBJECT(A, keys)
     first = passed(A, keys)
     index = np.int64(A[declared + DECLARED_KEY.INDEX])
     if first > index or A[declared + DECLARED_KEY.VALUE] == 0:
@@ -209,7 +206,7 @@ def after_ordered(A, H, keys, declared):
 @kernel("i(arena, arena, arena, i, i)")
 def after_declared(A, H, S, keys, key):
     """The key set after a declared key; 0 if it may not come."""
-    rules = keys_object(A, keys)
+    rules = KEY_SET.OBJECT(A, keys)
     declared = intern2(A, H, DECLARED_KEY.KIND, rules, key)
     if is_in_order(A, keys) != 0:
         return after_ordered(A, H, keys, declared)
@@ -228,7 +225,7 @@ def after_declared(A, H, S, keys, key):
 @kernel("i(arena, arena, i)")
 def after_open(A, H, keys):
     """The key set after an open key."""
-    rules = keys_object(A, keys)
+    rules = KEY_SET.OBJECT(A, keys)
     if is_in_order(A, keys) != 0:
         return ordered_key_set(A, H, rules, np.int64(A[rules + KEY_SET_RULES.MEMBERS]), 1)
     size = size_after(A, rules, np.int64(A[keys + KEY_SET.SIZE]))
@@ -254,7 +251,7 @@ def take(A, H, S, keys, key):
         following = after_declared(A, H, S, keys, key)
         suffix = np.int64(MAY_NOT_COME)
         if following != 0:
-            rules = keys_object(A, keys)
+            rules = KEY_SET.OBJECT(A, keys)
             value = np.int64(A[intern2(A, H, DECLARED_KEY.KIND, rules, key) + DECLARED_KEY.VALUE])
             suffix = value_and_rest(A, H, rules, value, following)
         A[taken + TAKEN.SUFFIX] = suffix
@@ -267,7 +264,7 @@ def take(A, H, S, keys, key):
 @kernel("i(arena, arena, i)")
 def endings(A, H, keys):
     """The LIST of alternatives of `next_of`: the end, and another member."""
-    rules = keys_object(A, keys)
+    rules = KEY_SET.OBJECT(A, keys)
     ended = np.int64(0)
     goes_on = np.int64(0)
     if A[keys + KEY_SET.LEFT] == 0 and A[keys + KEY_SET.SIZE] >= A[rules + KEY_SET_RULES.LOW]:
@@ -280,7 +277,7 @@ def endings(A, H, keys):
 @kernel("i(arena, arena, i)")
 def next_members(A, H, keys):
     """The LIST of alternatives of `member_of`: the declared keys as one symbol, and each class of open keys."""
-    rules = keys_object(A, keys)
+    rules = KEY_SET.OBJECT(A, keys)
     classes = np.int64(A[rules + KEY_SET_RULES.N_CLASSES]) if A[keys + KEY_SET.HAS_OTHERS] != 0 else np.int64(0)
     out = region(A, LIST.WORDS + 1 + classes)
     if may_go_on(A, keys):
@@ -300,7 +297,7 @@ def next_members(A, H, keys):
 def alternatives_by_keys(A, H, nonterminal):
     """The LIST of alternatives of a nonterminal that a key set says."""
     if A[nonterminal + NONTERMINAL.ALTERNATIVES] == 0:
-        keys = keys_of(A, nonterminal)
+        keys = NONTERMINAL.KEY_SET(A, nonterminal)
         is_next = A[keys + KEY_SET.NEXT] == nonterminal
         A[nonterminal + NONTERMINAL.ALTERNATIVES] = endings(A, H, keys) if is_next else next_members(A, H, keys)
     return np.int64(A[nonterminal + NONTERMINAL.ALTERNATIVES])

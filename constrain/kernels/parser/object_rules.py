@@ -8,8 +8,6 @@ Messages: records/messages.py. Cost: some microseconds and thirty words a member
 Reference: tests/masks/engine/test_bulk_rules.py, which compares the rules with those of cfg/bulk_rules.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel

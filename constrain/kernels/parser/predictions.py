@@ -6,8 +6,6 @@ found once, and parser states share them; `HERE` stands for the origin.
 Cost: linear in the items, once a nonterminal and once a set of nonterminals. Reference: tests/naive_grammar.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
@@ -16,13 +14,8 @@ from constrain.kernels.parser.key_sets import alternatives_by_keys
 from constrain.kernels.records.arena import HEADER, intern_list, key_end, key_start, kind, region
 from constrain.kernels.records.grammars import (
     NONTERMINAL,
-    alternatives_of,
-    is_right_recursive,
-    keys_of,
+    SUFFIX,
     list_start,
-    predicts,
-    suffix_next,
-    suffix_symbol,
     waits_for_nonterminal,
 )
 from constrain.kernels.records.parser_states import (
@@ -31,8 +24,6 @@ from constrain.kernels.records.parser_states import (
     PREDICTED,
     PREDICTED_PAIR,
     PREDICTION,
-    item_lhs,
-    item_suffix,
     predicted_end,
     predicted_start,
     predicted_waiting_end,
@@ -45,25 +36,25 @@ def predict_items(A, H, S, base):
     """Predict until nothing is new in the set at `base`, all of whose items begin here."""
     row = base
     while row < top(S):
-        lhs = item_lhs(S, row)
-        suffix = item_suffix(S, row)
+        lhs = ITEM.LHS(S, row)
+        suffix = ITEM.SUFFIX(S, row)
         row += ITEM.WORDS
         if suffix == 0:  # lhs derives the empty text; items that come later look for this one
             other = base
             while other < top(S):
-                waiting = item_suffix(S, other)
-                if waiting != 0 and suffix_symbol(A, waiting) == lhs:
-                    add_item(S, base, item_lhs(S, other), suffix_next(A, waiting), HERE)
+                waiting = ITEM.SUFFIX(S, other)
+                if waiting != 0 and SUFFIX.SYMBOL(A, waiting) == lhs:
+                    add_item(S, base, ITEM.LHS(S, other), SUFFIX.NEXT(A, waiting), HERE)
                 other += ITEM.WORDS
             continue
-        symbol = suffix_symbol(A, suffix)
+        symbol = SUFFIX.SYMBOL(A, suffix)
         if kind(A, symbol) == NONTERMINAL.KIND:
-            rest = suffix_next(A, suffix)
-            if rest == 0 and is_right_recursive(A, symbol):
+            rest = SUFFIX.NEXT(A, suffix)
+            if rest == 0 and NONTERMINAL.RIGHT_RECURSIVE(A, symbol):
                 add_alternatives(A, H, S, base, symbol, lhs, HERE)
             else:
-                alternatives = alternatives_of(A, symbol)
-                if alternatives == 0 and keys_of(A, symbol) != 0:
+                alternatives = NONTERMINAL.ALTERNATIVES(A, symbol)
+                if alternatives == 0 and NONTERMINAL.KEY_SET(A, symbol) != 0:
                     alternatives = alternatives_by_keys(A, H, symbol)
                 is_new = alternatives == 0
                 if not is_new:
@@ -80,8 +71,8 @@ def store_predicted(A, S, start, width, nullable):
     waiting = 0
     scanning = 0
     for row in range(start, top(S), width):
-        if item_suffix(S, row) != 0:
-            if waits_for_nonterminal(A, item_suffix(S, row)):
+        if ITEM.SUFFIX(S, row) != 0:
+            if waits_for_nonterminal(A, ITEM.SUFFIX(S, row)):
                 waiting += 1
             else:
                 scanning += 1
@@ -92,15 +83,15 @@ def store_predicted(A, S, start, width, nullable):
     wait = predicted_start(out)
     scan_at = predicted_waiting_end(A, out)
     for row in range(start, top(S), width):
-        if item_suffix(S, row) != 0:
-            if waits_for_nonterminal(A, item_suffix(S, row)):
+        if ITEM.SUFFIX(S, row) != 0:
+            if waits_for_nonterminal(A, ITEM.SUFFIX(S, row)):
                 at = wait
                 wait += PREDICTED_PAIR
             else:
                 at = scan_at
                 scan_at += PREDICTED_PAIR
-            A[at + ITEM.LHS] = item_lhs(S, row)
-            A[at + ITEM.SUFFIX] = item_suffix(S, row)
+            A[at + ITEM.LHS] = ITEM.LHS(S, row)
+            A[at + ITEM.SUFFIX] = ITEM.SUFFIX(S, row)
     set_top(S, start)
     return out
 
@@ -115,7 +106,7 @@ def predict(A, H, S, symbol):
         raise Unexpanded()
     nullable = 1 if find_item(S, base, symbol, 0, HERE) < 0 else 0
     A[symbol + NONTERMINAL.PREDICTS] = store_predicted(A, S, base, ITEM.WORDS, nullable)
-    return predicts(A, symbol)
+    return NONTERMINAL.PREDICTS(A, symbol)
 
 
 @kernel("i(arena, arena, arena, i, i)")
@@ -123,10 +114,10 @@ def predict_together(A, H, S, base, stop):
     """The PREDICTED region of all nonterminals that the own items S[base:stop] wait for; 0 if there are none."""
     start = top(S)
     for row in range(base, stop, ITEM.WORDS):
-        suffix = item_suffix(S, row)
+        suffix = ITEM.SUFFIX(S, row)
         if suffix != 0:
-            symbol = suffix_symbol(A, suffix)
-            is_tail_call = suffix_next(A, suffix) == 0 and is_right_recursive(A, symbol) != 0
+            symbol = SUFFIX.SYMBOL(A, suffix)
+            is_tail_call = SUFFIX.NEXT(A, suffix) == 0 and NONTERMINAL.RIGHT_RECURSIVE(A, symbol) != 0
             if kind(A, symbol) == NONTERMINAL.KIND and not is_tail_call:
                 push(S, symbol)
     sort_groups(S, start, top(S), 1)
@@ -134,11 +125,11 @@ def predict_together(A, H, S, base, stop):
     n = top(S) - start
     if n <= 1:
         set_top(S, start)
-        return predicts(A, S[start]) if n == 1 else np.int64(0)
+        return NONTERMINAL.PREDICTS(A, S[start]) if n == 1 else np.int64(0)
     prediction = intern_list(A, H, S, PREDICTION.KIND, start)
     if A[prediction + PREDICTION.TOGETHER] == 0:
         for i in range(key_start(prediction), key_end(A, prediction)):
-            rows = predicts(A, A[i])
+            rows = NONTERMINAL.PREDICTS(A, A[i])
             for k in range(predicted_start(rows), predicted_end(A, rows)):
                 push(S, A[k])
         sort_groups(S, start, top(S), PREDICTED_PAIR)

@@ -3,19 +3,9 @@
 Cost: a look-up a symbol. Reference: tests/masks/engine/test_bulk_rules.py, which compares them with the grammar's.
 """
 
-from __future__ import annotations
-
 from constrain.kernels import kernel
 from constrain.kernels.records.arena import intern2, kind, region
-from constrain.kernels.records.grammars import (
-    LIST,
-    NONTERMINAL,
-    SUFFIX,
-    list_start,
-    new_nonterminal_head,
-    suffix_next,
-    suffix_symbol,
-)
+from constrain.kernels.records.grammars import LIST, NONTERMINAL, SUFFIX, list_start, new_nonterminal_head
 from constrain.kernels.records.messages import symbols_end, symbols_start
 
 
@@ -33,8 +23,8 @@ def nonterminal(A, number, right_recursive, is_watched):
 @kernel("void(arena, i)")
 def mark_watched(A, suffix):
     """Note in a new SUFFIX whether a watched nonterminal is in it."""
-    symbol = suffix_symbol(A, suffix)
-    following = suffix_next(A, suffix)
+    symbol = SUFFIX.SYMBOL(A, suffix)
+    following = SUFFIX.NEXT(A, suffix)
     watched = kind(A, symbol) == NONTERMINAL.KIND and A[symbol + NONTERMINAL.IS_WATCHED] != 0
     if watched or (following != 0 and A[following + SUFFIX.HOLDS_WATCHED] != 0):
         A[suffix + SUFFIX.HOLDS_WATCHED] = 1

@@ -17,13 +17,11 @@ Cost: a lookup is one hash of the key. Limit: 2^30 words (4 GiB) an arena. Kerne
 Reference: tests/kernels/test_arena.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel, release_fence, thread_clock
 from constrain.kernels.compiler.accessors import accessor
-from constrain.kernels.records.schema import KEY, KIND_BITS, KIND_MASK, Region, word
+from constrain.kernels.records.schema import KEY, KIND_BITS, KIND_MASK, Region, column, word
 from constrain.kernels.records.stack import set_top, top
 
 
@@ -58,10 +56,10 @@ class HEADER(Region, size=64):
     DEPTH = word("bytes of the longest token")
     ROOT_CHILDREN = word("region: the child of the trie's root by each byte, or -1; 0: not known yet")
     HUB = word("1 + the child of the trie's root with the largest subtree; -1: none is large; 0: not known yet")
-    NODE_SEEN = word("region: by node, the mark of the walk that met it last")
+    NODE_SEEN = column("region: by node, the mark of the walk that met it last")
     N_TOKENS = word("number of tokens")
-    NEXT_SAME = word("region: by token, the next token with the same bytes, or -1")
-    TOKEN_AT = word("region: by token, where its bytes begin; one word more for the end")
+    NEXT_SAME = column("region: by token, the next token with the same bytes, or -1")
+    TOKEN_AT = column("region: by token, where its bytes begin; one word more for the end")
     TOKEN_BYTES = word("region: the bytes of all tokens, four a word")
     SEEN = word("region: by token, the SERIAL of the mask that pushed it last")
     EOS = word("region: the end-of-sequence tokens")

@@ -1,14 +1,12 @@
 """Records of configurations: all lexemes that may be in progress after some bytes. Owner: parser/configurations.py."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels.compiler.accessors import accessor
 from constrain.kernels.records.arena import key_end, size
 from constrain.kernels.records.expressions import class_of
 from constrain.kernels.records.grammars import GRAMMAR
-from constrain.kernels.records.schema import Record, Region, key, keys, memo, reader, row_reader, word
+from constrain.kernels.records.schema import Record, Region, key, keys, memo, row_reader, word
 
 
 class CONFIG(Record, kind=18):
@@ -44,9 +42,6 @@ class LEXER_LIST(Record, kind=21):
 
 
 ASK_WHOLE = -1  # in rows: the open pair has to be asked
-
-
-config_grammar = reader(CONFIG.GRAMMAR)
 
 
 @accessor
@@ -109,16 +104,10 @@ def begun_word(p):
     return 2 * p
 
 
-pair_lexer = reader(PAIR.LEXER)
-
-
 @accessor
 def config_successor_cell(A, c, b):
     """The index of the successor of a configuration by byte b, once it has a row."""
     return A[c + CONFIG.ROW] + class_of(A, A[c + CONFIG.PARTITION], b)
-
-
-config_mask = reader(CONFIG.MASK)
 
 
 @accessor
@@ -140,6 +129,3 @@ list_lexer = row_reader(LEXER_LIST.LEXERS, 1)
 def list_length(A, lexers):
     """Number of lexer states of a LEXER_LIST."""
     return size(A, lexers) - 1
-
-
-list_table = reader(LEXER_LIST.TABLE)

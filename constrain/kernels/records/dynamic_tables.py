@@ -4,14 +4,11 @@ A token is *context-independent* if it stays inside the lexeme. The others are *
 node of their path in the trie.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels.compiler.accessors import accessor
-from constrain.kernels.records.expressions import EXPRESSION
 from constrain.kernels.records.masks import BLOCK, TABLE
-from constrain.kernels.records.schema import Region, end_reader, reader, word, words
+from constrain.kernels.records.schema import Region, end_reader, word, words
 
 
 class PIECES(Region):
@@ -71,19 +68,6 @@ class FRAME(Region):
     NEXT_LEXER = word("its lexer state")
 
 
-pieces_of = reader(EXPRESSION.TABLE)
-table_of_expression = reader(EXPRESSION.TABLE)
-
-
-@accessor
-def first_piece(pieces):
-    """The first piece."""
-    return pieces + PIECES.PAIRS
-
-
-piece_count = reader(PIECES.COUNT)
-
-
 @accessor
 def pieces_start(pieces):
     """The index of the first of the pieces, PIECE words each."""
@@ -96,20 +80,13 @@ def pieces_end(A, pieces):
     return pieces + PIECES.PAIRS + PIECE.WORDS * np.int64(A[pieces + PIECES.COUNT])
 
 
-piece_table = reader(PIECE.TABLE)
-piece_own = reader(PIECE.OWN)
-
-
 @accessor
 def block_at(A, table, n):
     """The block with number n of a token table."""
     return np.int64(A[table + TABLE.BLOCKS]) + DYNAMIC_BLOCK.WORDS * n
 
 
-runs_start = reader(DYNAMIC_BLOCK.RUNS)
 runs_end = end_reader(DYNAMIC_BLOCK.RUNS, DYNAMIC_BLOCK.N_RUNS, EXIT_RUN.WORDS)
-run_byte = reader(EXIT_RUN.BYTE)
-run_start = reader(EXIT_RUN.NODES)
 run_end = end_reader(EXIT_RUN.NODES, EXIT_RUN.COUNT)
 
 

@@ -12,14 +12,12 @@ Invariant: the flags of an expression are set when it is made. Equal expressions
 Reference: tests/naive_regex.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
 from constrain.kernels.compiler.accessors import accessor
 from constrain.kernels.records.arena import HEADER, NONE, intern, intern1
-from constrain.kernels.records.schema import Record, Region, key, keys, memo, reader, words
+from constrain.kernels.records.schema import Record, Region, key, keys, memo, words
 
 
 class EXPRESSION(Record):
@@ -217,9 +215,6 @@ def init(A, H):
     A[HEADER.SEARCH_LIMIT] = 200_000
 
 
-flags_of = reader(EXPRESSION.FLAGS)
-
-
 @accessor
 def is_nullable(A, e):
     """Not 0 if the empty text is in e."""
@@ -238,25 +233,10 @@ def continues(A, e):
     return A[e + EXPRESSION.FLAGS] & CONTINUES
 
 
-known_tags = reader(EXPRESSION.TAGS)
-cat_head = reader(CAT.HEAD)
-cat_tail = reader(CAT.TAIL)
-literal_text = reader(LITERAL.CHARACTERS)
-literal_at = reader(LITERAL.AT)
-literal_tail = reader(LITERAL.TAIL)
-
-
 @accessor
 def literal_character(A, e):
     """The next character of a LITERAL."""
     return np.int64(A[A[e + LITERAL.CHARACTERS] + TEXT.CHARACTERS + A[e + LITERAL.AT]])
-
-
-not_operand = reader(NOT.OPERAND)
-rep_unit = reader(REP.UNIT)
-rep_low = reader(REP.LOW)
-rep_high = reader(REP.HIGH)
-tag_terminal = reader(TAG.TERMINAL)
 
 
 @accessor

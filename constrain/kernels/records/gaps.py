@@ -5,13 +5,11 @@ A field that says "by rule", "by pair" ... is where a column begins; `pack` lays
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from constrain.kernels.compiler.accessors import accessor
-from constrain.kernels.records.schema import Region, column_reader, reader, word
+from constrain.kernels.records.schema import Region, column, word
 
 Int32 = NDArray[np.int32]
 
@@ -21,12 +19,12 @@ class RULES(Region):
 
     SYMBOLS = word("number of symbols")
     TERMINALS = word("number of terminals")
-    EMPTIES = word("the symbols with an empty derivation of their own")
+    EMPTIES = column("the symbols with an empty derivation of their own")
     N_EMPTIES = word("how many")
-    BY_LEFT = word("by symbol: where the RULE rows begin whose first of two symbols it is; one more for the end")
-    BY_RIGHT = word("by symbol: where those begin whose second it is")
-    BY_UNIT = word("by symbol: where those begin whose only one it is")
-    BY_PARENT = word("by symbol: where those begin that derive from it")
+    BY_LEFT = column("by symbol: where the RULE rows begin whose first of two symbols it is; one more for the end")
+    BY_RIGHT = column("by symbol: where those begin whose second it is")
+    BY_UNIT = column("by symbol: where those begin whose only one it is")
+    BY_PARENT = column("by symbol: where those begin that derive from it")
     ROWS = word("the rows")
 
 
@@ -56,13 +54,13 @@ class PATTERN(Region):
 
     NODES = word("number of nodes")
     CLASSES = word("number of classes of bytes")
-    FIRST = word("by node: where its ARC rows begin; one more for the end")
+    FIRST = column("by node: where its ARC rows begin; one more for the end")
     ARCS = word("the rows")
-    END = word("by node: 1 if a text may end there")
+    END = column("by node: 1 if a text may end there")
     MOVES = word("by state of the lexer and class: the state after it, or -1")
-    KIND = word("by state: FRESH at the beginning of a terminal, ACCEPTING after a whole text of it, else 0")
-    OWNER = word("by state: its terminal")
-    START = word("by terminal: its FRESH state")
+    KIND = column("by state: FRESH at the beginning of a terminal, ACCEPTING after a whole text of it, else 0")
+    OWNER = column("by state: its terminal")
+    START = column("by terminal: its FRESH state")
     N_STARTS = word("number of terminals")
 
 
@@ -79,10 +77,10 @@ class PAIRS(Region):
 
     COUNT = word("number of pairs")
     POSITIONS = word("number of positions, the nodes where a lexeme may end")
-    STATE = word("by pair: the state")
-    NODE = word("by pair: the node")
-    POSITION = word("by node: the number of its position, or -1")
-    NUMBER = word("by state and node: the number of the pair, or -1")
+    STATE = column("by pair: the state")
+    NODE = column("by pair: the node")
+    POSITION = column("by node: the number of its position, or -1")
+    NUMBER = column("by state and node: the number of the pair, or -1")
 
 
 class ARCS(Region):
@@ -90,10 +88,10 @@ class ARCS(Region):
 
     COUNT = word("number of arcs")
     POSITIONS = word("number of positions")
-    SOURCE = word("by arc: the pair or position that it leads from")
-    TARGET = word("by arc: the pair or position that it leads to")
-    KIND = word("by arc: STAYS, ENDS, HOLDS or STARTS")
-    LABEL = word("by arc: the terminal of a lexeme that ends, or -1")
+    SOURCE = column("by arc: the pair or position that it leads from")
+    TARGET = column("by arc: the pair or position that it leads to")
+    KIND = column("by arc: STAYS, ENDS, HOLDS or STARTS")
+    LABEL = column("by arc: the terminal of a lexeme that ends, or -1")
 
 
 class ITEMS(Region):
@@ -102,66 +100,14 @@ class ITEMS(Region):
     COUNT = word("number of items")
     POSITIONS = word("number of positions")
     HEIGHT = word("number of items in the heap")
-    OFFSET = word("by row of items: the number of its first item")
-    ROW = word("by item: its row")
-    END = word("by item: the position where it ends")
-    COST = word("by item: its cost, as far as it is known")
+    OFFSET = column("by row of items: the number of its first item")
+    ROW = column("by item: its row")
+    END = column("by item: the position where it ends")
+    COST = column("by item: its cost, as far as it is known")
     RULE = word("by item: the rule at the top of a cheapest derivation, or -1")
     MIDDLE = word("by item: where the first symbol of that rule ends, or -1")
-    HEAP = word("the heap of items, the cheapest first")
-    PLACE = word("by item: its place in the heap; -1: it was never in it; -2: it is settled")
-
-
-def pack(layout: type[Region], **parts: Any) -> tuple[Int32, dict[str, Int32]]:
-    """An array that holds a record. parts: of each field its number, or its column, an array of integers.
-
-    Returns the array, and the columns in it by their fields.
-    """
-    columns = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
-    array = np.empty(layout.WORDS + sum(map(len, columns.values())), np.int32)
-    array[: layout.WORDS] = 0
-    views: dict[str, Int32] = {}
-    at = layout.WORDS
-    for name, part in parts.items():
-        array[layout.FIELDS[name]] = at if name in columns else part
-        if name in columns:
-            views[name] = array[at : at + len(part)]
-            views[name][:] = part
-            at += len(part)
-    return array, views
-
-
-by_left = column_reader(RULES.BY_LEFT)
-by_right = column_reader(RULES.BY_RIGHT)
-by_unit = column_reader(RULES.BY_UNIT)
-by_parent = column_reader(RULES.BY_PARENT)
-rule_parent = reader(RULE.PARENT)
-rule_left = reader(RULE.LEFT)
-rule_right = reader(RULE.RIGHT)
-rule_number = reader(RULE.NUMBER)
-empty_symbol = column_reader(RULES.EMPTIES)
-first_arc = column_reader(PATTERN.FIRST)
-arc_class = reader(ARC.CLASS)
-arc_node = reader(ARC.NODE)
-arc_weight = reader(ARC.WEIGHT)
-is_end = column_reader(PATTERN.END)
-state_kind = column_reader(PATTERN.KIND)
-state_owner = column_reader(PATTERN.OWNER)
-terminal_start = column_reader(PATTERN.START)
-pair_state = column_reader(PAIRS.STATE)
-pair_node = column_reader(PAIRS.NODE)
-node_position = column_reader(PAIRS.POSITION)
-pair_number = column_reader(PAIRS.NUMBER)
-arc_source = column_reader(ARCS.SOURCE)
-arc_target = column_reader(ARCS.TARGET)
-arc_kind = column_reader(ARCS.KIND)
-arc_label = column_reader(ARCS.LABEL)
-item_offset = column_reader(ITEMS.OFFSET)
-item_row = column_reader(ITEMS.ROW)
-item_end = column_reader(ITEMS.END)
-item_cost = column_reader(ITEMS.COST)
-heap_item = column_reader(ITEMS.HEAP)
-heap_place = column_reader(ITEMS.PLACE)
+    HEAP = column("the heap of items, the cheapest first")
+    PLACE = column("by item: its place in the heap; -1: it was never in it; -2: it is settled")
 
 
 @accessor

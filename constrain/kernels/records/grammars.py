@@ -4,11 +4,9 @@ A nonterminal has no alternatives until a text reaches it: then the kernel raise
 (engine/automaton.py) gives it some.
 """
 
-from __future__ import annotations
-
 from constrain.kernels.compiler.accessors import accessor
 from constrain.kernels.records.arena import kind, set_head
-from constrain.kernels.records.schema import Record, Region, key, memo, reader, word, words
+from constrain.kernels.records.schema import Record, Region, key, memo, word, words
 
 
 class TERMINAL(Record, kind=12):
@@ -67,41 +65,10 @@ def list_end(A, region):
     return region + LIST.ITEMS + A[region + LIST.COUNT]
 
 
-terminal_expression = reader(TERMINAL.EXPRESSION)
-terminal_excluded = reader(TERMINAL.EXCLUDED)
-terminal_rank = reader(TERMINAL.RANK)
-grammar_after = reader(TERMINAL.AFTER)
-suffix_symbol = reader(SUFFIX.SYMBOL)
-suffix_next = reader(SUFFIX.NEXT)
-
-
 @accessor
 def waits_for_nonterminal(A, suffix):
     """True if the first symbol of a SUFFIX is a nonterminal."""
-    return kind(A, suffix_symbol(A, suffix)) == NONTERMINAL.KIND
-
-
-alternatives_of = reader(NONTERMINAL.ALTERNATIVES)
-
-
-@accessor
-def is_right_recursive(A, nonterminal):
-    """Not 0 if its alternatives are added in its place where it is the last symbol."""
-    return A[nonterminal + NONTERMINAL.RIGHT_RECURSIVE]
-
-
-predicts = reader(NONTERMINAL.PREDICTS)
-keys_of = reader(NONTERMINAL.KEY_SET)
-ignored_terminals = reader(GRAMMAR.IGNORED)
-
-
-@accessor
-def is_greedy(A, grammar):
-    """Not 0 under the greedy lexer."""
-    return A[grammar + GRAMMAR.GREEDY]
-
-
-closing_byte = reader(GRAMMAR.CLOSING)
+    return kind(A, SUFFIX.SYMBOL(A, suffix)) == NONTERMINAL.KIND
 
 
 @accessor

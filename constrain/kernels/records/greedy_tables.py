@@ -6,13 +6,11 @@ so that the next one begins below), *exits* (the next lexeme begins with the nod
 older lexeme is still in progress).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels.compiler.accessors import accessor
 from constrain.kernels.records.arena import NO_TAGS, size
-from constrain.kernels.records.masks import BLOCK, FINDING, TABLE, token_bitmap, token_count
+from constrain.kernels.records.masks import BLOCK, FINDING, TABLE, TOKENS
 from constrain.kernels.records.schema import (
     Record,
     Region,
@@ -20,7 +18,6 @@ from constrain.kernels.records.schema import (
     key,
     keys,
     memo,
-    reader,
     row_reader,
     word,
     words,
@@ -161,13 +158,10 @@ RESTART, END, FORK_KEY, NAME = 256, 257, 258, 514  # keys of rows that are no by
 KEYS = 515
 
 
-table_base = reader(GREEDY_TABLE.BASE)
-
-
 @accessor
 def has_something(A, table):
     """Not 0 if a greedy table has tokens or blocks."""
-    return token_count(A, table) + token_bitmap(A, table) + A[table + TABLE.N_BLOCKS]
+    return TOKENS.COUNT(A, table) + TOKENS.BITMAP(A, table) + A[table + TABLE.N_BLOCKS]
 
 
 @accessor
@@ -177,8 +171,6 @@ def greedy_block_at(A, table, n):
 
 
 greedy_blocks_end = end_reader(TABLE.BLOCKS, TABLE.N_BLOCKS, GREEDY_BLOCK.WORDS)
-block_pair = reader(GREEDY_BLOCK.PAIR)
-block_content = reader(GREEDY_BLOCK.CONTENT)
 
 
 @accessor
@@ -193,9 +185,6 @@ def restarts_end(A, content):
     return content + CONTENT.NODES + A[content + CONTENT.N_RESTARTS]
 
 
-exits_byte = reader(EXITS.BYTE)
-
-
 @accessor
 def exits_start(exits):
     """The index of the first node of exits with one byte."""
@@ -206,12 +195,6 @@ def exits_start(exits):
 def exits_end(A, exits):
     """The index behind the last node of exits with one byte, where the next exits or the forks begin."""
     return exits + EXITS.NODES + np.int64(A[exits + EXITS.COUNT])
-
-
-fork_count = reader(CONTENT.N_FORKS)
-fork_byte = reader(FORK.BYTE)
-fork_node = reader(FORK.NODE)
-fork_left = reader(FORK.LEFT)
 
 
 @accessor
@@ -228,11 +211,6 @@ left_lexer = row_reader(LEFT.PAIRS + LEFT_PAIR.LEXER, LEFT_PAIR.WORDS)
 def frame_at(S, walk, depth):
     """The frame of a depth."""
     return np.int64(S[walk + WALK.FRAMES]) + GREEDY_FRAME.WORDS * depth
-
-
-frame_count = reader(GREEDY_FRAME.COUNT)
-frame_ended_pair = reader(GREEDY_FRAME.ENDED_PAIR)
-frame_ended_as = reader(GREEDY_FRAME.ENDED_AS)
 
 
 @accessor
@@ -255,6 +233,3 @@ def set_frame_number(S, frame, k, number):
 def set_frame_lexer(S, frame, k, lexer):
     """Write the lexer state of the k-th pair in progress."""
     S[frame + GREEDY_FRAME.PAIRS + LEFT_PAIR.WORDS * k + LEFT_PAIR.LEXER] = lexer
-
-
-following_table = reader(FOLLOWING.TABLE)

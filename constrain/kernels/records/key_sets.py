@@ -1,11 +1,9 @@
 """Records of objects whose declared keys are looked for as sets. Owner: parser/key_sets.py."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels.compiler.accessors import accessor
-from constrain.kernels.records.schema import Record, Region, key, memo, reader, word
+from constrain.kernels.records.schema import Record, Region, key, memo, word
 
 
 class KEY_SET_RULES(Region):
@@ -94,9 +92,6 @@ MAY_NOT_COME = 1  # TAKEN.SUFFIX
 def object_values(rules):
     """The index of the first of the new values of an object."""
     return rules + KEY_SET_RULES.WORDS
-
-
-keys_object = reader(KEY_SET.OBJECT)
 
 
 @accessor

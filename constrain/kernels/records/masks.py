@@ -5,12 +5,10 @@ stay inside a lexeme, and blocks, which list the nodes of the trie where a lexem
 tables of a lexer extend TABLE and BLOCK (dynamic_tables.py, greedy_tables.py).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels.compiler.accessors import accessor
-from constrain.kernels.records.schema import Record, Region, end_reader, keys, reader, row_reader, word, words
+from constrain.kernels.records.schema import Record, Region, end_reader, keys, row_reader, word, words
 
 
 class TOKENSET(Record, kind=23):
@@ -71,16 +69,8 @@ class ROW_COUNTER(Region):
     WRITTEN = word("number of rows that are written")
 
 
-token_count = reader(TOKENS.COUNT)
-tokens_start = reader(TOKENS.LIST)
 tokens_end = end_reader(TOKENS.LIST, TOKENS.COUNT)
-token_bitmap = reader(TOKENS.BITMAP)
-blocks_start = reader(TABLE.BLOCKS)
-block_count = reader(TABLE.N_BLOCKS)
-block_tagset = reader(BLOCK.TAGSET)
-ends_start = reader(BLOCK.ENDS)
 ends_end = end_reader(BLOCK.ENDS, BLOCK.N_ENDS)
-source_count = reader(MASK.N_SOURCES)
 source = row_reader(MASK.SOURCES, 1)
 
 

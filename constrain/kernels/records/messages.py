@@ -4,8 +4,6 @@ A message has fixed words, and behind them lists of other lengths. The symbols o
 engine/bulk_rules.py packs messages of rules, automata/store.py those of texts.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels.compiler.accessors import accessor

@@ -1,11 +1,9 @@
 """Records of parser states: Earley sets over lexemes. Owner: parser/."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels.compiler.accessors import accessor
-from constrain.kernels.records.schema import Record, Region, key, keys, memo, reader, word, words
+from constrain.kernels.records.schema import Record, Region, key, keys, memo, word, words
 
 
 class PARSER(Record, kind=16):
@@ -94,28 +92,10 @@ HERE = 1  # the origin of predicted items: the state in which they are predicted
 DEAD_SCAN = 1  # SCAN.TARGET where no parser state is behind the lexeme
 
 
-parser_grammar = reader(PARSER.GRAMMAR)
-parser_accepts_itself = reader(PARSER.IS_ACCEPTING)
-
-
 @accessor
 def parser_items(p):
     """The index of the first item of a parser state."""
     return p + PARSER.ITEMS
-
-
-parser_lexer = reader(PARSER.LEXER)
-
-
-@accessor
-def is_closed(A, p):
-    """Not 0 if a parser state is closed."""
-    return A[p + PARSER.CLOSURE]
-
-
-item_lhs = reader(ITEM.LHS)
-item_suffix = reader(ITEM.SUFFIX)
-item_origin = reader(ITEM.ORIGIN)
 
 
 @accessor
@@ -134,9 +114,6 @@ def waiting_end(A, p):
 def scanning_end(A, p):
     """The index behind the last own item of a closed state that waits for a terminal."""
     return waiting_end(A, p) + KEPT * np.int64(A[A[p + PARSER.CLOSURE] + CLOSURE.N_SCANNING])
-
-
-predicted_of = reader(PARSER.PREDICTED)
 
 
 @accessor

@@ -12,20 +12,23 @@ order, and what they mean. `A[c + CONFIG.MASK]` is the word MASK of the configur
         SURVIVORS = words(8, "...")
 
 `CONFIG.KIND` is the number of the kind, `BLOCK.WORDS` how many words a block has. A field is an int that knows what was
-declared of it, so that `reader` makes its accessor and `describe` (view.py) prints any record; `DECLARED` lists all
+declared of it: called, it is an accessor, and `describe` (view.py) prints any record; `DECLARED` lists all
 declarations. A region may extend another one: its words come behind.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from constrain.kernels.compiler.accessors import RecordLayout, accessor
 
+Int32 = NDArray[np.int32]
 MEMO = 8  # memo words of a record
 KEY = MEMO + 1  # offset of its first key word
 KIND_BITS = 6  # of the head word; the bits above are the number of key words
@@ -35,10 +38,34 @@ DECLARED: dict[str, type[RecordLayout]] = {}
 
 
 class Field(int):
-    """The offset of a field. meaning: what was declared. words: how many it has, 0: up to the end."""
+    """The offset of a field, and its accessor: `CONFIG.MASK(A, c)` is `A[c + CONFIG.MASK]` as an int64.
+
+    Of a column, `PAIRS.STATE(P, i)` is `P[P[PAIRS.STATE] + i]`. meaning: what was declared. words: how many it has, 0:
+    up to the end.
+    """
 
     meaning: str
     words: int
+    is_column: bool
+
+    @property
+    def accessor(self) -> Callable[..., int]:
+        """The function whose expression stands in kernels in place of a call."""
+        return _reader(int(self), self.is_column)
+
+    def __call__(self, A, at):
+        return int(A[int(A[self]) + int(at)] if self.is_column else A[int(at) + self])
+
+
+@functools.cache
+def _reader(offset: int, is_column: bool) -> Callable[..., int]:
+    def read(A, record):
+        return np.int64(A[record + offset])
+
+    def read_column(A, i):
+        return np.int64(A[A[offset] + i])
+
+    return read_column if is_column else read
 
 
 @dataclass(frozen=True)
@@ -46,37 +73,43 @@ class _Field:
     place: str
     meaning: str
     words: int = 1
+    is_column: bool = False
 
     def at(self, offset: int) -> Field:
         """The field, once its place is known."""
         field = Field(offset)
-        field.meaning, field.words = self.meaning, self.words
+        field.meaning, field.words, field.is_column = self.meaning, self.words, self.is_column
         return field
 
 
-def key(meaning: str) -> int:
+def key(meaning: str) -> Field:
     """A key word: records of one kind with equal key words are one record."""
-    return cast(int, _Field("key", meaning))
+    return cast(Field, _Field("key", meaning))
 
 
-def keys(meaning: str) -> int:
+def keys(meaning: str) -> Field:
     """Declare the first of the key words that are repeated up to the end of the record."""
-    return cast(int, _Field("key", meaning, 0))
+    return cast(Field, _Field("key", meaning, 0))
 
 
-def memo(meaning: str) -> int:
+def memo(meaning: str) -> Field:
     """A memo word: 0 as long as it is unknown, then its one answer."""
-    return cast(int, _Field("memo", meaning))
+    return cast(Field, _Field("memo", meaning))
 
 
-def word(meaning: str) -> int:
+def word(meaning: str) -> Field:
     """A word of a region, a frame or a message."""
-    return cast(int, _Field("word", meaning))
+    return cast(Field, _Field("word", meaning))
 
 
-def words(number: int, meaning: str) -> int:
+def column(meaning: str) -> Field:
+    """A word of the first region of an array: where a column begins."""
+    return cast(Field, _Field("word", meaning, is_column=True))
+
+
+def words(number: int, meaning: str) -> Field:
     """The first of several words; 0: up to the end."""
-    return cast(int, _Field("word", meaning, number))
+    return cast(Field, _Field("word", meaning, number))
 
 
 class _Declared(RecordLayout):
@@ -128,16 +161,6 @@ class Record(_Declared):
             cls.KIND = kind
 
 
-def reader(field: int) -> Callable[..., int]:
-    """The accessor of a field: `reader(CONFIG.MASK)(A, c)` is `A[c + CONFIG.MASK]` as an int64."""
-    offset = int(field)
-
-    def read(A, record):
-        return np.int64(A[record + offset])
-
-    return _documented(read, field)
-
-
 def end_reader(start: int, count: int, width: int = 1) -> Callable[..., int]:
     """The accessor of where rows of `width` words end that begin where the field `start` says."""
     at, number = int(start), int(count)
@@ -158,16 +181,25 @@ def row_reader(field: int, width: int) -> Callable[..., int]:
     return _documented(read, field)
 
 
-def column_reader(field: int) -> Callable[..., int]:
-    """The accessor of a column that a field of the first record points to: `column(A, i)` is `A[A[field] + i]`."""
-    offset = int(field)
-
-    def read(A, i):
-        return np.int64(A[A[offset] + i])
-
-    return _documented(read, field)
-
-
 def _documented(read: Callable[..., int], field: int) -> Callable[..., int]:
     read.__doc__ = getattr(field, "meaning", "")
     return accessor(read)
+
+
+def pack(layout: type[Region], **parts: Any) -> tuple[Int32, dict[str, Int32]]:
+    """An array that holds a region. parts: of each field its number, or its column, an array of integers.
+
+    Returns the array, and the columns in it by their fields.
+    """
+    columns = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
+    array = np.empty(layout.WORDS + sum(map(len, columns.values())), np.int32)
+    array[: layout.WORDS] = 0
+    views: dict[str, Int32] = {}
+    at = layout.WORDS
+    for name, part in parts.items():
+        array[layout.FIELDS[name]] = at if name in columns else part
+        if name in columns:
+            views[name] = array[at : at + len(part)]
+            views[name][:] = part
+            at += len(part)
+    return array, views

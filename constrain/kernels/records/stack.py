@@ -4,8 +4,6 @@ The last quarter of S is a hash table (parser/items.py), so the stack ends befor
 behind; the owner starts again with an empty stack.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel

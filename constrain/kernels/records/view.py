@@ -11,25 +11,14 @@ from numpy.typing import NDArray
 
 from constrain.kernels.records.arena import HEADER, key_end, key_start, kind
 from constrain.kernels.records.configurations import CONFIG, PAIR, config_pairs
-from constrain.kernels.records.expressions import (
-    ALT,
-    CAT,
-    EXPRESSION,
-    LITERAL,
-    PARTITION,
-    TAG,
-    cat_tail,
-    is_nullable,
-    literal_tail,
-    tag_terminal,
-)
+from constrain.kernels.records.expressions import ALT, CAT, EXPRESSION, LITERAL, PARTITION, TAG, is_nullable
 from constrain.kernels.records.grammars import SUFFIX, list_end, list_start
 from constrain.kernels.records.parser_states import (
     KEPT,
+    PARSER,
     PREDICTED_PAIR,
     parser_items,
     predicted_end,
-    predicted_of,
     predicted_start,
     predicted_waiting_end,
     scanning_end,
@@ -104,7 +93,7 @@ def own_rows(A: Int32, parser: int, waiting: bool, scanning: bool) -> Int32:
 
 def predicted_rows(A: Int32, parser: int, waiting: bool, scanning: bool) -> Int32:
     """The predicted items of a closed state, in the same way: (lhs, suffix). int32[items, 2]"""
-    predicted = predicted_of(A, parser)
+    predicted = PARSER.PREDICTED(A, parser)
     if not predicted:
         return A[:0].reshape(-1, PREDICTED_PAIR)
     start = predicted_start(predicted) if waiting else predicted_waiting_end(A, predicted)
@@ -153,11 +142,11 @@ def terminals_within(A: Int32, expression: int, ended: bool = False) -> frozense
         if ended and not is_nullable(A, e):
             continue
         if kind(A, e) == TAG.KIND:
-            terminals.add(tag_terminal(A, e))
+            terminals.add(TAG.TERMINAL(A, e))
         elif kind(A, e) == CAT.KIND:
-            stack.append(cat_tail(A, e))
+            stack.append(CAT.TAIL(A, e))
         elif kind(A, e) == LITERAL.KIND:
-            stack.append(literal_tail(A, e))
+            stack.append(LITERAL.TAIL(A, e))
         elif kind(A, e) == ALT.KIND:
             stack += key_words(A, e).tolist()
     return frozenset(terminals)

@@ -1,12 +1,10 @@
 """The vocabulary in the arena: the trie, the bytes of tokens, and slices. Owner: engine/arena_image.py."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels.compiler.accessors import accessor
 from constrain.kernels.records.arena import HEADER
-from constrain.kernels.records.schema import Record, Region, column_reader, key, memo, reader, row_reader, word, words
+from constrain.kernels.records.schema import Record, Region, key, memo, row_reader, word, words
 
 
 class NODE(Region):
@@ -86,8 +84,6 @@ def node_depth(A, trie, i):
 
 node_end = row_reader(NODE.END, NODE.WORDS)
 node_token = row_reader(NODE.TOKEN, NODE.WORDS)
-next_same = column_reader(HEADER.NEXT_SAME)
-token_start = column_reader(HEADER.TOKEN_AT)
 
 
 @accessor
@@ -144,9 +140,6 @@ def serial_mark(A):
     return (np.int64(A[HEADER.SERIAL]) & 0xFFFFFFF) * 4
 
 
-node_mark = column_reader(HEADER.NODE_SEEN)
-
-
 @accessor
 def mark_node(A, i, mark):
     """Mark a node."""
@@ -157,9 +150,6 @@ def mark_node(A, i, mark):
 def slice_at(A, j):
     """The SLICE with number j."""
     return np.int64(A[HEADER.SLICES]) + SLICE.WORDS * j
-
-
-slice_longest = reader(SLICE.LONGEST)
 
 
 @accessor

@@ -27,6 +27,7 @@ from constrain.languages.automata.syntax import (
     Remainder,
     Repeat,
     Tokens,
+    parts_first,
 )
 
 BUDGET = 256 << 20  # bytes; the store is made anew beyond it
@@ -53,9 +54,16 @@ def shared_store() -> DecisionStore:
     return store
 
 
-@lru_cache(maxsize=65536)
 def is_empty(node: Node) -> bool:
     """True if the language is empty. Exact. Raises LimitError."""
+    try:
+        return _is_empty(node)
+    except RecursionError:  # a tree that is deeper than Python's stack
+        return [_is_empty(part) for part in parts_first(node)][-1]
+
+
+@lru_cache(maxsize=65536)
+def _is_empty(node: Node) -> bool:
     if isinstance(node, Chars | Begun):
         return not node.ranges
     if isinstance(node, Literals):
@@ -63,13 +71,13 @@ def is_empty(node: Node) -> bool:
     if isinstance(node, Acyclic):
         return not (node.edges[0] or node.accepting[0])
     if isinstance(node, Repeat):
-        return node.low > 0 and is_empty(node.node)
+        return node.low > 0 and _is_empty(node.node)
     if isinstance(node, Concat):
-        return any(is_empty(part) for part in node.args)
+        return any(_is_empty(part) for part in node.args)
     if isinstance(node, Alternate):
-        return all(is_empty(part) for part in node.args)
+        return all(_is_empty(part) for part in node.args)
     if isinstance(node, JsonString):
-        return is_empty(node.args[0])
+        return _is_empty(node.args[0])
     if isinstance(node, Remainder | Tokens):
         return False
     assert isinstance(node, Intersect | Complement)

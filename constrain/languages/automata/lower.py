@@ -40,6 +40,7 @@ from constrain.languages.automata.syntax import (
     Remainder,
     Repeat,
     Tokens,
+    parts_first,
 )
 from constrain.languages.automata.unicode import intervals
 from constrain.limits import look, tick
@@ -58,12 +59,25 @@ def lower(store: Store, node: Node) -> int:
         if type(node) is JsonString and type(node.args[0]) is Literals:  # it has no empty parts to prune
             expression = _json_string(store, node, utf8)
         else:
-            expression = store.prune(_lower(store, node, utf8))
+            expression = store.prune(_lower_all(store, node))
         keep(store.lowered, node, expression)
     return expression
 
 
 Spelling = Callable[[Store, Ranges], int]
+
+
+def _lower_all(store: Store, node: Node) -> int:
+    """Lower a tree; one that is deeper than Python's stack from its innermost parts outwards."""
+    try:
+        return _lower(store, node, utf8)
+    except RecursionError:
+        for part in parts_first(node):
+            if isinstance(part, JsonString):
+                for inner in parts_first(part.node):
+                    _lower(store, inner, plain_json if part.plain else json)
+            _lower(store, part, utf8)
+        return _lower(store, node, utf8)
 
 
 def _lower(store: Store, node: Node, spell: Spelling) -> int:

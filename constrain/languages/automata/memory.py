@@ -159,6 +159,10 @@ class ArenaMemory:
             except STOPS as stop:
                 self.serve(stop)
 
+    def call_plain(self, function: Callable[..., int], *args: Any) -> int:
+        """`call` a kernel (A, H, *args), which needs no scratch stack."""
+        return self.call(lambda A, H, S, *rest: function(A, H, *rest), *args)
+
     def call_on(self, words: Sequence[int] | Int32, function: Callable[..., int], *args: Any) -> int:
         """`call` a kernel that takes operands from the scratch stack, from BOTTOM on."""
 
@@ -174,7 +178,7 @@ class ArenaMemory:
 
     def region(self, words: Sequence[int] | Int32) -> int:
         """The offset of a new region with these words."""
-        at = self.call(_region, len(words))
+        at = self.call(lambda A, H, S: arena.region(A, len(words)))
         self.A[at : at + len(words)] = words
         return at
 
@@ -248,10 +252,6 @@ class ArenaMemory:
         top = int(self.A[HEADER.TOP])
         larger[:top] = self.A[:top]
         self.A = larger
-
-
-def _region(A: Int32, H: Int32, S: Int32, n: int) -> int:
-    return arena.region(A, n)
 
 
 # --- processes that fork ----------------------------------------------------------------------------------------------

@@ -118,20 +118,20 @@ def first_characters(node: Node) -> Ranges:
 def first_text(node: Node) -> str:
     """A text with which every text of the language begins, as far as the tree shows; "" if none is seen."""
     if isinstance(node, Literals):
-        return _common_start(node.texts)
+        return common_start(node.texts)
     if isinstance(node, Chars):
         return _only_text(node) or ""
     if isinstance(node, Concat):
         fixed = [*takewhile(lambda part: _only_text(part) is not None, node.args)]
         return "".join(map(first_text, node.args[: len(fixed) + 1]))
     if isinstance(node, Alternate):
-        return _common_start([first_text(part) for part in node.args])
+        return common_start([first_text(part) for part in node.args])
     if isinstance(node, Intersect):
         return max((first_text(part) for part in node.args), key=len)
     return first_text(node.node) if isinstance(node, Repeat) and node.low else ""
 
 
-def _common_start(texts: Sequence[str]) -> str:
+def common_start(texts: Sequence[str]) -> str:
     """The longest text with which all texts begin; the first and the last in order decide."""
     first, last = min(texts, default=""), max(texts, default="")
     same = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))

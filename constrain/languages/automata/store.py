@@ -80,7 +80,7 @@ class Store:
 
     def concat(self, parts: list[int]) -> int:
         """The concatenation of expressions."""
-        return self.memory.call(_concat, np.array(parts, np.int32))
+        return self.memory.call_plain(expressions.concat, np.array(parts, np.int32))
 
     def union(self, parts: list[int]) -> int:
         """The union of expressions."""
@@ -102,11 +102,11 @@ class Store:
 
     def complement(self, e: int) -> int:
         """The complement of an expression among all byte strings."""
-        return self.memory.call(_negate, e)
+        return self.memory.call_plain(expressions.negate, e)
 
     def repeat(self, e: int, low: int, high: int | None) -> int:
         """`low` to `high` copies of an expression; `high` None: unbounded."""
-        return self.memory.call(_rep, e, low, -1 if high is None else high)
+        return self.memory.call_plain(expressions.rep, e, low, -1 if high is None else high)
 
     def trie(self, characters: list[int], starts: list[int]) -> int:
         """The union of distinct, sorted literals; literal i concatenates `characters[starts[i] : starts[i + 1]]`."""
@@ -120,7 +120,7 @@ class Store:
 
     def remainder(self, divisor: int, digits: int) -> int:
         """Digit strings of multiples of a divisor. digits: a region of the byte sets of the digits and the point."""
-        return self.memory.call(_remainder, divisor, digits)
+        return self.memory.call_plain(expressions.remainder, divisor, 0, digits)
 
     def prune(self, e: int) -> int:
         """An equal expression without empty parts; `arena.NONE` if its language is empty. Raises LimitError."""
@@ -171,19 +171,3 @@ def packed(words: list[int], text: str, plain: bool = False) -> Int32:
 def _prepare(A: Int32, H: Int32, S: Int32, e: int) -> int:
     derivatives.prepare(A, H, S, e, EXPRESSION.ROW)
     return e
-
-
-def _concat(A: Int32, H: Int32, S: Int32, parts: Int32) -> int:
-    return expressions.concat(A, H, parts)
-
-
-def _remainder(A: Int32, H: Int32, S: Int32, divisor: int, digits: int) -> int:
-    return expressions.remainder(A, H, divisor, 0, digits)
-
-
-def _negate(A: Int32, H: Int32, S: Int32, e: int) -> int:
-    return expressions.negate(A, H, e)
-
-
-def _rep(A: Int32, H: Int32, S: Int32, e: int, low: int, high: int) -> int:
-    return expressions.rep(A, H, e, low, high)

@@ -39,18 +39,34 @@ class Node:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return (
-            isinstance(other, Node)
-            and self._hash == other._hash
-            and type(self) is type(other)
-            and self.args == other.args
-        )
+        if not isinstance(other, Node) or self._hash != other._hash or type(self) is not type(other):
+            return False
+        try:
+            return self.args == other.args
+        except RecursionError:
+            return _equal(self, other)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self.args  # the hash is another one in the next process
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.args))})"
+
+
+def _equal(one: Node, other: Node) -> bool:
+    """True if two trees are equal that are deeper than Python's stack."""
+    pairs = [(one, other)]
+    while pairs:
+        a, b = pairs.pop()
+        if a._hash != b._hash or type(a) is not type(b) or len(a.args) != len(b.args):
+            return False
+        for part, same in zip(a.args, b.args, strict=True):
+            if isinstance(part, Node) and isinstance(same, Node):
+                if part is not same:
+                    pairs.append((part, same))
+            elif part != same:
+                return False
+    return True
 
 
 class Chars(Node):
@@ -326,6 +342,20 @@ def shown_tokens(node: Tokens) -> str:
 
 def _span(low: int, high: int) -> str:
     return str(low) if low == high else f"{low}-{high}"
+
+
+def parts_first(node: Node) -> list[Node]:
+    """The parts of a tree and the tree itself, each behind its own parts; one that occurs often occurs once."""
+    found: dict[Node, None] = {}
+    stack = [(node, False)]
+    while stack:
+        top, is_open = stack.pop()
+        if is_open:
+            found[top] = None
+        elif top not in found:
+            stack.append((top, True))
+            stack += [(part, False) for part in top.args if isinstance(part, Node)]
+    return list(found)
 
 
 def token_sets(node: Node) -> list[Tokens]:

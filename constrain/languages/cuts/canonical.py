@@ -6,8 +6,7 @@ piece no two neighbours would have been joined in another way. Whether a place i
 a state remembers the ends of tokens at places that are still open, and which of them have to become borders, since the
 tokens around them would else have been joined.
 
-Cost: a bitmask row is three bitmaps of the state of the pieces (made once for each) and one of the last token. A state
-is some numbers; there are as many as pairs of a last token and a state of the pieces were met.
+Cost: a bitmask row is three bitmaps of the state of the pieces (made once for each) and one of the last token.
 Limits: a piece that is a token as a whole, though no merges make it (`ignore_merges`), counts as canonical in its
 merged form too; so does a text that spells an added token over more than two tokens. The beginning of a sequence is the
 beginning of a text, without a blank that the tokenizer would put before it.
@@ -20,9 +19,7 @@ from __future__ import annotations
 
 import bisect
 import re
-import threading
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,24 +27,26 @@ from numpy.typing import NDArray
 
 from constrain import kernels
 from constrain.errors import VocabularyError
-from constrain.kernels.cuts.rows import EXPANDED, cut_rows
+from constrain.kernels.cuts.rows import narrow_row
+from constrain.languages.cuts.following import CutPlace, FollowTables
+from constrain.languages.cuts.forced import ForcedCuts
 from constrain.languages.cuts.merges import Merges
 from constrain.languages.cuts.pieces import Pieces
-from constrain.languages.vocab.bits import clear_bits, has_bit, set_bits, tokens_of
+from constrain.languages.cuts.remembered import Remembered
+from constrain.languages.vocab.bits import clear_bits, has_bit, has_bits, set_bits, tokens_of
 from constrain.languages.vocab.vocabulary import Vocabulary
 
 Row = NDArray[np.uint32]
 
 NONE = -1  # no token: what comes next begins a piece
-DEAD = 0  # the sequence is not canonical
 BLANKS = b"\t\n\x0b\x0c\r \x85\xa0\x80"  # last bytes of characters that are blanks
 MOST_BLANKS = 4096  # tokens that end in a blank whose following bytes are found beforehand
-MANY = 1 << 18  # steps of tokens that are remembered
+MANY = 1 << 16  # steps of tokens that are remembered (23 MB), and bytes that leave a state as it is (10 MB)
 MEMORY = 64 << 20  # bytes of rows that are remembered
 
 
-class _State(NamedTuple):
-    """After a sequence.
+class CutState(NamedTuple):
+    """After a sequence. It holds all that counts, so nothing is kept of states but what can be computed again.
 
     last: the token before, NONE at the beginning of a piece. pieces: the state of the pieces
     ends: the open places at which a token ends, bit k: k bytes back. owed: which of them have to become borders
@@ -62,8 +61,22 @@ class _State(NamedTuple):
     added: int = NONE
 
 
+DEAD = CutState(NONE, 0, 0, 0)
+"""After a sequence that is not canonical."""
+
+
 class CanonicalTokens:
-    """The canonical sequences of a tokenizer. States are numbers; thread-safe as far as each question is.
+    """The canonical sequences of a tokenizer. Threads may share it.
+
+    What it remembers is bounded, however many texts are read: `MEMORY` bytes of rows, as much again by the merges, and
+    `MANY` steps; its tables for kernels (following.py) grow up to 72 bytes a token.
+
+    Attributes:
+        start: The state before a sequence.
+        places: What constraints remember of the masks of their places, all together `MEMORY` bytes.
+        first_bytes: int32[V], the first byte of each token, 256 where it has none.
+        forced: The cuts of texts that must follow.
+        refused: The tokens that they refuse since no completion is left, all together a quarter of that.
 
     Example:
         >>> import constrain
@@ -83,23 +96,28 @@ class CanonicalTokens:
         self.merges = merges
         self._byte_tokens = frozenset(tokens_of(merges.byte_tokens).tolist())
         self.added = _Added(self.tokens, self.words, added)
-        self._text, self._starts = _joined(self.tokens)
-        self._first = np.array([token[0] if token else 256 for token in self.tokens], np.int32)
+        self.first_bytes = np.array([token[0] if token else 256 for token in self.tokens], np.int32)
         self._specials = np.zeros(self.words, np.uint32)
         set_bits(self._specials, [i for i, token in enumerate(self.tokens) if not token])
         self._alone = merges.alone() & ~self.added.broken
         self._whole = merges.whole & ~self.added.broken
+        self._outside = self._alone.copy()  # less those that are written only within a character, if at all
+        clear_bits(
+            self._outside, [t for t in self._byte_tokens if self._partial(b"", t, self.tokens[t] or b"") is None]
+        )
+        self._nothing = np.zeros(self.words, np.uint32)
+        ending = self._specials | self.added.row
+        self._ending_words = np.flatnonzero(ending)
+        self._ending = ending[self._ending_words]
         self._becoming = _becoming([self.tokens[token] or b"" for token in tokens_of(self._whole).tolist()])
-        self._lock = threading.Lock()
-        self._states: list[_State] = [_State(NONE, 0, 0, 0)]
-        self._numbers = {self._states[DEAD]: DEAD}
-        self._rows = _Remembered(MEMORY)
+        self._rows = Remembered[Row](MEMORY)
+        self.places = Remembered[Any](MEMORY)
+        self.refused = Remembered[Any](MEMORY // 4)
         self._after: dict[tuple[int, int, int, int], tuple[int, int, int, int]] = {}
-        self._loose: dict[int, NDArray[np.int32]] = {}
-        self.start = self._number(_State(NONE, pieces.start, 0, 0))
-        self.classes, self._apart = self._apart_by_class()
-        self._strictly_apart = self._apart.copy()
-        self._strictly_apart.reshape(-1, 8)[128:] = 0  # a token may end within a character, or in a blank
+        self._loose: dict[CutState, NDArray[np.int32]] = {}
+        self.start = CutState(NONE, pieces.start, 0, 0)
+        self.forced = ForcedCuts(self)
+        self.following = self._following()
 
     @classmethod
     def of(cls, tokenizer: Any, vocabulary: Vocabulary) -> CanonicalTokens:
@@ -120,41 +138,29 @@ class CanonicalTokens:
 
     # -- states --------------------------------------------------------------------------------------------------------
 
-    def _number(self, state: _State) -> int:
-        number = self._numbers.get(state)
-        if number is None:
-            with self._lock:  # of two threads that number states at once each gets its own
-                number = self._numbers.get(state)
-                if number is None:
-                    self._states.append(state)
-                    number = self._numbers[state] = len(self._states) - 1
-        return number
-
-    def step(self, state: int, token: int) -> int:
+    def step(self, state: CutState, token: int) -> CutState:
         """The state after a token; DEAD where no canonical sequence goes on so. A token without bytes begins anew."""
-        before = self._states[state]
         text = self.tokens[token]
         if not text:
             return self.start if state != DEAD and self.may_end(state) else DEAD
         if state == DEAD or has_bit(self.added.broken, token):
             return DEAD
-        if self.added and has_bit(self.added.conflicts(before.last, before.added), token):
+        if self.added and has_bit(self.added.conflicts(state.last, state.added), token):
             return DEAD
         if token in self.added:
             if not self.may_end(state):
                 return DEAD
-            return self._number(_State(NONE, self.pieces.start, 0, 0, added=token))
+            return CutState(NONE, self.pieces.start, 0, 0, added=token)
         is_written = has_bit(self._alone, token) or has_bit(self._whole, token)
-        return self._number(self._read(before, token, text)) if is_written else DEAD
+        return self._read(state, token, text) if is_written else DEAD
 
-    def _read(self, before: _State, token: int, text: bytes) -> _State:
-        """The state after a token with bytes that is no added one: the plain form of the kernel `read_token`."""
-        dead = self._states[DEAD]
+    def _read(self, before: CutState, token: int, text: bytes) -> CutState:
+        """The state after a token with bytes that is no added one: the plain form of the kernel `step_cut`."""
         partial = self._partial(before.partial, token, text)
         if partial is None:
-            return dead
+            return DEAD
         whole = not has_bit(self._alone, token)
-        joined = before.last != NONE and (whole or has_bit(self.merges.conflicts(before.last), token))
+        joined = before.last != NONE and (whole or not self.merges.together(before.last, token))
         key = before.pieces, before.ends | 1, before.owed | int(joined), token
         after = self._after.get(key)
         if after is None:
@@ -162,7 +168,7 @@ class CanonicalTokens:
                 self._after.clear()
             after = self._after[key] = self._settled(*key[:3], text, whole)
         pieces, ends, owed, border = after
-        return _State(NONE if border else token, pieces, ends, owed, partial) if pieces else dead
+        return CutState(NONE if border else token, pieces, ends, owed, partial) if pieces else DEAD
 
     def _settled(self, pieces: int, ends: int, owed: int, text: bytes, whole: bool) -> tuple[int, int, int, int]:
         """(state of the pieces, ends, owed) after a token, and whether its end is a border; zeros where it is wrong."""
@@ -196,23 +202,46 @@ class CanonicalTokens:
             return whole
         return None if self.merges.has_character(whole) else b""
 
-    def may_end(self, state: int) -> bool:
+    def place(self, state: CutState) -> CutPlace | None:
+        """The state for kernels, without the token before; None where they do not know enough of it."""
+        if state.partial or state.added != NONE or state == DEAD:
+            return None
+        return CutPlace(state.pieces, state.ends, state.owed)
+
+    def unlinked(self, state: CutState, *, joined: bool = False) -> CutState:
+        """The state without the token before it, equal for many states: what follows joins it only if `joined`, and a
+        border has to come between them."""
+        return state._replace(last=NONE, owed=state.owed | joined)
+
+    def may_end(self, state: CutState) -> bool:
         """True if the sequence is canonical when nothing follows."""
         if state == DEAD:
             return False
-        now = self._states[state]
-        borders = self.pieces.finish(now.pieces)
-        return not now.partial and not borders & ~(now.ends | 1) and not now.owed & ~(borders | 1)
+        borders = self.pieces.finish(state.pieces)
+        return not state.partial and not borders & ~(state.ends | 1) and not state.owed & ~(borders | 1)
 
-    def stray(self, state: int, token: int) -> int:
+    def stray(self, state: CutState, token: int) -> CutState:
         """The state after a token that is not canonical there: what follows is canonical from it on."""
         text = self.tokens[token]
         if not text:
             return self.start
-        pieces = self._states[state].pieces or self.pieces.start
+        pieces = state.pieces or self.pieces.start
         for byte in text:
             pieces = self.pieces.step(pieces, byte) or self.pieces.start
-        return self._number(_State(token, pieces, int(self.pieces.open[pieces]), 0))
+        return CutState(token, pieces, int(self.pieces.open[pieces]), 0)
+
+    def after(self, state: CutState, token: int) -> CutState:
+        """The state after a token, canonical or not."""
+        after = self.step(state, token)
+        return self.stray(state, token) if after == DEAD else after
+
+    def among(self, state: CutState, tokens: NDArray[np.int64]) -> Iterator[int]:
+        """The ones of some tokens, which begin with the same byte, after which a sequence may still be canonical."""
+        if tokens.size and state.last != NONE:
+            byte = (self.tokens[tokens[0]] or b"")[:1]
+            if not self._settled(state.pieces, state.ends | 1, state.owed | 1, byte, False)[0]:  # no border before them
+                tokens = tokens[~has_bits(self.merges.conflicts(state.last) & ~self.added.row, tokens)]
+        return (token for token in tokens.tolist() if self.step(state, token) != DEAD)
 
     def strays(self, tokens: Sequence[int]) -> list[int]:
         """The places of a sequence at which the tokenizer writes another token, for an ended text."""
@@ -227,99 +256,103 @@ class CanonicalTokens:
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
-    def row(self, state: int) -> Row:
+    def row(self, state: CutState) -> Row:
         """uint32[words], read-only: the tokens after which a sequence may still be canonical.
 
         Tokens without bytes are in it where the text may end.
         """
         known = self._rows.get(state)
         if known is None:
-            known = self._rows.keep(state, self._row(state))
+            known = np.full(self.words, 0xFFFFFFFF, np.uint32)
+            self.narrow(state, known)
+            known.flags.writeable = False
+            self._rows.keep(state, known, known.nbytes)
         return known
 
-    def _row(self, state: int) -> Row:
-        now = self._states[state]
+    def narrow(self, state: CutState, row: Row) -> bool:
+        """Keep those tokens of a mask that are in `row(state)`. Returns whether some of them are `joined`."""
         if state == DEAD:
-            return np.zeros(self.words, np.uint32)
-        borders, inside, opened = self._before(now.pieces, now.ends, now.owed)
-        if now.last == NONE:
-            row = (borders | inside | opened) & (self._alone | self._whole)
-        else:
-            row = (inside & ~self.merges.conflicts(now.last) | borders | opened) & self._alone
-            row |= (borders | opened) & self._whole
-        if self._byte_tokens or now.partial:
-            self._clear_partial(row, now.partial)
-        ends = self.may_end(state)
-        if ends:
-            row |= self.added.row
-        if self.added:
-            row &= ~self.added.conflicts(now.last, now.added)
-        return row | self._specials if ends else row
-
-    def _clear_partial(self, row: Row, partial: bytes) -> None:
-        """Refuse tokens that break a character of byte tokens, and characters that have a token of their own."""
-        if partial:
-            kept = [token for token in self._byte_tokens if has_bit(row, token)]
             row[:] = 0
-            set_bits(row, kept)
-        wrong = [t for t in self._byte_tokens if self._partial(partial, t, self.tokens[t] or b"") is None]
-        clear_bits(row, wrong)
+            return False
+        kept = row[self._ending_words] & self._ending if self.may_end(state) else None
+        alone, whole = self._alone if state.partial else self._outside, self._whole
+        conflicts = self.merges.conflicts(state.last) if state.last != NONE else self._nothing
+        if state.last == NONE:
+            alone, whole = alone | whole, self._nothing
+        joined = narrow_row(self._before(state.pieces, state.ends, state.owed), conflicts, alone, whole, row)
+        if state.partial:
+            self._keep_bytes(row, state.partial)
+        if kept is not None:
+            row[self._ending_words] |= kept
+        if self.added:
+            row &= ~self.added.conflicts(state.last, state.added)
+        return bool(joined)
 
-    def _before(self, pieces: int, ends: int, owed: int) -> tuple[Row, Row, Row]:
-        """The tokens before which is a border, is none, or may be one."""
-        key = (pieces, ends, owed)
-        known = self._rows.get(key)
+    def joined(self, state: CutState) -> Row:
+        """uint32[words], those tokens of `row` before which a border still has to come, as they would join."""
+        opened = self._before(state.pieces, state.ends, state.owed)[2 * self.words :]
+        return opened & (self.merges.conflicts(state.last) | self._whole)
+
+    def _keep_bytes(self, row: Row, partial: bytes) -> None:
+        """Keep the byte tokens that go on with a character, if it has no token of its own."""
+        kept = [token for token in self._byte_tokens if has_bit(row, token)]
+        row[:] = 0
+        set_bits(row, [t for t in kept if self._partial(partial, t, self.tokens[t] or b"") is not None])
+
+    def _before(self, pieces: int, ends: int, owed: int) -> Row:
+        """The tokens before which is a border, is none, or may be one: three masks."""
+        place = CutPlace(pieces, ends, owed)
+        known = self._rows.get(place)
         if known is None:
-            known = np.zeros(3 * self.words, np.uint32)
-            places = np.array([ends, owed], np.int32)
-            tables = self.pieces
-            while True:
-                after, settled, opened = tables.next.reshape(-1), tables.ended.reshape(-1), tables.open
-                state = cut_rows(after, settled, opened, self._starts, self._text, places, pieces, known)
-                if state == EXPANDED:
-                    break
-                tables.expand(state)
-            self._rows.keep(key, known)
-        words = self.words
-        return known[:words], known[words : 2 * words], known[2 * words :]
+            known = self.following.fronts(place)
+            self._rows.keep(place, known, known.nbytes)
+        return known
 
-    def _apart_by_class(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def _following(self) -> FollowTables:
+        """The tables by which kernels look ahead."""
+        text, starts = _joined(self.tokens)
+        classes, apart = self._apart_by_class(text, starts)
+        unknown = self._specials | self.added.row | self.added.broken
+        set_bits(unknown, [token for token in self._byte_tokens if self.first_bytes[token] >= 0x80])
+        set_bits(unknown, self.added.beginning())
+        return FollowTables(
+            self.pieces, self.merges, classes=classes, apart=apart, first=self.first_bytes, starts=starts, text=text,
+            becoming=lambda token: self._becoming.get(self.tokens[token] or b"", ()),
+            unknown=tokens_of(unknown).astype(np.int32), others=list(self.added.texts),
+        )  # fmt: skip
+
+    def _apart_by_class(
+        self, text: NDArray[np.int32], starts: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The class of each token, and for each class the bytes that may be told at once to leave it as it is.
 
         A token's class is its last byte, and those bytes follow that one in no token. But what follows a blank may
         still put a border before it, so tokens that end in one have classes of their own.
         """
-        ends = self._starts[1:] - 1
-        classes = np.where(ends >= self._starts[:-1], self._text[ends], 0).astype(np.int32)
-        tables = [_apart(self._text, self._starts)]
+        ends = starts[1:] - 1
+        classes = np.where(ends >= starts[:-1], text[ends], 0).astype(np.int32)
+        tables = [_apart(text, starts)]
         if self.pieces.open[self.pieces.step(self.pieces.start, ord(" "))]:
-            blank = np.flatnonzero(np.isin(classes, list(BLANKS)) & (ends >= self._starts[:-1]))
+            blank = np.flatnonzero(np.isin(classes, list(BLANKS)) & (ends >= starts[:-1]))
             for number, token in enumerate(blank.tolist()):
                 state = self.step(self.start, token) if number < MOST_BLANKS else DEAD
                 classes[token] = 256 + number
                 tables.append(np.zeros(8, np.int32) if state == DEAD else self.loose(state))
         return classes, np.concatenate(tables)
 
-    def apart_after(self, state: int) -> NDArray[np.int32]:
-        """int32[8 * C], for each class of a next token a bitmap of bytes that leave the tokens up to it as they are.
-
-        Fewer than there are: `loose` knows those of one token.
-        """
-        now = self._states[state]
-        opened = int(self.pieces.open[now.pieces])
-        return self._strictly_apart if now.owed or opened & ~1 else self._apart
-
-    def loose(self, state: int) -> NDArray[np.int32]:
+    def loose(self, state: CutState) -> NDArray[np.int32]:
         """int32[8], a bitmap of bytes: whatever begins with one of them leaves the tokens so far as they are.
 
         So a text that goes on with such a byte has a canonical sequence that begins with the one so far.
         """
         known = self._loose.get(state)
         if known is None:
-            known = self._loose[state] = self._loose_bytes(self._states[state])
+            if len(self._loose) > MANY:
+                self._loose.clear()
+            known = self._loose[state] = self._loose_bytes(state)
         return known
 
-    def _loose_bytes(self, now: _State) -> NDArray[np.int32]:
+    def _loose_bytes(self, now: CutState) -> NDArray[np.int32]:
         loose = np.zeros(256, bool)
         if now.partial or (self.added and (now.added != NONE or self.added.begins(now.last))):
             return np.packbits(loose, bitorder="little").view(np.int32)
@@ -334,36 +367,10 @@ class CanonicalTokens:
             loose = safe
         else:
             joining = np.zeros(257, bool)
-            joining[self._first[tokens_of(self.merges.conflicts(now.last) & self._alone)]] = True
+            joining[self.first_bytes[tokens_of(self.merges.conflicts(now.last) & self._alone)]] = True
             joining[self._becoming.get(self.tokens[now.last] or b"", [])] = True
             loose = safe & ((borders >> 1 & 1 == 1) | ~joining[:256])
         return np.packbits(loose, bitorder="little").view(np.int32)
-
-
-class _Remembered:
-    """Arrays by key, the least used forgotten beyond so many bytes."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.size = 0
-        self.rows: OrderedDict[Any, Row] = OrderedDict()
-
-    def get(self, key: Any) -> Row | None:
-        row = self.rows.get(key)
-        if row is not None:
-            try:
-                self.rows.move_to_end(key)
-            except KeyError:  # another thread has just dropped it
-                self.rows[key] = row
-        return row
-
-    def keep(self, key: Any, row: Row) -> Row:
-        row.flags.writeable = False
-        self.rows[key] = row
-        self.size += row.nbytes
-        while self.size > self.limit and len(self.rows) > 1:
-            self.size -= self.rows.popitem(last=False)[1].nbytes
-        return row
 
 
 class _Added:
@@ -397,6 +404,13 @@ class _Added:
     def __contains__(self, token: int) -> bool:
         return token in self.texts
 
+    def beginning(self) -> list[int]:
+        """The tokens in which an added one may begin, without being complete."""
+        if not self.texts:
+            return []
+        first = re.compile(b"[" + re.escape(bytes({text[0] for text in self.rests})) + b"]")
+        return [i for i, text in enumerate(self.tokens) if text and first.search(text) and self._rests(i)]
+
     def begins(self, last: int) -> bool:
         """An added token may begin in this ordinary token."""
         return last != NONE and bool(self._rests(last))
@@ -413,8 +427,9 @@ class _Added:
             return self._none
         known = self._known.get(token)
         if known is None:
-            known = np.zeros_like(self.row)
-            for rest in self._rests(token):
+            rests = self._rests(token)
+            known = np.zeros_like(self.row) if rests else self._none
+            for rest in rests:
                 first = bisect.bisect_left(self.order, (rest, -1))
                 while first < len(self.order) and self.order[first][0].startswith(rest):
                     set_bits(known, [self.order[first][1]])

@@ -69,6 +69,7 @@ class Merges:
         whole (Row): The tokens that are written where a piece is their text, although merging does not make them. Such
             a piece is not written otherwise.
         byte_tokens (Row): The tokens of single bytes that stand for a character without a token.
+        tables: TOKEN rows, MERGE rows and their slots (kernels/cuts/tables.py).
 
     Example:
         >>> import constrain
@@ -95,6 +96,7 @@ class Merges:
         self.whole = np.zeros_like(self._alone)
         if rules.ignores_merges:
             self.whole = _row_of(has_bytes & (np.diff(rules.starts) > 0) & ~is_made) & ~self.byte_tokens
+        self.tables = self._flat, self._merges, self._slots
         self._cached = functools.lru_cache(max(1, ROW_BYTES // self._alone.nbytes))(self._conflicts)
 
     # --- readers ------------------------------------------------------------------------------------------------------

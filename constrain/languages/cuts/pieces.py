@@ -19,8 +19,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from constrain.errors import VocabularyError
+from constrain.kernels.cuts.tables import BORDERS
+from constrain.kernels.records.schema import pack
 from constrain.languages.cuts.piece_regex import compile_pieces, parse_pieces
 from constrain.languages.cuts.piece_sets import CHARACTER, symbols, utf8_rows
 from constrain.languages.cuts.piece_stages import DEAD, LIMIT, Following, Interned, RegexStage, Stage
@@ -79,6 +82,8 @@ class Pieces:
         self.next = np.full((64, 256), -1, dtype=np.int32)
         self.ended = np.zeros((64, 256), dtype=np.int32)
         self.open = np.zeros(64, dtype=np.int32)
+        self._finish = np.zeros(64, dtype=np.int32)
+        self._packed: NDArray[np.int32] | None = None
         self.next[DEAD] = DEAD
         self._state(1, (0, 0))
 
@@ -139,10 +144,22 @@ class Pieces:
         Args:
             state: The state at the end.
         """
-        if state == DEAD or self._whole is None:
-            return 0
-        whole, row = self._states.values[state]
-        return self._whole.finish(whole) if row == (0, 0) else 0
+        return int(self._finish[state])
+
+    def packed(self) -> NDArray[np.int32]:
+        """The tables as one array, as kernels take them (`BORDERS`); a new one after `expand`."""
+        packed = self._packed
+        if packed is None:
+            with self._lock:
+                packed, _ = pack(
+                    BORDERS,
+                    NEXT=self.next.reshape(-1),
+                    ENDED=self.ended.reshape(-1),
+                    OPEN=self.open,
+                    FINISH=self._finish,
+                )
+                self._packed = packed
+        return packed
 
     def expand(self, state: int) -> None:
         """Fill the rows of a state.
@@ -168,6 +185,7 @@ class Pieces:
                 targets[byte], masks[byte] = made[below]
             self.ended[state] = masks
             self.next[state] = targets  # last: readers without the lock look here first
+            self._packed = None
 
     def _state(self, whole: int, row: tuple[int, int]) -> int:
         """The number of a state, with its undecided positions; DEAD if they are too many."""
@@ -180,5 +198,7 @@ class Pieces:
             self.next = np.concatenate([self.next, np.full_like(self.next, -1)])
             self.ended = np.concatenate([self.ended, np.zeros_like(self.ended)])
             self.open = np.concatenate([self.open, np.zeros_like(self.open)])
+            self._finish = np.concatenate([self._finish, np.zeros_like(self._finish)])
         self.open[state] = undecided
+        self._finish[state] = self._whole.finish(whole) if row == (0, 0) else 0
         return state

@@ -84,6 +84,12 @@ def _eos_beside(folder: Path) -> list[int]:
     return sorted(set(ids))
 
 
+def backend_of(tokenizer: Any) -> Any:
+    """The `tokenizers.Tokenizer` of a tokenizer; None: it has none."""
+    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    return backend if hasattr(backend, "pre_tokenizer") else None
+
+
 def read_huggingface(tokenizer: Any, text_tokens: Iterable[str] = ()) -> Read:
     """Read a tokenizer of transformers (fast, SentencePiece-based or Mistral's), or a `tokenizers.Tokenizer`.
 

@@ -3,19 +3,16 @@
     class Levels(PerVocabulary): ...     # Levels(vocabulary) computes the table
     Levels.of(vocabulary)                # always the same object
 
-Limit: a table must not refer to its vocabulary, or neither is ever freed.
+They are among what the vocabulary keeps (`Vocabulary.kept`).
 """
 
 from __future__ import annotations
 
-import weakref
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from constrain.languages.vocab.vocabulary import Vocabulary
 
 Table = TypeVar("Table", bound="PerVocabulary")
-
-_tables: weakref.WeakKeyDictionary[Vocabulary, dict[type, Any]] = weakref.WeakKeyDictionary()
 
 
 class PerVocabulary:
@@ -27,8 +24,7 @@ class PerVocabulary:
     @classmethod
     def of(cls: type[Table], vocabulary: Vocabulary) -> Table:
         """The table of a vocabulary, made at its first use."""
-        tables = _tables.setdefault(vocabulary, {})
-        if cls not in tables:
-            tables[cls] = cls(vocabulary)
-        table: Table = tables[cls]
+        if cls not in vocabulary.kept:
+            vocabulary.kept[cls] = cls(vocabulary)
+        table: Table = vocabulary.kept[cls]
         return table

@@ -38,6 +38,8 @@ class Vocabulary:
         eos_ids: The ids that end a text. Their own bytes never count as text.
         names: The ids of special tokens by their names, for languages that mention them (`constrain.token`). Names of
             tokens that have bytes are names too: a tokenizer may add such tokens as text.
+        tokenizer: What cuts texts into these tokens: a `tokenizers.Tokenizer`, a `tiktoken.Encoding`. Without it all
+            tokens that spell a text count, not the canonical ones alone (docs/sampling.md).
 
     Raises:
         VocabularyError: There are no tokens, an entry is not bytes, there is no valid end-of-text id, or a name has an
@@ -49,6 +51,9 @@ class Vocabulary:
         names (dict[str, int]): The ids of special and of added tokens by their names.
         size (int): V, the width of the model's logits.
         words (int): The number of uint32 words of a mask, ceil(V / 32).
+        tokenizer (Any): As given, or the backend of what it was read from; None: it is not known. A pickle leaves it
+            out.
+        kept (dict): Objects made of this vocabulary once, such as its trie's levels and its automaton, by their class.
 
     Example:
         >>> import constrain
@@ -58,7 +63,12 @@ class Vocabulary:
     """
 
     def __init__(
-        self, tokens: Sequence[bytes | None], eos_ids: Iterable[int], *, names: Mapping[str, int] | None = None
+        self,
+        tokens: Sequence[bytes | None],
+        eos_ids: Iterable[int],
+        *,
+        names: Mapping[str, int] | None = None,
+        tokenizer: Any = None,
     ) -> None:
         if not isinstance(tokens, Iterable):
             raise VocabularyError(
@@ -72,6 +82,8 @@ class Vocabulary:
         for token_id in self.eos_ids:
             self.tokens[token_id] = None
         self.names = _checked_names(names or {}, self.size)
+        self.tokenizer = tokenizer
+        self.kept: dict[Any, Any] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By content: within a process, equal vocabularies become one, so that they share their automaton."""
@@ -146,7 +158,8 @@ class Vocabulary:
         if options not in cached:
             read = huggingface.read_huggingface(tokenizer, as_text)
             all_eos = [*chosen, *(read.eos_ids if eos_ids is None else ())]
-            cached[options] = cls(_padded(read.tokens, size), all_eos, names=read.names)
+            backend = huggingface.backend_of(tokenizer)  # the wrapper around it would not be forgotten
+            cached[options] = cls(_padded(read.tokens, size), all_eos, names=read.names, tokenizer=backend)
         return cached[options]
 
     @classmethod
@@ -170,7 +183,7 @@ class Vocabulary:
             VocabularyError: The source cannot be read, or has no end-of-text id.
         """
         read = readers.read_tiktoken(source, special_tokens)
-        return cls._of(read, eos_ids, size)
+        return cls._of(read, eos_ids, size, None if isinstance(source, (str, os.PathLike)) else source)
 
     @classmethod
     def from_sentencepiece(
@@ -207,10 +220,10 @@ class Vocabulary:
         return cls._of(read, eos_ids, size)
 
     @classmethod
-    def _of(cls, read: readers.Read, eos_ids: Any, size: int | None) -> Vocabulary:
+    def _of(cls, read: readers.Read, eos_ids: Any, size: int | None, tokenizer: Any = None) -> Vocabulary:
         """The vocabulary of what a reader gave. eos_ids: end-of-text ids; None: the reader's."""
         ends = read.eos_ids if eos_ids is None else readers.ids_of(eos_ids)
-        return cls(_padded(read.tokens, size), ends, names=read.names)
+        return cls(_padded(read.tokens, size), ends, names=read.names, tokenizer=tokenizer)
 
     # --- derived data -------------------------------------------------------------------------------------------------
 
@@ -299,7 +312,10 @@ def _check_tokens(tokens: Sequence[object]) -> None:
 
 def _checked_eos(eos_ids: Iterable[int], size: int) -> tuple[int, ...]:
     try:
-        checked = tuple(sorted({operator.index(token_id) for token_id in eos_ids}))
+        given = list(eos_ids)
+        if any(isinstance(token_id, bool) for token_id in given):
+            raise TypeError("a truth value is no id")
+        checked = tuple(sorted(set(map(operator.index, given))))
     except TypeError as error:
         raise VocabularyError(
             f"end-of-text ids are not integers: {repr(eos_ids)[:60]}",

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.limits import within_stack
 from constrain.masks.completion.writable import written
 from constrain.masks.engine import CompiledConstraint, compile_bytewise
 from constrain.masks.engine.automaton import TokenAutomaton
@@ -48,6 +49,7 @@ def compile(  # noqa: A001
         >>> [chr(byte) for byte in range(256) if matcher.allows(byte)]
         ['a', 'b']
     """
-    if isinstance(constraint, Constraint) and isinstance(vocabulary, Vocabulary):
-        constraint = written(constraint, vocabulary)
-    return compile_bytewise(constraint, vocabulary, automaton=automaton)
+    with within_stack("the constraint"):
+        if isinstance(constraint, Constraint) and isinstance(vocabulary, Vocabulary):
+            constraint = written(constraint, vocabulary)
+        return compile_bytewise(constraint, vocabulary, automaton=automaton)

@@ -25,7 +25,7 @@ from functools import lru_cache
 from constrain.errors import LimitError
 from constrain.kernels.parser import configurations
 from constrain.kernels.records import arena, view
-from constrain.kernels.records.grammars import TERMINAL, terminal_excluded, terminal_expression
+from constrain.kernels.records.grammars import TERMINAL
 from constrain.languages.automata import decide
 from constrain.languages.automata.quotient import spelled
 from constrain.languages.automata.shape import nullable
@@ -193,7 +193,7 @@ class Shortest:
         if parser not in self._terminals:
             A = self.automaton.memory.A
             records = [symbol for symbol in self.waiters.symbols(parser) if arena.kind(A, symbol) == TERMINAL.KIND]
-            self._terminals[parser] = [(record, terminal_expression(A, record)) for record in records]
+            self._terminals[parser] = [(record, TERMINAL.EXPRESSION(A, record)) for record in records]
         return self._terminals[parser]
 
     def alive(self, lexer: int) -> frozenset[int]:
@@ -265,7 +265,7 @@ class _Ways:
             after = None if end is None else self._behind(parser, terminal)
             best = _least(best, end + after if end is not None and after is not None else None)
         for blank in inspect.ignored(automaton, parser):
-            end = self._end(lexer, blank) if terminal_expression(automaton.memory.A, blank) in alive else None
+            end = self._end(lexer, blank) if TERMINAL.EXPRESSION(automaton.memory.A, blank) in alive else None
             after = b"" if inspect.is_final(automaton, parser) else self._between(parser)
             best = _least(best, end + after if end is not None and after is not None else None)
         self._left[parser, lexer] = best
@@ -317,7 +317,7 @@ class _Ways:
 
     def _search_end(self, lexer: int, terminal: int) -> Text:
         A = self.owner.automaton.memory.A
-        tag, excluded = terminal_expression(A, terminal), terminal_excluded(A, terminal)
+        tag, excluded = TERMINAL.EXPRESSION(A, terminal), TERMINAL.EXCLUDED(A, terminal)
         others: frozenset[int] = frozenset()
         if excluded:
             others = frozenset(view.key_words(A, excluded).tolist())

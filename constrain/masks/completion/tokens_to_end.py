@@ -14,7 +14,6 @@ Cost: 0.1 s for a vocabulary of 128k tokens; `after` takes 5 ms plus new complet
 
 from __future__ import annotations
 
-import weakref
 from collections import OrderedDict
 
 import numpy as np
@@ -31,7 +30,6 @@ Counts = NDArray[np.int32]
 NEVER = 1 << 30  # tokens; no completion was found, or the vocabulary cannot spell it
 REMEMBERED = 128  # configurations whose `after` is cached: half a megabyte each for 128k tokens
 
-_kept: weakref.WeakKeyDictionary[TokenAutomaton, OrderedDict[CompiledRules, TokensToEnd]] = weakref.WeakKeyDictionary()
 KEPT = 8  # grammars of an automaton whose counts are cached for the next request
 
 
@@ -67,7 +65,7 @@ class TokensToEnd:
     @classmethod
     def of(cls, automaton: TokenAutomaton, rules: CompiledRules, vocabulary: Vocabulary) -> TokensToEnd:
         """The cached object of a grammar (the latest `KEPT` grammars are cached). Raises LimitError."""
-        cached = _kept.setdefault(automaton, OrderedDict())
+        cached: OrderedDict[CompiledRules, TokensToEnd] = automaton.kept.setdefault(TokensToEnd, OrderedDict())
         if rules not in cached:
             cached[rules] = cls(automaton, rules, vocabulary)
         cached.move_to_end(rules)

@@ -2,47 +2,52 @@
 
 The idea: a mask is that of the constraint, less the tokens that no canonical sequence goes on with
 (`constrain.languages.cuts`), less those after which the constraint leaves no canonical completion. The last needs a
-look ahead: after `{` a schema may ask for `"`, and the tokenizer writes `{"` as one token. A token is kept as soon as
-one byte may follow that joins no token before it, or the text may end; else its continuations are tried, token by
-token, up to the next such byte. Where the masks of a place have one token, it is forced, so what is forced in bytes
-needs no forward.
+look-ahead: after `{` a schema may ask for `"`, and the tokenizer writes `{"` as one token. A token is kept as soon as
+one byte may follow that joins no token before it, or the text may end; else its continuations are tried. What a token
+leads to does not depend on the token before it, so kernels answer once for each state of the constraint and of the
+pieces (kernels/cuts/lookahead.py); what they leave open is tried here, token by token. Where the masks of a place have
+one token, it is forced, so what is forced in bytes needs no forward.
 
 Distribution: p conditioned on "a text of the language, and the tokens are as the tokenizer cuts it". Where the
 language leaves only other writings (choices that begin in a token, a text that spells a special token), all tokens of
 the constraint are allowed at that place, and `strays` finds it.
 
-Cost: a look-up a token where the place is known. A new place costs a bitmask row of the last token and a look ahead for
-the tokens that may end a lexeme. Limit: a place with more than `FEW` tokens counts as one that goes on, and nothing
-is looked at after `DEPTH` tokens. Where the language
-leaves nothing in the end, the same rule allows all.
+Cost: a look-up a token where the place is known; at a new place some 0.1 ms, most of it in Python (note 0040). Limit:
+nothing is looked at after `DEPTH` tokens, where a completion counts as found. Where the language leaves nothing in the
+end, the same rule allows all.
 """
 
 from __future__ import annotations
 
-import weakref
+import itertools
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import Self
 
 from constrain.errors import VocabularyError
-from constrain.languages.cuts.canonical import DEAD, CanonicalTokens
-from constrain.languages.vocab.bits import clear_bits, has_bit, set_bits, tokens_of
+from constrain.kernels.cuts.rows import NO_TOKEN, drop_tokens, only_token
+from constrain.languages.cuts.canonical import DEAD, CanonicalTokens, CutState
+from constrain.languages.cuts.following import Verdicts
+from constrain.languages.vocab.bits import has_bit, has_bits, set_bits, tokens_of
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine.matcher import engine_of
 from constrain.masks.engine.rows import Row
 
-FEW = 64  # tokens of a mask that are all looked ahead from
-DEPTH = 12  # tokens ahead
+FEW = 64  # tokens of a mask that are all looked ahead from, where kernels do not do it
+DEPTH = 6  # tokens ahead
+MOST = 1 << 16  # answers of the look-ahead that are remembered
 NO, YES, GRANTED = 0, 1, 2
-MEMORY = 32 << 20  # bytes of masks that are remembered
+ENDINGS = 8  # sets of ids that end a text, other than the vocabulary's, whose masks are remembered for a constraint
 
-_known: weakref.WeakKeyDictionary[Vocabulary, CanonicalTokens | str] = weakref.WeakKeyDictionary()
+_numbers = itertools.count()
 
 
-class _Place(NamedTuple):
-    """A mask. only: its one token, -1 where there are more or none. stray: no canonical token was left."""
+class CutMask(NamedTuple):
+    """A mask. only: its one token, negative where there are more or none. stray: no canonical token was left."""
 
     row: Row
     only: int
@@ -50,120 +55,179 @@ class _Place(NamedTuple):
 
 
 class CanonicalConstraint:
-    """A compiled constraint, of which only canonical tokens count. Use it as `constraint=`."""
+    """A compiled constraint, of which only canonical tokens count. Use it as `constraint=`.
+
+    eos_ids: the ids that end a text; None: the vocabulary's
+    """
 
     identity = "canonical"
 
-    def __init__(self, compiled: Any, canonical: CanonicalTokens) -> None:
+    def __init__(self, compiled: Any, canonical: CanonicalTokens, eos_ids: tuple[int, ...] | None = None) -> None:
         self.compiled = compiled
         self.canonical = canonical
         self.vocabulary = compiled.vocabulary
         self.constraint = getattr(compiled, "constraint", None)
+        self.eos_ids = self.vocabulary.eos_ids if eos_ids is None else eos_ids
         self.eos_row = np.zeros(self.vocabulary.words, np.uint32)
-        set_bits(self.eos_row, self.vocabulary.eos_ids)
-        self.places: OrderedDict[Any, _Place] = OrderedDict()
-        self._kept = max(16, MEMORY // (4 * self.vocabulary.words))
+        set_bits(self.eos_row, self.eos_ids)
+        self._number = next(_numbers)  # among the constraints whose places are remembered together
+        self._ended_by: OrderedDict[tuple[int, ...], CanonicalConstraint] = OrderedDict()
         self._viable: dict[Any, int] = {}
         # Checks of whole texts, and guards that are always asked, tell texts apart that have one state.
         self.checks = bool(getattr(self.constraint, "residual", None))
         self.guards = bool(getattr(compiled, "always_guarded", False))
 
     @classmethod
-    def of(cls, compiled: Any, canonical: CanonicalTokens) -> CanonicalConstraint:
+    def of(cls, compiled: Any, canonical: CanonicalTokens) -> Self:
         """The one of a compiled constraint, which keeps it: its masks are known in the next call, too."""
-        known: CanonicalConstraint | None = compiled.derived.get(canonical)
-        return known or compiled.derived.setdefault(canonical, cls(compiled, canonical))
+        known: Self | None = compiled.derived.get((cls, canonical))
+        return known or compiled.derived.setdefault((cls, canonical), cls(compiled, canonical))
 
-    def matcher(self, inner: Any = None) -> CanonicalMatcher:
-        """A matcher at the beginning of the text. inner: a matcher of the constraint there, in another shape."""
-        return CanonicalMatcher(self, self.compiled.matcher() if inner is None else inner, [self.canonical.start])
+    def matcher(self, inner: Any = None, *, eos_ids: Iterable[int] | None = None) -> Any:
+        """A matcher at the beginning of the text.
 
-    def key(self, inner: Any, state: int) -> Any:
+        inner: a matcher of the constraint there, in another shape. eos_ids: the ids that end this text, instead of the
+        vocabulary's. If one of them is text, it is a matcher of the constraint itself: a text whose own cut has that
+        token can only be written in another one.
+        """
+        ends = self.eos_ids if eos_ids is None else tuple(sorted(set(eos_ids)))
+        if ends == self.eos_ids:
+            return self.make_matcher(self.compiled.matcher() if inner is None else inner)
+        inner = self.compiled.matcher(eos_ids=ends)
+        return inner if any(self.vocabulary.tokens[end] for end in ends) else self._ending(ends).matcher(inner)
+
+    def make_matcher(self, inner: Any) -> CanonicalMatcher:
+        """A matcher at the beginning of the text. inner: that of the constraint."""
+        return CanonicalMatcher(self, inner, [self.canonical.start])
+
+    def _ending(self, eos_ids: tuple[int, ...]) -> CanonicalConstraint:
+        """The same, of texts that other ids end."""
+        known = self._ended_by.get(eos_ids) or type(self)(self.compiled, self.canonical, eos_ids)
+        self._ended_by[eos_ids] = known
+        if len(self._ended_by) > ENDINGS:
+            self._ended_by.popitem(last=False)
+        return known
+
+    def key(self, inner: Any, state: CutState) -> Any:
         """A key for what may follow: of a matcher of the constraint, and a state of the canonical tokens."""
         if not self.checks and not self.guards:
-            return inner.state, state
+            return self._number, inner.state, state
         engine = engine_of(inner)
-        return inner.state, state, inner.is_accepting(), engine and self.guards and engine.guard_state()
+        return self._number, inner.state, state, inner.is_accepting(), engine and self.guards and engine.guard_state()
 
-    def place(self, key: Any, inner: Any, state: int) -> _Place:
-        """The mask at a place: key tells the constraint's state and that of the canonical tokens."""
-        place = self._place(inner, state)
-        place.row.flags.writeable = False
-        self.places[key] = place
-        if len(self.places) > self._kept:
-            self.places.popitem(last=False)
-        return place
+    def place(self, inner: Any, state: CutState) -> CutMask:
+        """The mask at a place: where a matcher of the constraint stands, and a state of the canonical tokens."""
+        key = self.key(inner, state)
+        known: CutMask | None = self.canonical.places.get(key)
+        if known is None:
+            known = self.make_place(inner, state)
+            known.row.flags.writeable = False
+            self.canonical.places.keep(key, known, known.row.nbytes)
+        return known
 
-    def _place(self, inner: Any, state: int) -> _Place:
-        row = self._masked(inner)
+    def make_place(self, inner: Any, state: CutState) -> CutMask:
+        """The mask at a place that is not remembered."""
+        row = self.masked(inner)
         if state == DEAD:
-            return _Place(row, _only(row), True)
-        narrowed = row & self.canonical.row(state)
-        if not self.canonical.may_end(state):
-            narrowed &= ~self.eos_row
-        granted = []
-        for token in self._doubtful(inner, state, narrowed):
-            inner.advance(token)
-            viable = self._is_viable(inner, self.canonical.step(state, token), DEPTH)
-            inner.rollback(1)
-            if viable == NO:
-                clear_bits(narrowed, (token,))
-            elif viable == GRANTED:
-                granted.append(token)
-        if granted and hasattr(inner, "dispel_doubts"):
-            inner.dispel_doubts(granted, self.canonical.apart_after(state))
-        if narrowed.any():
-            return _Place(narrowed, _only(narrowed), False)
-        return _Place(row, _only(row), bool(row.any()))
+            return CutMask(row, only_token(row), True)
+        narrowed = row.copy()
+        joined = self.canonical.narrow(state, narrowed)
+        for unlinked, some in self._parts(state, joined):
+            refused = self._refused(inner, unlinked, row)
+            drop_tokens(narrowed, refused if some is None else refused[has_bits(some, refused)])
+        only = only_token(narrowed)
+        if only != NO_TOKEN:
+            return CutMask(narrowed, only, False)
+        only = only_token(row)
+        return CutMask(row, only, only != NO_TOKEN)
 
-    def _masked(self, inner: Any) -> Row:
+    def _parts(self, state: CutState, joined: bool) -> list[tuple[CutState, Row | None]]:
+        """The states without the token before by which to look ahead from tokens, and which these are, if not all.
+
+        joined: there are some before which a border has to come.
+        """
+        unlinked = self.canonical.unlinked(state)
+        if not joined:
+            return [(unlinked, None)]
+        row = self.canonical.joined(state)
+        return [(unlinked, ~row), (self.canonical.unlinked(state, joined=True), row)]
+
+    def _refused(self, inner: Any, state: CutState, row: Row) -> NDArray[np.int32]:
+        """The tokens of a mask after which no canonical completion is left. state: nothing joins the token before."""
+        key = self.key(inner, state)
+        known: NDArray[np.int32] | None = self.canonical.refused.get(key)
+        if known is None:
+            refused, unsure = self._asked(inner, state, row)
+            after = {token: self._after(inner, state, token, DEPTH) for token in unsure.tolist()}
+            place = self.canonical.place(state)
+            granted = [token for token, viable in after.items() if viable == GRANTED]
+            if granted and place is not None and hasattr(inner, "settle"):
+                inner.settle(granted, place)
+            known = np.append(refused, np.array([token for token in after if after[token] == NO], np.int32))
+            self.canonical.refused.keep(key, known, known.nbytes)
+        return known
+
+    def masked(self, inner: Any) -> Row:
+        """The mask of the constraint itself."""
         row = np.zeros(self.vocabulary.words, np.uint32)
         inner.fill_mask(row)
         return row
 
-    def _doubtful(self, inner: Any, state: int, row: Row) -> list[int]:
-        """The allowed tokens after which the constraint may leave few bytes."""
-        row = row & ~self.eos_row
-        doubtful = getattr(inner, "doubtful_tokens", None)
-        if doubtful is not None:
-            found: list[int] = doubtful(row, self.canonical.classes, self.canonical.apart_after(state))
-            return found
-        return tokens_of(row).tolist() if _count(row) <= FEW else []
+    def _asked(self, inner: Any, state: CutState, row: Row) -> Verdicts:
+        """The tokens of a mask after which no canonical completion is left, and those of which kernels do not know."""
+        cut = self.canonical.row(state)
+        row = row & cut & ~self.eos_row
+        place = self.canonical.place(state)
+        if place is not None and hasattr(inner, "look_ahead"):
+            guarded = self.checks or self.guards
+            answer: Verdicts = inner.look_ahead(row, cut, self.canonical.following, place, guarded)
+            return answer
+        unsure = tokens_of(row) if _count(row) <= FEW else ()
+        return Verdicts(np.zeros(0, np.int32), np.array(unsure, np.int32))
 
-    def _is_viable(self, inner: Any, state: int, depth: int) -> int:
-        """NO, YES, or GRANTED, since so much may follow: the constraint has a canonical completion from here."""
-        canonical = self.canonical
+    def _after(self, inner: Any, state: CutState, token: int, depth: int) -> int:
+        """NO, YES or GRANTED, after one more token."""
+        inner.advance(token)
+        try:
+            return self._is_viable(inner, self.canonical.step(state, token), depth)
+        finally:
+            inner.rollback(1)
+
+    def _is_viable(self, inner: Any, state: CutState, depth: int) -> int:
+        """NO, YES, or GRANTED, since nothing is looked at further on: there is a canonical completion from here."""
         if state == DEAD:
             return NO
-        if inner.is_accepting() and canonical.may_end(state):
+        if inner.is_accepting() and self.canonical.may_end(state):
             return YES
         any_byte = getattr(inner, "any_byte", None)
-        if any_byte is not None and any_byte(canonical.loose(state)):
+        if any_byte is not None and any_byte(self.canonical.loose(state)):
             return YES
         if depth == 0:
-            return YES
+            return GRANTED
         key = self.key(inner, state)
         known = self._viable.get(key)
         if known is None:
-            known = self._goes_on(inner, state, depth)
-            if len(self._viable) > 1 << 16:
+            known = self._goes_on(inner, state, depth - 1)
+            if len(self._viable) > MOST:
                 self._viable.clear()
             self._viable[key] = known
         return known
 
-    def _goes_on(self, inner: Any, state: int, depth: int) -> int:
-        """NO or YES: one of the next tokens has a canonical completion; where there are many, it is GRANTED."""
-        row = self._masked(inner) & self.canonical.row(state) & ~self.eos_row
-        if _count(row) > FEW:
-            return GRANTED
-        texts = self.vocabulary.tokens
-        for token in sorted(tokens_of(row).tolist(), key=lambda token: -len(texts[token] or b"")):
-            inner.advance(token)
-            viable = self._is_viable(inner, self.canonical.step(state, token), depth - 1)
-            inner.rollback(1)
-            if viable:
-                return viable
-        return NO
+    def _goes_on(self, inner: Any, state: CutState, depth: int) -> int:
+        """The same, by the tokens that may come next."""
+        row = self.masked(inner) & ~self.eos_row
+        joined = self.canonical.narrow(state, row)
+        doubtful = []
+        for unlinked, part in self._parts(state, joined):
+            some = row if part is None else row & part
+            refused, unsure = self._asked(inner, unlinked, some)
+            drop_tokens(some, refused)
+            drop_tokens(some, unsure)
+            if some.any():
+                return YES
+            doubtful += [(unlinked, token) for token in unsure.tolist()]
+        answers = (self._after(inner, unlinked, token, depth) for unlinked, token in doubtful)
+        return next(filter(None, answers), NO)
 
     def strays(self, tokens: Sequence[int]) -> list[int]:
         """The places of a sequence at which the tokenizer writes another token; its length where it may not end."""
@@ -173,7 +237,7 @@ class CanonicalConstraint:
 def canonical(compiled: Any, tokenizer: Any) -> CanonicalConstraint:
     """A compiled constraint of which only canonical tokens count: the tokenizer itself writes them for the text.
 
-    `generate` does this by itself; the function is for other loops, such as those of transformers.
+    `generate`, the processors and the backends do this by themselves; the function is for loops of your own.
 
     Args:
         compiled: of `constrain.compile`.
@@ -205,14 +269,22 @@ def canonical(compiled: Any, tokenizer: Any) -> CanonicalConstraint:
 
 
 def canonical_tokens(tokenizer: Any, vocabulary: Vocabulary) -> CanonicalTokens | str:
-    """The canonical sequences of a tokenizer, made once for a vocabulary, or why they are not known."""
-    known = _known.get(vocabulary)
-    if known is None:
+    """The canonical sequences of a tokenizer, made once for a vocabulary, or why they are not known.
+
+    tokenizer: None: what the vocabulary was read from
+    """
+    source = vocabulary.tokenizer if tokenizer is None else tokenizer
+    if source is None:
+        return "the vocabulary does not say which tokenizer it is of"
+    source = getattr(source, "backend_tokenizer", source)
+    of, known = vocabulary.kept.get(CanonicalTokens, (None, None))
+    if of is not source:
         try:
-            known = CanonicalTokens.of(tokenizer, vocabulary)
+            known = CanonicalTokens.of(source, vocabulary)
         except VocabularyError as error:
             known = error.message
-        _known[vocabulary] = known
+        if source is vocabulary.tokenizer or not isinstance(known, str):
+            vocabulary.kept[CanonicalTokens] = source, known
     return known
 
 
@@ -224,15 +296,15 @@ class CanonicalMatcher:
 
     __slots__ = ("constraint", "inner", "states")
 
-    def __init__(self, constraint: CanonicalConstraint, inner: Any, states: list[int]) -> None:
+    def __init__(self, constraint: CanonicalConstraint, inner: Any, states: list[CutState]) -> None:
         self.constraint = constraint
         self.inner = inner
         self.states = states
 
     @property
-    def state(self) -> tuple[Any, int]:
+    def state(self) -> tuple[Any, CutState]:
         """Equal states allow the same continuations."""
-        return self.inner.state, self.states[-1]
+        return self.inner.state, self.cut()
 
     @property
     def text(self) -> bytes:
@@ -240,11 +312,21 @@ class CanonicalMatcher:
         text: bytes = self.inner.text
         return text
 
-    def _here(self) -> _Place:
-        constraint = self.constraint
-        key = constraint.key(self.inner, self.states[-1])
-        known = constraint.places.get(key)
-        return constraint.place(key, self.inner, self.states[-1]) if known is None else known
+    @property
+    def ended(self) -> bool:
+        """True if an id that ends the text was read."""
+        return bool(getattr(self.inner, "ended", False))
+
+    def cut(self) -> CutState:
+        """The state of the canonical tokens."""
+        return self.states[-1]
+
+    def only(self) -> int:
+        """The one token that may come next; negative where there are more or none."""
+        return self._here().only
+
+    def _here(self) -> CutMask:
+        return self.constraint.place(self.inner, self.cut())
 
     def fill_mask(self, row: Row) -> None:
         """Write the mask of the tokens that may come next, as `Matcher.fill_mask` does."""
@@ -266,16 +348,36 @@ class CanonicalMatcher:
         place = self._here()
         if not has_bit(place.row, token_id) or not self.inner.advance(token_id):
             return False
-        canonical, state = self.constraint.canonical, self.states[-1]
-        after = DEAD if place.stray else canonical.step(state, token_id)
-        self.states.append(canonical.stray(state, token_id) if after == DEAD else after)
+        go_on = self.constraint.canonical.stray if place.stray else self.constraint.canonical.after
+        self.states.append(go_on(self.states[-1], token_id))
         return True
+
+    def advance_tokens(self, token_ids: Iterable[int]) -> int:
+        """Read tokens up to the first that is not allowed. Returns how many were read."""
+        return sum(1 for _ in itertools.takewhile(self.advance, token_ids))
+
+    def read_text(self, text: bytes, most: int = 1 << 16) -> list[int]:
+        """Read tokens that spell a text, at each place the longest that may come next. Returns them.
+
+        It ends where none may: what is left of a text in the middle of the output may become one with what follows.
+        """
+        read: list[int] = []
+        tokens = self.constraint.vocabulary.tokens
+        while text and len(read) < most:
+            place = self._here()
+            fitting = [place.only] if place.only >= 0 else tokens_of(place.row).tolist()
+            found = max(fitting, key=lambda token: _fits(tokens[token], text), default=-1)
+            if found < 0 or not _fits(tokens[found], text) or not self.advance(found):
+                break
+            read.append(found)
+            text = text[len(tokens[found] or b"") :]
+        return read
 
     def forced_tokens(self) -> list[int]:
         """The tokens that must follow: one is allowed at each position, and it is no EOS."""
         forced: list[int] = []
         try:
-            while (only := self._here().only) >= 0 and only not in self.constraint.vocabulary.eos_ids:
+            while (only := self.only()) >= 0 and only not in self.constraint.eos_ids:
                 if not self.advance(only):
                     break
                 forced.append(only)
@@ -283,13 +385,27 @@ class CanonicalMatcher:
             self.rollback(len(forced))
         return forced
 
+    def longest_forced(self) -> int:
+        """The longest token that may come next of the bytes that must follow; -1: there is none."""
+        read = self.fork().read_text(self.inner.forced_bytes(), 1)
+        return read[0] if read else -1
+
+    def forced_text(self) -> bytes:
+        """The bytes of the tokens that must follow, up to the last place where the text so far has its own cut."""
+        canonical, state = self.constraint.canonical, self.cut()
+        text = settled = b""
+        for token in self.forced_tokens():
+            state, text = canonical.step(state, token), text + (self.constraint.vocabulary.tokens[token] or b"")
+            settled = text if canonical.may_end(state) else settled
+        return settled
+
     def is_accepting(self) -> bool:
         """The text is a member, and its tokens are canonical, or no canonical ones can follow."""
         return bool(self.inner.is_accepting()) and bool((self._here().row & self.constraint.eos_row).any())
 
     def is_finished(self) -> bool:
         """EOS was read, or nothing but EOS can follow."""
-        if getattr(self.inner, "ended", False):
+        if self.ended:
             return True
         row, ends = self._here().row, self.constraint.eos_row
         return bool((row & ends).any()) and not (row & ~ends).any()
@@ -304,16 +420,12 @@ class CanonicalMatcher:
         return CanonicalMatcher(self.constraint, self.inner.fork(), list(self.states))
 
 
+def _fits(token: bytes | None, text: bytes) -> int:
+    """The length of a token that a text begins with; 0: it does not."""
+    return len(token) if token and text.startswith(token) else 0
+
+
 def _count(row: Row) -> int:
     """The number of tokens of a row, and more than `FEW` where there are more."""
     words = row[row != 0]
     return len(words) if len(words) > FEW else int(np.unpackbits(words.view(np.uint8)).sum())
-
-
-def _only(row: Row) -> int:
-    """The one token of a row, or -1."""
-    words = np.flatnonzero(row)
-    if len(words) != 1:
-        return -1
-    word = int(row[words[0]])
-    return int(words[0]) * 32 + word.bit_length() - 1 if word & (word - 1) == 0 else -1

@@ -30,7 +30,7 @@ from functools import lru_cache
 
 from constrain.errors import GrammarError, UnsatisfiableError, span
 from constrain.kernels.records import arena
-from constrain.kernels.records.parser_states import parser_lexer
+from constrain.kernels.records.parser_states import PARSER
 from constrain.languages.automata import quotient
 from constrain.languages.automata.decide import is_empty
 from constrain.languages.automata.syntax import Node, alternate, complement, intersect
@@ -153,7 +153,7 @@ class _Reading:
 
         If there are several, any of them serves: the lexer state does not distinguish them.
         """
-        begin = parser_lexer(self.automaton.memory.A, parser)
+        begin = PARSER.LEXER(self.automaton.memory.A, parser)
         for i in range(len(self.text) - 1, -1, -1):
             lexemes = inspect.lexemes(self.automaton, self.states[i])
             if any(lexeme.parser == parser and lexeme.fresh for lexeme in lexemes):

@@ -23,6 +23,7 @@ from constrain.errors import ConstrainError, VocabularyError
 from constrain.languages.automata.marks import LENGTH, MARK, token_of, without_marks
 from constrain.languages.automata.syntax import ANY_TEXT, Node, Ranges, Tokens, literal
 from constrain.languages.cfg.ebnf import Leaf
+from constrain.languages.cfg.free_text import up_to, without
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.combinators import Combined
@@ -31,7 +32,7 @@ from constrain.languages.guards.thoughts import Thoughts
 from constrain.languages.vocab.marked import spans_of
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.derived.members import byte_matcher
-from constrain.masks.derived.triggered import start_of, up_to, without
+from constrain.masks.derived.triggered import start_of
 
 Edge = str | Constraint  # a text, or a token
 

@@ -19,8 +19,6 @@ from typing import Any
 
 from constrain.errors import ConstrainError
 from constrain.languages.automata.syntax import (
-    ANY_CHAR,
-    ANY_TEXT,
     EPSILON,
     Node,
     Ranges,
@@ -32,6 +30,7 @@ from constrain.languages.automata.syntax import (
     literal,
     literals,
 )
+from constrain.languages.cfg.free_text import going_on
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.product import product
 from constrain.languages.constraints.base import Constraint, refuse_tokens
@@ -55,7 +54,7 @@ class Stopped(Constraint):
     @cached_property
     def _ends(self) -> Node:
         """The texts in which nothing follows a stop sequence."""
-        return complement(concat(ANY_TEXT, literals(self.stops), ANY_CHAR, ANY_TEXT))
+        return complement(going_on(self.stops))
 
     @cached_property
     def node(self) -> Node | None:

@@ -2,8 +2,7 @@
 
     constrain.triggered("<tool>", call, "</tool>")          # free text; after each <tool> a call follows
 
-The idea: "any text without a trigger" and "any text up to the first trigger" are regular languages, defined by
-complements. So the whole is a grammar like any other:
+The idea: free text up to the first trigger is a regular language (cfg/free_text.py), so the whole is a grammar:
 
     text → piece* free          piece → (free text that ends with its first trigger) inner stop
 
@@ -17,23 +16,14 @@ with a state for each prefix of a trigger.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from constrain.errors import ConstrainError, GrammarError
-from constrain.languages.automata.syntax import (
-    ANY_CHAR,
-    ANY_TEXT,
-    Node,
-    Tokens,
-    complement,
-    concat,
-    intersect,
-    literal,
-    literals,
-)
+from constrain.languages.automata.syntax import Tokens, literal
 from constrain.languages.cfg.ebnf import counted
+from constrain.languages.cfg.free_text import up_to, without
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.regular import inline_ignored
 from constrain.languages.constraints.base import Constraint, refuse_counts, refuse_tokens
@@ -205,23 +195,9 @@ def triggered(
     counts = all(isinstance(n, int) and n >= 0 for n in (least, most or 0))
     if not counts or (most is not None and most < max(least, 1)):
         raise ConstrainError(f"least={least!r} and most={most!r} are no numbers of pieces", fix="0 <= least <= most")
-    return _read_now(Triggered(tuple(pieces), least, most))
-
-
-def without(triggers: Sequence[str]) -> Node:
-    """Any text in which no trigger occurs."""
-    return complement(concat(ANY_TEXT, literals(triggers), ANY_TEXT))
-
-
-def up_to(trigger: str, triggers: Sequence[str]) -> Node:
-    """Any text that ends with the trigger and contains no earlier trigger."""
-    early = concat(ANY_TEXT, literals(triggers), ANY_CHAR, ANY_TEXT)
-    return intersect(concat(ANY_TEXT, literal(trigger)), complement(early))
-
-
-def _read_now(constraint: Triggered) -> Constraint:
-    constraint.to_grammar().start.expand()  # raise errors here, not when it is compiled
-    return constraint
+    made = Triggered(tuple(pieces), least, most)
+    made.to_grammar().start.expand()  # raise errors here, not when it is compiled
+    return made
 
 
 def _piece(given: Any) -> Piece:

@@ -13,12 +13,11 @@ operation that does not fit into an empty arena may exceed it.
 from __future__ import annotations
 
 import threading
-import weakref
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
-from constrain.errors import ConstrainError
+from constrain.errors import ConstrainError, LimitError
 from constrain.kernels.records.arena import HEADER
 from constrain.languages.automata.memory import ArenaMemory, Flush, watch_forks
 from constrain.languages.automata.store import Store
@@ -40,7 +39,6 @@ Result = TypeVar("Result")
 Mentioned = Literal["none", "special", "every"]  # the tokens that constraints may mention
 
 _lock = threading.Lock()
-_automata: weakref.WeakKeyDictionary[Vocabulary, TokenAutomaton] = weakref.WeakKeyDictionary()
 
 
 class AllOrNothing:
@@ -98,9 +96,9 @@ class TokenAutomaton:
         with _lock:
             if tokens != "none":
                 vocabulary = Marked.of_vocabulary(vocabulary, tokens == "every")
-            automaton = _automata.get(vocabulary)
-            if automaton is None:
-                automaton = _automata[vocabulary] = cls(vocabulary)
+            if TokenAutomaton not in vocabulary.kept:
+                vocabulary.kept[TokenAutomaton] = cls(vocabulary)
+            automaton: TokenAutomaton = vocabulary.kept[TokenAutomaton]
             return automaton
 
     # The parts, for the engine's own modules: `memory` (the arena), `store` (expressions in it), `layout` (the
@@ -119,6 +117,7 @@ class TokenAutomaton:
             vocabulary = Marked.of_vocabulary(vocabulary, tokens == "every")
         self.vocabulary = vocabulary  # marked if constraints may mention tokens
         self.layout = layout = VocabularyLayout(vocabulary)
+        self._options = budget, limits
         budget = max(budget, 4 * layout.words.size + (1 << 20))
         # The whole budget is allocated at once: untouched pages cost nothing, and nothing is copied to grow.
         # PERF: growing H at a million records would take 40 ms in the middle of a mask. A record has 40 words in A.
@@ -129,9 +128,20 @@ class TokenAutomaton:
         self.grammars = GrammarCache()
         self.readers = ReaderCount()
         self.epoch = 0
+        self.kept: dict[type, Any] = {}  # of later stages, freed with this
         self.store = Store(self.memory, layout)
         self._begin_epoch()
         watch_forks(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what it was made with: the other one computes its states again."""
+        return _made, (self.vocabulary, *self._options)
+
+    def __copy__(self) -> TokenAutomaton:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> TokenAutomaton:
+        return self  # made to be shared, as compiled constraints
 
     def after_fork(self) -> None:
         """Make the locks anew, in a child process, and forget what may be half made."""
@@ -168,16 +178,22 @@ class TokenAutomaton:
             if not memory.A[HEADER.EPOCH]:
                 self.flush()
             memory.begin()
-            with AllOrNothing(self):
-                try:
-                    return operation()
-                except Flush:
-                    self.flush()
-                    memory.may_exceed = True
-                    try:
-                        return operation()
-                    finally:
-                        memory.may_exceed = False
+            try:
+                with AllOrNothing(self):
+                    return self._operate(operation)
+            except RecursionError:
+                raise LimitError("a rule is nested too deeply", fix="use fewer levels, or a larger stack") from None
+
+    def _operate(self, operation: Callable[[], Result]) -> Result:
+        try:
+            return operation()
+        except Flush:
+            self.flush()
+            self.memory.may_exceed = True
+            try:
+                return operation()
+            finally:
+                self.memory.may_exceed = False
 
     def satisfy(self, stop: Exception) -> None:
         """Do what a stopped kernel needs; a lack of memory is left to `attempt`."""
@@ -193,3 +209,7 @@ class TokenAutomaton:
         """The configuration before the first byte of a text in some rules. The caller holds the lock."""
         rules.follow(self.epoch)
         return start_configuration(self.symbols, rules)
+
+
+def _made(vocabulary: Vocabulary, budget: int, limits: Limits) -> TokenAutomaton:
+    return TokenAutomaton(vocabulary, budget, limits=limits)

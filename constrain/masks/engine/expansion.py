@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from constrain.kernels.parser import configurations
+from constrain.kernels.parser import rules as kernel_rules
 from constrain.kernels.records import view
 from constrain.kernels.records.arena import HEADER
 from constrain.kernels.records.configurations import CONFIG, config_pair, pair_parser
@@ -19,7 +20,7 @@ from constrain.languages.cfg.rules import Nonterminal
 from constrain.limits import tick
 from constrain.masks.engine.bulk_rules import make_bulk_rules
 from constrain.masks.engine.compiled_rules import CompiledRules
-from constrain.masks.engine.symbol_table import WHOLE, SymbolTable, suffix_of
+from constrain.masks.engine.symbol_table import WHOLE, SymbolTable
 
 TAILS = 8  # right-recursive last symbols that are expanded together with their rules
 MANY_AHEAD = 32  # nonterminals that are not expanded before they are needed
@@ -48,7 +49,7 @@ def start_configuration(symbols: SymbolTable, rules: CompiledRules) -> int:
     queue = [start]
     while queue:
         queue += expand(symbols, queue.pop()).first
-    suffix = memory.call(suffix_of, start, 0)
+    suffix = memory.call_plain(kernel_rules.suffix_of, start, 0)
     first = memory.call(configurations.start_configuration, symbols.settings(rules.grammar), whole, suffix)
     if rules.grammar.watched:  # all later configurations inherit it from the parser state of the start
         memory.A[first + CONFIG.WATCHED] = 2

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from constrain.kernels.records import view
-from constrain.kernels.records.grammars import terminal_expression
+from constrain.kernels.records.grammars import TERMINAL
 from constrain.languages.cfg.ebnf import is_helper, written_rule
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.walk import alternatives_of
@@ -67,7 +67,7 @@ class _Explainer:
         for lexeme in lexemes:
             live = view.terminals_within(self.automaton.memory.A, lexeme.lexer)
             for item in inspect.scanning(self.automaton, lexeme.parser):
-                if terminal_expression(self.automaton.memory.A, item.rest[0]) in live:
+                if TERMINAL.EXPRESSION(self.automaton.memory.A, item.rest[0]) in live:
                     (begin if lexeme.fresh else go_on)[shown(self.names[item.rest[0]])] = None
                     if not lexeme.fresh:
                         rules[self.dotted(item)] = None

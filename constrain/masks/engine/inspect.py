@@ -22,14 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.kernels.parser import key_sets
+from constrain.kernels.parser import rules as kernel_rules
 from constrain.kernels.parser.advance import STATE, advance_bytes
 from constrain.kernels.parser.closure import close
-from constrain.kernels.records import view
+from constrain.kernels.records import arena, view
 from constrain.kernels.records.configurations import ASK_WHOLE, CONFIG, config_successor_cell
-from constrain.kernels.records.grammars import TERMINAL, ignored_terminals, keys_of, suffix_next, suffix_symbol
-from constrain.kernels.records.grammars import alternatives_of as alternatives_record
+from constrain.kernels.records.grammars import GRAMMAR, NONTERMINAL, SUFFIX, TERMINAL
 from constrain.kernels.records.key_sets import KEY_SET
-from constrain.kernels.records.parser_states import parser_accepts_itself, parser_grammar, predicted_of
+from constrain.kernels.records.parser_states import PARSER
 from constrain.languages.automata.memory import words_of
 from constrain.languages.cfg.bulk_rules import BulkNonterminal
 from constrain.languages.cfg.rules import Symbol, Terminal
@@ -37,7 +37,6 @@ from constrain.languages.cfg.transform.walk import alternatives_of
 from constrain.masks.engine.automaton import TokenAutomaton
 from constrain.masks.engine.compiled_rules import CompiledRules, bulk_record
 from constrain.masks.engine.matcher import Matcher
-from constrain.masks.engine.symbol_table import intern4, suffix_of
 
 
 class Lexeme(NamedTuple):
@@ -90,7 +89,7 @@ def kernel_rows(automaton: TokenAutomaton, parser: int) -> list[list[int]]:
 
 def is_final(automaton: TokenAutomaton, parser: int) -> bool:
     """True if the whole text may end with the last lexeme, without further symbols that derive the empty text."""
-    return bool(parser_accepts_itself(automaton.memory.A, parser))
+    return bool(PARSER.IS_ACCEPTING(automaton.memory.A, parser))
 
 
 def scanning(automaton: TokenAutomaton, parser: int) -> list[Item]:
@@ -132,7 +131,7 @@ class Waiters:
         if parser not in self._own:
             rows = view.own_rows(A, parser, waiting=True, scanning=True)
             self._own[parser] = self._table(_key_by_key(self.automaton, rows))
-        at = predicted_of(A, parser)
+        at = PARSER.PREDICTED(A, parser)
         if at not in self._predicted:
             pairs = view.predicted_rows(A, parser, waiting=True, scanning=True)
             self._predicted[at] = self._table(_key_by_key(self.automaton, np.insert(pairs, 2, 0, axis=1)))
@@ -166,7 +165,7 @@ def _key_by_key(automaton: TokenAutomaton, rows: NDArray[np.int32]) -> NDArray[n
         return rows
     items = rows[~of_sets].tolist()
     for rule, suffix, origin in rows[of_sets].tolist():
-        keys = suffix_symbol(automaton.memory.A, suffix)
+        keys = SUFFIX.SYMBOL(automaton.memory.A, suffix)
         items += [[rule, member, origin] for member in members(automaton, keys)]
     return np.array(items, np.int32).reshape(-1, rows.shape[1])
 
@@ -176,15 +175,15 @@ def members(automaton: TokenAutomaton, keys: int) -> list[int]:
     memory, suffixes = automaton.memory, []
     for key in sorted(view.terminals_within(memory.A, memory.call(key_sets.trie_of_keys, keys))):
         rest = memory.call(key_sets.take, keys, key)
-        terminal = memory.call(intern4, TERMINAL.KIND, key, 0, 0, 0)
-        suffixes.append(memory.call(suffix_of, terminal, rest))
+        terminal = memory.call_plain(arena.intern4, TERMINAL.KIND, key, 0, 0, 0)
+        suffixes.append(memory.call_plain(kernel_rules.suffix_of, terminal, rest))
     return suffixes
 
 
 def ignored(automaton: TokenAutomaton, parser: int) -> list[int]:
     """The ignored terminals at a parser state."""
     A = automaton.memory.A
-    terminals: list[int] = view.list_items(A, ignored_terminals(A, parser_grammar(A, parser))).tolist()
+    terminals: list[int] = view.list_items(A, GRAMMAR.IGNORED(A, PARSER.GRAMMAR(A, parser))).tolist()
     return terminals
 
 
@@ -227,11 +226,11 @@ def symbols(automaton: TokenAutomaton, rules: CompiledRules, whole: bool = False
             names[automaton.symbols.terminal(symbol)] = (
                 symbol  # for a nullable terminal, the record of its nonempty part
             )
-        elif alternatives_record(automaton.memory.A, record) or symbol in skipped or in_bulk is not None:
+        elif NONTERMINAL.ALTERNATIVES(automaton.memory.A, record) or symbol in skipped or in_bulk is not None:
             # expanded, maybe through an equal one
             alternatives = alternatives_of(symbol)
             new = {inner for alternative in alternatives for inner in alternative} - seen
-            if keys_of(automaton.memory.A, record):
+            if NONTERMINAL.KEY_SET(automaton.memory.A, record):
                 skipped.update(alternative[0] for alternative in alternatives if len(alternative) == 1)
             seen |= new
             stack.extend(new)
@@ -259,8 +258,8 @@ def suffix(automaton: TokenAutomaton, record: int) -> tuple[int, ...]:
     """The symbols of a SUFFIX list."""
     symbols = []
     while record:
-        symbols.append(suffix_symbol(automaton.memory.A, record))
-        record = suffix_next(automaton.memory.A, record)
+        symbols.append(SUFFIX.SYMBOL(automaton.memory.A, record))
+        record = SUFFIX.NEXT(automaton.memory.A, record)
     return tuple(symbols)
 
 

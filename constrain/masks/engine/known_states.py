@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from constrain.languages.automata.memory import MAX_WORDS
+from constrain.languages.cuts.remembered import Remembered
 
+NARROW = 32 << 20  # bytes of look-aheads
 MAX_ROWS = 512  # complete masks that are kept for `Matcher.mask`
 
 
@@ -18,13 +21,14 @@ class KnownStates:
     Attributes:
         epoch: The automaton's.
         masks: Configuration -> (mask, the flags of `fill_mask`).
-        doubtful: (source of masks, identity of `apart`, lexer states) -> its `doubtful_tokens`.
+        narrow: (source of masks, lexer states, place) -> the look-ahead of its tokens (canonical_ahead.py), up to
+            `NARROW` bytes.
     """
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
         self.masks: dict[int, tuple[NDArray[np.uint32], int]] = {}
-        self.doubtful: dict[tuple[int, int, bytes], NDArray[np.int32]] = {}
+        self.narrow = Remembered[Any](NARROW)
         self._watched: dict[tuple[int, Hashable], int] = {}
 
     def keep_mask(self, epoch: int, configuration: int, row: NDArray[np.uint32], flags: int) -> None:

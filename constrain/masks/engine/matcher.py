@@ -9,6 +9,7 @@ A matcher belongs to one thread at a time. Any number of matchers may run in par
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
@@ -16,16 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import ConstrainError
-from constrain.kernels.masks import fill
 from constrain.kernels.parser import advance, configurations
 from constrain.kernels.records import arena
-from constrain.kernels.records.arena import key_end
-from constrain.kernels.records.configurations import PAIR, config_pairs, is_watched
-from constrain.kernels.records.masks import own_end, own_start, source_count, tokens_end, tokens_start
-from constrain.kernels.records.masks import source as source_of
+from constrain.kernels.records.arena import HEADER
+from constrain.kernels.records.configurations import CONFIG, is_watched
 from constrain.languages.automata.marks import MARK
 from constrain.languages.automata.memory import words_of
-from constrain.languages.vocab.bits import has_bits, tokens_of
+from constrain.languages.cuts.following import CutPlace, FollowTables, Verdicts
+from constrain.masks.engine.canonical_ahead import look_ahead, settle
 from constrain.masks.engine.masks import MaskedSteps
 from constrain.masks.engine.rows import Row
 from constrain.masks.engine.steps import STATE
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from constrain.masks.engine.compiled import CompiledConstraint
 
 WATCH = advance.WATCH
-FEW = 64  # words of a mask whose tokens are looked ahead from one by one
+RUN = 64  # forced bytes that are looked for in one call of a kernel
 MAX_FORCED = 1 << 16  # tokens or bytes that `forced_tokens` and `forced_bytes` return at most
 
 
@@ -229,28 +228,33 @@ class Matcher(MaskedSteps):
             forced.append(token)
         return forced
 
-    def forced_bytes(self) -> bytes:
+    def forced_bytes(self, most: int = MAX_FORCED) -> bytes:
         """The bytes that must follow: exactly one byte is possible at each position, and the text is not complete.
 
         They end where a special token is possible.
 
+        Args:
+            most: How many are looked for.
+
         Returns:
-            At most 65,536 bytes (`MAX_FORCED`). The matcher does not read them.
+            At most so many bytes. The matcher does not read them.
 
         Raises:
             LimitError: A step does not fit into the automaton's memory.
         """
-        if self.ended:
-            return b""
-        forced = bytearray()
-        fork = self.fork()
-        while len(forced) < MAX_FORCED:
-            byte = fork._ask(advance.forced_byte)
-            if byte < 0 or byte == MARK:
+        forced, fork = bytearray(), self
+        while len(forced) < most and not self.ended:
+            words = np.zeros(min(most - len(forced), RUN), np.int32)
+            length = fork._ask(advance.forced_run, words)
+            run = words[: length & STATE].astype(np.uint8).tobytes().partition(bytes([MARK]))[0]
+            guarded = length >= WATCH and self.compiled.guard is not None
+            if len(run) < len(words) and not guarded:
+                return bytes(forced + run)
+            fork = self.fork() if fork is self else fork
+            taken = bytes(itertools.takewhile(lambda byte: fork.advance_bytes(bytes([byte])), run))  # noqa: B023
+            forced += taken
+            if len(taken) < len(words):
                 break
-            if not fork.advance_bytes(bytes([byte])):
-                break
-            forced.append(byte)
         return bytes(forced)
 
     def any_byte(self, bits: NDArray[np.int32]) -> bool:
@@ -261,60 +265,26 @@ class Matcher(MaskedSteps):
         """
         return not self.ended and bool(self._ask(advance.any_byte, bits))
 
-    def doubtful_tokens(self, row: Row, classes: NDArray[np.int32], apart: NDArray[np.int32]) -> list[int]:
-        """The tokens of a mask after which no byte may follow that is apart from them; no guard is asked.
+    def look_ahead(self, row: Row, cut: Row, following: FollowTables, place: CutPlace, guarded: bool) -> Verdicts:
+        """The tokens of a mask after which no canonical completion is left, and those of which that is not known.
 
         Args:
-            row: uint32[ceil(V / 32)], some of the tokens that the matcher's own mask allows, no EOS.
-            classes: int32[V], the class of each token.
-            apart: int32[8 * C], for each class a bitmap of bytes; one of a few arrays that stay.
+            row: uint32[ceil(V / 32)], some of the tokens that the matcher's own mask allows, and `cut`, no EOS.
+            cut: uint32[ceil(V / 32)], the tokens that the tokenizer may write at the place.
+            following: The tables of the tokenizer.
+            place: The place before the tokens.
+            guarded: Acceptance has to be asked of the matcher.
 
         Raises:
             LimitError: A step does not fit into the automaton's memory.
         """
-
-        def doubtful(configuration: int, tokens: NDArray[np.int32]) -> NDArray[np.int32]:
-            out = np.empty(len(tokens), np.int32)
-            return out[: self._memory.call(advance.doubtful_tokens, configuration, tokens, classes, apart, out)]
-
-        def find(configuration: int) -> list[int]:
-            if np.count_nonzero(row) <= FEW:
-                return doubtful(configuration, tokens_of(row).astype(np.int32)).tolist()
-            A = self._memory.A
-            region = self._memory.call(fill.mask, configuration)
-            own = A[own_start(A, region) : own_end(A, region)]
-            found = doubtful(configuration, own[has_bits(row, own)]).tolist()
-            known, lexemes = self._automaton.known.doubtful, self._lexemes(configuration)
-            for source in (source_of(A, region, k) for k in range(source_count(A, region))):
-                source_key = source, id(apart), lexemes
-                if source_key not in known:  # these stay within a lexeme, whatever is around it
-                    if source < 0:
-                        tokens = A[tokens_start(A, -source) : tokens_end(A, -source)].copy()
-                    else:
-                        words = A[source : source + len(row)].view(np.uint32)
-                        tokens = tokens_of(words).astype(np.int32)
-                    known[source_key] = doubtful(configuration, tokens)
-                found += known[source_key][has_bits(row, known[source_key])].tolist()
-            return found
-
         if self.ended or self._automaton.layout.offset:  # tokens that are read in two ways are not looked ahead from
-            return []
-        return self.locked(find)
+            return Verdicts(*2 * [np.zeros(0, np.int32)])
+        return self.locked(lambda c: look_ahead(self._automaton, c, row, cut, following, place, guarded))
 
-    def _lexemes(self, configuration: int) -> bytes:
-        """The lexer states of a configuration."""
-        A = self._memory.A
-        return A[config_pairs(configuration) + PAIR.LEXER : key_end(A, configuration) : PAIR.WORDS].tobytes()
-
-    def dispel_doubts(self, tokens: Sequence[int], apart: NDArray[np.int32]) -> None:
-        """Have `doubtful_tokens` give some tokens no more, here and wherever else the lexer is in this state."""
-
-        def dispel(configuration: int) -> None:
-            known, place = self._automaton.known.doubtful, (id(apart), self._lexemes(configuration))
-            for key in [key for key in known if key[1:] == place]:
-                known[key] = known[key][~np.isin(known[key], tokens)]
-
-        self.locked(dispel)
+    def settle(self, tokens: Sequence[int], place: CutPlace) -> None:
+        """Have `look_ahead` take it for known that much may follow some tokens, wherever the lexer is in this state."""
+        self.locked(lambda c: settle(self._automaton, c, tokens, place))
 
     @property
     def state(self) -> int:
@@ -323,6 +293,11 @@ class Matcher(MaskedSteps):
         States before and after a flush of the automaton cannot be compared (`TokenAutomaton`).
         """
         automaton = self._automaton
+        epoch, configuration = self._epoch, self._states[len(self._steps)]
+        A = automaton.memory.A
+        if A[HEADER.EPOCH] == epoch + 1 and (self.compiled.guard is None or A[configuration + CONFIG.WATCHED] != 2):
+            state = epoch << 32 | configuration  # PERF: most often so, and needs no lock
+            return ~state if self.ended else state
 
         def number(configuration: int) -> int:
             if self.compiled.guard is not None and is_watched(automaton.memory.A, configuration):

@@ -17,7 +17,7 @@ from constrain.kernels.records import arena
 from constrain.kernels.records.expressions import TAGSET
 from constrain.kernels.records.grammars import GRAMMAR, NONTERMINAL, TERMINAL
 from constrain.languages.automata.lower import lower
-from constrain.languages.automata.memory import BOTTOM, Int32
+from constrain.languages.automata.memory import BOTTOM
 from constrain.languages.automata.store import Store
 from constrain.languages.cfg.bulk_rules import BulkNonterminal, ObjectPunctuation
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
@@ -58,7 +58,7 @@ class SymbolTable:
         key = (grammar.ignore, grammar.lexer, grammar.closing)
         record = self._settings.get(key)
         if record is None:
-            record = self.memory.call(_intern1, GRAMMAR.KIND, len(self._settings))
+            record = self.memory.call_plain(arena.intern1, GRAMMAR.KIND, len(self._settings))
             ignored = [terminal for t in grammar.ignore if (terminal := self.terminal(t))]
             region = self.memory.region([len(ignored), *ignored])
             A = self.memory.A  # now: the calls may have moved it
@@ -120,14 +120,14 @@ class SymbolTable:
         excluded = 0
         if terminal.excluding:
             tags = sorted({lower(self.store, t.node) for t in terminal.excluding})
-            excluded = self.memory.call_on(tags, _intern_list, TAGSET.KIND, BOTTOM)
+            excluded = self.memory.call_on(tags, arena.intern_list, TAGSET.KIND, BOTTOM)
         if not -MAX_RANK < terminal.priority < MAX_RANK:
             raise LimitError(f"terminal {terminal.name}: the priority {terminal.priority} is not within ±{MAX_RANK}")
         after = 0
         if terminal.ignored_after is not None:
             after = self.settings(Grammar(WHOLE, terminal.ignored_after, "greedy"))
         rank = 2 * terminal.priority + terminal.literal
-        return self.memory.call(intern4, TERMINAL.KIND, expression, excluded, rank, after)
+        return self.memory.call_plain(arena.intern4, TERMINAL.KIND, expression, excluded, rank, after)
 
     def nonterminal(self, nonterminal: Nonterminal, rules: CompiledRules) -> int:
         """The record of a nonterminal in some rules."""
@@ -145,11 +145,12 @@ class SymbolTable:
 
     def _new(self, name: str, rules: CompiledRules, right_recursive: bool, watched: bool) -> int:
         """A new record for a nonterminal."""
-        return self.memory.call(_new_nonterminal, self.number(name, rules), right_recursive, watched)
+        number = self.number(name, rules)
+        return self.memory.call(lambda A, H, S: kernel_rules.nonterminal(A, number, right_recursive, watched))
 
     def set_alternatives(self, nonterminal: int, words: list[int]) -> None:
         """Write the alternatives of a nonterminal: for each the number of its symbols, and their records."""
-        self.memory.call(_set_alternatives, nonterminal, np.array(words, np.int32))
+        self.memory.call_plain(kernel_rules.set_alternatives, nonterminal, np.array(words, np.int32))
 
     def number(self, name: str, rules: CompiledRules) -> int:
         """A number for nonterminals of some rules with a common name, for their records."""
@@ -168,30 +169,3 @@ class SymbolTable:
     def waits(self, record: int, rules: CompiledRules) -> bool:
         """True if a nonterminal of some rules is not expanded yet."""
         return record in rules.waiting or record in self.shared.waiting
-
-
-# Kernels without scratch, with the arguments that `ArenaMemory.call` passes.
-def _intern1(A: Int32, H: Int32, S: Int32, kind: int, a: int) -> int:
-    return arena.intern1(A, H, kind, a)
-
-
-def _intern_list(A: Int32, H: Int32, S: Int32, kind: int, start: int) -> int:
-    return arena.intern_list(A, H, S, kind, start)
-
-
-def intern4(A: Int32, H: Int32, S: Int32, kind: int, a: int, b: int, c: int, d: int) -> int:
-    """The record of four words."""
-    return arena.intern4(A, H, kind, a, b, c, d)
-
-
-def suffix_of(A: Int32, H: Int32, S: Int32, symbol: int, following: int) -> int:
-    """The SUFFIX list of a symbol before another list."""
-    return kernel_rules.suffix_of(A, H, symbol, following)
-
-
-def _new_nonterminal(A: Int32, H: Int32, S: Int32, number: int, right_recursive: bool, watched: bool) -> int:
-    return kernel_rules.nonterminal(A, number, right_recursive, watched)
-
-
-def _set_alternatives(A: Int32, H: Int32, S: Int32, symbol: int, words: Int32) -> int:
-    return kernel_rules.set_alternatives(A, H, symbol, words)

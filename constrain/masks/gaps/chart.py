@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from constrain.errors import LimitError
 from constrain.kernels.gaps import derivations
-from constrain.kernels.records.gaps import AGENDA, Int32, pack
+from constrain.kernels.records.gaps import AGENDA, Int32
+from constrain.kernels.records.schema import pack
 from constrain.masks.gaps.adjacency import ones
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import LimitError
-from constrain.kernels.records.gaps import RULE, RULES, pack
+from constrain.kernels.records.gaps import RULE, RULES
+from constrain.kernels.records.schema import pack
 from constrain.languages.automata.quotient import spelled
 from constrain.languages.automata.shape import nullable
 from constrain.languages.automata.syntax import Node, alternate, difference

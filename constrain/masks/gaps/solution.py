@@ -22,7 +22,8 @@ from constrain import kernels
 from constrain.errors import GrammarError
 from constrain.kernels.gaps import least, lexemes
 from constrain.kernels.gaps.lexemes import ACCEPTING, FRESH, NOWHERE
-from constrain.kernels.records.gaps import ARC, ITEMS, PAIRS, PATTERN, pack
+from constrain.kernels.records.gaps import ARC, ITEMS, PAIRS, PATTERN
+from constrain.kernels.records.schema import pack
 from constrain.languages.automata.decide import shared_store
 from constrain.languages.cfg.rules import Grammar
 from constrain.masks.gaps.adjacency import Adjacency

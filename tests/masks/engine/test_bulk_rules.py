@@ -11,7 +11,6 @@ import constrain
 import vocabularies
 from constrain.kernels.records import view
 from constrain.kernels.records.grammars import NONTERMINAL
-from constrain.kernels.records.grammars import alternatives_of as alternatives_record
 from constrain.languages.cfg.bulk_rules import BulkNonterminal
 from constrain.languages.cfg.rules import Nonterminal
 from constrain.languages.cfg.transform.walk import alternatives_of
@@ -102,7 +101,7 @@ def compare(automaton: TokenAutomaton, rules: CompiledRules) -> int:
     """Compare all alternatives with the results of `expand`; the number of places among the nonterminals."""
     places = 0
     for record, symbol in inspect.symbols(automaton, rules).items():
-        if isinstance(symbol, Nonterminal) and alternatives_record(automaton.memory.A, record):
+        if isinstance(symbol, Nonterminal) and NONTERMINAL.ALTERNATIVES(automaton.memory.A, record):
             expected = {tuple(automaton.symbols.record(s, rules) for s in each) for each in alternatives_of(symbol)}
             assert written(automaton, record) == expected, symbol
             place = symbol.bulk_position if isinstance(symbol, BulkNonterminal) else None
@@ -114,7 +113,9 @@ def compare(automaton: TokenAutomaton, rules: CompiledRules) -> int:
 
 def written(automaton: TokenAutomaton, record: int) -> set[tuple[int, ...]]:
     A = automaton.memory.A
-    return {inspect.suffix(automaton, suffix) for suffix in view.list_items(A, alternatives_record(A, record)).tolist()}
+    return {
+        inspect.suffix(automaton, suffix) for suffix in view.list_items(A, NONTERMINAL.ALTERNATIVES(A, record)).tolist()
+    }
 
 
 def test_counted_objects_have_no_bulk_rules() -> None:

@@ -18,8 +18,7 @@ import vocabularies
 from constrain.kernels.lexer import key_tries
 from constrain.kernels.records import view
 from constrain.kernels.records.arena import HEADER, NONE, kind
-from constrain.kernels.records.grammars import alternatives_of as alternatives_record
-from constrain.kernels.records.grammars import keys_of, suffix_next, suffix_symbol
+from constrain.kernels.records.grammars import NONTERMINAL, SUFFIX
 from constrain.kernels.records.key_sets import KEY_SET
 from constrain.languages.automata.lower import lower
 from constrain.languages.automata.syntax import json_string, literal
@@ -139,11 +138,11 @@ def compare(automaton: TokenAutomaton, rules: CompiledRules) -> tuple[int, int]:
     """Compare all alternatives with the results of `expand`; the number of nonterminals, and of those of sets."""
     compared = of_sets = 0
     for record, symbol in inspect.symbols(automaton, rules).items():
-        if isinstance(symbol, Nonterminal) and alternatives_record(automaton.memory.A, record):
+        if isinstance(symbol, Nonterminal) and NONTERMINAL.ALTERNATIVES(automaton.memory.A, record):
             expected = {tuple(automaton.symbols.record(s, rules) for s in each) for each in unskipped(symbol)}
             assert written(automaton, record) == expected, symbol
             compared += 1
-            of_sets += keys_of(automaton.memory.A, record) != 0
+            of_sets += NONTERMINAL.KEY_SET(automaton.memory.A, record) != 0
     return compared, of_sets
 
 
@@ -159,10 +158,10 @@ def unskipped(symbol: Nonterminal) -> Iterator[list[Symbol]]:
 def written(automaton: TokenAutomaton, record: int) -> set[tuple[int, ...]]:
     """The alternatives of a nonterminal, key by key."""
     lists = []
-    for suffix in view.list_items(automaton.memory.A, alternatives_record(automaton.memory.A, record)).tolist():
-        symbol = suffix_symbol(automaton.memory.A, suffix) if suffix else 0
+    for suffix in view.list_items(automaton.memory.A, NONTERMINAL.ALTERNATIVES(automaton.memory.A, record)).tolist():
+        symbol = SUFFIX.SYMBOL(automaton.memory.A, suffix) if suffix else 0
         if symbol and kind(automaton.memory.A, symbol) == KEY_SET.KIND:
-            assert not suffix_next(automaton.memory.A, suffix)
+            assert not SUFFIX.NEXT(automaton.memory.A, suffix)
             lists += inspect.members(automaton, symbol)
         else:
             lists.append(suffix)

@@ -15,6 +15,7 @@ import pytest
 
 import constrain
 import vocabularies
+from constrain.masks.completion.length_budget import LengthBudget
 from constrain.masks.engine import CompiledConstraint, TokenAutomaton
 
 SCHEMA = {
@@ -40,6 +41,22 @@ def resident() -> int:
     if not statm.exists():
         pytest.skip("no /proc here: nobody says how much memory the process has")
     return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_a_vocabulary_is_freed() -> None:
+    """With the automaton that its constraints share, its tables, counts of tokens to an end and canonical tokens."""
+    ref = constrain.reference.load()
+    read = constrain.Vocabulary.from_huggingface(ref.tokenizer)
+    vocabulary = constrain.Vocabulary(read.tokens, read.eos_ids, tokenizer=read.tokenizer)
+    compiled = constrain.compile(constrain.json_schema(SCHEMA), vocabulary)
+    assert TokenAutomaton.of(vocabulary) is compiled.automaton
+    kept = weakref.ref(vocabulary), weakref.ref(compiled.automaton)
+    canonical = constrain.sampling.canonical(compiled, read.tokenizer).matcher()
+    assert canonical.forced_tokens() == []
+    assert LengthBudget(compiled).matcher(most=200).forced_tokens() == []
+    del compiled, canonical, vocabulary
+    gc.collect()
+    assert [ref() for ref in kept] == [None, None]
 
 
 def test_ten_thousand_matchers_leave_nothing() -> None:

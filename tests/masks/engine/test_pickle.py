@@ -8,7 +8,7 @@ import pickle
 import subprocess
 import sys
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 import numpy as np
 import pydantic
@@ -137,3 +137,17 @@ def test_steps_that_are_not_allowed_any_more_are_an_error() -> None:
 
     with pytest.raises(ConstrainError, match="not allowed any more"):
         reread(constrain.compile(constrain.regex("a"), VOCABULARY), [98], None)
+
+
+@pytest.mark.parametrize("tokens", ["none", "special", "every"])
+def test_an_automaton_is_made_again_from_its_vocabulary(tokens: Literal["none", "special", "every"]) -> None:
+    """A copy of it is itself; one that was pickled has no states, and the same masks."""
+    automaton = constrain.TokenAutomaton(VOCABULARY, budget=16 << 20, tokens=tokens)
+    assert copy.copy(automaton) is automaton and copy.deepcopy([automaton])[0] is automaton
+    again = pickle.loads(pickle.dumps(automaton))
+    assert again is not automaton and again.vocabulary.tokens == automaton.vocabulary.tokens
+    masks = [
+        constrain.compile(constrain.regex("[a-c]+"), VOCABULARY, automaton=made).matcher().mask()
+        for made in (automaton, again)
+    ]
+    assert (masks[0] == masks[1]).all() and masks[0].any()

@@ -3,14 +3,12 @@
 Records: records/masks.py. Cost: linear in rows. Reference: tests/naive_mask.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
 from constrain.kernels.masks.common.tokens import clear_tokens
 from constrain.kernels.records.arena import HEADER, region
-from constrain.kernels.records.masks import BLOCK, FINDING, MARK_ALL, ends_start
+from constrain.kernels.records.masks import BLOCK, FINDING, MARK_ALL
 from constrain.kernels.records.stack import room, set_top, top
 from constrain.kernels.records.vocabulary import mark_node, mask_words, node_token, serial_mark, trie_of
 
@@ -56,7 +54,7 @@ def store_ends(A, S, row, stop, width, block):
     n = (stop - row) // width
     A[block + BLOCK.N_ENDS] = n
     A[block + BLOCK.ENDS] = region(A, n)
-    copy_nodes(A, S, row, stop, width, ends_start(A, block))
+    copy_nodes(A, S, row, stop, width, BLOCK.ENDS(A, block))
 
 
 @kernel("void(arena, arena, i, i, i)")

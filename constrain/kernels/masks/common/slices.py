@@ -16,8 +16,6 @@ Records: records/vocabulary.py. Cost: `uniform` makes some thousand look-ups onc
 and slice. Reference: tests/masks/engine/test_almost_text.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel, recursion
@@ -42,17 +40,12 @@ from constrain.kernels.records.expressions import (
     AND,
     BYTES,
     CAT,
+    EXPRESSION,
     FIRST_SLICE,
     REP,
-    cat_head,
-    cat_tail,
     continues,
-    flags_of,
     is_negative,
     is_nullable,
-    rep_high,
-    rep_low,
-    rep_unit,
     set_word,
 )
 from constrain.kernels.records.stack import push, set_top, top
@@ -66,7 +59,6 @@ from constrain.kernels.records.vocabulary import (
     mask_words,
     sequence_at,
     slice_at,
-    slice_longest,
 )
 
 MAX_FRONTIER = 8  # states in the middle of a character
@@ -87,21 +79,21 @@ def run_length(A, e, j, alone):
     """
     rest = EPS
     while kind(A, e) == CAT.KIND:
-        rest = cat_tail(A, e)
-        e = cat_head(A, e)
+        rest = CAT.TAIL(A, e)
+        e = CAT.HEAD(A, e)
     if kind(A, e) == ALT.KIND:
         best = 0
         for i in range(key_start(e), key_end(A, e)):
             best = max(best, run_length_again(A, A[i], j, 0))
         return best
-    if kind(A, e) != REP.KIND or (flags_of(A, rep_unit(A, e)) >> (FIRST_SLICE + j)) & 1 == 0:
+    if kind(A, e) != REP.KIND or (EXPRESSION.FLAGS(A, REP.UNIT(A, e)) >> (FIRST_SLICE + j)) & 1 == 0:
         return 0
     piece = slice_at(A, j)
-    high = rep_high(A, e)
-    if high < 0 or high >= slice_longest(A, piece):
-        return slice_longest(A, piece)
+    high = REP.HIGH(A, e)
+    if high < 0 or high >= SLICE.LONGEST(A, piece):
+        return SLICE.LONGEST(A, piece)
     if kind(A, rest) == CAT.KIND:
-        rest = cat_head(A, rest)
+        rest = CAT.HEAD(A, rest)
     if not alone or kind(A, rest) != BYTES.KIND:
         return 0
     for w in range(8):
@@ -157,9 +149,9 @@ def find_uniform(A, H, S, e, j):
 def after_sequence(A, H, S, e, d, f):
     """The derivative of a CAT or a REP by a character, by which its head becomes d (and the tail of a CAT f)."""
     if kind(A, e) == REP.KIND:
-        high = rep_high(A, e)
-        return cat(A, H, d, rep(A, H, rep_unit(A, e), max(0, rep_low(A, e) - 1), high - 1 if high > 0 else -1))
-    return alt2(A, H, S, cat(A, H, d, cat_tail(A, e)), f)
+        high = REP.HIGH(A, e)
+        return cat(A, H, d, rep(A, H, REP.UNIT(A, e), max(0, REP.LOW(A, e) - 1), high - 1 if high > 0 else -1))
+    return alt2(A, H, S, cat(A, H, d, CAT.TAIL(A, e)), f)
 
 
 uniform_again = recursion(lambda: uniform, 5)
@@ -181,8 +173,8 @@ def uniform(A, H, S, e, j):
     if k == REP.KIND or (k == CAT.KIND and is_negative(A, e)):
         target = uniform_again(A, H, S, key_word(A, e, 0), j)  # of the head of a CAT, or what a REP repeats
         rest = NONE
-        if k == CAT.KIND and is_nullable(A, cat_head(A, e)) and target != 0:
-            rest = uniform_again(A, H, S, cat_tail(A, e), j)
+        if k == CAT.KIND and is_nullable(A, CAT.HEAD(A, e)) and target != 0:
+            rest = uniform_again(A, H, S, CAT.TAIL(A, e), j)
         target = after_sequence(A, H, S, e, target, rest) if target != 0 and rest != 0 else 0
     elif (k == AND.KIND or k == ALT.KIND) and is_negative(A, e) and size(A, e) <= MAX_PARTS:
         start = top(S)
@@ -206,7 +198,7 @@ def uniform(A, H, S, e, j):
 def uniform_run(A, H, S, e, j):
     """The number of characters of slice j that may be read from e without ending a lexeme; at most the longest of the
     slice. 0 if it depends on the characters."""
-    longest = slice_longest(A, slice_at(A, j))
+    longest = SLICE.LONGEST(A, slice_at(A, j))
     n = 0
     while n < longest:
         d = uniform(A, H, S, e, j)
@@ -304,7 +296,7 @@ def word_run(A, H, S, e, j):
     if n == 0 or A[piece + SLICE.SPACED] == 0:
         return n
     d = after_space(A, H, S, e)
-    is_same = n == slice_longest(A, piece) and d != NONE and uniform_run(A, H, S, d, j) == slice_longest(A, piece)
+    is_same = n == SLICE.LONGEST(A, piece) and d != NONE and uniform_run(A, H, S, d, j) == SLICE.LONGEST(A, piece)
     return n if is_same else 0
 
 
@@ -342,7 +334,7 @@ def largest_slice(A, H, S, lexer):
         return covering
     for j in range(stop - 1):
         if words_closed(A, H, S, lexer, j):
-            return ((j + 1) << 32) | slice_longest(A, slice_at(A, j))
+            return ((j + 1) << 32) | SLICE.LONGEST(A, slice_at(A, j))
     return covering
 
 
@@ -366,7 +358,7 @@ def copy_slice(A, S, covering, bitmap):
     if covering == 0:
         return 0
     piece = slice_at(A, (covering >> 32) - 1)
-    row = min(covering & 0xFFFFFFFF, slice_longest(A, piece))
+    row = min(covering & 0xFFFFFFFF, SLICE.LONGEST(A, piece))
     words = mask_words(A)
     start = A[piece + SLICE.ROWS] + row * words
     bits = A[start : start + words]

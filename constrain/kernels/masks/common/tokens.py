@@ -7,15 +7,13 @@ Records: records/masks.py. Cost: linear in the words of a bitmap, or in the toke
 Reference: tests/naive_mask.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
 from constrain.kernels.records.arena import HEADER, intern, key_start, region, reserve
-from constrain.kernels.records.masks import TOKENS, TOKENSET, token_bitmap, tokens_end, tokens_start
+from constrain.kernels.records.masks import TOKENS, TOKENSET, tokens_end
 from constrain.kernels.records.stack import push
-from constrain.kernels.records.vocabulary import clear_bit, mask_words, next_same, set_bit
+from constrain.kernels.records.vocabulary import clear_bit, mask_words, set_bit
 
 
 @kernel("void(arena, arena, i)")
@@ -25,7 +23,7 @@ def push_tokens(A, S, token):
         if A[A[HEADER.SEEN] + token] != A[HEADER.SERIAL]:
             A[A[HEADER.SEEN] + token] = A[HEADER.SERIAL]
             push(S, token)
-        token = next_same(A, token)
+        token = HEADER.NEXT_SAME(A, token)
 
 
 @kernel("void(arena, arena, i, i)")
@@ -33,7 +31,7 @@ def set_tokens(A, S, bitmap, token):
     """Set the bits of a token and those with the same bytes."""
     while token >= 0:
         set_bit(S, bitmap, token)
-        token = next_same(A, token)
+        token = HEADER.NEXT_SAME(A, token)
 
 
 @kernel("void(arena, arena, i, i)")
@@ -41,19 +39,19 @@ def clear_tokens(A, S, bitmap, token):
     """Clear the bits of a token and those with the same bytes."""
     while token >= 0:
         clear_bit(S, bitmap, token)
-        token = next_same(A, token)
+        token = HEADER.NEXT_SAME(A, token)
 
 
 @kernel("void(arena, arena, i, i)")
 def add_tokens(A, S, tokens, bitmap):
     """Set the bits of a TOKENS region in a bitmap on the stack."""
     words = mask_words(A)
-    if token_bitmap(A, tokens) != 0:
-        source = A[token_bitmap(A, tokens) : token_bitmap(A, tokens) + words]
+    if TOKENS.BITMAP(A, tokens) != 0:
+        source = A[TOKENS.BITMAP(A, tokens) : TOKENS.BITMAP(A, tokens) + words]
         out = S[bitmap : bitmap + words]  # PERF: a loop over slices is vectorised
         for w in range(words):
             out[w] |= source[w]
-    for k in range(tokens_start(A, tokens), tokens_end(A, tokens)):
+    for k in range(TOKENS.LIST(A, tokens), tokens_end(A, tokens)):
         set_bit(S, bitmap, A[k])
 
 

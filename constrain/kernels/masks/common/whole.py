@@ -3,8 +3,6 @@
 Records: records/configurations.py. Cost: one step of a configuration a node. Reference: tests/naive_mask.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel

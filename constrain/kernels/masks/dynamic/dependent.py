@@ -9,8 +9,6 @@ Records: records/dynamic_tables.py. Cost: some 10 ns a node, and the parser stat
 Reference: tests/naive_mask.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
@@ -24,26 +22,21 @@ from constrain.kernels.parser.closure import close
 from constrain.kernels.parser.configurations import step_configuration
 from constrain.kernels.parser.earley import scan
 from constrain.kernels.records.arena import NO_TAGS, NONE, OWN, key_end, note_visits
-from constrain.kernels.records.configurations import PAIR, config_pairs, pair_lexer, pair_parser
+from constrain.kernels.records.configurations import PAIR, config_pairs, pair_parser
 from constrain.kernels.records.dynamic_tables import (
     DYNAMIC_BLOCK,
     EXIT_RUN,
     FRAME,
     PIECE,
     block_at,
-    piece_own,
-    piece_table,
     pieces_end,
     pieces_start,
-    run_byte,
     run_end,
-    run_start,
     runs_end,
-    runs_start,
     survivor_word,
 )
-from constrain.kernels.records.expressions import continues, known_tags
-from constrain.kernels.records.masks import BLOCK, block_count, ends_end, ends_start
+from constrain.kernels.records.expressions import EXPRESSION, continues
+from constrain.kernels.records.masks import BLOCK, TABLE, ends_end
 from constrain.kernels.records.vocabulary import (
     node_depth,
     node_end,
@@ -121,7 +114,7 @@ def walk_frames(A, H, S, frames, states, first, stop):
             if is_same:
                 for w in range(FRAME.WORDS):
                     S[here + w] = S[above + w]
-            elif known_tags(A, e) == NO_TAGS:  # PERF: as in most cases; what is next is not read then
+            elif EXPRESSION.TAGS(A, e) == NO_TAGS:  # PERF: as in most cases; what is next is not read then
                 S[here + FRAME.PARSER] = p
                 S[here + FRAME.LEXER] = e
                 S[here + FRAME.NEXT] = 0
@@ -152,12 +145,12 @@ def meets_survivors(A, H, S, q, lexer, block):
 def walk_exits(A, H, S, frames, states, q, lexer, block):
     """Push the tokens that go on below the exits of a block with a lexeme of q, which begins in the lexer state."""
     trie = trie_of(A)
-    for run in range(runs_start(A, block), runs_end(A, block), EXIT_RUN.WORDS):
-        e = step(A, H, S, lexer, run_byte(A, run))
+    for run in range(DYNAMIC_BLOCK.RUNS(A, block), runs_end(A, block), EXIT_RUN.WORDS):
+        e = step(A, H, S, lexer, EXIT_RUN.BYTE(A, run))
         if e == NONE or not lives(A, H, S, q, e):
             continue
         is_set = False
-        for i in range(run_start(A, run), run_end(A, run)):
+        for i in range(EXIT_RUN.NODES(A, run), run_end(A, run)):
             node = np.int64(A[i])
             push_tokens(A, S, node_token(A, trie, node))
             if node_end(A, trie, node) > node + 1:
@@ -173,14 +166,14 @@ def walk_exits(A, H, S, frames, states, q, lexer, block):
 @kernel("i(arena, arena, arena, i, i, i, i)")
 def push_dependent_of_table(A, H, S, frames, states, p, piece):
     """Push the tokens that end the lexeme of a token table and go on from p; 0 if the whole trie must be walked."""
-    table = piece_table(A, piece)
-    for n in range(block_count(A, table)):
+    table = PIECE.TABLE(A, piece)
+    for n in range(TABLE.N_BLOCKS(A, table)):
         block = block_at(A, table, n)
         t = np.int64(A[block + BLOCK.TAGSET])
-        q = scan(A, H, S, p, t if t != OWN else piece_own(A, piece))
+        q = scan(A, H, S, p, t if t != OWN else PIECE.OWN(A, piece))
         if q == 0:
             continue
-        for i in range(ends_start(A, block), ends_end(A, block)):
+        for i in range(BLOCK.ENDS(A, block), ends_end(A, block)):
             push_tokens(A, S, node_token(A, trie_of(A), A[i]))
         goes_on = np.int64(A[block + DYNAMIC_BLOCK.N_RUNS])
         for w in range(8):
@@ -197,7 +190,7 @@ def push_dependent_of_table(A, H, S, frames, states, p, piece):
 def push_dependent(A, H, S, frames, states, c):
     """Push the tokens that end a lexeme of c, and may begin others; 0 if the whole trie must be walked."""
     for pair in range(config_pairs(c), key_end(A, c), PAIR.WORDS):
-        pieces = tables_of(A, H, S, pair_lexer(A, pair))
+        pieces = tables_of(A, H, S, PAIR.LEXER(A, pair))
         for piece in range(pieces_start(pieces), pieces_end(A, pieces), PIECE.WORDS):
             if not push_dependent_of_table(A, H, S, frames, states, pair_parser(A, pair), piece):
                 return 0

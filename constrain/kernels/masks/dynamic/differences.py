@@ -12,8 +12,6 @@ Records: records/dynamic_tables.py. Cost: the nodes where the states differ, and
 Reference: tests/naive_mask.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
@@ -31,45 +29,27 @@ from constrain.kernels.masks.dynamic.walks import (
     store_blocks,
     tag_of,
 )
-from constrain.kernels.records.arena import NO_TAGS, NONE, OWN, note_visits, region
+from constrain.kernels.records.arena import HEADER, NO_TAGS, NONE, OWN, note_visits, region
 from constrain.kernels.records.dynamic_tables import (
     COMPARED,
     DYNAMIC_BLOCK,
     EXIT_RUN,
     IS_END,
     IS_TOKEN,
+    PIECE,
+    PIECES,
     block_at,
-    piece_count,
-    piece_own,
-    piece_table,
-    pieces_of,
     run_end,
-    run_start,
     runs_end,
-    runs_start,
 )
-from constrain.kernels.records.expressions import TAGSET, continues
-from constrain.kernels.records.masks import (
-    BLOCK,
-    FINDING,
-    MARK_ALL,
-    MARK_EXIT,
-    TABLE,
-    TOKENS,
-    block_count,
-    ends_end,
-    ends_start,
-    token_bitmap,
-    tokens_start,
-)
+from constrain.kernels.records.expressions import EXPRESSION, TAGSET, continues
+from constrain.kernels.records.masks import BLOCK, FINDING, MARK_ALL, MARK_EXIT, TABLE, TOKENS, ends_end
 from constrain.kernels.records.stack import set_top, sort_groups, top
 from constrain.kernels.records.vocabulary import (
     has_bit,
     mark_node,
     mask_words,
-    next_same,
     node_end,
-    node_mark,
     node_token,
     node_word,
     serial_mark,
@@ -87,7 +67,7 @@ def push_missing(A, S, bitmap, token):
     while token >= 0:
         if has_bit(A, bitmap, token) == 0:
             push_finding(S, 0, IS_TOKEN, token)
-        token = next_same(A, token)
+        token = HEADER.NEXT_SAME(A, token)
 
 
 @kernel("i(arena, arena, arena, i, i, i, i, i, i)")
@@ -163,23 +143,23 @@ def keep_block(A, known, block, own):
     if A[block + BLOCK.TAGSET] == OWN:
         A[block + BLOCK.TAGSET] = own
     total = np.int64(A[known + BLOCK.N_ENDS])
-    for run in range(runs_start(A, known), runs_end(A, known), EXIT_RUN.WORDS):
+    for run in range(DYNAMIC_BLOCK.RUNS(A, known), runs_end(A, known), EXIT_RUN.WORDS):
         total += A[run + EXIT_RUN.COUNT]
     out = region(A, total)
     A[block + BLOCK.ENDS] = out
     A[block + BLOCK.N_ENDS] = 0
-    for i in range(ends_start(A, known), ends_end(A, known)):
-        if node_mark(A, A[i]) != mark + MARK_ALL:
+    for i in range(BLOCK.ENDS(A, known), ends_end(A, known)):
+        if HEADER.NODE_SEEN(A, A[i]) != mark + MARK_ALL:
             A[out] = A[i]
             out += 1
             A[block + BLOCK.N_ENDS] += 1
-    copy = region(A, runs_end(A, known) - runs_start(A, known))
+    copy = region(A, runs_end(A, known) - DYNAMIC_BLOCK.RUNS(A, known))
     A[block + DYNAMIC_BLOCK.RUNS] = copy
-    for run in range(runs_start(A, known), runs_end(A, known), EXIT_RUN.WORDS):
+    for run in range(DYNAMIC_BLOCK.RUNS(A, known), runs_end(A, known), EXIT_RUN.WORDS):
         A[copy + EXIT_RUN.BYTE] = A[run + EXIT_RUN.BYTE]
         A[copy + EXIT_RUN.NODES] = out
-        for i in range(run_start(A, run), run_end(A, run)):
-            if node_mark(A, A[i]) != mark + MARK_EXIT and node_mark(A, A[i]) != mark + MARK_ALL:
+        for i in range(EXIT_RUN.NODES(A, run), run_end(A, run)):
+            if HEADER.NODE_SEEN(A, A[i]) != mark + MARK_EXIT and HEADER.NODE_SEEN(A, A[i]) != mark + MARK_ALL:
                 A[out] = A[i]
                 out += 1
         A[copy + EXIT_RUN.COUNT] = out - A[copy + EXIT_RUN.NODES]
@@ -190,7 +170,7 @@ def keep_block(A, known, block, own):
 def store_all_blocks(A, S, table, known, findings, own):
     """Store the blocks of a token table: those of the known table without marked nodes, and those of sorted findings,
     which reach to the top of the stack. own: the tagset that OWN stands for in the known table."""
-    kept = block_count(A, known)
+    kept = TABLE.N_BLOCKS(A, known)
     added = count_tagsets(A, S, findings, top(S))
     A[table + TABLE.BLOCKS] = region(A, DYNAMIC_BLOCK.WORDS * (kept + added))
     A[table + TABLE.N_BLOCKS] = kept + added
@@ -209,7 +189,7 @@ def looping_reference(A, H, S, lexer):
     e = step(A, H, S, lexer, 0x7E)  # ~ and ^: few exceptions begin so
     if e == NONE or e == lexer or e != step(A, H, S, lexer, 0x5E) or not loops(A, H, S, e):
         return 0
-    if pieces_of(A, e) != 0 and piece_count(A, pieces_of(A, e)) != 1:
+    if EXPRESSION.TABLE(A, e) != 0 and PIECES.COUNT(A, EXPRESSION.TABLE(A, e)) != 1:
         return 0
     return e if alike(A, H, S, e, lexer) >= MIN_ALIKE else 0
 
@@ -224,8 +204,8 @@ def store_added(A, S, table, known, findings):
     n = (first - findings) // FINDING.WORDS
     A[table + TOKENS.COUNT] = n
     A[table + TOKENS.LIST] = region(A, n)
-    copy_nodes(A, S, findings, first, FINDING.WORDS, tokens_start(A, table))
-    A[table + TOKENS.BITMAP] = token_bitmap(A, known)
+    copy_nodes(A, S, findings, first, FINDING.WORDS, TOKENS.LIST(A, table))
+    A[table + TOKENS.BITMAP] = TOKENS.BITMAP(A, known)
     return first
 
 
@@ -235,21 +215,21 @@ def table_by_difference(A, H, S, mode, lexer, reference, piece):
 
     mode: PART: the known state is a part of the union `lexer`; REFERENCE: it is another one.
     """
-    known = piece_table(A, piece)
+    known = PIECE.TABLE(A, piece)
     bitmap = begin_walk(A, S, COMPARED.WORDS)
     states, findings = bitmap + mask_words(A), top(S)
     if mode == REFERENCE:
         add_tokens(A, S, known, bitmap)
-    walk_both(A, H, S, mode, lexer, reference, states, bitmap if mode == REFERENCE else token_bitmap(A, known))
+    walk_both(A, H, S, mode, lexer, reference, states, bitmap if mode == REFERENCE else TOKENS.BITMAP(A, known))
     sort_groups(S, findings, top(S), FINDING.WORDS)
     table = region(A, TABLE.WORDS)
     if mode == REFERENCE:
         store_tokens(A, H, S, bitmap, table)
     else:
         findings = store_added(A, S, table, known, findings)
-    store_all_blocks(A, S, table, known, findings, piece_own(A, piece))
+    store_all_blocks(A, S, table, known, findings, PIECE.OWN(A, piece))
     if tag_of(A, lexer) != 0:  # of one terminal, like its reference
-        for n in range(block_count(A, table)):
+        for n in range(TABLE.N_BLOCKS(A, table)):
             A[block_at(A, table, n) + BLOCK.TAGSET] = OWN
     set_top(S, bitmap)
     return table

@@ -11,8 +11,6 @@ common share that part's table too:
 Records: records/dynamic_tables.py. Cost: one look-up when known. Reference: tests/naive_mask.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
@@ -24,26 +22,16 @@ from constrain.kernels.masks.common.slices import MIN_ALIKE, alike, closed, most
 from constrain.kernels.masks.dynamic.differences import PART, REFERENCE, looping_reference, table_by_difference
 from constrain.kernels.masks.dynamic.walks import table_by_walk, tag_of, untagged
 from constrain.kernels.records.arena import HEADER, NONE, key_end, key_start, key_word, kind, region, size
-from constrain.kernels.records.dynamic_tables import (
-    PIECE,
-    PIECES,
-    first_piece,
-    piece_count,
-    pieces_end,
-    pieces_of,
-    pieces_start,
-    table_of_expression,
-)
+from constrain.kernels.records.dynamic_tables import PIECE, PIECES, pieces_end, pieces_start
 from constrain.kernels.records.expressions import (
     ALT,
     CAT,
     EXPRESSION,
-    cat_head,
+    TAG,
     continues,
     is_negative,
     is_nullable,
     set_word,
-    tag_terminal,
 )
 from constrain.kernels.records.stack import push, room, set_top, top
 
@@ -51,12 +39,12 @@ from constrain.kernels.records.stack import push, room, set_top, top
 @kernel("i(arena, arena, arena, i, i)")
 def one_piece(A, H, S, lexer, table):
     """The pieces of a lexer state that is in one piece, with this token table, or the one from a walk if it is 0."""
-    known = pieces_of(A, lexer)
-    if table == 0 and known != 0 and piece_count(A, known) == 1:
+    known = EXPRESSION.TABLE(A, lexer)
+    if table == 0 and known != 0 and PIECES.COUNT(A, known) == 1:
         return known
     e = untagged(A, H, S, lexer)
     if table == 0 and e != 0:
-        table = table_of_expression(A, e)
+        table = EXPRESSION.TABLE(A, e)
     if table == 0:
         table = table_by_walk(A, H, S, lexer)
     if e != 0:
@@ -64,8 +52,8 @@ def one_piece(A, H, S, lexer, table):
     own = tags(A, H, S, tag_of(A, lexer)) if e != 0 else 0
     pieces = region(A, PIECES.WORDS + PIECE.WORDS)
     A[pieces + PIECES.COUNT] = 1
-    A[first_piece(pieces) + PIECE.TABLE] = table
-    A[first_piece(pieces) + PIECE.OWN] = own
+    A[pieces_start(pieces) + PIECE.TABLE] = table
+    A[pieces_start(pieces) + PIECE.OWN] = own
     A[lexer + EXPRESSION.TABLE] = pieces
     return pieces
 
@@ -73,23 +61,23 @@ def one_piece(A, H, S, lexer, table):
 @kernel("i(arena, arena, arena, i)")
 def whole_table(A, H, S, lexer):
     """The pieces of a lexer state that is not taken apart, by the cheapest way that is open to it."""
-    if pieces_of(A, lexer) != 0:
-        return pieces_of(A, lexer)
+    if EXPRESSION.TABLE(A, lexer) != 0:
+        return EXPRESSION.TABLE(A, lexer)
     e = untagged(A, H, S, lexer)
-    if e != 0 and table_of_expression(A, e) != 0:
+    if e != 0 and EXPRESSION.TABLE(A, e) != 0:
         return one_piece(A, H, S, lexer, 0)
     text = text_part(A, H, S, lexer)
     table = 0
     if text != 0 and alike(A, H, S, lexer, text) >= MIN_ALIKE:
-        table = table_by_difference(A, H, S, PART, lexer, text, first_piece(one_piece(A, H, S, text, 0)))
+        table = table_by_difference(A, H, S, PART, lexer, text, pieces_start(one_piece(A, H, S, text, 0)))
     elif not most_covered(A, H, S, lexer):
         reference = looping_reference(A, H, S, lexer)
         if reference != 0:
             table = table_by_difference(
-                A, H, S, REFERENCE, lexer, reference, first_piece(one_piece(A, H, S, reference, 0))
+                A, H, S, REFERENCE, lexer, reference, pieces_start(one_piece(A, H, S, reference, 0))
             )
         elif text != 0 and not closed(A, H, S, lexer, 0):
-            table = table_by_difference(A, H, S, PART, lexer, text, first_piece(one_piece(A, H, S, text, 0)))
+            table = table_by_difference(A, H, S, PART, lexer, text, pieces_start(one_piece(A, H, S, text, 0)))
     return one_piece(A, H, S, lexer, table)
 
 
@@ -100,7 +88,7 @@ def whole_table(A, H, S, lexer):
 def is_whole(A, H, S, lexer):
     """1 if nothing of the one terminal of a lexer state was read yet (or it loops), else 0."""
     e = untagged(A, H, S, lexer)
-    return 1 if e != 0 and e == clamp(A, H, S, tag_terminal(A, tag_of(A, lexer)), A[HEADER.DEPTH]) else 0
+    return 1 if e != 0 and e == clamp(A, H, S, TAG.TERMINAL(A, tag_of(A, lexer)), A[HEADER.DEPTH]) else 0
 
 
 @kernel("i(arena, arena, i, i)")
@@ -108,8 +96,8 @@ def first_bytes(A, S, e, out):
     """Write the 8 words of the set of bytes with which e can begin to S[out ...]; 0 if they cannot be told."""
     for w in range(8):
         S[out + w] = 0
-    while kind(A, e) == CAT.KIND and not is_nullable(A, cat_head(A, e)):
-        e = cat_head(A, e)
+    while kind(A, e) == CAT.KIND and not is_nullable(A, CAT.HEAD(A, e)):
+        e = CAT.HEAD(A, e)
     if is_negative(A, e):
         return 0
     start = top(S)
@@ -201,6 +189,6 @@ def find_pieces(A, H, S, lexer):
 def tables_of(A, H, S, lexer):
     """The pieces of a lexer state: what every token does with the lexeme in progress."""
     lexer = clamp(A, H, S, lexer, A[HEADER.DEPTH])
-    if pieces_of(A, lexer) == 0:
+    if EXPRESSION.TABLE(A, lexer) == 0:
         A[lexer + EXPRESSION.TABLE] = find_pieces(A, H, S, lexer)
-    return pieces_of(A, lexer)
+    return EXPRESSION.TABLE(A, lexer)

@@ -19,8 +19,6 @@ Records: records/dynamic_tables.py. Cost: some 5 ns a node, of which those below
 are not looked at. Reference: tests/naive_mask.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
@@ -39,24 +37,13 @@ from constrain.kernels.records.dynamic_tables import (
     WALKED,
     block_at,
     run_end,
-    runs_start,
 )
-from constrain.kernels.records.expressions import (
-    CAT,
-    TAG,
-    TAGSET,
-    cat_head,
-    cat_tail,
-    continues,
-    is_nullable,
-    known_tags,
-)
+from constrain.kernels.records.expressions import CAT, EXPRESSION, TAG, TAGSET, continues, is_nullable
 from constrain.kernels.records.masks import BLOCK, FINDING, TABLE, TOKENS
 from constrain.kernels.records.stack import push, set_top, sort_groups, top
 from constrain.kernels.records.vocabulary import (
     SLICE,
     mask_words,
-    next_same,
     node_byte,
     node_end,
     node_token,
@@ -113,7 +100,7 @@ def store_exits(A, S, block, row, stop):
         runs += 1
     A[block + DYNAMIC_BLOCK.RUNS] = region(A, EXIT_RUN.WORDS * runs)
     A[block + DYNAMIC_BLOCK.N_RUNS] = runs
-    run = runs_start(A, block)
+    run = DYNAMIC_BLOCK.RUNS(A, block)
     while row < stop:
         end = end_of_key(S, row, stop, FINDING.WORDS)
         A[run + EXIT_RUN.BYTE] = S[row + FINDING.KEY]
@@ -208,7 +195,7 @@ def walk_lexer(A, H, S, own, bitmap, piece, first, stop, tagsets):
             continue
         t = np.int64(NO_TAGS)
         if own == 0:
-            t = known_tags(A, e)
+            t = EXPRESSION.TAGS(A, e)
             if t == 0:
                 t = tags(A, H, S, e)
         elif is_nullable(A, e):
@@ -222,7 +209,7 @@ def walk_lexer(A, H, S, own, bitmap, piece, first, stop, tagsets):
             if continues(A, e):
                 while token >= 0:
                     set_bit(S, bitmap, token)
-                    token = next_same(A, token)
+                    token = HEADER.NEXT_SAME(A, token)
             else:
                 push_finding(S, A[t + TAGSET.NUMBER], IS_END, A[main + i] if main else i)
         i += 1
@@ -254,7 +241,7 @@ def walk_from_root(A, H, S, e, own, bitmap, piece):
 def tag_of(A, lexer):
     """The tag at the end of a lexer state of only one terminal; else 0."""
     while kind(A, lexer) == CAT.KIND:
-        lexer = cat_tail(A, lexer)
+        lexer = CAT.TAIL(A, lexer)
     return lexer if kind(A, lexer) == TAG.KIND else 0
 
 
@@ -265,8 +252,8 @@ def untagged(A, H, S, lexer):
         return 0
     start = top(S)
     while kind(A, lexer) == CAT.KIND:
-        push(S, cat_head(A, lexer))
-        lexer = cat_tail(A, lexer)
+        push(S, CAT.HEAD(A, lexer))
+        lexer = CAT.TAIL(A, lexer)
     e = np.int64(EPS)
     for i in range(top(S) - 1, start - 1, -1):
         e = cat(A, H, S[i], e)

@@ -9,8 +9,6 @@ Records: records/greedy_tables.py. Cost: linear in rows; a bitmap has a bit for 
 Reference: tests/naive_mask.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
@@ -21,6 +19,7 @@ from constrain.kernels.records.expressions import TAGSET
 from constrain.kernels.records.greedy_tables import (
     CONTENT,
     END,
+    EXITS,
     FORK,
     FORK_KEY,
     GREEDY_BLOCK,
@@ -33,15 +32,8 @@ from constrain.kernels.records.greedy_tables import (
     ROW,
     START,
     WALK,
-    block_content,
-    block_pair,
-    exits_byte,
     exits_end,
     exits_start,
-    fork_byte,
-    fork_count,
-    fork_left,
-    fork_node,
     greedy_block_at,
     greedy_blocks_end,
     left_count,
@@ -50,19 +42,9 @@ from constrain.kernels.records.greedy_tables import (
     restarts_end,
     restarts_start,
 )
-from constrain.kernels.records.masks import (
-    BLOCK,
-    MARK_ALL,
-    TABLE,
-    TOKENS,
-    block_tagset,
-    blocks_start,
-    ends_end,
-    ends_start,
-    tokens_start,
-)
+from constrain.kernels.records.masks import BLOCK, MARK_ALL, TABLE, TOKENS, ends_end
 from constrain.kernels.records.stack import push, room, set_key, set_top, sort_groups, top
-from constrain.kernels.records.vocabulary import has_bit, next_same, node_mark, node_token, serial_mark, trie_of
+from constrain.kernels.records.vocabulary import has_bit, node_token, serial_mark, trie_of
 
 FEW_ROWS = 64  # rows that are sorted in place
 FEW_NODES = 1024  # nodes of subtrees whose tokens are looked through one by one
@@ -220,7 +202,7 @@ def keep_nodes(A, S, number, key, start, stop):
     """Push a row for each of the nodes A[start:stop] without a mark."""
     mark = serial_mark(A) + MARK_ALL
     for k in range(start, stop):
-        if node_mark(A, A[k]) != mark:
+        if HEADER.NODE_SEEN(A, A[k]) != mark:
             push_row(S, number, key, A[k], 0)
 
 
@@ -241,21 +223,21 @@ def keep_rows(A, H, S, walk, table, shift):
     """Push the rows of a token table whose nodes have no mark. shift: the number of its first pair in the list that the
     rows are for."""
     mark = serial_mark(A) + MARK_ALL
-    for block in range(blocks_start(A, table), greedy_blocks_end(A, table), GREEDY_BLOCK.WORDS):
-        number = block_number(A, S, walk, block_pair(A, block) + shift, block_tagset(A, block))
-        keep_nodes(A, S, number, END, ends_start(A, block), ends_end(A, block))
-        content = block_content(A, block)
+    for block in range(TABLE.BLOCKS(A, table), greedy_blocks_end(A, table), GREEDY_BLOCK.WORDS):
+        number = block_number(A, S, walk, GREEDY_BLOCK.PAIR(A, block) + shift, BLOCK.TAGSET(A, block))
+        keep_nodes(A, S, number, END, BLOCK.ENDS(A, block), ends_end(A, block))
+        content = GREEDY_BLOCK.CONTENT(A, block)
         if content == 0:
             continue
         keep_nodes(A, S, number, RESTART, restarts_start(content), restarts_end(A, content))
         exits = restarts_end(A, content)
         for _ in range(A[content + CONTENT.N_RUNS]):
-            keep_nodes(A, S, number, exits_byte(A, exits), exits_start(exits), exits_end(A, exits))
+            keep_nodes(A, S, number, EXITS.BYTE(A, exits), exits_start(exits), exits_end(A, exits))
             exits = exits_end(A, exits)
-        for fork in range(exits, exits + FORK.WORDS * fork_count(A, content), FORK.WORDS):
-            if node_mark(A, fork_node(A, fork)) != mark:
-                left = shifted(A, H, S, fork_left(A, fork), shift)
-                push_row(S, number, FORK_KEY + fork_byte(A, fork), fork_node(A, fork), left)
+        for fork in range(exits, exits + FORK.WORDS * CONTENT.N_FORKS(A, content), FORK.WORDS):
+            if HEADER.NODE_SEEN(A, FORK.NODE(A, fork)) != mark:
+                left = shifted(A, H, S, FORK.LEFT(A, fork), shift)
+                push_row(S, number, FORK_KEY + FORK.BYTE(A, fork), FORK.NODE(A, fork), left)
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------
@@ -266,7 +248,7 @@ def store_few(A, S, bitmap, starts, stop, tokens):
     """As `store_tokens`, if all are tokens of the nodes in the ranges START at S[starts:stop]."""
     count = 0
     while True:  # count, then write
-        out = tokens_start(A, tokens) if count > 0 else 0
+        out = TOKENS.LIST(A, tokens) if count > 0 else 0
         for start in range(starts, stop, START.WORDS):
             for i in range(S[start + START.FIRST], S[start + START.END]):
                 token = node_token(A, trie_of(A), i)
@@ -277,7 +259,7 @@ def store_few(A, S, bitmap, starts, stop, tokens):
                             out += 1
                         else:
                             count += 1
-                    token = next_same(A, token)
+                    token = HEADER.NEXT_SAME(A, token)
         if out != 0 or count == 0:
             break
         A[tokens + TOKENS.COUNT] = count

@@ -12,8 +12,6 @@ Records: records/greedy_tables.py. Cost: a walk of the trie, about 20 ns a node 
 Reference: tests/naive_mask.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
@@ -24,22 +22,16 @@ from constrain.kernels.records.arena import NO_TAGS, NONE, intern3, note_visits,
 from constrain.kernels.records.grammars import LIST, list_start
 from constrain.kernels.records.greedy_tables import (
     CONTENT,
+    EXITS,
     FOLLOWING,
     FORK,
     GREEDY_FRAME,
     GREEDY_TABLE,
     START,
     WALK,
-    exits_byte,
     exits_end,
     exits_start,
-    following_table,
-    fork_byte,
-    fork_count,
-    fork_left,
-    fork_node,
     frame_at,
-    frame_count,
     left_count,
     left_lexer,
     left_number,
@@ -68,7 +60,7 @@ def push_starts(A, H, S, content, lexer):
         push_start(S, A[k] + 1, node_end(A, trie, A[k]))
     exits = restarts_end(A, content)
     for _ in range(A[content + CONTENT.N_RUNS]):
-        if step(A, H, S, lexer, exits_byte(A, exits)) != NONE:
+        if step(A, H, S, lexer, EXITS.BYTE(A, exits)) != NONE:
             for k in range(exits_start(exits), exits_end(A, exits)):
                 push_start(S, A[k], node_end(A, trie, A[k]))
         exits = exits_end(A, exits)
@@ -104,7 +96,7 @@ def may_fail(A, H, S, walk, node, left):
         note_visits(A, 1)
         if step_list(A, H, S, after - GREEDY_FRAME.WORDS, after, word_byte(word)):
             i = node_end(A, trie, i)
-        elif frame_count(S, after) == 0:
+        elif GREEDY_FRAME.COUNT(S, after) == 0:
             return 1
         else:
             i += 1
@@ -116,9 +108,9 @@ def forks_alive(A, H, S, walk, forks, n, lexer):
     """The LIST of those of n forks below which a lexeme that begins there may decide something."""
     start = top(S)
     for fork in range(forks, forks + FORK.WORDS * n, FORK.WORDS):
-        node, left = fork_node(A, fork), fork_left(A, fork)
+        node, left = FORK.NODE(A, fork), FORK.LEFT(A, fork)
         if node_end(A, trie_of(A), node) > node + 1:
-            e = step(A, H, S, lexer, fork_byte(A, fork))
+            e = step(A, H, S, lexer, FORK.BYTE(A, fork))
             if e != NONE and not among(A, left, e) and may_fail(A, H, S, walk, node, left):
                 push(S, fork)
     count = top(S) - start
@@ -162,7 +154,7 @@ def walk_following(A, H, S, record):
             walk_start(A, H, S, walk, S[start + START.FIRST], S[start + START.END])
         table = store_table(A, H, S, walk, 0, starts, rows)
     if loops == 0:
-        A[record + FOLLOWING.ALIVE] = forks_alive(A, H, S, walk, forks, fork_count(A, content), lexer)
+        A[record + FOLLOWING.ALIVE] = forks_alive(A, H, S, walk, forks, CONTENT.N_FORKS(A, content), lexer)
     set_top(S, S[walk + WALK.BITMAP])
     A[record + FOLLOWING.TABLE] = table
     return table
@@ -172,6 +164,6 @@ def walk_following(A, H, S, record):
 def following(A, H, S, content, lexer, loops):
     """The FOLLOWING of a CONTENT and a lexer state, its token table known."""
     record = intern3(A, H, FOLLOWING.KIND, content, lexer, loops)
-    if following_table(A, record) == 0:
+    if FOLLOWING.TABLE(A, record) == 0:
         walk_following(A, H, S, record)
     return record

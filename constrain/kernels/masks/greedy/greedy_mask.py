@@ -9,8 +9,6 @@ Records: records/greedy_tables.py. Cost: a few microseconds and the look-ups of 
 known; a walk of the trie for each that is not. Reference: tests/naive_mask.py, tests/masks/engine/test_greedy_masks.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
@@ -25,7 +23,6 @@ from constrain.kernels.parser.earley import scan
 from constrain.kernels.records.arena import HEADER, NONE, intern2, intern_list, key_end, key_start, region
 from constrain.kernels.records.configurations import (
     CONFIG,
-    config_grammar,
     config_length,
     config_pair,
     config_pairs,
@@ -36,38 +33,20 @@ from constrain.kernels.records.grammars import LIST, list_end, list_start
 from constrain.kernels.records.greedy_tables import (
     BRANCH,
     FOLLOWING,
+    FORK,
     GREEDY_BLOCK,
+    GREEDY_TABLE,
     LOOPS,
     MAX_PAIRS,
     PLACE,
-    block_content,
-    block_pair,
-    following_table,
-    fork_byte,
-    fork_left,
-    fork_node,
     greedy_blocks_end,
     has_something,
     left_count,
     left_lexer,
     left_number,
-    table_base,
 )
-from constrain.kernels.records.masks import (
-    BLOCK,
-    MASK,
-    TOKENS,
-    block_tagset,
-    blocks_start,
-    ends_end,
-    ends_start,
-    own_start,
-    set_own_count,
-    token_bitmap,
-    token_count,
-    tokens_start,
-)
-from constrain.kernels.records.parser_states import PARSER, parser_lexer
+from constrain.kernels.records.masks import BLOCK, MASK, TABLE, TOKENS, ends_end, own_start, set_own_count
+from constrain.kernels.records.parser_states import PARSER
 from constrain.kernels.records.stack import push, room, set_top, sort_groups, top, unique_groups
 from constrain.kernels.records.vocabulary import eos_end, eos_start, mask_words, node_byte, node_token, set_bit, trie_of
 
@@ -78,7 +57,7 @@ FEW = 2  # nodes of a subtree that is walked with configurations
 def fresh_as(A, H, S, grammar, p):
     """The configuration of a grammar at the beginning of a lexeme in the parser state p."""
     c = np.int64(A[p + PARSER.FRESH])
-    if c == 0 or config_grammar(A, c) != grammar:
+    if c == 0 or CONFIG.GRAMMAR(A, c) != grammar:
         start = top(S)
         push(S, grammar)
         push_fresh(A, H, S, p)
@@ -91,7 +70,7 @@ def fresh_as(A, H, S, grammar, p):
 def forked(A, H, S, c, left, d):
     """The configuration of the pairs LEFT of c, and after them those of d."""
     start = top(S)
-    push(S, config_grammar(A, c))
+    push(S, CONFIG.GRAMMAR(A, c))
     for k in range(left_count(A, left)):
         push(S, pair_begun(A, config_pair(c, left_number(A, left, k))))
         push(S, left_lexer(A, left, k))
@@ -113,12 +92,12 @@ def add_forks(A, H, S, record, c, q):
     alive = np.int64(A[record + FOLLOWING.ALIVE])
     for k in range(list_start(alive), list_end(A, alive)):
         fork = np.int64(A[k])
-        d = step_configuration(A, H, S, fresh_as(A, H, S, config_grammar(A, c), q), fork_byte(A, fork))
-        d = forked(A, H, S, c, fork_left(A, fork), d)
-        branch = intern2(A, H, BRANCH.KIND, fork_node(A, fork), d)
+        d = step_configuration(A, H, S, fresh_as(A, H, S, CONFIG.GRAMMAR(A, c), q), FORK.BYTE(A, fork))
+        d = forked(A, H, S, c, FORK.LEFT(A, fork), d)
+        branch = intern2(A, H, BRANCH.KIND, FORK.NODE(A, fork), d)
         if A[branch + BRANCH.MET] != A[HEADER.MASKS_MADE]:  # of ten backslashes any may be the first
             A[branch + BRANCH.MET] = A[HEADER.MASKS_MADE]
-            push_place(S, fork_node(A, fork), d)
+            push_place(S, FORK.NODE(A, fork), d)
 
 
 @kernel("i(arena, arena, arena, i, i, i, i, i)")
@@ -127,20 +106,20 @@ def add_next(A, H, S, block, p, c, grammar, bitmap):
 
     c: the configuration that the block is of; 0: the pair (p, its lexer state) alone.
     """
-    content = block_content(A, block)
+    content = GREEDY_BLOCK.CONTENT(A, block)
     if content == 0 and A[block + BLOCK.N_ENDS] == 0:
         return 0
-    q = scan(A, H, S, p, block_tagset(A, block))
+    q = scan(A, H, S, p, BLOCK.TAGSET(A, block))
     if q == 0:  # as what a terminal excludes
         return 0
-    for i in range(ends_start(A, block), ends_end(A, block)):
+    for i in range(BLOCK.ENDS(A, block), ends_end(A, block)):
         set_tokens(A, S, bitmap, node_token(A, trie_of(A), A[i]))
     if content == 0 or close(A, H, S, q) == NONE:
         return 0
-    record = following(A, H, S, content, parser_lexer(A, q), 0)
+    record = following(A, H, S, content, PARSER.LEXER(A, q), 0)
     if A[np.int64(A[record + FOLLOWING.ALIVE]) + LIST.COUNT] != 0:
         add_forks(A, H, S, record, c if c != 0 else fresh_as(A, H, S, grammar, p), q)
-    if has_something(A, following_table(A, record)):
+    if has_something(A, FOLLOWING.TABLE(A, record)):
         push_place(S, -record, q)
     return 0
 
@@ -162,10 +141,10 @@ def table_with_loops(A, H, S, record, q):
     if loops == 0 or not stays(A, H, S, q, loops):
         loops = 0
     while True:
-        table = following_table(A, following(A, H, S, content, lexer, loops))
+        table = FOLLOWING.TABLE(A, following(A, H, S, content, lexer, loops))
         start = top(S)
-        for block in range(blocks_start(A, table), greedy_blocks_end(A, table), GREEDY_BLOCK.WORDS):
-            t = block_tagset(A, block)
+        for block in range(TABLE.BLOCKS(A, table), greedy_blocks_end(A, table), GREEDY_BLOCK.WORDS):
+            t = BLOCK.TAGSET(A, block)
             if scan(A, H, S, q, t) == q and not is_loop(A, loops, t):
                 push(S, t)
         if top(S) == start:
@@ -191,10 +170,10 @@ def add_place(A, H, S, node, c, bitmap, states):
     table = table_of_list(A, H, S, node, c)
     while table != 0:
         add_tokens(A, S, table, bitmap)
-        for block in range(blocks_start(A, table), greedy_blocks_end(A, table), GREEDY_BLOCK.WORDS):
-            p = pair_parser(A, config_pair(c, block_pair(A, block)))
-            add_next(A, H, S, block, p, c, config_grammar(A, c), bitmap)
-        table = table_base(A, table)
+        for block in range(TABLE.BLOCKS(A, table), greedy_blocks_end(A, table), GREEDY_BLOCK.WORDS):
+            p = pair_parser(A, config_pair(c, GREEDY_BLOCK.PAIR(A, block)))
+            add_next(A, H, S, block, p, c, CONFIG.GRAMMAR(A, c), bitmap)
+        table = GREEDY_TABLE.BASE(A, table)
 
 
 @kernel("void(arena, arena, arena, i, i, i, i)")
@@ -209,7 +188,7 @@ def gather(A, H, S, bottom, grammar, bitmap, states):
             continue
         table = table_with_loops(A, H, S, -node, state)
         add_tokens(A, S, table, bitmap)
-        for block in range(blocks_start(A, table), greedy_blocks_end(A, table), GREEDY_BLOCK.WORDS):
+        for block in range(TABLE.BLOCKS(A, table), greedy_blocks_end(A, table), GREEDY_BLOCK.WORDS):
             add_next(A, H, S, block, state, 0, grammar, bitmap)
 
 
@@ -218,17 +197,17 @@ def mask_of_bitmap(A, H, S, bitmap):
     """The MASK region of a bitmap."""
     tokens = region(A, TOKENS.WORDS)
     store_tokens(A, H, S, bitmap, tokens)
-    if token_bitmap(A, tokens) != 0:  # PERF: its three words are a mask with one source and no own tokens
-        source_words = token_bitmap(A, tokens)
+    if TOKENS.BITMAP(A, tokens) != 0:  # PERF: its three words are a mask with one source and no own tokens
+        source_words = TOKENS.BITMAP(A, tokens)
         A[tokens + MASK.N_SOURCES] = 1
         A[tokens + MASK.SOURCES] = source_words
         set_own_count(A, tokens, 0)
         return tokens
-    n = token_count(A, tokens)
+    n = TOKENS.COUNT(A, tokens)
     mask = region(A, MASK.WORDS + 1 + n)
     set_own_count(A, mask, n)
     for k in range(n):
-        A[own_start(A, mask) + k] = A[tokens_start(A, tokens) + k]
+        A[own_start(A, mask) + k] = A[TOKENS.LIST(A, tokens) + k]
     return mask
 
 
@@ -250,7 +229,7 @@ def greedy_mask(A, H, S, c):
         if d != NONE:
             set_tokens(A, S, bitmap, node_token(A, trie_of(A), space))
             push_place(S, space, d)
-    gather(A, H, S, bottom, config_grammar(A, c), bitmap, states)
+    gather(A, H, S, bottom, CONFIG.GRAMMAR(A, c), bitmap, states)
     if accepts(A, H, S, c):
         for i in range(eos_start(A), eos_end(A)):
             set_bit(S, bitmap, A[i])

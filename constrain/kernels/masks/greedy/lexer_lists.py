@@ -23,8 +23,6 @@ Records: records/greedy_tables.py. Cost: a walk of the trie, about 20 ns a node 
 Reference: tests/naive_mask.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
@@ -44,18 +42,16 @@ from constrain.kernels.records.configurations import (
     list_length,
     list_lexer,
     list_node,
-    list_table,
-    pair_lexer,
 )
 from constrain.kernels.records.expressions import ALT
 from constrain.kernels.records.greedy_tables import (
     GREEDY_FRAME,
+    GREEDY_TABLE,
     UNION_FRAME,
     WALK,
     frame_at,
     set_frame_lexer,
     set_frame_number,
-    table_base,
 )
 from constrain.kernels.records.stack import push, set_top, top
 from constrain.kernels.records.vocabulary import node_depth, node_end, trie_of
@@ -149,11 +145,11 @@ def make_table(A, H, S, lexers, base, reference):
     push(S, node + 1)
     push(S, subtree_end(A, node))
     rows = top(S)
-    known = list_table(A, reference) if reference != 0 else np.int64(0)
+    known = LEXER_LIST.TABLE(A, reference) if reference != 0 else np.int64(0)
     table = known
     while table != 0:
         add_tokens(A, S, table, S[walk + WALK.BITMAP])
-        table = table_base(A, table)
+        table = GREEDY_TABLE.BASE(A, table)
     if mode == UNION:
         frame = frame_at(S, walk, depth_of(A, node))
         S[frame + UNION_FRAME.REFERENCE] = list_lexer(A, reference, 0)
@@ -162,25 +158,25 @@ def make_table(A, H, S, lexers, base, reference):
     table = known
     while table != 0:
         keep_rows(A, H, S, walk, table, 1 if mode == TAIL else 0)
-        table = table_base(A, table)
+        table = GREEDY_TABLE.BASE(A, table)
     A[lexers + LEXER_LIST.TABLE] = store_table(A, H, S, walk, base, starts, rows)
     set_top(S, S[walk + WALK.BITMAP])
-    return list_table(A, lexers)
+    return LEXER_LIST.TABLE(A, lexers)
 
 
 @kernel("i(arena, arena, arena, i, i)")
 def table_of_one(A, H, S, node, lexer):
     """The token table of one lexer state below a node."""
     lexers = intern2(A, H, LEXER_LIST.KIND, node + 1, lexer)
-    if list_table(A, lexers) == 0:
+    if LEXER_LIST.TABLE(A, lexers) == 0:
         part = union_reference(A, H, S, node, lexer)
         reference = 0
         if part != 0:
             reference = intern2(A, H, LEXER_LIST.KIND, node + 1, part)
-            if list_table(A, reference) == 0:
+            if LEXER_LIST.TABLE(A, reference) == 0:
                 make_table(A, H, S, reference, 0, 0)
         make_table(A, H, S, lexers, 0, reference)
-    return list_table(A, lexers)
+    return LEXER_LIST.TABLE(A, lexers)
 
 
 @kernel("i(arena, arena, arena, i, i, i)")
@@ -189,7 +185,7 @@ def list_from(A, H, S, node, c, k):
     start = top(S)
     push(S, node + 1)
     for pair in range(config_pair(c, k), key_end(A, c), PAIR.WORDS):
-        push(S, pair_lexer(A, pair))
+        push(S, PAIR.LEXER(A, pair))
     return intern_list(A, H, S, LEXER_LIST.KIND, start)
 
 
@@ -197,18 +193,18 @@ def list_from(A, H, S, node, c, k):
 def table_of_list(A, H, S, node, c):
     """The token table of a configuration's lexer states below a node."""
     n = config_length(A, c)
-    first = pair_lexer(A, config_pair(c, 0))
+    first = PAIR.LEXER(A, config_pair(c, 0))
     if n == 1:
         return table_of_one(A, H, S, node, first)
     lexers = list_from(A, H, S, node, c, 0)
-    if list_table(A, lexers) != 0:
-        return list_table(A, lexers)
+    if LEXER_LIST.TABLE(A, lexers) != 0:
+        return LEXER_LIST.TABLE(A, lexers)
     if subtree_end(A, node) - node < FEW_NODES:
         return make_table(A, H, S, lexers, table_of_one(A, H, S, node, first), 0)
-    table_of_one(A, H, S, node, pair_lexer(A, last_pair(A, c)))
+    table_of_one(A, H, S, node, PAIR.LEXER(A, last_pair(A, c)))
     for k in range(n - 2, -1, -1):
         lexers = list_from(A, H, S, node, c, k)
-        if list_table(A, lexers) == 0:
-            base = table_of_one(A, H, S, node, pair_lexer(A, config_pair(c, k)))
+        if LEXER_LIST.TABLE(A, lexers) == 0:
+            base = table_of_one(A, H, S, node, PAIR.LEXER(A, config_pair(c, k)))
             make_table(A, H, S, lexers, base, list_from(A, H, S, node, c, k + 1))
-    return list_table(A, lexers)
+    return LEXER_LIST.TABLE(A, lexers)

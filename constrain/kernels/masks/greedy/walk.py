@@ -17,8 +17,6 @@ TAIL and UNION mark the nodes where the reference's rows no longer count.
 Records: records/greedy_tables.py. Cost: about 20 ns a node that is visited. Reference: tests/naive_mask.py.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from constrain.kernels import kernel
@@ -39,9 +37,6 @@ from constrain.kernels.records.greedy_tables import (
     UNION_FRAME,
     WALK,
     frame_at,
-    frame_count,
-    frame_ended_as,
-    frame_ended_pair,
     frame_lexer,
     frame_number,
     has_ended,
@@ -73,7 +68,7 @@ def step_list(A, H, S, before, after, b):
     """Write the frame after byte b, by the rules of `step_greedy`; 1 if a lexeme ended here."""
     n = 0
     S[after + GREEDY_FRAME.ENDED_AS] = NO_TAGS
-    for k in range(frame_count(S, before)):
+    for k in range(GREEDY_FRAME.COUNT(S, before)):
         e = np.int64(peek(A, frame_lexer(S, before, k), b))
         if e == 0:
             e = step(A, H, S, frame_lexer(S, before, k), b)
@@ -99,7 +94,7 @@ def step_union(A, H, S, before, after, b):
     e = step(A, H, S, S[before + UNION_FRAME.STATE], b)
     r = step(A, H, S, S[before + UNION_FRAME.REFERENCE], b) if S[before + UNION_FRAME.REFERENCE] != NONE else NONE
     t = tags(A, H, S, e)
-    pending = frame_ended_as(S, before)
+    pending = GREEDY_FRAME.ENDED_AS(S, before)
     same = t != NO_TAGS or pending == NO_TAGS
     if pending == S[before + UNION_FRAME.REFERENCE_ENDED] and continues(A, S[before + UNION_FRAME.REFERENCE]):
         same = True  # else the reference has a restart, where it had ended, and no exit here
@@ -143,7 +138,7 @@ def step_looping(A, H, S, walk, before, after, b):
     lexer, loops = np.int64(S[walk + WALK.LEXER]), np.int64(S[walk + WALK.LOOPS])
     n = 0
     S[after + GREEDY_FRAME.ENDED_AS] = NO_TAGS
-    for k in range(frame_count(S, before)):
+    for k in range(GREEDY_FRAME.COUNT(S, before)):
         e = np.int64(peek(A, frame_lexer(S, before, k), b))
         if e == 0:
             e = step(A, H, S, frame_lexer(S, before, k), b)
@@ -185,15 +180,15 @@ def left_of(A, H, S, frame, n):
 def push_exit(A, H, S, walk, before, after, i):
     """Push the row of node i, whose byte may be the next lexeme's: one has ended in the frame before it."""
     b = node_byte(A, trie_of(A), i)
-    n = frame_count(S, after)
-    number = block_number(A, S, walk, frame_ended_pair(S, before), frame_ended_as(S, before))
+    n = GREEDY_FRAME.COUNT(S, after)
+    number = block_number(A, S, walk, GREEDY_FRAME.ENDED_PAIR(S, before), GREEDY_FRAME.ENDED_AS(S, before))
     push_row(S, number, b if n == 0 else FORK_KEY + b, i, left_of(A, H, S, after, n) if n > 0 else 0)
 
 
 @kernel("void(arena, arena, i, i, i)")
 def push_end(A, S, walk, after, i):
     """Push the rows of node i, where a lexeme has ended and none goes on."""
-    number = block_number(A, S, walk, frame_ended_pair(S, after), frame_ended_as(S, after))
+    number = block_number(A, S, walk, GREEDY_FRAME.ENDED_PAIR(S, after), GREEDY_FRAME.ENDED_AS(S, after))
     if node_token(A, trie_of(A), i) >= 0:
         push_row(S, number, END, i, 0)
     if node_end(A, trie_of(A), i) > i + 1:
@@ -206,7 +201,7 @@ def push_end(A, S, walk, after, i):
 @kernel("i(arena, arena, i, i, i, i)")
 def go_on(A, S, walk, after, ended, i):
     """Set the tokens of node i if a lexeme is in progress there, else push its end. Returns the next node."""
-    if frame_count(S, after) > 0:
+    if GREEDY_FRAME.COUNT(S, after) > 0:
         set_tokens(A, S, S[walk + WALK.BITMAP], node_token(A, trie_of(A), i))
         return i + 1
     if ended:
@@ -217,9 +212,9 @@ def go_on(A, S, walk, after, ended, i):
 @kernel("i(arena, i, i)")
 def is_of_base(S, after, ended):
     """True if the first lexeme alone decides at a frame, so that its base says all."""
-    n = frame_count(S, after)
-    first = frame_ended_pair(S, after) if n == 0 else frame_number(S, after, 0)
-    return first == 0 and (frame_ended_pair(S, after) == 0 if ended else n == 1)
+    n = GREEDY_FRAME.COUNT(S, after)
+    first = GREEDY_FRAME.ENDED_PAIR(S, after) if n == 0 else frame_number(S, after, 0)
+    return first == 0 and (GREEDY_FRAME.ENDED_PAIR(S, after) == 0 if ended else n == 1)
 
 
 @kernel("i(arena, arena, arena, i, i, i, i)")
@@ -228,13 +223,13 @@ def visit_tail(A, H, S, walk, before, after, i):
     mark = serial_mark(A) + MARK_ALL
     end = node_end(A, trie_of(A), i)
     ended = step_list(A, H, S, before, after, node_byte(A, trie_of(A), i))
-    if ended and frame_ended_pair(S, after) == 0:
+    if ended and GREEDY_FRAME.ENDED_PAIR(S, after) == 0:
         forget(A, S, i, end, S[walk + WALK.BITMAP])  # the first lexeme has ended, which drops the others: see the base
         return end
     if not ended and has_ended(S, before):
         push_exit(A, H, S, walk, before, after, i)
         mark_node(A, i, mark)
-    n = frame_count(S, after)
+    n = GREEDY_FRAME.COUNT(S, after)
     if n == 0 or frame_number(S, after, 0) != 0:  # the first lexeme cannot go on: the reference says all
         return end
     mark_node(A, i, mark)

@@ -1,0 +1,78 @@
+"""The first tokens of a text that must follow: beside all sequences of tokens, and beside the tokenizer itself."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+from tokenizers import Tokenizer
+
+import constrain
+from constrain.languages.cuts.canonical import DEAD, CanonicalTokens, CutState
+from made_tokenizers import MADE
+
+ALPHABET = ["a", "'", "s", " ", "\n", "1", "!", '"']
+
+
+@pytest.fixture(scope="module", params=list(MADE))
+def both(request: pytest.FixtureRequest) -> tuple[Tokenizer, CanonicalTokens]:
+    tokenizer = MADE[request.param]()
+    vocabulary = constrain.Vocabulary.from_huggingface(tokenizer, eos_ids=[tokenizer.token_to_id("<end>")])
+    return tokenizer, CanonicalTokens.of(tokenizer, vocabulary)
+
+
+def has_cut(canonical: CanonicalTokens, state: CutState, text: bytes, is_end: bool) -> bool:
+    """The plain form: some tokens write the text, the last perhaps more, if the text may go on."""
+    if state == DEAD or not text:
+        return state != DEAD and (not is_end or canonical.may_end(state))
+    return any(
+        has_cut(canonical, canonical.step(state, token), text[len(own) :], is_end)
+        for token, own in enumerate(canonical.tokens)
+        if own and (text.startswith(own) or (own.startswith(text) and not is_end))
+    )
+
+
+def places(tokenizer: Tokenizer, canonical: CanonicalTokens) -> list[tuple[str, list[int], CutState]]:
+    """Texts, their own tokens, and the states after them."""
+    found = [("", [], canonical.start)]
+    for text in ["".join(parts) for parts in itertools.product(ALPHABET, repeat=2)]:
+        own = tokenizer.encode(text, add_special_tokens=False).ids
+        state = canonical.start
+        for token in own:
+            state = canonical.step(state, token)
+        found.append((text, own, state))
+    return found
+
+
+def test_the_first_tokens_are_those_of_all_sequences(both: tuple[Tokenizer, CanonicalTokens]) -> None:
+    tokenizer, canonical = both
+    rng = random.Random(1)
+    for _, _, state in places(tokenizer, canonical):
+        for is_end in (False, False, False, True, True):
+            text = "".join(rng.choices(ALPHABET, k=rng.randint(1, 4))).encode()
+            within, beyond = canonical.forced.firsts(state, text, is_end=is_end)
+            for token, own in enumerate(canonical.tokens):
+                fits = bool(own) and text.startswith(own or b"")
+                expected = fits and has_cut(canonical, canonical.step(state, token), text[len(own or b"") :], is_end)
+                assert (token in within) == expected
+                longer = bool(own) and not is_end and (own or b"").startswith(text) and own != text
+                assert (token in beyond.tolist()) == (longer and canonical.step(state, token) != DEAD)
+
+
+def test_no_token_of_the_tokenizer_is_missing(both: tuple[Tokenizer, CanonicalTokens]) -> None:
+    """The tokenizer writes one of the first tokens next, whatever follows the text."""
+    tokenizer, canonical = both
+    rng = random.Random(2)
+    asked = 0
+    for before, tokens, state in places(tokenizer, canonical):
+        for _ in range(12):
+            text, rest = ("".join(rng.choices(ALPHABET, k=rng.randint(*lengths))) for lengths in ((2, 5), (0, 3)))
+            whole = tokenizer.encode(before + text + rest, add_special_tokens=False).ids
+            own = b"".join(canonical.tokens[token] or b"" for token in whole)
+            if whole[: len(tokens)] != tokens or own != (before + text + rest).encode():
+                continue
+            asked += 1
+            within, beyond = canonical.forced.firsts(state, text.encode(), is_end=not rest)
+            assert whole[len(tokens)] in [*within, *beyond.tolist()]
+    assert asked > 200

@@ -1,0 +1,63 @@
+"""Look-ahead by kernels and in plain Python: the same masks along random texts, for each kind of tokenizer."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import constrain
+from constrain.languages.cuts import CanonicalTokens
+from constrain.languages.cuts.remembered import Remembered
+from constrain.masks.derived import canonical as derived
+from constrain.masks.derived.canonical import CanonicalConstraint
+from constrain.masks.engine import canonical_ahead
+from constrain.masks.engine.matcher import Matcher
+from made_tokenizers import MADE
+
+PERSON = {
+    "type": "object",
+    "properties": {"a": {"type": "string", "maxLength": 3}, "as": {"type": "integer"}, "s": {"enum": ["!", "a's"]}},
+    "required": ["a"],
+}
+LANGUAGES: dict[str, Any] = {
+    "string": constrain.json_schema({"type": "string"}),
+    "object": constrain.json_schema(PERSON),
+    "open object": constrain.json_schema({"type": "object", "properties": {"as": {}}}, undeclared="allow"),
+    "date": constrain.json_schema({"type": "string", "format": "date"}),
+    "pattern": constrain.regex(r"(a|'s| )*(1{1,4}|!+\n)?"),
+    "words": constrain.choices(["a s", "a  s", "'sa", "11a", "é!", "s\n a"]),
+}
+
+
+@pytest.mark.parametrize("kind", list(MADE))
+@pytest.mark.parametrize("name", list(LANGUAGES))
+@pytest.mark.parametrize("many", [canonical_ahead.MANY, 60, 2], ids=["alone", "by reference", "by blanks"])
+def test_kernels_and_python_give_the_same_masks(
+    kind: str, name: str, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """many: from so many tokens on they are compared with those of another lexer state, or asked for blanks first."""
+    monkeypatch.setattr(canonical_ahead, "MANY", many)
+    monkeypatch.setattr(canonical_ahead, "FEW", 0)
+    tokenizer = MADE[kind]()
+    vocabulary = constrain.Vocabulary.from_huggingface(tokenizer, eos_ids=[tokenizer.token_to_id("<end>")])
+    compiled = constrain.compile(LANGUAGES[name], vocabulary)
+    compiled.matcher()._automaton.known.narrow = Remembered(1 << 20)  # nothing of other tests
+    kernels = CanonicalConstraint(compiled, CanonicalTokens.of(tokenizer, vocabulary))
+    python = CanonicalConstraint(compiled, CanonicalTokens.of(tokenizer, vocabulary))
+    rng = random.Random(f"{kind} {name}")
+    monkeypatch.setattr(derived, "FEW", vocabulary.size)
+    for _ in range(6):
+        by_kernels, by_python = kernels.matcher(), python.matcher()
+        for _ in range(12):
+            row = by_kernels.mask()
+            with monkeypatch.context() as patch:
+                patch.delattr(Matcher, "look_ahead")
+                assert np.array_equal(row, by_python.mask()), by_kernels.text
+            allowed = [token for token in range(vocabulary.size) if by_kernels.allows(token)]
+            token = rng.choice(allowed)
+            if token in vocabulary.eos_ids:
+                break
+            assert by_kernels.advance(token) and by_python.advance(token)

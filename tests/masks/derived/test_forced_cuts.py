@@ -1,0 +1,70 @@
+"""Masks with the own cut of forced texts: by plain rules, at every place of small languages."""
+
+from __future__ import annotations
+
+from os.path import commonprefix
+from typing import Any
+
+import pytest
+from tokenizers import Tokenizer
+
+import constrain
+from constrain.languages.cuts import CanonicalTokens
+from constrain.masks.derived.forced import ForcedConstraint
+from made_tokenizers import MADE
+
+LANGUAGES = [
+    ["aa", "a", "'s", "''s", "a's a", "  a", "11 1", "!!", '"!', "ss"],
+    ["aa aas"],
+    ['{"a":"a"}', '{"a":"as"}', '{"a":"as","as":"!"}', '{"a":null}'],
+    ['"a" "a"', '"a" "aas"', '"s" !'],
+]
+
+
+@pytest.fixture(scope="module", params=list(MADE))
+def both(request: pytest.FixtureRequest) -> tuple[Tokenizer, constrain.Vocabulary]:
+    tokenizer = MADE[request.param]()
+    return tokenizer, constrain.Vocabulary.from_huggingface(tokenizer, eos_ids=[tokenizer.token_to_id("<end>")])
+
+
+def forced_text(texts: list[bytes], before: bytes) -> bytes:
+    """The bytes that must follow a text."""
+    rests = [text[len(before) :] for text in texts if text.startswith(before)]
+    return commonprefix(rests)  # noqa: RUF071
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language[0])
+def test_every_place(both: tuple[Tokenizer, constrain.Vocabulary], language: list[str]) -> None:
+    """All tokens where less than two bytes are forced; the one of the own cuts where they agree on it."""
+    tokenizer, vocabulary = both
+    compiled = constrain.compile(constrain.choices(language), vocabulary)
+    matcher = ForcedConstraint.of(compiled, CanonicalTokens.of(tokenizer, vocabulary)).matcher()
+    plain: Any = compiled.matcher()
+    texts = [text.encode() for text in language]
+    own = [tokenizer.encode(text, add_special_tokens=False).ids for text in language]
+    own = [
+        [*ids, *vocabulary.eos_ids] for ids, text in zip(own, texts, strict=True) if vocabulary.to_bytes(ids) == text
+    ]
+    found: list[list[int]] = []
+
+    def follow(tokens: list[int]) -> None:
+        allowed = [token for token in range(vocabulary.size) if matcher.allows(token)]
+        every = [token for token in range(vocabulary.size) if plain.allows(token)]
+        assert allowed and {*allowed} <= {*every}
+        nexts = {ids[len(tokens)] for ids in own if ids[: len(tokens)] == tokens}
+        if len(forced_text(texts, vocabulary.to_bytes(tokens))) < 2:
+            assert allowed == every
+        elif len(nexts) == 1 and len(own) == len(texts):
+            assert allowed == [*nexts]
+        for token in allowed:
+            if token in vocabulary.eos_ids:
+                found.append(tokens)
+                continue
+            assert matcher.advance(token) and plain.advance(token)
+            follow([*tokens, token])
+            matcher.rollback(1)
+            plain.rollback(1)
+
+    follow([])
+    assert {vocabulary.to_bytes(tokens) for tokens in found} == {*texts}
+    assert {tuple(ids[:-1]) for ids in own} <= {*map(tuple, found)}
