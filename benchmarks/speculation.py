@@ -134,11 +134,11 @@ def rows_of(draft: HFModel, skipping: HFModel) -> list[Row]:
 
     draft: the draft model. skipping: the target without half of its layers
     """
-    auto = lambda: [drafter_named("forced"), drafter_named("lookup")]  # noqa: E731
+    auto = lambda: [drafter_named("words"), drafter_named("lookup")]  # noqa: E731
     model = lambda width=1, paths=1: [Model(draft, width=width, paths=paths)]  # noqa: E731
     sets: dict[str, Make] = {
         "none": list,
-        "forced": lambda: [drafter_named("forced")],
+        "words": lambda: [drafter_named("words")],
         "lookup": lambda: [drafter_named("lookup")],
         "recycling": lambda: [Recycling()],
         "ngram": lambda: [NGramDrafter()],

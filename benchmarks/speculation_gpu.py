@@ -2,7 +2,9 @@
 
     make gpu
     python benchmarks/speculation_gpu.py kernels --out benchmarks/record/DATE-speculation-gpu
+    python benchmarks/speculation_gpu.py steps --out benchmarks/record/DATE-speculation-gpu
     python benchmarks/speculation_gpu.py model --shape 1b --tokens-per-forward 2.3
+    python benchmarks/speculation_gpu.py real --model build/real/smollm2
     TRITON_INTERPRET=1 python benchmarks/speculation_gpu.py kernels --sizes 300 --nodes 1 4 --batch 1 2 --repeat 1
 
 `kernels`: for vocabularies × nodes a tree × trees a step, milliseconds of a whole verdict, from logits and bitmasks to
@@ -17,13 +19,21 @@ tokens on the host:
     flashinfer   masks by `apply_bitmask_`, its sampler with top-k 50 and top-p 0.9 on all rows; likewise
     mask, mask_xgrammar   the masks alone, on rows that are on the device, masks that are not
 Trees are a chain of up to 8 nodes that the logits make all but certain, with siblings beside it: the longest walk.
-Answers are checked: tokens of every fused row are those of its eager rule, and the masks of `xgrammar` are those of
-this library. What is not installed is null in the records. After --minutes no further size is begun; what is left is
+Answers are checked: tokens of every fused row are those of its eager rule, but where the uniform number lies within
+1e-5 of the border of both tokens' shares (the eager sums are float32), and the masks of `xgrammar` are those of this
+library. What is not installed is null in the records. After --minutes no further size is begun; what is left is
 printed.
+
+`steps`: the next token of 1 to 64 rows without drafts, as `step` chooses it for every method: by the kernels, by torch,
+and by XGrammar's mask with torch's sampling and FlashInfer's sampler, as above.
 
 `model`: a Llama-shaped model with random weights, on the device: tokens/s of plain decoding without a constraint, and
 steps/s of decoding under a schema with drafts. Random weights accept nothing, so a step counts for --tokens-per-forward
 tokens: what the reference pair had (benchmarks/speculation.py).
+
+`real`: a pretrained model of `make real` writes extractions under a schema: tokens, forwards and seconds of an output,
+by method, with and without drafts, with the kernels and without them, beside `model.generate` without a constraint, for
+as many tokens. One warm-up, then --count texts.
 
 Bias: median of --repeat runs after a warm-up; the device is idle otherwise. Without a GPU both commands run on the CPU,
 to test the script; times are then of no interest.
@@ -39,6 +49,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +57,13 @@ import numpy as np
 import torch
 
 import constrain
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 from constrain.models.hf import HFModel
-from constrain.sampling import Job, Sample, Settings, TorchDraw, lcd
+from constrain.sampling import SIR, SMC, Job, Sample, Settings, TorchDraw, lcd, step
 from constrain.sampling.core.sampler import drive
 from constrain.speculative import NONE, ROOT, BuiltTree, Case, Fixed, Match, Speculation, Verifier, verifier_named
 from constrain.speculative.fused import Fused, FusedMatch
@@ -68,6 +84,14 @@ SCHEMA = {
     "additionalProperties": False,
 }
 
+
+PERSON = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "age": {"type": "integer"}, "city": {"type": "string"}},
+    "required": ["name", "age", "city"],
+}
+MANY = {"smc": lambda: SMC(particles=8), "sir": lambda: SIR(samples=8)}
+TEXTS = Path(__file__).parent / "real_texts.toml"
 
 PLAIN, FILTERED = Settings(), Settings(temperature=0.8, top_k=50, top_p=0.9)
 
@@ -208,9 +232,28 @@ def masks(given: Problem) -> dict[str, Callable[[], object] | None]:
     return runs
 
 
-def verdicts(rule: Verifier, given: Problem, settings: Settings = PLAIN) -> Callable[[], list[Any]]:
-    """A rule on all trees."""
-    return lambda: [(each.path, each.token) for each in rule.verify(*given.cases(0, settings))]
+def verdicts(rule: Verifier, given: Problem, settings: Settings = PLAIN, runs: int = 1) -> Callable[[], list[Any]]:
+    """A rule on all trees, so many times; what a run looks at is made beforehand."""
+    made = iter([given.cases(0, settings) for _ in range(runs)])
+    return lambda: [(each.path, each.token) for each in rule.verify(*next(made))]
+
+
+def differ(found: list[Any], expected: list[Any], given: Problem, settings: Settings) -> bool:
+    """Some verdict differs by more than rounding: another path, or a token beyond the border of the draw."""
+    cases, draw = given.cases(0, settings)
+    for case, (path, token), (right, other) in zip(cases, found, expected, strict=True):
+        if path != right:
+            return True
+        if token == other:
+            continue
+        law = case.rows.probabilities(path[-1] + 1 if path else 0)
+        assert law is not None
+        sums = law.double().cumsum(0)
+        number = draw.peek(case.stream, len(path) + 1)[-1] * float(sums[-1])
+        low, high = min(token, other), max(token, other)
+        if abs(float(sums[low]) - number) > 1e-5 or float(sums[high - 1] - sums[low]) > 1e-5:
+            return True
+    return False
 
 
 def milliseconds(run: Callable[[], object], repeat: int, device: torch.device) -> float:
@@ -271,13 +314,95 @@ def measured(
         fused = made(rule, kernels=True, graphs=graphs)
         expected = verdicts(verifier_named(rule), which, settings)()
         for _ in range(1 if device.type == "cpu" else 4):  # launched, captured and replayed
-            assert verdicts(fused, which, settings)() == expected, (name, size, nodes, batch)
-        runs[name] = verdicts(fused, which, settings)
+            found = verdicts(fused, which, settings)()
+            assert not differ(found, expected, which, settings), (name, size, nodes, batch)
+        runs[name] = verdicts(fused, which, settings, options.repeat + 3)
         if rule == "match":
             assert all(len(path) == min(CHAIN, nodes) for path, _ in expected)
-    runs["eager"] = verdicts(Match(), given)
+    runs["eager"] = verdicts(Match(), given, PLAIN, options.repeat + 3)
     runs |= {"xgrammar": by_xgrammar(given), "flashinfer": by_flashinfer(given), **masks(given)}
     return {name: None if run is None else milliseconds(run, options.repeat, device) for name, run in runs.items()}
+
+
+def tokens_of(given: Problem, settings: Settings, draw: Any) -> list[int]:
+    """The next tokens of all rows."""
+    streams = range(len(given.logits))
+    made = step(given.logits, given.bitmask, settings=settings, draw=draw, streams=streams, size=given.size)
+    found: list[int] = made.token.tolist()
+    return found
+
+
+def steps(options: argparse.Namespace, device: torch.device) -> list[dict[str, Any]]:
+    """One record for each size and number of rows."""
+    records = []
+    for size, rows in itertools.product(options.sizes, options.batch):
+        given = problem(size, 0, rows, device)
+        runs: dict[str, Callable[[], object] | None] = {}
+        for name, settings in (("plain", PLAIN), ("filtered", FILTERED)):
+            draw = TorchDraw(0)
+
+            def eager(probabilities: torch.Tensor, streams: Any, draw: TorchDraw = draw) -> torch.Tensor:
+                return draw(probabilities, streams)  # a draw that is no `TorchDraw` goes the way of torch
+
+            chosen = partial(tokens_of, given, settings)
+            agree = sum(map(int.__eq__, chosen(TorchDraw(3)), chosen(lambda p, s: TorchDraw(3)(p, s))))
+            assert agree >= rows - 1 - rows // 16, f"{name}: kernels and torch agree on {agree} of {rows} tokens"
+            runs |= {name: lambda go=chosen, draw=draw: go(draw), f"{name}, torch": lambda go=chosen, e=eager: go(e)}
+        runs |= {"xgrammar": by_xgrammar(given), "flashinfer": by_flashinfer(given)}
+        times = {name: None if run is None else milliseconds(run, options.repeat, device) for name, run in runs.items()}
+        records.append({"vocabulary": size, "rows": rows, **times})
+        print(json.dumps(records[-1]), flush=True)
+    return records
+
+
+def real(options: argparse.Namespace, device: torch.device) -> list[dict[str, Any]]:
+    """One record for each arm."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    texts = tomllib.loads(TEXTS.read_text(encoding="utf-8"))["Person"][: options.count]
+    dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
+    loaded = AutoModelForCausalLM.from_pretrained(options.model, dtype=dtype).to(device).eval()
+    handle = HFModel(loaded, AutoTokenizer.from_pretrained(options.model))
+    ask = "Extract the person from this text as JSON: "
+    prompts = [[{"role": "user", "content": f"{ask}{each['text']}"}] for each in texts]
+    drafts: dict[str, Any] = {
+        "": False,
+        ", drafts": Speculation("auto", controller=Fixed(32, 32)),
+        ", drafts, kernels": Speculation("auto", controller=Fixed(32, 32), verifier=FusedMatch()),
+    }
+    arms = [(f"{method}{name}", method, draft) for method in options.methods for name, draft in drafts.items()]
+    records = []
+    for arm, method, draft in [("unconstrained", "lcd", False), ("model.generate", "", False), *arms]:
+        if "kernels" in arm and method != "lcd":
+            continue
+        tokens = forwards = 0
+        for number, prompt in enumerate([prompts[0], *prompts]):
+            if number == 1:  # the first warmed up
+                began, tokens, forwards = now(device), 0, 0
+            if not method:
+                ids = handle.tokenizer.apply_chat_template(prompt, add_generation_prompt=True, return_tensors="pt")
+                ids = getattr(ids, "input_ids", ids).to(device)
+                loaded.generate(ids, max_new_tokens=48, min_new_tokens=48, do_sample=True, pad_token_id=0)
+                tokens, forwards = tokens + 48, forwards + 48
+                continue
+            wanted: dict[str, Any] = {} if arm == "unconstrained" else {"schema": PERSON, "method": method}
+            if method in MANY:
+                wanted["method"] = MANY[method]()
+            g = constrain.generate(handle, prompt, max_tokens=48, seed=number, draft=draft, **wanted)
+            tokens, forwards = tokens + g.stats.tokens, forwards + g.stats.forwards
+        seconds = (now(device) - began) / len(prompts)
+        records.append({"arm": arm, "tokens": tokens / len(prompts), "forwards": forwards / len(prompts),
+                        "seconds": seconds, "tokens/s": tokens / len(prompts) / seconds})  # fmt: skip
+        print(json.dumps(records[-1]), flush=True)
+        write(options, records)
+    return records
+
+
+def now(device: torch.device) -> float:
+    """Seconds, once the device has done all that it was asked for."""
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter()
 
 
 def llama(shape: str, device: torch.device) -> HFModel:
@@ -300,7 +425,7 @@ def model(options: argparse.Namespace, device: torch.device) -> list[dict[str, A
     handle = llama(options.shape, device)
     prompt = [5 + i % 1000 for i in range(options.prompt)]
     constraint = constrain.compile(constrain.json_schema(SCHEMA, whitespace="compact"), handle.vocabulary)
-    drafts = lambda: Speculation(["forced", "lookup"], verifier=FusedMatch(), controller=Fixed(16, 10, 0.0))  # noqa: E731
+    drafts = lambda: Speculation(["words", "lookup"], verifier=FusedMatch(), controller=Fixed(16, 10, 0.0))  # noqa: E731
     found = []
     for name, matcher, method in (
         ("unconstrained", None, lambda: lcd),
@@ -326,7 +451,7 @@ def model(options: argparse.Namespace, device: torch.device) -> list[dict[str, A
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", choices=["kernels", "model"])
+    parser.add_argument("what", choices=["kernels", "steps", "model", "real"])
     parser.add_argument("--sizes", type=int, nargs="+", default=[32_000, 128_256, 256_000], help="vocabularies")
     parser.add_argument("--nodes", type=int, nargs="+", default=[1, 4, 16, 64, 256], help="nodes of a tree")
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 4, 16, 64], help="trees")
@@ -337,12 +462,17 @@ def main() -> int:
     parser.add_argument("--prompt", type=int, default=512, help="tokens of the prompt")
     parser.add_argument("--tokens", type=int, default=128, help="tokens to decode")
     parser.add_argument("--tokens-per-forward", type=float, default=2.0, help="of drafts, as the reference pair has")
+    parser.add_argument("--model", type=Path, default=Path("build/real/smollm2"), help="of `real`: a folder")
+    parser.add_argument("--count", type=int, default=12, help="texts of `real`, at most 14")
+    parser.add_argument(
+        "--methods", nargs="+", default=["lcd", "sir", "smc", "awrs"], choices=["lcd", "sir", "smc", "awrs"]
+    )
     parser.add_argument("--out", type=Path, help="folder for the raw records")
     options = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     options.about = torch.cuda.get_device_name() if device.type == "cuda" else "CPU: a test of the script, no figures"
     print(f"{options.about}; torch {torch.__version__}")
-    write(options, (kernels if options.what == "kernels" else model)(options, device))
+    write(options, {"kernels": kernels, "steps": steps, "model": model, "real": real}[options.what](options, device))
     return 0
 
 

@@ -83,7 +83,7 @@ class Writer:
             self.handle, [[*task.prompt, *begun]], [matcher], vocabulary.size, vocabulary.eos_ids, settings,
             TorchDraw(0), [0],
         )  # fmt: skip
-        (sample,) = drive(Speculation(["lookup", "forced"]), job)
+        (sample,) = drive(Speculation(["lookup", "words"]), job)
         return [*begun, *sample.tokens]
 
     def value(self, answer: list[int]) -> Any:

@@ -39,7 +39,7 @@ from constrain.sampling.methods.rejection import Rejection
 from constrain.sampling.methods.retried import Retried
 from constrain.sampling.methods.sir import SIR
 from constrain.sampling.methods.smc import AWRS, SMC
-from constrain.sampling.methods.table import METHODS, Method, method_named, method_of, register
+from constrain.sampling.methods.table import METHODS, Method, method_of, register
 
 __all__ = [
     "ASAp",
@@ -82,7 +82,6 @@ __all__ = [
     "effective_size",
     "enumerate_draws",
     "lcd",
-    "method_named",
     "method_of",
     "predicate",
     "register",

@@ -16,7 +16,7 @@ from constrain.speculative.build import TreeBuilder
 from constrain.speculative.controller import Controller, Fixed
 from constrain.speculative.decode import Speculation
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome, Setting
-from constrain.speculative.drafters import AUTO, NAMED, Forced, Lookup, Model, Translated, drafter_named
+from constrain.speculative.drafters import AUTO, NAMED, LegalWords, Lookup, Model, Translated, drafter_named
 from constrain.speculative.rows import TargetRows
 from constrain.speculative.target import ForkTarget, Target, TreeSession
 from constrain.speculative.tree import EMPTY, NONE, ROOT, BuiltTree, DraftTree, given_chain, given_paths
@@ -34,7 +34,6 @@ __all__ = [
     "Drafter",
     "EMPTY",
     "Fixed",
-    "Forced",
     "ForkTarget",
     "Lookup",
     "Match",
@@ -54,6 +53,7 @@ __all__ = [
     "VERIFIERS",
     "Verdict",
     "Verifier",
+    "LegalWords",
     "drafter_named",
     "given_chain",
     "given_paths",

@@ -58,8 +58,8 @@ class ReadingAhead:
         >>> from constrain.sampling.core.sampler import drive
         >>> from constrain.speculative import Speculation
         >>> job = make_job(constrain.reference.load(), '{"color": "', regex='(red|green)", "size": "(S|L)"', seed=1)
-        >>> (sample,) = drive(CARS(), replace(job, model=ReadingAhead(Speculation(["forced"]), job)))
-        >>> sample.drafts["forced"].accepted >= 0
+        >>> (sample,) = drive(CARS(), replace(job, model=ReadingAhead(Speculation(["words"]), job)))
+        >>> sample.drafts["words"].accepted >= 0
         True
     """
 

@@ -53,6 +53,42 @@ class Fixed(Controller):
     def budget(self, contexts: Sequence[Context]) -> list[DraftBudget]:
         return [DraftBudget(self.nodes, self.depth, self.least)] * len(contexts)
 
+    def __repr__(self) -> str:
+        return f"Fixed(nodes={self.nodes}, depth={self.depth}, least={self.least})"
+
+
+# Estimates of costs, in seconds; they need not be exact, since only a gain of some multiple of them is taken.
+NODE = 5e-4  # of a node, to guess it and to ask the constraint about it
+READ = 0.011  # of reading a node too, on a CPU, as a share of the forward
+CPU_BYTES, DEVICE_BYTES = 4.3e9, 1e12  # bytes of weights that are read in a second
+LAUNCH = 1.5e-2  # of the forward of any model on an accelerator
+CHEAP = 1.5e-2  # a forward that costs less is no dearer than a step of drafting
+MARGIN = 2.0  # half of the nodes are such as need no forward without drafts either
+DEAREST = 0.15  # chance beyond which too few nodes are worth it for drafting to be worth its time
+
+
+def affordable(weights: int, rows: int, device: str) -> Fixed | None:
+    """The budget with which drafts cannot lose, by an estimate; None: there is none.
+
+    A node is worth reading if the forward that it spares with some chance costs more than the node. A forward is the
+    dearer the larger the model is, and the less of it is spared the more sequences share it.
+
+    Args:
+        weights: bytes of the model's weights.
+        rows: sequences that are read together.
+        device: the kind of device, as torch names it.
+
+    Example:
+        >>> from constrain.speculative.controller import affordable
+        >>> affordable(270_000_000, 1, "cpu"), affordable(15_000_000, 1, "cpu"), affordable(270_000_000, 9, "cpu")
+        (Fixed(nodes=32, depth=32, least=0.05), None, None)
+    """
+    on_cpu = device == "cpu"
+    forward = weights / CPU_BYTES if on_cpu else LAUNCH + weights / DEVICE_BYTES
+    node = NODE + READ * forward if on_cpu else NODE
+    least = MARGIN * rows * node / forward
+    return Fixed(32, 32, max(0.05, least)) if least <= DEAREST and forward >= CHEAP else None
+
 
 def default_controller(drafters: Sequence[Drafter]) -> Fixed:
     """`Fixed`, as deep as the drafter that looks furthest ahead."""

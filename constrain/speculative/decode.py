@@ -3,7 +3,7 @@
 Distribution: with a lossless verifier that of `lcd` (constrain.sampling.methods.lcd), weights and trace included; with
 `Match`, the default, the same tokens as `lcd` for the same seed, up to rounding of the logits.
 
-    speculation = Speculation([Forced(), Lookup()])      # a method, as lcd is one
+    speculation = Speculation([LegalWords(), Lookup()])      # a method, as lcd is one
     samples = drive(speculation, job)
 
 Tokens that must follow are appended as `lcd` does, and a draft begins after them. Cost: one forward pass for each step
@@ -61,7 +61,7 @@ class Speculation:
     Example:
         >>> import constrain
         >>> from constrain.speculative import Fixed, Speculation
-        >>> speculation = Speculation(["forced", "lookup"], controller=Fixed(nodes=8))
+        >>> speculation = Speculation(["words", "lookup"], controller=Fixed(nodes=8))
         >>> model = constrain.reference.load()
         >>> drafted = constrain.generate(model, "A date: ", regex="2[0-9]{3}", draft=speculation, seed=1)
         >>> drafted.text == constrain.generate(model, "A date: ", regex="2[0-9]{3}", seed=1).text

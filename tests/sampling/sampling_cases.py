@@ -137,6 +137,16 @@ def outcomes(case: Case, method: Callable[[], Any], rows: int = 1) -> Iterator[t
     yield from enumerate_draws(lambda draw: drive(method(), case.job(draw, rows)))
 
 
+def job_of(case: Case, draw: Draw, **changes: Any) -> Job:
+    """The job of a case, with the bytes of its tokens."""
+    return case.job(draw, token_bytes=case.constraint.vocabulary.tokens, **changes)
+
+
+def walk(case: Case, method: Any, **changes: Any) -> list[tuple[float, Sample]]:
+    """(probability, sample) of every way the draws of one row can turn out."""
+    return list(enumerate_draws(lambda draw: drive(method, job_of(case, draw, **changes))[0]))
+
+
 def law_of(found: list[tuple[float, Sample]]) -> dict[Tokens, float]:
     """Probability of every complete output."""
     law: dict[Tokens, float] = {}

@@ -37,7 +37,7 @@ from constrain.sampling import (
     lcd,
 )
 from constrain.sampling.core.sampler import drive
-from constrain.speculative import Fixed, Forced, Lookup, Speculation
+from constrain.speculative import Fixed, LegalWords, Lookup, Speculation
 from toy_model import cuts, tiny_llama, tiny_tokenizer
 from tree_target import Given, TreeTable
 
@@ -85,7 +85,7 @@ def test_the_law(tokenizer: Any) -> None:
             model, "the ", tokenizer=tokenizer, constraint=compiled, method=CARS(memory=memory, attempts=5),
             max_tokens=8, canonical=own_cuts,
         )  # fmt: skip
-    assert len(memory) == 2  # two targets: canonical tokens, which are the default, and all
+    assert len(memory) == 3  # three targets: canonical tokens, canonical ones where text is forced (the default), all
 
 
 def test_the_reference_model_prefers_its_own_cut() -> None:
@@ -237,7 +237,7 @@ class Cut:
             eos_ids=vocabulary.eos_ids, settings=Settings(max_tokens=6), draw=draw, streams=range(rows),
             constraint_key="texts", token_bytes=vocabulary.tokens,
         )  # fmt: skip
-        return Speculation([Forced(), Lookup(), Given(3, 4)], controller=Fixed(6, 3)).ahead(job) if drafted else job
+        return Speculation([LegalWords(), Lookup(), Given(3, 4)], controller=Fixed(6, 3)).ahead(job) if drafted else job
 
 
 def ended(found: list[tuple[float, Sample]]) -> dict[Any, float]:

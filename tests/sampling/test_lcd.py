@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import torch
+from sampling_cases import dyck
 
 from constrain.sampling import Draw, Job, Sample, Settings, TorchDraw, enumerate_draws, lcd
 from toy_matcher import ToyConstraint, ToyVocabulary
@@ -73,16 +74,6 @@ def members(model: TableModel, constraint: ToyConstraint, limit: int = 12) -> It
                 stack.append(((*ids, token_id), text + token, log_p + float(log_probs[token_id])))
 
 
-def dyck(text: bytes, limit: int = 6) -> tuple[bool, bool]:
-    """A pair: the text is a prefix of a balanced word of at most `limit` brackets; it is such a word."""
-    depth = 0
-    for byte in text:
-        depth += 1 if byte == ord("(") else -1
-        if depth < 0:
-            return False, False
-    return len(text) + depth <= limit, depth == 0 and len(text) <= limit
-
-
 BITS = ToyVocabulary([b"0", b"1", b"00", b"11", None], [4])
 WORDS = ToyVocabulary([b"t", b"tr", b"ue", b"rue", b"fa", b"lse", b"x", None], [7])
 TWINS = ToyVocabulary([b"a", b"b", b"a", b"ab", None, None], [4, 5])  # two ids for "a", two ends
@@ -95,7 +86,7 @@ LANGUAGES = {
     "only the empty text": ToyConstraint(WORDS, [b""]),
     "one forced path": ToyConstraint(ToyVocabulary([b"a", b"b", b"c", None], [3]), [b"abcabc"]),
     "optional tail": ToyConstraint(ToyVocabulary([b"a", b"b", b"c", None], [3]), [b"a", b"abc", b"cb"]),
-    "dyck": ToyConstraint(BRACKETS, is_prefix=lambda t: dyck(t)[0], is_member=lambda t: dyck(t)[1]),
+    "dyck": ToyConstraint(BRACKETS, is_prefix=lambda t: dyck(t, 6)[0], is_member=lambda t: dyck(t, 6)[1]),
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sampling_cases import Case, cases, conditional, distance, exact, law_of
+from sampling_cases import Case, cases, conditional, distance, exact, job_of, law_of, walk
 from tiny_cases import Taste, Tiny, tiny_cases
 
 from constrain.errors import ConstrainError
@@ -18,14 +18,6 @@ from constrain.sampling.methods.mcmc import MCMC, PROPOSALS, MarkovChain
 
 TINY = 1e-10
 Law = dict[tuple[int, ...], float]
-
-
-def job_of(case: Case, draw: Any, **changes: Any) -> Any:
-    return case.job(draw, token_bytes=case.constraint.vocabulary.tokens, **changes)
-
-
-def walk(case: Case, method: MCMC) -> list[tuple[float, Sample]]:
-    return list(enumerate_draws(lambda draw: drive(method, job_of(case, draw))[0]))
 
 
 def kernel(case: Case, method: MCMC, states: dict[tuple[int, ...], Sample]) -> np.ndarray:

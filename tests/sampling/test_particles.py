@@ -37,11 +37,6 @@ class WatchedSession(TableSession):
         self.model.read.append([tuple(row) for row in self.rows])
         return given
 
-    def fork(self, rows: Sequence[int]) -> TableSession:
-        twin = WatchedSession(self.model, 0)
-        twin.rows = [list(self.rows[row]) for row in rows]
-        return twin
-
 
 def all_of(samples: Sequence[Sample]) -> list[Sample]:
     return [each for sample in samples for each in sample.population or [sample]]

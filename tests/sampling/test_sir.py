@@ -5,21 +5,16 @@ from __future__ import annotations
 import math
 
 import pytest
-from sampling_cases import Case, cases, conditional, distance, exact, law_of, outcomes, weighted
+from sampling_cases import Case, cases, conditional, distance, exact, law_of, outcomes, walk, weighted
 from tiny_cases import Taste, Tiny, tiny_cases
 
 from constrain.errors import ConstrainError
-from constrain.sampling import Sample, Settings, TorchDraw, enumerate_draws
+from constrain.sampling import Sample, Settings, TorchDraw
 from constrain.sampling.core.potentials import predicate
 from constrain.sampling.core.sampler import drive
 from constrain.sampling.methods.sir import SIR
 
 TINY = 1e-10
-
-
-def walk(case: Case, method: SIR) -> list[tuple[float, Sample]]:
-    spelled = case.constraint.vocabulary.tokens
-    return list(enumerate_draws(lambda draw: drive(method, case.job(draw, token_bytes=spelled))[0]))
 
 
 def check(found: list[tuple[float, Sample]], target: dict[tuple[int, ...], float]) -> None:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from sampling_cases import Case, cases, exact, mass, weighted
+from sampling_cases import Case, cases, exact, job_of, mass, walk, weighted
 from tiny_cases import Taste, Tiny, bare, membership, tiny_cases
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.sampling import Draw, Job, Sample, Settings, TorchDraw, enumerate_draws
+from constrain.sampling import Job, Sample, Settings, TorchDraw, enumerate_draws
 from constrain.sampling.core.boundaries import boundary_of
 from constrain.sampling.core.potentials import Potential, predicate
 from constrain.sampling.core.sampler import drive
@@ -26,14 +26,6 @@ from toy_model import TableModel, tiny_llama, tiny_tokenizer
 
 TINY = 1e-10
 SCHEMES = ["multinomial", "stratified", "systematic", "residual", "optimal"]
-
-
-def job_of(case: Case, draw: Draw, **changes: Any) -> Job:
-    return case.job(draw, token_bytes=case.constraint.vocabulary.tokens, **changes)
-
-
-def walk(case: Case, method: SMC, **changes: Any) -> list[tuple[float, Sample]]:
-    return list(enumerate_draws(lambda draw: drive(method, job_of(case, draw, **changes))[0]))
 
 
 def check(found: list[tuple[float, Sample]], target: dict[tuple[int, ...], float], particles: int) -> None:

@@ -18,7 +18,7 @@ from constrain.sampling import (
     apply_bitmask_,
     bitmask_words,
     enumerate_draws,
-    method_named,
+    method_of,
     register,
     score,
     step,
@@ -298,14 +298,14 @@ def test_minus_infinity_is_a_logit_like_another() -> None:
 
 def test_methods_are_a_table() -> None:
     with pytest.raises(ConstrainError) as caught:
-        method_named("nucleus")
+        method_of("nucleus")
     names = ", ".join(sorted(METHODS))
     assert str(caught.value) == f"there is no method 'nucleus'\n  fix: choose one of: {names}"
     with pytest.raises(ConstrainError, match="there is a method 'lcd' already"):
         register("lcd", METHODS["lcd"])
     register("another", METHODS["lcd"])
     try:
-        assert method_named("another") is METHODS["lcd"]
+        assert method_of("another") is METHODS["lcd"]
     finally:
         del METHODS["another"]
 

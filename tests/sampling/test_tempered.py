@@ -21,7 +21,7 @@ from constrain.models.hf import ConstraintProcessor
 from constrain.sampling import SMC, Draw, Exact, Job, Rejection, Sample, Settings, enumerate_draws, lcd
 from constrain.sampling.core.sampler import drive
 from constrain.sampling.core.tempered import TemperedModel
-from constrain.speculative import Forced, Speculation
+from constrain.speculative import LegalWords, Speculation
 from toy_model import TableModel
 
 TOKENS = [b"a", b"b", b"c", b"ca", None]
@@ -83,7 +83,7 @@ def outcomes(model: TableModel, method: Callable[[], Any], temperature: float) -
 MODELS = [(TableModel(5, seed, 1.5), temperature) for seed, temperature in ((1, 1.0), (2, 2.0), (3, 0.7))]
 
 
-@pytest.mark.parametrize("method", [lambda: lcd, lambda: Speculation([Forced()]), lambda: SMC(particles=2)])
+@pytest.mark.parametrize("method", [lambda: lcd, lambda: Speculation([LegalWords()]), lambda: SMC(particles=2)])
 @pytest.mark.parametrize(("model", "temperature"), MODELS)
 def test_weighted_samples_are_of_the_tempered_model(model: TableModel, temperature: float, method: Any) -> None:
     expected = {tokens: math.exp(log_p) for tokens, log_p in exact(model, temperature).items()}
@@ -111,7 +111,7 @@ def test_log_probabilities_are_those_of_the_tempered_model() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"method": "smc"}, {"n": 2, "draft": "auto"}, {"complete": True, "draft": "forced"}], ids=str
+    "options", [{}, {"method": "smc"}, {"n": 2, "draft": "auto"}, {"complete": True, "draft": "words"}], ids=str
 )
 def test_generate_draws_at_the_temperatures_of_rules(options: dict[str, Any]) -> None:
     """At 0.001 the likeliest letters come out, at the temperature of the call others too."""

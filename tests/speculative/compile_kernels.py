@@ -9,10 +9,11 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from constrain.speculative.fused import laws, run, walk
-from constrain.speculative.fused.batch import Drafts, FusedScores, Penalties, Rule, Trees
+from constrain.sampling.fused import laws, run, walk
+from constrain.sampling.fused.batch import Drafts, FusedScores, Penalties, Rule, Trees
 
 TREES, LAWS = Trees("*i32", "*fp64", "i32"), laws.Laws("*fp32", "*fp32", "*i32", "*fp64", "*i32", "i32")  # type: ignore
+SEARCH = laws.Search("*i64", "*fp32", "*fp32", "i32")  # type: ignore[arg-type]
 DRAFTS, OUT = Drafts("*fp32", "i32", "i32", "*fp64"), walk.Out("*i32", "*i32", "constexpr")  # type: ignore[arg-type]
 
 
@@ -49,6 +50,18 @@ def law_kernels(logits: str = "*bf16") -> list[bytes]:
         machine_code(laws.summarise, sums, {**sizes, "PLAIN": False}),
         machine_code(laws.penalise, listed, {"P": 16, "BLOCK": run.ENTRIES}),
         machine_code(laws.law, {**given, "laws": LAWS}, {**sizes, "CHUNKS": 32, "PROCESSED": True}, run.WARPS),
+        *(code for counted in (True, False) for code in filter_kernels(given, counted)),
+    ]
+
+
+def filter_kernels(given: dict[str, Any], counted: bool) -> list[bytes]:
+    """Top-k, or top-p."""
+    laws_of, flags = {**given, "laws": LAWS, "search": SEARCH}, {"P": 16, "CHUNKS": 32, "COUNTED": counted}
+    joined = {name: laws_of[name] for name in ("trees", "laws", "search")}
+    return [
+        machine_code(laws.narrow, {**laws_of, "turn": "i32"}, {**flags, "CHUNK": run.CHUNK}),
+        machine_code(laws.cut, laws_of, {**flags, "CHUNK": run.CHUNK}),
+        machine_code(laws.rejoin, joined, flags),
     ]
 
 

@@ -35,7 +35,7 @@ from constrain.sampling import (
 )
 from constrain.sampling.core.potentials import predicate
 from constrain.sampling.core.sampler import drive
-from constrain.speculative import Drafter, Fixed, Forced, Lookup, Model, Speculation
+from constrain.speculative import Drafter, Fixed, LegalWords, Lookup, Model, Speculation
 from toy_model import TableModel
 from tree_target import Drawn, Given, Oracle
 
@@ -46,7 +46,7 @@ DRAFTERS: dict[str, Callable[[], list[Drafter]]] = {
     "given": lambda: [Given(3, 4), Given(5, 9)],
     "tables": lambda: [Lookup(), Recycling(), NGramDrafter(), Prior(shared=False)],
     "drawn": lambda: [Drawn(4, width=1, depth=1)],
-    "forced": lambda: [Forced()],
+    "words": lambda: [LegalWords()],
     "none": list,
 }
 METHODS: dict[str, Callable[[], Any]] = {

@@ -12,7 +12,6 @@ from decoder_cases import branching, check, same
 from sampling_cases import BITS, LANGUAGES, Case
 from speculative_cases import LETTERS, context_of
 
-import constrain
 from constrain.errors import ConstrainError
 from constrain.sampling import Settings, TorchDraw, lcd
 from constrain.sampling.core.sampler import drive
@@ -21,7 +20,6 @@ from constrain.speculative import (
     DraftBudget,
     DraftTree,
     Fixed,
-    Forced,
     Lookup,
     Model,
     Outcome,
@@ -29,8 +27,7 @@ from constrain.speculative import (
     TreeBuilder,
 )
 from constrain.speculative.drafters import AUTO, NAMED, drafter_named
-from constrain.speculative.drafters.forced import longest_match
-from constrain.speculative.drafters.lookup import BELIEF
+from constrain.speculative.drafters.tally import BELIEF
 from toy_matcher import ToyConstraint
 from toy_model import TableModel
 
@@ -95,36 +92,6 @@ def test_lookup_counts_how_far_copies_went_along() -> None:
 def test_options_of_lookup(options: dict[str, Any]) -> None:
     with pytest.raises(ConstrainError, match="must be an int of at least"):
         Lookup(**options)
-
-
-# --- forced -----------------------------------------------------------------------------------------------------------
-
-
-def test_forced_bytes_are_tokenised() -> None:
-    vocabulary = constrain.Vocabulary(
-        [b"{", b'"', b'"n', b"na", b"me", b'":', b":", b"a", b"n", b"m", b"e", None], [11]
-    )
-    compiled = constrain.compile(constrain.regex(r'\{("name"|"nap"):'), vocabulary)
-    matcher = compiled.matcher()
-    setting = replace(context_of(None).setting, size=12, eos_ids=[11], token_bytes=vocabulary.tokens)
-    context = replace(context_of(None), setting=setting, matcher=matcher)
-    assert paths(Forced().draft(context, WIDE)) == [[0, 2, 7]]  # {  "n  a, and then m or p
-    assert paths(Forced().draft(context, DraftBudget(9, 2))) == [[0, 2]]
-    own = replace(context, setting=replace(setting, encode=lambda text: list(text)))
-    assert paths(Forced().draft(own, WIDE)) == [list(b'{"na')]
-    for token in (0, 2, 7, 9):
-        assert matcher.advance(token)
-    assert paths(Forced().draft(context, WIDE)) == [[10, 5]]  # e  ":
-    assert matcher.state == context.matcher.state  # type: ignore[union-attr]
-    assert paths(Forced().draft(context_of(None), WIDE)) == []
-    assert paths(Forced().draft(context_of(ANY), WIDE)) == []  # a matcher that knows no bytes
-
-
-def test_the_longest_match() -> None:
-    encode = longest_match([b"a", b"ab", b"abc", b"b", None, b"", b"ab"])
-    assert encode(b"abcabba") == [2, 1, 3, 0]
-    assert encode(b"abxab") == [1]  # no token begins with x
-    assert encode(b"") == []
 
 
 # --- a model ----------------------------------------------------------------------------------------------------------
@@ -310,7 +277,7 @@ def test_names() -> None:
         drafter_named("psychic")
     assert (
         str(caught.value) == "there is no drafter 'psychic'\n"
-        "  fix: choose one of: edit, forced, jacobi, lookup, ngram, prior, recycling, retrieval"
+        "  fix: choose one of: edit, jacobi, lookup, ngram, prior, recycling, retrieval, words"
     )
     for given in ("psychic", ["psychic"]):
         with pytest.raises(ConstrainError, match="there is no drafter 'psychic'\n  fix: choose one of: auto, edit"):

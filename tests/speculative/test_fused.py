@@ -26,19 +26,11 @@ from test_verifiers import SIZE, World, distance, said, setting
 from constrain.errors import ConstrainError
 from constrain.sampling import Job, Sample, Settings, TorchDraw, enumerate_draws, lcd
 from constrain.sampling.core.sampler import drive
+from constrain.sampling.core.step import by_kernels, step
+from constrain.sampling.fused.batch import RULES, FusedOptions, FusedStep, Penalties, unpacked
 from constrain.sampling.processors import Counts, MinP, Repetition, StepContext
 from constrain.speculative import BuiltTree, Case, DraftBudget, Fixed, Speculation, TreeBuilder, Verdict
-from constrain.speculative.fused import Fused, FusedMatch
-from constrain.speculative.fused.batch import (
-    RULES,
-    FusedOptions,
-    FusedStep,
-    Penalties,
-    Ragged,
-    most_draws,
-    packed,
-    unpacked,
-)
+from constrain.speculative.fused import Fused, FusedMatch, Ragged, most_draws, packed
 from constrain.speculative.masks import TreeMasks
 from constrain.speculative.rows import TargetRows
 from constrain.speculative.tree import NONE
@@ -180,12 +172,48 @@ def test_several_chunks_and_other_dtypes(dtype: torch.dtype) -> None:
             agree(problem, rule, seed)
 
 
+# --- without drafts ---------------------------------------------------------------------------------------------------
+
+
+@ON_KERNELS
+@pytest.mark.parametrize("settings", TARGETS, ids=str)
+@pytest.mark.parametrize("masked", [True, False])
+def test_steps_without_drafts_are_those_of_the_library(settings: Settings, masked: bool) -> None:
+    """Tokens, numbers, dead ends and draws that are used, for one row and for several."""
+    for rows, seed in itertools.product((1, 3, 9), range(4)):
+        problem = Problem(100 * rows + seed, "match", settings, size=40, width=43, trees=rows)
+        logits = torch.cat([each[:1] for each in problem.logits])
+        words = np.concatenate([problem.bitmask] * 3)[:rows] * np.uint32(seed % 2 or rows != 3)
+        mask = words if masked else None
+        ours, theirs = TorchDraw(seed), TorchDraw(seed)
+        given: dict[str, Any] = {"settings": settings, "streams": [7 + i for i in range(rows)], "size": 40}
+        found = by_kernels(logits.to(DEVICE), mask, draw=ours, **given)
+        expected = step(logits, mask, draw=theirs, **given)
+        assert found is not None and found.token.tolist() == expected.token.tolist()
+        for name in ("log_prob_raw", "log_prob_sampled", "log_z"):
+            torch.testing.assert_close(getattr(found, name), getattr(expected, name), atol=2e-5, rtol=1e-5)
+        assert all(ours.peek(stream, 1) == theirs.peek(stream, 1) for stream in given["streams"])
+
+
+@ON_KERNELS
+def test_steps_that_kernels_leave() -> None:
+    """Float64, an enumerated draw, a stream that draws twice, and rows that are no logits."""
+    logits = torch.zeros((2, 5), device=DEVICE)
+    given: dict[str, Any] = {"settings": Settings(), "draw": TorchDraw(1), "streams": [0, 1], "size": 5}
+    assert by_kernels(logits, None, **given) is not None
+    assert by_kernels(logits.double(), None, **given) is None
+    assert by_kernels(logits, None, **{**given, "draw": lambda *_: None}) is None
+    assert by_kernels(logits, None, **{**given, "streams": [1, 1]}) is None
+    assert by_kernels(logits[:0], None, **{**given, "streams": []}) is None
+    assert by_kernels(logits * math.nan, None, **given) is None
+
+
 # --- the law at a place -----------------------------------------------------------------------------------------------
 
 
 def stated(problem: Problem, step: FusedStep) -> list[list[torch.Tensor]]:
     """By tree and place, the probabilities that the kernels' four numbers stand for."""
-    from constrain.speculative.fused import run
+    from constrain.sampling.fused import run
 
     logits = torch.cat(problem.logits).to(DEVICE)
     found = run.laws_of(run.scores_of(logits, step.bitmask, problem.size), step, chunk=32)
@@ -268,7 +296,7 @@ def processed(logits: torch.Tensor, allowed: torch.Tensor, processors: Any, cont
 @pytest.mark.parametrize("temperature", [0.0, 0.6, 1.0])
 def test_penalties_and_min_p_are_the_processors(temperature: float) -> None:
     """Verdicts and numbers are those of an eager rule on the processed logits; then temperature, top-k and top-p."""
-    from constrain.speculative.fused import run
+    from constrain.sampling.fused import run
 
     problem = Problem(41, "recursive-without", Settings(temperature=temperature, top_k=6, top_p=0.9), 12, 14, 4)
     options = FusedOptions(temperature, 6, 0.9, 0.05)
@@ -298,7 +326,7 @@ def test_penalties_and_min_p_are_the_processors(temperature: float) -> None:
     scores = run.scores_of(torch.cat(problem.logits).to(DEVICE), step.bitmask, problem.size)
     out = run.verdicts(scores, step, RULES["recursive-without"])
     expected = verifier_named("recursive-without").verify(theirs, draw)
-    for case, found, right in zip(theirs, unpacked(out.entries), expected, strict=True):
+    for case, found, right in zip(theirs, unpacked(out.entries.cpu().numpy()), expected, strict=True):
         assert (found.nodes, found.tokens[-1]) == (right.path, right.token)
         if NONE not in found.tokens:
             ours = list(zip(found.log_prob_raw, found.log_prob_sampled, found.log_z, strict=True))
@@ -314,7 +342,7 @@ def outcomes(rule: str, world: World, trees: list[tuple[float, BuiltTree]]) -> l
     A walk says of each uniform number that it used between which bounds any other would have decided alike: the share
     of this outcome, and where the next one begins.
     """
-    from constrain.speculative.fused import run
+    from constrain.sampling.fused import run
 
     found = []
     pending = [(chance, tree, list[float]()) for chance, tree in trees]
@@ -326,7 +354,7 @@ def outcomes(rule: str, world: World, trees: list[tuple[float, BuiltTree]]) -> l
         logits = torch.tensor(np.concatenate([table_logits(world, tree) for _, tree, _ in pending])).float()
         step = packed(ragged, None, RULES[rule], DEVICE)
         out = run.verdicts(run.scores_of(logits.to(DEVICE), step.bitmask, SIZE), step, RULES[rule], spans=True)
-        verdicts, spans, left = unpacked(out.entries), out.spans.tolist(), []
+        verdicts, spans, left = unpacked(out.entries.cpu().numpy()), out.spans.tolist(), []
         for (chance, tree, given), verdict, bounds in zip(pending, verdicts, spans, strict=True):
             numbers_used = [*given, *[0.0] * (verdict.used - len(given))]
             for k in range(max(0, len(given) - 1), verdict.used):  # what is before has its share in `chance`
@@ -384,7 +412,7 @@ def test_kernels_compile_for_a_gpu(rule: str) -> None:
 @ON_KERNELS
 def test_buffers_of_a_bucket_are_used_again() -> None:
     """Steps of one bucket, copied into the same tensors one after the other, give the results of fresh tensors."""
-    from constrain.speculative.fused import run
+    from constrain.sampling.fused import run
 
     rule = RULES["recursive"]
     problems = [Problem(seed, "recursive", Settings()) for seed in range(12)]
@@ -418,19 +446,19 @@ def test_graphs_give_the_verdicts_of_launches(rule: str) -> None:
         problem = Problem(7, rule, TARGETS[seed % 2])
         one, other = (each.verify(*problem.cases(seed)) for each in (fused, plain))
         assert one == other
-    assert fused.captured
+    assert fused.steps.captured
 
 
 @ON_KERNELS
 def test_slots_that_move() -> None:
     """The path as indices among the nodes that were read: what keys and values are gathered by."""
-    from constrain.speculative.fused import run
+    from constrain.sampling.fused import run
 
     problem = Problem(8, "match", Settings())
     step = problem.step(FusedOptions(), "match", np.random.default_rng(5).random((3, 1)))
     scores = run.scores_of(torch.cat(problem.logits).to(DEVICE), step.bitmask, problem.size)
     out = run.verdicts(scores, step, RULES["match"])
-    for tree, found, moved in zip(problem.trees, unpacked(out.entries), out.moved.tolist(), strict=True):
+    for tree, found, moved in zip(problem.trees, unpacked(out.entries.cpu().numpy()), out.moved.tolist(), strict=True):
         rows = [int(tree.logits_rows[node + 1]) - 1 for node in found.nodes]
         assert moved == [*rows, *[NONE] * (len(moved) - len(rows))]
 

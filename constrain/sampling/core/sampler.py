@@ -49,10 +49,10 @@ class Sampler:
         yield  # pragma: no cover (makes this a generator)
 
 
-def check_count(name: str, value: Any, least: int = 1) -> int:
+def check_count(name: str, value: Any, least: int = 1, fix: str | None = None) -> int:
     """The value, or ConstrainError naming the option."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ConstrainError(f"{name} must be an int of at least {least}, not {value!r}")
+        raise ConstrainError(f"{name} must be an int of at least {least}, not {value!r}", fix=fix)
     return value
 
 

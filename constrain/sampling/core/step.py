@@ -32,6 +32,7 @@ from constrain.sampling.core.draw import NO_TOKEN, Draw, TorchDraw
 from constrain.sampling.core.filters import top_k_, top_p_
 from constrain.sampling.core.job import Settings
 from constrain.sampling.core.logits import Allowed, LogitRows
+from constrain.sampling.fused.single import next_tokens, options_of, runs_on
 
 CACHED = 1 << 18  # logits that a CPU handles at once
 
@@ -81,6 +82,8 @@ def step(
 ) -> Step:
     """Choose the next token of every row.
 
+    On a GPU kernels do all of it, with one copy back (`constrain.sampling.fused`), where Triton is installed; a draw
+    that is enumerated, logits in float64, and rows with faults or of one stream, go the way that is written here.
     PERF: on a CPU some rows at a time, since temporaries of several megabytes are new memory each time, and cost more
     than the arithmetic.
 
@@ -94,7 +97,7 @@ def step(
         places: (row of the job, position in its output) of each row, for messages.
 
     Returns:
-        The tokens and their numbers, float32 or float64 as the logits, on their device.
+        The tokens and their numbers, float32 or float64 as the logits, on their device, or on the host by kernels.
 
     Raises:
         ConstrainError: NaN or +inf among the logits, or nothing but -inf.
@@ -109,6 +112,10 @@ def step(
     """
     if bitmask is not None:
         size = checked_size(logits, bitmask, size)
+    if runs_on(logits.device):
+        chosen = by_kernels(logits, bitmask, settings=settings, draw=draw, streams=streams, size=size)
+        if chosen is not None:
+            return chosen
     at_once = max(1, CACHED // logits.shape[1]) if logits.device.type == "cpu" else len(logits)
     parts = []
     for start in range(0, len(logits), at_once):
@@ -117,6 +124,32 @@ def step(
         allowed = rows.allowed(None if bitmask is None else bitmask[some], size)
         parts.append(_choose(rows, allowed, settings, draw, streams[some]))
     return parts[0] if len(parts) == 1 else Step.joined(parts)
+
+
+def by_kernels(
+    logits: torch.Tensor,
+    bitmask: np.ndarray | None,
+    *,
+    settings: Settings,
+    draw: Draw,
+    streams: Sequence[int],
+    size: int | None,
+) -> Step | None:
+    """`step` by the kernels of `constrain.sampling.fused`; None where they do not give what `step` defines.
+
+    Arguments as of `step`, checked. Tensors of the result are on the host.
+    """
+    fits = logits.dtype != torch.float64 and logits.stride(1) == 1 and len(set(streams)) == len(streams)
+    if not fits or not len(logits) or not isinstance(draw, TorchDraw):
+        return None
+    uniform = [float(draw.peek(stream, 1)[0]) for stream in streams]
+    width = logits.shape[1] if size is None else size
+    found = next_tokens(logits, bitmask, options_of(settings), uniform, width)
+    if found.faulty:
+        return None  # the fault is named by whoever goes on
+    for stream, used in zip(streams, found.used.tolist(), strict=True):
+        draw.skip(stream, used)
+    return Step(torch.from_numpy(found.tokens.astype(np.int64)), *torch.from_numpy(found.numbers).T)
 
 
 def _choose(rows: LogitRows, allowed: Allowed, settings: Settings, draw: Draw, streams: Sequence[int]) -> Step:

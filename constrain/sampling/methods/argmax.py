@@ -24,7 +24,7 @@ from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
 from constrain.sampling.core.sampler import Sampler, check_count
 from constrain.sampling.core.step import Step
-from constrain.sampling.methods.beam import Best, best_of_each_prompt
+from constrain.sampling.methods.beam import Best, likeliest_of_each_prompt
 from constrain.sampling.methods.exact import children
 
 
@@ -61,14 +61,14 @@ class Argmax(Sampler):
         self.texts = texts
 
     def run(self, job: Job) -> list[Sample]:
-        return best_of_each_prompt(job, self._search, self.texts)
+        return likeliest_of_each_prompt(job, self._search, self.texts)
 
     def _search(self, job: Job, row: int, best: Best) -> None:
         frontier = Frontier(self.batch)
 
         def open_block(block: Particles) -> None:
             """Queue the children of a block by likelihood, a batch an entry."""
-            best.offer(block)
+            best.offer_ended(block)
             best.account(block)
             if not block.live:
                 return

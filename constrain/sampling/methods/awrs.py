@@ -51,6 +51,7 @@ from constrain.sampling.core.draw import NO_TOKEN, Chance
 from constrain.sampling.core.logits import log_total_of
 from constrain.sampling.core.particles import Particles
 from constrain.sampling.core.potentials import AskedPotential
+from constrain.sampling.core.sampler import check_count
 from constrain.sampling.core.step import Step
 
 JUMP = 64  # sizes of a geometric jump that are drawn at once
@@ -101,10 +102,8 @@ class TokenRejection:
         least = {"looks": 1, "accepts": 2, "head": 0, "max_checks": 1, "max_rejects": 1}
         for name, bound in least.items():
             value = getattr(self, name)
-            if value is None and name.startswith(("max_", "looks")):
-                continue
-            if not isinstance(value, int) or isinstance(value, bool) or value < bound:
-                raise ConstrainError(f"{name} must be an int of at least {bound}, not {value!r}")
+            if value is not None or not name.startswith(("max_", "looks")):
+                check_count(name, value, bound)
         unused = {"recursive": "max_rejects", "geometric": "max_checks"}[self.estimator]
         if getattr(self, unused) is not None:
             raise ConstrainError(f"{unused} does not apply to the {self.estimator} estimator")

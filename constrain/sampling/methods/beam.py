@@ -18,14 +18,17 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 import torch
 
-from constrain.sampling.core.job import DraftCount, Job, Sample
+from constrain.sampling.core.job import DraftCount, FinishReason, Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
 from constrain.sampling.core.sampler import Sampler, check_count
 from constrain.sampling.core.shape import shaped
 from constrain.sampling.methods.exact import children
+
+BestKind = TypeVar("BestKind", bound="Best")
 
 
 class Beam(Sampler):
@@ -58,12 +61,12 @@ class Beam(Sampler):
         self.width, self.texts = check_count("width", width), texts
 
     def run(self, job: Job) -> list[Sample]:
-        return best_of_each_prompt(job, self._search, self.texts)
+        return likeliest_of_each_prompt(job, self._search, self.texts)
 
     def _search(self, job: Job, row: int, best: Best) -> None:
         block = Particles(job, [Particle(job, row)])
         block.start()
-        best.offer(block)
+        best.offer_ended(block)
         while block.live:
             places, step = children(block)
             scores = best.scores(block, places, step.log_prob_raw)
@@ -78,35 +81,42 @@ class Beam(Sampler):
             block = block.branch(places[order].tolist())
             block.take(step.rows(order))
             block.forward()
-            best.offer(block)
+            best.offer_ended(block)
         best.account(block)
 
 
 class Best:
-    """The k likeliest members so far. threshold: what a prefix must exceed to matter. lost: the most that was dropped
-    untried.
+    """The best members so far for the rows of one prompt, and what the search has cost.
 
-    key: of a token sequence; of those with equal keys only the likeliest counts
+    count: how many are wanted. key: of a token sequence; of those with equal keys only the best counts. threshold: what
+    an objective must exceed to matter. lost: the most that was dropped untried. proven: nothing better is left.
     """
 
     def __init__(self, count: int, key: Callable[[Sequence[int]], Hashable] = tuple) -> None:
         self.count, self.key = count, key
-        self.found: list[Sample] = []
+        self.members: list[tuple[float, Sample]] = []
         self.lost = -math.inf
+        self.proven = False
         self.forwards = self.masks = 0
         self.drafts: dict[str, DraftCount] = {}
 
     @property
     def threshold(self) -> float:
-        return self.found[-1].log_prob if len(self.found) == self.count else -math.inf
+        return self.members[-1][0] if len(self.members) == self.count else -math.inf
 
-    def offer(self, block: Particles) -> None:
-        """Consider the members that a block has just completed."""
-        done = [each.sample for each in block.all if each.sample.finish_reason == "stop"]
-        best: dict[Hashable, Sample] = {}
-        for sample in sorted([*self.found, *done], key=lambda sample: (-sample.log_prob, sample.tokens)):
-            best.setdefault(self.key(sample.tokens), sample)
-        self.found = list(best.values())[: self.count]
+    def offer(self, objective: float, sample: Sample) -> None:
+        """Consider a complete output. Ties go to the likelier."""
+        best: dict[Hashable, tuple[float, Sample]] = {}
+        every = [*self.members, (objective, sample)]
+        for each in sorted(every, key=lambda m: (-m[0], -m[1].log_prob, m[1].tokens)):
+            best.setdefault(self.key(each[1].tokens), each)
+        self.members = list(best.values())[: self.count]
+
+    def offer_ended(self, block: Particles) -> None:
+        """Consider the members that a block has just completed, by their likelihood."""
+        for each in block.all:
+            if each.sample.finish_reason == "stop":
+                self.offer(each.sample.log_prob, each.sample)
 
     def scores(self, block: Particles, places: torch.Tensor, raw: torch.Tensor) -> torch.Tensor:
         """float64[N]: log p of every child of the live sequences of a block."""
@@ -120,33 +130,45 @@ class Best:
         self.drafts = next((each.sample.drafts for each in block.all), self.drafts)  # of all blocks: forks share it
 
     def samples(self) -> list[Sample]:
-        """One for each row: the members found, in order, then failures."""
-        proven = self.lost <= self.threshold
-        outputs = []
-        for place in range(self.count):
-            if place < len(self.found):
-                sample = replace(self.found[place], log_weight=0.0, accepted=1)
-            else:
-                sample = Sample(log_weight=-math.inf, finish_reason="dead_end" if proven else "budget")
-            sample.tv_bound = 0.0 if proven else None
+        """One for each row: the members, in order, then failures."""
+        outputs = [replace(member, log_weight=0.0, accepted=1) for _, member in self.members]
+        reason: FinishReason = "dead_end" if self.proven else "budget"
+        while len(outputs) < self.count:
+            outputs.append(Sample(log_weight=-math.inf, finish_reason=reason))
+        for sample in outputs:
+            sample.tv_bound = 0.0 if self.proven else None
             sample.forwards, sample.masks, sample.drafts = self.forwards, self.masks, self.drafts
-            outputs.append(sample)
         return outputs
 
 
-def best_of_each_prompt(job: Job, search: Callable[[Job, int, Best], None], texts: bool) -> list[Sample]:
-    """Run search(job, first row, Best) for each distinct prompt, and hand its members to the rows in order."""
+def likeliest_of_each_prompt(job: Job, search: Callable[[Job, int, Best], None], texts: bool) -> list[Sample]:
+    """Run search(shaped job, first row, Best) for each distinct prompt; its rows get the likeliest members in order."""
+
+    def prove(job: Job, row: int, best: Best) -> None:
+        search(job, row, best)
+        best.proven = best.lost <= best.threshold
+
     key = partial(spelled, job) if texts else tuple
-    settings = job.settings
-    job = shaped(replace(job, settings=replace(settings, temperature=settings.temperature or 1.0)))
+    return best_of_each_prompt(shaped(at_some_temperature(job)), prove, lambda count: Best(count, key))
+
+
+def best_of_each_prompt(
+    job: Job, search: Callable[[Job, int, BestKind], None], begin: Callable[[int], BestKind]
+) -> list[Sample]:
+    """Run search(job, first row, begin(number of rows)) for each distinct prompt; its rows get the members in order."""
     outputs: dict[int, Sample] = {}
     for rows in job.groups():
-        best = Best(len(rows), key)
+        best = begin(len(rows))
         search(job, rows[0], best)
         outputs.update(zip(rows, best.samples(), strict=True))
         for row in rows:
             job.watcher.ended(row)
     return [outputs[row] for row in range(len(job.prompts))]
+
+
+def at_some_temperature(job: Job) -> Job:
+    """The job at temperature 1 in place of 0, where all likelihoods would be the same."""
+    return replace(job, settings=replace(job.settings, temperature=job.settings.temperature or 1.0))
 
 
 def spelled(job: Job, tokens: Sequence[int]) -> Hashable:

@@ -64,7 +64,7 @@ def first_accepted(job: Job, tries: Sequence[PrefixTrie | None], *, attempts: in
     job: shaped. tries: of each row. attempts: at most, for a row. batch: attempts of a round, of all rows together.
 
     Attempts count in the order of their numbers, not of their ends: taking the first to end would prefer short texts.
-    A row makes one attempt at first, then in each round as many as before, together.
+    A row makes one attempt at least, whatever others learnt before it, then in each round as many as before, together.
     """
     stems = Stems(job)
     rows = [_Row(number) for number in range(len(job.prompts))]
@@ -83,7 +83,8 @@ def first_accepted(job: Job, tries: Sequence[PrefixTrie | None], *, attempts: in
             row.close_round()
         unfinished = []
         for row in pending:
-            if row.chosen is None and row.made < attempts and not _empty(tries[row.number]):
+            proven = row.made > 0 and _empty(tries[row.number])  # by others, for a row that was not in the batch yet
+            if row.chosen is None and row.made < attempts and not proven:
                 unfinished.append(row)
             else:
                 job.watcher.ended(row.number)

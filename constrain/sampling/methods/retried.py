@@ -13,6 +13,7 @@ from typing import Any
 
 from constrain.errors import ConstrainError
 from constrain.sampling.core.job import Job, Sample
+from constrain.sampling.core.sampler import check_count
 from constrain.sampling.methods.table import Method, method_of
 
 RETRIES = 8  # of a method that is given as it is
@@ -48,8 +49,7 @@ class Retried:
     method: str | Method = "lcd"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.retries, int) or isinstance(self.retries, bool) or self.retries < 0:
-            raise ConstrainError(f"retries must be an int of at least 0, not {self.retries!r}")
+        check_count("retries", self.retries, 0)
         if isinstance(self.method, Retried):
             raise ConstrainError("a method is retried once", place="method", fix="give the inner method")
         method_of(self.method)

@@ -77,11 +77,7 @@ class SIR(Sampler):
     def _pick(self, job: Job, row: int, population: list[Sample], evaluations: int) -> Sample:
         weights = [sample.log_weight for sample in population]
         evidence = log_mean(weights)
-        if evidence == -math.inf:
-            chosen = min(population, key=lambda sample: sample.finish_reason != "length")
-        else:
-            probabilities = torch.tensor(weights, dtype=torch.float64).softmax(0)
-            chosen = population[int(job.draw(probabilities.unsqueeze(0), [substream(job.streams[row], self.samples)]))]
+        chosen = drawn_by_weight(job, population, substream(job.streams[row], self.samples))
         return replace(
             chosen,
             log_weight=evidence,
@@ -94,6 +90,14 @@ class SIR(Sampler):
             evaluations=evaluations,
             drafts=total_drafts(population),
         )
+
+
+def drawn_by_weight(job: Job, population: Sequence[Sample], stream: int) -> Sample:
+    """One of some samples, by weight; where none has any, one that is unfinished, or a dead one."""
+    weights = torch.tensor([sample.log_weight for sample in population], dtype=torch.float64)
+    if weights.max() == -math.inf:
+        return min(population, key=lambda sample: sample.finish_reason != "length")
+    return population[int(job.draw(weights.softmax(0).unsqueeze(0), [stream]))]
 
 
 @dataclass

@@ -45,6 +45,7 @@ from constrain.sampling.core.sampler import Sampler, check_count, check_share
 from constrain.sampling.core.shape import shaped
 from constrain.sampling.core.step import Step, step
 from constrain.sampling.methods.awrs import TokenRejection, checked_step
+from constrain.sampling.methods.sir import drawn_by_weight
 
 
 class SMC(Sampler):
@@ -384,12 +385,8 @@ class _Run:
         weights = [sample.log_weight for sample in population]
         padded = weights + [-math.inf] * (self.options.particles - len(weights))
         evidence = log_mean(padded)
-        if evidence == -math.inf:
-            chosen = min(population, key=lambda sample: sample.finish_reason != "length")
-        else:
-            probabilities = torch.tensor(weights, dtype=torch.float64).softmax(0)
-            stream = substream(self.job.streams[row], self.options.particles + 1)
-            chosen = population[int(self.job.draw(probabilities.unsqueeze(0), [stream]))]
+        stream = substream(self.job.streams[row], self.options.particles + 1)
+        chosen = drawn_by_weight(self.job, population, stream)
         asked = [each.evaluations[row] for each in (self.potential, self.check) if each is not None]
         return replace(
             chosen,

@@ -46,7 +46,7 @@ METHODS: Registry[Method] = Registry(
 
 
 def register(name: str, method: Method) -> None:
-    """Make a method known by a name, to `generate(method=...)` and to `method_named`.
+    """Make a method known by a name, to `generate(method=...)` and to `method_of`.
 
     Args:
         name: the name; it can be given once.
@@ -56,9 +56,9 @@ def register(name: str, method: Method) -> None:
         ConstrainError: there is a method of this name.
 
     Example:
-        >>> from constrain.sampling import CARS, method_named, register
+        >>> from constrain.sampling import CARS, method_of, register
         >>> register("patient-cars", CARS(attempts=10_000))
-        >>> method_named("patient-cars").attempts
+        >>> method_of("patient-cars").attempts
         10000
     """
     METHODS.add(name, method)
@@ -88,23 +88,3 @@ def method_of(value: str | Method) -> Method:
     if not callable(value):
         raise ConstrainError(f"there is no method {value!r}", fix=METHODS.choices())
     return value
-
-
-def method_named(name: str) -> Method:
-    """The method of a name, with its default options.
-
-    Args:
-        name: a key of `METHODS`.
-
-    Returns:
-        The method.
-
-    Raises:
-        ConstrainError: no method has this name.
-
-    Example:
-        >>> from constrain.sampling import method_named
-        >>> method_named("cars").distribution
-        'the model conditioned on the constraint, exactly (given that an attempt succeeds)'
-    """
-    return METHODS.named(name)

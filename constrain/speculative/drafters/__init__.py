@@ -10,25 +10,25 @@ from collections.abc import Callable
 
 from constrain.sampling.core.registry import Registry
 from constrain.speculative.drafter import Drafter
-from constrain.speculative.drafters.forced import Forced
 from constrain.speculative.drafters.lookup import Lookup
 from constrain.speculative.drafters.model import Model
 from constrain.speculative.drafters.translated import Translated
+from constrain.speculative.drafters.words import LegalWords
 
 NAMED: Registry[Callable[[], Drafter]] = Registry(
     "drafter",
     {
         "edit": "constrain.papers.drafting.edit:Edit",
-        "forced": Forced,
         "jacobi": "constrain.papers.drafting.jacobi:Jacobi",
         "lookup": Lookup,
         "ngram": "constrain.papers.drafting.ngram:NGramDrafter",
         "prior": "constrain.papers.drafting.prior:Prior",
         "recycling": "constrain.papers.drafting.recycling:Recycling",
         "retrieval": "constrain.papers.drafting.retrieval:Retrieval",
+        "words": LegalWords,
     },
 )
-AUTO = ("forced", "lookup")  # what draft="auto" stands for
+AUTO = ("words", "lookup")  # what draft="auto" stands for
 
 
 def drafter_named(name: str) -> Drafter:
@@ -53,10 +53,10 @@ def drafter_named(name: str) -> Drafter:
 
 __all__ = [
     "AUTO",
-    "Forced",
     "Lookup",
     "Model",
     "NAMED",
     "Translated",
+    "LegalWords",
     "drafter_named",
 ]

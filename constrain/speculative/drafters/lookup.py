@@ -20,13 +20,13 @@ from collections.abc import Sequence
 
 from constrain.sampling.core.sampler import check_count
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
+from constrain.speculative.drafters.tally import Tally
 from constrain.speculative.tree import EMPTY, DraftTree, given_paths
 
 Gram = tuple[int, ...]
 Kind = tuple[int, bool, bool]  # tokens in common; not the best match; not the first token of the copy
 FIRST = (0.15, 0.3, 0.45, 0.6)  # estimates before anything was seen: of first tokens, by length of the match
 LATER = 0.7  # of the tokens after them
-BELIEF = 4.0  # as how many observations these count
 FADE = 0.99  # what an observation is worth after each later one
 
 
@@ -53,7 +53,7 @@ class Lookup(Drafter):
         self.shortest = check_count("shortest", shortest)
         self.longest = check_count("longest", longest, self.shortest)
         self.copies = check_count("copies", copies)
-        self._seen: dict[Kind, tuple[float, float]] = {}  # tries, and those that the text went on with
+        self._tally = Tally(FADE)
 
     def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
         """Continuations after earlier occurrences of the last tokens."""
@@ -75,10 +75,8 @@ class Lookup(Drafter):
 
     def estimate(self, kind: Kind) -> float:
         """The chance that the text goes on with a token of a copy, where it went along so far."""
-        tries, taken = self._seen.get(kind, (0.0, 0.0))
         length, _, later = kind
-        prior = LATER if later else FIRST[min(length, len(FIRST)) - 1]
-        return (taken + BELIEF * prior) / (tries + BELIEF)
+        return self._tally.estimate(kind, LATER if later else FIRST[min(length, len(FIRST)) - 1])
 
     def observe(self, outcomes: Sequence[Outcome]) -> None:
         """Count how far each copy went along, whether or not it was read."""
@@ -88,9 +86,7 @@ class Lookup(Drafter):
                 continue
             for rank, (length, path) in enumerate(index.tried):
                 for depth, (copied, token) in enumerate(zip(path, outcome.tokens, strict=False)):
-                    kind = (length, rank > 0, depth > 0)
-                    tries, taken = self._seen.get(kind, (0.0, 0.0))
-                    self._seen[kind] = tries * FADE + 1, taken * FADE + (copied == token)
+                    self._tally.count((length, rank > 0, depth > 0), copied == token)
                     if copied != token:
                         break
             index.tried = []

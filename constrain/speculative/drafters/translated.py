@@ -22,7 +22,7 @@ import torch
 from constrain.sampling.core.logits import scaled
 from constrain.sampling.core.model import LanguageModel
 from constrain.speculative.drafter import Context, DraftBudget
-from constrain.speculative.drafters.forced import longest_match
+from constrain.speculative.drafters.longest import longest_match
 from constrain.speculative.drafters.model import Model
 from constrain.speculative.tree import EMPTY, NONE, DraftTree, given_chain
 

@@ -15,8 +15,6 @@ from constrain.sampling.core.draw import Draw
 from constrain.speculative.tree import NONE, BuiltTree
 from constrain.speculative.verifier import Case, Rows, Verdict, Verifier
 
-HALVINGS = 20  # of the interval of ρ in K-SEQ, to 1e-6; what is lost by that is acceptance, not the distribution
-
 
 @dataclass
 class Proposal:

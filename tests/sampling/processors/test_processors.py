@@ -39,7 +39,7 @@ from constrain.sampling.processors import (
     Typical,
     processed,
 )
-from constrain.speculative import Forced, Lookup, Speculation
+from constrain.speculative import LegalWords, Lookup, Speculation
 
 TINY = 1e-10
 
@@ -143,7 +143,7 @@ def test_attempts(name: str, case: Case, method: Any) -> None:
 
 @pairs(4)
 @pytest.mark.parametrize(
-    "method", [SIR(samples=1), ASAp(), Speculation([Forced(), Lookup()])], ids=["sir", "asap", "drafts"]
+    "method", [SIR(samples=1), ASAp(), Speculation([LegalWords(), Lookup()])], ids=["sir", "asap", "drafts"]
 )
 def test_weighted_methods(name: str, case: Case, method: Any) -> None:
     check_weights(walk(name, case, method), truth(name, case))

@@ -13,7 +13,7 @@ import weakref
 from typing import Any
 
 from constrain.kernels.records import view
-from constrain.kernels.records.grammars import terminal_expression
+from constrain.kernels.records.grammars import TERMINAL
 from constrain.languages.automata.syntax import Alternate, Concat, JsonString, Literals, Node, Repeat
 from constrain.languages.cfg.rules import Terminal
 from constrain.masks.engine import Matcher, inspect
@@ -76,7 +76,7 @@ class _Kinds:
     def _look(self) -> None:
         for record, symbol in inspect.symbols(self.automaton, self.rules).items():
             if isinstance(symbol, Terminal):
-                self.terminals[int(terminal_expression(self.automaton.memory.A, record))] = symbol
+                self.terminals[int(TERMINAL.EXPRESSION(self.automaton.memory.A, record))] = symbol
 
 
 def kind_of(terminal: Terminal) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 import torch
 
-from constrain.errors import ConstrainError
+from constrain.sampling.core.sampler import check_count
 from constrain.sampling.processors.core.context import StepContext
 from constrain.sampling.processors.core.processor import Processor, number
 
@@ -53,9 +53,7 @@ class Momentum(Processor):
 
     def __init__(self, strength: float = 0.2, *, top: int = 5, structural: bool = False) -> None:
         self.strength = number("strength", strength, 0, 100)
-        if not isinstance(top, int) or isinstance(top, bool) or top < 1:
-            raise ConstrainError(f"top must be an int of at least 1, not {top!r}")
-        self.top, self.structural = top, bool(structural)
+        self.top, self.structural = check_count("top", top), bool(structural)
 
     def __call__(self, scores: torch.Tensor, context: StepContext) -> torch.Tensor:
         p = scores.softmax(-1)

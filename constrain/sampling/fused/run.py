@@ -1,27 +1,31 @@
 """One step on the device: the kernels in their order, and the same as a CUDA graph.
 
     laws_of     penalties, masks and filters: the target's distribution at every place
-    verdicts    distributions, then the walks; `unpacked` of its entries is the one copy back to the host
+    verdicts    distributions, then the walks
     Captured    `verdicts` of one bucket, captured once and replayed; what travels is copied into `Buffers`
+    DeviceSteps       the one that callers use: chooses between the two
 
-Run here: by Triton's interpreter on a CPU, in tests, and compiled to machine code for sm_90, which nothing executed. A
-graph was captured nowhere so far: `Captured` needs a GPU (`make gpu`).
+Run by Triton's interpreter on a CPU, in tests, and on an H200 with Triton 3.6 (`make gpu`).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 import triton
 
-from constrain.speculative.fused import laws, walk
-from constrain.speculative.fused.batch import ENTRY, FusedScores, FusedStep, Penalties, Rule
-from constrain.speculative.fused.laws import Laws
-from constrain.speculative.fused.walk import Out
+from constrain.sampling.fused import laws, walk
+from constrain.sampling.fused.batch import ENTRY, FusedScores, FusedStep, Penalties, Rule, room_for
+from constrain.sampling.fused.laws import Laws
+from constrain.sampling.fused.walk import Out
 
 CHUNK = 4096  # ids that a program takes at a time, a multiple of 32
 ENTRIES = 64  # penalties of a program
+TURNS, BOUNDS = laws.TURNS.value, laws.BOUNDS.value
+REPLAYS = 2  # steps of a bucket before its graph is captured
+GRAPHS = 8  # that are kept
 WARPS = 16  # of a program that reads rows: PERF: an estimate; one program a tree has a multiprocessor for itself
 
 
@@ -56,15 +60,20 @@ def laws_of(scores: FusedScores, step: FusedStep, *, chunk: int = CHUNK) -> Laws
         programs = triton.cdiv(entries, ENTRIES)
         laws.penalise[(programs,)](scores, step.trees, step.penalties, entries, P=places, BLOCK=ENTRIES)
     laws.summarise[total, chunks](scores, step.trees, found.sums, found.best, chunks, **sizes, PLAIN=False)
+    joins = {"CHUNKS": triton.next_power_of_2(chunks)}
     laws.law[(total,)](
-        scores,
-        step.trees,
-        found,
-        **sizes,
-        CHUNKS=triton.next_power_of_2(chunks),
-        PROCESSED=step.processed,
-        num_warps=WARPS,
-    )
+        scores, step.trees, found, **sizes, **joins, PROCESSED=step.processed, num_warps=WARPS
+    )  # fmt: skip
+    if step.counted or step.weighed:
+        search = laws.Search(
+            room(TURNS + 1, total, dtype=torch.int64), room(2, total, chunks, BOUNDS), room(total, chunks, 2), total
+        )
+        for counted in [each for each, wanted in ((True, step.counted), (False, step.weighed)) if wanted]:
+            given = (scores, step.trees, found, search)
+            for turn in range(TURNS):
+                laws.narrow[total, chunks](*given, turn, **sizes, **joins, COUNTED=counted)
+            laws.cut[total, chunks](*given, **sizes, **joins, COUNTED=counted)
+            laws.rejoin[(total,)](step.trees, found, search, P=places, **joins, COUNTED=counted)
     return found
 
 
@@ -97,18 +106,14 @@ class Bucket(tuple[Any, ...]):
 
     @classmethod
     def of(cls, logits: list[torch.Tensor], step: FusedStep, rule: Rule, size: int) -> Bucket:
-        """The bucket of a step. Buffers count rows of logits, masks, drafts and penalties in powers of two."""
+        """The bucket of a step. Buffers have room for more rows of logits, masks, drafts and penalties."""
         rows = [sum(map(len, logits)), len(step.bitmask), len(step.drafts.probs)]
-        penalties = None if step.penalties is None else power_of_2(len(step.penalties.places))
+        penalties = None if step.penalties is None else room_for(len(step.penalties.places))
         return cls((
-            tuple(step.trees.numbers.shape), step.trees.draws, tuple(map(power_of_2, rows)), logits[0].shape[1],
-            logits[0].dtype,
-            size, step.bitmask.shape[1], step.drafts.width, penalties, step.processed, rule,
+            tuple(step.trees.numbers.shape), step.trees.draws, tuple(map(room_for, rows)), logits[0].shape[1],
+            logits[0].dtype, logits[0].device,
+            size, step.bitmask.shape[1], step.drafts.width, penalties, step.flags, rule,
         ))  # fmt: skip
-
-
-def power_of_2(count: int) -> int:
-    return int(triton.next_power_of_2(max(1, count)))
 
 
 class Buffers:
@@ -121,7 +126,7 @@ class Buffers:
         drafts = step.drafts._replace(probs=_buffer(step.drafts.probs), sums=_buffer(step.drafts.sums))
         penalties = step.penalties and Penalties(*map(_buffer, step.penalties))
         trees = step.trees._replace(numbers=step.trees.numbers.clone(), reals=step.trees.reals.clone())
-        self.step = FusedStep(trees, drafts, _buffer(step.bitmask), penalties, step.processed)
+        self.step = FusedStep(trees, drafts, _buffer(step.bitmask), penalties, *step.flags)
         self.scores = scores_of(self.logits, self.step.bitmask, size)
 
     def fill(self, logits: list[torch.Tensor], step: FusedStep) -> None:
@@ -171,5 +176,35 @@ class Captured:
 
 
 def _buffer(like: torch.Tensor, rows: int = 0) -> torch.Tensor:
-    """Zeros with room for a power of two of rows; as many as there are, or `rows`."""
-    return torch.zeros((power_of_2(rows or len(like)), *like.shape[1:]), dtype=like.dtype, device=like.device)
+    """Zeros with room for more rows than there are, or than `rows`."""
+    return torch.zeros((room_for(rows or len(like)), *like.shape[1:]), dtype=like.dtype, device=like.device)
+
+
+class DeviceSteps:
+    """Runs steps; on a GPU each bucket is captured at its third step, and replayed from then on. For one thread.
+
+    captured: the latest `GRAPHS` buckets. run: how many steps were.
+    """
+
+    def __init__(self, graphs: bool = True) -> None:
+        self.graphs, self.run = graphs, 0
+        self._seen: dict[Bucket, int] = {}
+        self.captured: dict[Bucket, Captured] = {}
+
+    def __call__(self, logits: list[torch.Tensor], step: FusedStep, rule: Rule, size: int) -> np.ndarray:
+        """int32[B, 1 + P, ENTRY]: the verdicts on all trees of the bucket, by the one copy back (`batch.unpacked`).
+
+        logits: float[·, width] of each tree, in their order.
+        """
+        self.run += 1
+        bucket = Bucket.of(logits, step, rule, size) if self.graphs and logits[0].device.type == "cuda" else None
+        if bucket is not None:
+            self._seen[bucket] = self._seen.get(bucket, 0) + 1
+            if bucket not in self.captured and self._seen[bucket] > REPLAYS:
+                for oldest in list(self.captured)[: max(0, len(self.captured) + 1 - GRAPHS)]:
+                    del self.captured[oldest]  # each holds the logits of a step
+                self.captured[bucket] = Captured(logits, step, rule, size)
+            if bucket in self.captured:
+                return self.captured[bucket](logits, step).entries.cpu().numpy()
+        whole = logits[0] if len(logits) == 1 else torch.cat(logits)
+        return verdicts(scores_of(whole, step.bitmask, size), step, rule).entries.cpu().numpy()

@@ -25,9 +25,9 @@ import torch
 import triton
 import triton.language as tl
 
-from constrain.speculative.fused import batch
-from constrain.speculative.fused.batch import Drafts, FusedScores, Trees
-from constrain.speculative.fused.laws import (
+from constrain.sampling.fused import batch
+from constrain.sampling.fused.batch import Drafts, FusedScores, Trees
+from constrain.sampling.fused.laws import (
     AT,
     DEAD,
     FAULTY,
@@ -41,14 +41,13 @@ from constrain.speculative.fused.laws import (
     scores_at,
     temperature_of,
 )
-from constrain.speculative.verifiers.residual import HALVINGS as _HALVINGS
 
 TOKENS, PARENTS, SAME, SOURCES, KIDS, BEGINS, ENDS = (
     tl.constexpr(each)
     for each in (batch.TOKENS, batch.PARENTS, batch.SAME, batch.SOURCES, batch.KIDS, batch.BEGINS, batch.ENDS)
 )
 WITHOUT, ENTRY = tl.constexpr(batch.WITHOUT), tl.constexpr(batch.ENTRY)
-HALVINGS = tl.constexpr(_HALVINGS)
+HALVINGS = tl.constexpr(batch.HALVINGS)
 TAKE, DRAW, END, DOWN, BACK, UP = (tl.constexpr(each) for each in range(6))  # what comes next at a place
 
 
@@ -447,9 +446,10 @@ def walk(given, P: tl.constexpr, CHUNK: tl.constexpr, CHUNKS: tl.constexpr, DRAW
                 rejected = zero
                 act = zero + BACK  # look again at q
             elif (act == DRAW) & (j < end) & (only != DEAD):
-                act, drawn, (_j, claim, rho, covered) = _ask(
+                act, drawn, asked = _ask(
                     given, here, place, (j, share, rho, covered), drawn, kids, P, CHUNK, WHOLE, SHARED
                 )  # fmt: skip
+                _j, claim, rho, covered = asked  # in two steps for Triton before 3.7
                 node = tl.load(place[1] + j)
                 if act == BACK:
                     rejected = zero + 1
