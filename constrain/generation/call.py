@@ -15,7 +15,7 @@ from constrain.chat.calls.tools import ToolUse
 from constrain.generation.handles import Handle, MaskedDecoding, decoding_of, for_call, for_drafts, handle_of
 from constrain.generation.progress import Progress, watching
 from constrain.generation.request.arguments import compile_for
-from constrain.generation.request.drafts import speculation_of
+from constrain.generation.request.drafts import speculation_by_default, speculation_of
 from constrain.generation.request.hints import warn_of
 from constrain.generation.request.images import seeing
 from constrain.generation.request.openai_shapes import tools_of
@@ -110,13 +110,18 @@ def rows_of(request: Request, handle: Handle, clock: Clock) -> list[Row]:
 
 def _decoding(request: Request, rows: Sequence[Row], handle: Handle) -> MaskedDecoding | None:
     """The masked decoding of whole sequences that a request has: with drafts, or by an engine; None: token by token."""
-    if request.draft is not None:
-        constraints = [terms.constraint for terms in dict.fromkeys(row.terms for row in rows)]
-        return speculation_of(request.draft, for_drafts(handle), constraints)
+    distinct = list(dict.fromkeys(row.terms for row in rows))
     terms = rows[0].terms
+    if request.draft is not None and request.draft is not False:
+        return speculation_of(request.draft, for_drafts(handle), [each.constraint for each in distinct])
+    if request.draft is None:
+        drafting = speculation_by_default(request, handle, [each.compiled for each in distinct], len(rows))
+        if drafting is not None:
+            return drafting
     if request.stream or request.heals or request.limited or request.processors or tempered_rule(terms.compiled):
         return None
-    return decoding_of(handle, request.method, terms.compiled, terms.constraint, settings_of(request, rows))
+    settings = settings_of(request, rows)
+    return decoding_of(handle, request.method, terms.compiled, terms.constraint, settings, request.canonical)
 
 
 def _parts(rows: Sequence[Row], handle: Any) -> list[list[Row]]:

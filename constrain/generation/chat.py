@@ -26,6 +26,7 @@ from constrain.generation.request.prompts import Prompt
 from constrain.generation.request.request import arguments_of
 from constrain.generation.request.signature import ModelLike, Sampling
 from constrain.generation.result import Generation
+from constrain.sampling.core.sampler import check_count
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -98,8 +99,7 @@ def converse(
         >>> [message["role"] for message in chat.messages], chat.finished
         (['user', 'assistant', 'tool'], False)
     """
-    if not isinstance(rounds, int) or rounds < 1:
-        raise ConstrainError(f"rounds must be an int of at least 1, not {rounds!r}")
+    check_count("rounds", rounds)
     arguments_of(options, "converse", ("n", "stream"))
     if on_error not in ("raise", "tell"):
         raise ConstrainError(f"on_error is 'raise' or 'tell', not {on_error!r:.60}")

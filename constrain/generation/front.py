@@ -130,9 +130,9 @@ def generate(model: ModelLike, prompt: PromptLike | PromptsLike, **options: Any)
             `converse`.
         tool_choice: "auto": text or calls; "required": calls; "none": text; the name of a tool, or OpenAI's object.
         tokenizer: of transformers, or a processor, which has one; None: found by the model's name.
-        canonical: count only tokens that the tokenizer itself would write for the text (docs/sampling.md); what the
-            constraint forces is then forced in tokens, and needs no forward. None: where the tokenizer's own cut is
-            known exactly; True: or an error; False: tokens may cut a text in any way. `stats.cuts` says what held.
+        canonical: which tokens count that spell a text (docs/sampling.md). None: where the text is forced, those that
+            the tokenizer itself would write, if its own cut is known exactly: they are forced then, and need no
+            forward; True: these everywhere, or an error; False: all. `stats.cuts` says what held.
         method: what is sampled, by name or as an object of `constrain.sampling`. "lcd" is masked decoding; "faithful"
             samples the model conditioned on the constraint, by a method that it chooses and tells.
         n: outputs for each prompt, independent of each other; 1: one output, by itself, not a list.
@@ -145,7 +145,8 @@ def generate(model: ModelLike, prompt: PromptLike | PromptsLike, **options: Any)
             from draw to draw repeat a whole call only. None: drawn, and told by `stats.seed`.
         draft: drafts that make several tokens of one forward, for "lcd", "sir", "mcmc" and "faithful": "auto", which
             needs no other model, a name or drafter of `constrain.speculative`, a smaller model, a list of these, or a
-            `Speculation`. Outputs are those of the seed without drafts, unless the `Speculation` is lossy.
+            `Speculation`. None: "auto" where that cannot lose by an estimate; False: none. Outputs are those of the
+            seed without drafts, unless the `Speculation` is lossy, up to rounding of logits (docs/speculative.md).
         processors: rules that change the distribution of the next token, asked in order: those of
             `constrain.processors`, and logits processors of transformers, or functions like them, as they are.
         stream: return a `Stream` of pieces of text, whose `result` is the generation; for one prompt and one output. An
@@ -153,7 +154,8 @@ def generate(model: ModelLike, prompt: PromptLike | PromptsLike, **options: Any)
         stop: a text or several. The output ends where the first of them is complete (masks/derived/stopping.py);
             `text` leaves it out, `tokens` has it, `stats.stop` names it.
         complete: allow a token only if the text can still be completed with the tokens that are left, so that outputs
-            are always complete (masks/completion/length_budget.py).
+            are always complete (masks/completion/length_budget.py). top_k and top_p then keep some of what is allowed,
+            under every method.
 
     Returns:
         A `Generation` for one prompt; `Generations`, a list that knows its weights, where `n` is greater than 1; for a

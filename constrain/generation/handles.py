@@ -118,7 +118,7 @@ def for_call(handle: Handle) -> Handle:
 
 
 def decoding_of(
-    handle: Handle, method: Any, compiled: Any, constraint: Any, settings: Settings
+    handle: Handle, method: Any, compiled: Any, constraint: Any, settings: Settings, canonical: bool | None
 ) -> MaskedDecoding | None:
     """The masked decoding that a handle has of its own, as an engine does; None: it has none for this request.
 
@@ -127,7 +127,8 @@ def decoding_of(
     own = getattr(handle, "decoding", None)
     if own is None or (isinstance(method, MCMC) and method.proposal != "restart"):
         return None
-    return own(compiled, constraint, settings)
+    made = own(compiled, constraint, settings)
+    return made if made is not None and made.writes(canonical) else None
 
 
 def for_drafts(handle: Handle) -> HFModel:

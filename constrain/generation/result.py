@@ -50,7 +50,8 @@ class Stats(Work):
         accepted: attempts that became members.
         evaluations: calls of a predicate or potential.
         method: what sampled it; where "faithful" chose, the choice and the reason.
-        cuts: which tokens counted: "canonical", those that the tokenizer itself writes; "all", or "all: " and why.
+        cuts: which tokens counted: "forced", the tokenizer's own where the text is forced; "canonical", these
+            everywhere; "all", or "all: " and why.
         strays: tokens of the output that the tokenizer would have written otherwise, since the language left no other.
         stop: the stop sequence that ended the text; "" if none did.
         seed: the seed that gives this output again.
@@ -98,7 +99,7 @@ class Generation(Generic[T]):
             output failed a residual check as often as allowed; "budget", the method gave up after as many attempts as
             it may make.
         stats: what it cost.
-        fault: what the residual check said, if it failed.
+        fault: what the residual check said, if it failed; of a dead end, that top_k or top_p left no token.
         trace: for every token its log-probabilities and the mass that was allowed (`constrain.sampling.core.step`).
         log_evidence: log of this output's estimate of the mass of the language; None where the method has none.
         evidence_bounds: proven (lower, upper) bounds on that log; None where nothing is proven.

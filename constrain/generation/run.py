@@ -23,7 +23,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from constrain.chat.calls.tools import ToolUse
-from constrain.generation.canonical import with_canonical
 from constrain.generation.display.live import OutputFollower
 from constrain.generation.display.tokens import ShownToken
 from constrain.generation.handles import Handle, MaskedDecoding
@@ -35,6 +34,8 @@ from constrain.generation.result import Generation, Stats
 from constrain.generation.verdict import verdict
 from constrain.masks.completion.length_budget import LengthBudget
 from constrain.masks.derived.canonical import CanonicalConstraint
+from constrain.masks.derived.forced import ForcedConstraint, fill_forced
+from constrain.masks.derived.narrowed import with_canonical
 from constrain.masks.derived.stopping import Stopped
 from constrain.masks.engine import CompiledConstraint, fill_masks
 from constrain.masks.engine.followed import tempered_rule
@@ -45,6 +46,7 @@ from constrain.sampling.core.particles import budget_of
 from constrain.sampling.core.tempered import TemperedModel
 from constrain.sampling.methods.lcd import lcd
 from constrain.sampling.processors.core.run import run_processed
+from constrain.sampling.processors.truncation.kept import Truncation
 from constrain.speculative import Speculation
 
 _log = logging.getLogger(__name__)
@@ -108,6 +110,12 @@ class Run:
         self.terms = [row.terms for row in self.rows]
         self.distinct = list(dict.fromkeys(self.terms))
         self.constrained = self.terms[0].compiled is not None
+        self.processors = self.request.processors
+        if self.request.complete and self.constrained and self.settings.truncates and self.request.method is not lcd:
+            # The way to the end is seldom among the model's likeliest tokens: truncate what is allowed, as lcd does.
+            told = self.settings
+            self.processors = [*self.processors, Truncation(told.temperature, told.top_k, told.top_p)]
+            self.settings = replace(self.settings, top_k=None, top_p=None)
         self.vocabulary = self.terms[0].compiled.vocabulary if self.constrained else self.handle.vocabulary
         self.draw = TorchDraw(self.seed)
         self.healer = Healing(self.vocabulary)
@@ -122,9 +130,9 @@ class Run:
     def _canonical(self, compiled: Any) -> tuple[CanonicalConstraint | None, str]:
         """The canonical tokens of a constraint, and what `Stats.cuts` says. Raises ConstrainError."""
         hindered = "complete and at_least count tokens of any cut" if self.request.limited else ""
-        if self.decoding is not None and not isinstance(self.decoding, Speculation):
-            hindered = "an engine that decodes by itself"
-        return with_canonical(compiled, self.handle, self.request.canonical, hindered=hindered)
+        told = getattr(self.decoding, "canonical", None)  # by the options of an engine
+        wanted = self.request.canonical if told is None else told
+        return with_canonical(compiled, self.handle.tokenizer, wanted, hindered=hindered)
 
     def steps(self) -> Generator[None, None, list[Generation]]:
         """Run all rows, and again those whose output failed the last check. Yields after each step of the method."""
@@ -165,7 +173,7 @@ class Run:
 
     def _followed(self, job: Job) -> Generator[None, None, list[Sample]]:
         """The samples of a job; the watcher is told what a method streams, and which outputs that ends."""
-        method = run_processed(self.method, job, self.request.processors)
+        method = run_processed(self.method, job, self.processors)
         written = [0] * len(job.prompts)
         while True:
             try:
@@ -181,7 +189,7 @@ class Run:
     def stream(self, named: bool = False) -> Generator[str, None, Generation]:
         """The text of the only row, as it is written. named: with special tokens by their names."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        method = run_processed(self.method, self.job([0]), self.request.processors)
+        method = run_processed(self.method, self.job([0]), self.processors)
         written = 0
         skipped = len(self.begins[0])
         held = ""  # what may turn out to be a stop sequence
@@ -222,7 +230,7 @@ class Run:
         # Where drafts change no token, the model reads them ahead, whatever the method; "lcd" does so by itself.
         ahead = isinstance(self.decoding, Speculation) and self.decoding.matches and self.method is not self.decoding
         # A processed model is drafted for by `Speculation.complete` alone.
-        ahead = ahead and not self.request.processors
+        ahead = ahead and not self.processors
         budgets = [self.terms[row].length.at_most for row in rows]
         keys = [self._key(terms) if with_key and self.constrained else "" for terms in self.distinct]
         job = Job(
@@ -277,8 +285,10 @@ class Run:
 
     def _mask_filler(self) -> Any:
         """The engine's batched `fill_masks`; matchers of another make are asked one by one."""
-        own = all(isinstance(terms.compiled, CompiledConstraint) for terms in self.distinct)
-        return fill_masks if own and not any(each for each, _ in self.canonical.values()) else fill_one_by_one
+        kinds = {type(self.canonical[terms.compiled][0] or terms.compiled) for terms in self.distinct}
+        if kinds == {ForcedConstraint}:
+            return fill_forced
+        return fill_masks if kinds == {CompiledConstraint} else fill_one_by_one
 
     def _key(self, terms: Terms) -> str:
         """A key that tells a constraint from others, "" if it has none."""
@@ -324,7 +334,7 @@ class Run:
             # Nothing was drawn: there is no law that a weight could correct.
             output.log_weight, output.log_evidence = 0.0 if output.log_weight > -math.inf else -math.inf, None
         if sample.finish_reason == "dead_end":
-            output.fault = _fault(terms.compiled, whole)
+            output.fault = _fault(terms.compiled, whole) or self._truncated()
         named = self._named(sample.tokens, skipped) if getattr(constraint, "token_sets", ()) else None
         if isinstance(constraint, ToolUse):
             output.message = constraint.read(whole if named is None else named, ids)
@@ -336,6 +346,12 @@ class Run:
         if fault is None:
             return replace(output, value=value, captures=self._captures(terms, sample, whole))
         return replace(output, finish_reason="dead_end", log_weight=-math.inf, fault=fault)
+
+    def _truncated(self) -> str | None:
+        """The fault of a text that found no token to go on with, if top_k or top_p leaves some out."""
+        told = {"top_k": self.settings.top_k, "top_p": self.settings.top_p}
+        said = " and ".join(f"{name}={value}" for name, value in told.items() if value is not None)
+        return f"no token that may come next is left by {said}" if self.settings.truncates else None
 
     def _captures(self, terms: Terms, sample: Sample, text: str) -> list[Any]:
         """The captures of a finished text; of its tokens, where the constraint mentions tokens."""

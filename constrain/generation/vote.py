@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from constrain.errors import ConstrainError
 from constrain.generation.display.html import shares_html
+from constrain.sampling.core.sampler import check_count
 from constrain.sampling.measure.diagnostics import normalised
 
 if TYPE_CHECKING:
@@ -75,9 +76,7 @@ def vote(
         raise ConstrainError("complexity and keep go together", fix="vote(complexity=function, keep=5)")
     voters = [output for output in outputs if output.finish_reason == "stop" and output.log_weight > -math.inf]
     if complexity is not None:
-        if not isinstance(keep, int) or isinstance(keep, bool) or keep < 1:
-            raise ConstrainError(f"keep must be an int of at least 1, not {keep!r}")
-        voters = sorted(voters, key=lambda output: -complexity(output))[:keep]
+        voters = sorted(voters, key=lambda output: -complexity(output))[: check_count("keep", keep)]
     if not voters:
         raise ConstrainError("no output is complete, so that there is nothing to vote on", fix="raise n or max_tokens")
     groups: dict[Any, tuple[Any, list[Any], list[float]]] = {}

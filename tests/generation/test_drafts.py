@@ -59,7 +59,7 @@ def test_populations_are_those_without_drafts(tokenizer: Any, family: Any) -> No
             "seed": seed, "n": 2, "method": "smc",
         }  # fmt: skip
         plain = constrain.generate(model, PROMPT, **given)
-        drafted = constrain.generate(model, PROMPT, **given, draft=["forced", "lookup"])
+        drafted = constrain.generate(model, PROMPT, **given, draft=["words", "lookup"])
         assert [g.tokens for g in drafted] == [g.tokens for g in plain]
         assert [g.log_weight for g in drafted] == pytest.approx([g.log_weight for g in plain], abs=1e-3)
 
@@ -109,7 +109,7 @@ def test_drafts_save_forwards(ref: reference.Reference, own_cuts: bool) -> None:
     check(found, plain, 1e-3)
     stats = found.stats
     assert found.finish_reason == "stop"
-    assert stats.drafts.keys() >= {"forced", "lookup"}
+    assert stats.drafts.keys() >= {"words", "lookup"}
     accepted = sum(count.accepted for count in stats.drafts.values())
     free = stats.tokens - accepted - stats.forwards  # each forward gives what was accepted, and a token of its own
     if own_cuts:  # runs that are forced after that token need no forward either
@@ -149,7 +149,7 @@ def test_methods_that_draft(ref: reference.Reference, method: str, own_cuts: boo
     assert found.stats.method == expected.stats.method
     if found.finish_reason == "stop" and (method != "faithful" or "sir" in found.stats.method):
         assert found.stats.forwards < expected.stats.forwards
-        assert found.stats.drafts["lookup"].accepted > 0
+        assert sum(each.accepted for each in found.stats.drafts.values()) > 0
 
 
 def test_a_rule_that_chooses_tokens_itself(ref: reference.Reference) -> None:

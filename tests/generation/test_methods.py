@@ -39,6 +39,35 @@ def truth(ref: reference.Reference) -> dict[tuple[int, ...], float]:
     return {tokens: math.exp(log_p) / total for tokens, log_p in members.items()}
 
 
+@pytest.mark.parametrize("name", sorted(set(METHODS) - {"rejection"}))
+@pytest.mark.parametrize("truncation", [{"top_k": 1}, {"top_k": 3}, {"top_p": 0.3, "temperature": 1.5}])
+def test_complete_outputs_are_complete_under_truncation(
+    ref: reference.Reference, name: str, truncation: dict[str, Any]
+) -> None:
+    """Once no token that ends the text was among the likeliest, so the output was cut, of weight 0."""
+    asked: Any = {"regex": "[xy]+z|q", "complete": True, "max_tokens": 6, "method": name, "seed": 1, **truncation}
+    found = constrain.generate(ref, "x", **asked)
+    assert found.finish_reason == "stop"
+    assert len(found.tokens) <= 6
+    assert found.log_weight > -math.inf
+
+
+@pytest.mark.parametrize("name", ["cars", "faithful", "beam", "sir"])
+def test_a_dead_end_of_truncation_says_so(ref: reference.Reference, name: str) -> None:
+    found = constrain.generate(ref, "x", regex="zqé", method=name, top_k=1, top_p=0.5, max_tokens=9, seed=1)
+    assert found.finish_reason == "dead_end"
+    assert found.fault == "no token that may come next is left by top_k=1 and top_p=0.5"
+
+
+@pytest.mark.parametrize("n", [1, 3, 7])
+def test_rows_beyond_a_batch_end_where_nothing_has_mass(ref: reference.Reference, n: int) -> None:
+    """The rows that wait for their first attempt while the others find that there is no member."""
+    for method, expected in ((CARS(attempts=5, batch=3), "dead_end"), (Rejection(attempts=5, batch=3), "budget")):
+        found: Any = constrain.generate(ref, "A: ", regex="zqé", method=method, top_k=1, n=n, seed=1)
+        for each in [found] if n == 1 else found:
+            assert (each.finish_reason, each.text, each.log_weight) == (expected, "", -math.inf)
+
+
 def test_argmax_lists_all_tokenisations(ref: reference.Reference, truth: dict[Any, float]) -> None:
     vocabulary = constrain.Vocabulary.from_huggingface(ref.tokenizer)
     texts = Counter(vocabulary.to_bytes(tokens) for tokens in truth)
@@ -54,8 +83,8 @@ def test_argmax_lists_all_tokenisations(ref: reference.Reference, truth: dict[An
 
 
 def test_canonical_is_one_cut_of_each(ref: reference.Reference, truth: dict[Any, float]) -> None:
-    """The default's law is that of all tokenisations, given that the tokenizer writes them."""
-    table = constrain.generate(ref, PROMPT, regex=COLORS, method=Argmax(texts=False), n=len(truth))
+    """Its distribution is that of all tokenisations, given that the tokenizer writes them."""
+    table = constrain.generate(ref, PROMPT, regex=COLORS, method=Argmax(texts=False), n=len(truth), canonical=True)
     members = {tuple(g.tokens): g.logprob for g in table if g.finish_reason == "stop"}
     cuts = [tuple(ref.tokenizer(text)["input_ids"]) for text in ('red"}', 'green"}', 'blue"}', 'yellow"}')]
     assert sorted(members) == sorted(own for own in truth if own[:-1] in cuts)

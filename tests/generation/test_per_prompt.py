@@ -80,8 +80,8 @@ def test_every_method_gives_what_each_constraint_gives_alone(handle: HFModel, na
     "options",
     [
         {"temperature": 0},
-        {"draft": ["forced", "lookup"]},
-        {"draft": ["forced", "lookup"], "method": "smc"},
+        {"draft": ["words", "lookup"]},
+        {"draft": ["words", "lookup"], "method": "smc"},
         {"processors": MinP(0.2)},
         {"prompt": {"healing": True}},
         {"at_least": 2},

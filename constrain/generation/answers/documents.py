@@ -31,6 +31,7 @@ from constrain.generation.request.request import Request, arguments_of
 from constrain.generation.request.signature import AnyOptions, ModelLike
 from constrain.generation.result import Generation
 from constrain.generation.verdict import verdict
+from constrain.sampling.core.sampler import check_count
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -190,8 +191,7 @@ def map(  # noqa: A001  (the public name)
         >>> [len(answer.text) for answer in answers]
         [4, 4]
     """
-    if not isinstance(batch, int) or isinstance(batch, bool) or batch < 1:
-        raise ConstrainError(f"batch must be an int of at least 1, not {batch!r}")
+    check_count("batch", batch)
     check_progress(progress)
     arguments_of(options, "map", WITHOUT)
     seed = options.pop("seed", None) or 0

@@ -17,7 +17,6 @@ import torch
 
 from constrain.errors import ConstrainError
 from constrain.generation.answers.score import cut
-from constrain.generation.canonical import with_canonical
 from constrain.generation.display.html import page, tokens_html
 from constrain.generation.display.terminal import print_tokens
 from constrain.generation.display.tokens import Alternative, ShownToken, readable
@@ -26,6 +25,7 @@ from constrain.generation.request.arguments import CONSTRAINTS, check_tokenizer,
 from constrain.generation.request.prompts import parse_prompts, token_ids
 from constrain.generation.result import Generation
 from constrain.languages.vocab.bits import has_bit
+from constrain.masks.derived.narrowed import with_canonical
 
 
 class Trace(list[ShownToken]):
@@ -158,7 +158,7 @@ def _log_probs(handle: Handle, begin: Sequence[int], tokens: Sequence[int], temp
 
 def _narrowed(compiled: Any, handle: Handle, tokens: Sequence[int]) -> Any:
     """The constraint over canonical tokens, as `generate` has it, where the output is canonical."""
-    canonical, _ = with_canonical(compiled, handle, None)
+    canonical, _ = with_canonical(compiled, handle.tokenizer, None)
     ended = bool(tokens) and tokens[-1] in handle.vocabulary.eos_ids
     stray = canonical is None or [place for place in canonical.strays(tokens) if ended or place < len(tokens)]
     return compiled if stray else canonical

@@ -10,6 +10,7 @@ from typing import Any
 from constrain.errors import ConstrainError, VocabularyError
 from constrain.generation.handles import Handle
 from constrain.sampling.core.job import Settings
+from constrain.sampling.core.sampler import check_count
 from constrain.sampling.core.shape import refuse_greedy
 
 # Vocabularies that were found to spell tokens as a model's own does.
@@ -19,13 +20,13 @@ CONSTRAINTS = ("schema", "regex", "grammar", "choices", "type", "constraint", "r
 
 def check_settings(max_tokens: Any, temperature: Any, top_k: Any, top_p: Any) -> Settings:
     """Settings, or ConstrainError naming the argument and its value."""
-    _check_count("max_tokens", max_tokens)
+    check_count("max_tokens", max_tokens)
     if not _is_number(temperature) or not math.isfinite(temperature) or temperature < 0:
         raise ConstrainError(
             f"temperature must be a finite number of at least 0, not {temperature!r}", fix="0 is greedy, 1 the model"
         )
     if top_k is not None:
-        _check_count("top_k", top_k, fix="leave it out to keep all tokens")
+        check_count("top_k", top_k, fix="leave it out to keep all tokens")
     if top_p is not None and not (_is_number(top_p) and 0 < top_p <= 1):
         raise ConstrainError(
             f"top_p must be a number above 0 and at most 1, not {top_p!r}", fix="leave it out to keep all tokens"
@@ -38,7 +39,7 @@ def check_request(n: Any, seed: Any, stream: Any, complete: Any = False) -> None
     for name, value in (("stream", stream), ("complete", complete)):
         if not isinstance(value, bool):
             raise ConstrainError(f"{name} must be True or False, not {value!r}")
-    _check_count("n", n)
+    check_count("n", n)
     if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
         raise ConstrainError(f"seed must be an int or None, not {seed!r}")
     if stream and n != 1:
@@ -175,11 +176,6 @@ def _check_same_tokens(vocabulary: Any, handle: Handle) -> None:
                 place=f"token id {token_id}: {theirs!r} in the constraint, {ours!r} in the model",
                 fix="compile it for Vocabulary.from_huggingface(tokenizer) of this model",
             )
-
-
-def _check_count(name: str, value: Any, fix: str | None = None) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ConstrainError(f"{name} must be an int of at least 1, not {value!r}", fix=fix)
 
 
 def _is_number(value: Any) -> bool:

@@ -16,6 +16,9 @@ from constrain.errors import ConstrainError
 from constrain.generation.request.prompts import tokenize
 from constrain.languages.constraints.regular import Choices
 from constrain.languages.constraints.union import Union
+from constrain.masks.derived.canonical import CanonicalConstraint
+from constrain.masks.engine import CompiledConstraint
+from constrain.masks.engine.followed import tempered_rule
 from constrain.models.hf.encoder_decoder import EncoderDecoder
 from constrain.models.hf.images import ImageModel
 from constrain.models.hf.model import HFModel
@@ -23,8 +26,10 @@ from constrain.sampling.methods.faithful import Faithful
 from constrain.sampling.methods.lcd import lcd
 from constrain.sampling.methods.mcmc import MCMC
 from constrain.sampling.methods.sir import SIR
-from constrain.speculative import AUTO, NAMED, Drafter, Model, Speculation, Translated, drafter_named
-from constrain.speculative.drafters.forced import longest_match
+from constrain.speculative import AUTO, NAMED, Drafter, Match, Model, Speculation, Translated, Verifier, drafter_named
+from constrain.speculative.controller import affordable
+from constrain.speculative.drafters.longest import longest_match
+from constrain.speculative.fused import FusedMatch
 
 CHOOSING = (SIR, MCMC, Faithful)  # methods that may leave the choice of tokens to a verifier, beside lcd
 MAX_HINT, MAX_HINTS = 20_000, 100  # characters of a text that is offered for copying; such texts
@@ -35,7 +40,7 @@ def check_draft(draft: Any, method: Any, processed: bool = False) -> None:
 
     processed: there are processors
     """
-    if draft is None:
+    if draft is None or draft is False:
         return
     if processed and method is not lcd and not isinstance(method, CHOOSING):
         names = ", ".join(["lcd", *(each.name for each in CHOOSING)])
@@ -71,6 +76,28 @@ def check_draft(draft: Any, method: Any, processed: bool = False) -> None:
             )
 
 
+def speculation_by_default(request: Any, handle: Any, compiled: Sequence[Any], rows: int) -> Speculation | None:
+    """The method of a call that says nothing of drafts: "auto" where it cannot lose by an estimate; None: no drafts.
+
+    That is for masked decoding by constraints of this library, by a model of transformers that reads trees.
+    """
+    shaped = request.processors or request.limited or request.heals or request.sees
+    own = all(isinstance(each, CompiledConstraint | CanonicalConstraint) for each in compiled)
+    if request.method is not lcd or shaped or type(handle) is not HFModel or not own or tempered_rule(compiled[0]):
+        return None
+    controller = affordable(handle.weights, rows, handle.model.device.type)
+    if controller is None or not handle.branching:
+        return None
+    constraints = [each.constraint for each in compiled]
+    setting: dict[str, Any] = {"encode": encoder(handle), "hints": hints_of(constraints, handle)}
+    return Speculation(AUTO, controller=controller, verifier=_match_on(handle), **setting)
+
+
+def _match_on(handle: HFModel) -> Verifier:
+    """The rule `match`, by kernels where the logits are on a GPU."""
+    return FusedMatch() if handle.model.device.type == "cuda" else Match()
+
+
 def speculation_of(draft: Any, handle: HFModel, constraints: Sequence[Any]) -> Speculation:
     """The method of a checked `draft`, for rows with these constraints.
 
@@ -89,7 +116,7 @@ def speculation_of(draft: Any, handle: HFModel, constraints: Sequence[Any]) -> S
             drafters.append(drafter_named(each))
         else:
             drafters.append(draft_model(each, handle))
-    return Speculation(drafters, **setting)
+    return Speculation(drafters, verifier=_match_on(handle), **setting)
 
 
 def _is_model_name(name: str) -> bool:
@@ -112,7 +139,7 @@ def draft_model(model: Any, handle: HFModel) -> Drafter:
         raise ConstrainError(
             f"{type(drafter.model).__name__} cannot draft for a prompt with images, which it does not see",
             place="draft",
-            fix='use drafters that need no model: "auto", "forced", "lookup", "ngram"',
+            fix='use drafters that need no model: "auto", "words", "lookup", "ngram"',
         )
     if drafter.encodes != handle.encodes:
         raise ConstrainError(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from constrain.errors import ConstrainError
+from constrain.sampling.core.sampler import check_count
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,8 @@ class Length:
     at_least: int = 0
 
     def __post_init__(self) -> None:
-        check_at_most("at_most", self.at_most)
-        if not isinstance(self.at_least, int) or isinstance(self.at_least, bool) or self.at_least < 0:
-            raise ConstrainError(f"at_least must be an int of at least 0, not {self.at_least!r}")
+        check_count("at_most", self.at_most)
+        check_count("at_least", self.at_least, 0)
         if self.at_least > self.at_most:
             raise ConstrainError(
                 f"at_least ({self.at_least}) is greater than at_most ({self.at_most})",
@@ -45,11 +45,4 @@ def length_of(max_tokens: Any) -> Length:
     """The length that a value of `max_tokens` means. Raises ConstrainError."""
     if isinstance(max_tokens, Length):
         return max_tokens
-    check_at_most("max_tokens", max_tokens)
-    return Length(max_tokens)
-
-
-def check_at_most(name: str, value: Any) -> None:
-    """Refuse what is no number from 1. Raises ConstrainError."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ConstrainError(f"{name} must be an int of at least 1, not {value!r}")
+    return Length(check_count("max_tokens", max_tokens))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias
 
 import torch
 from typing_extensions import TypedDict
@@ -98,7 +98,7 @@ class Decoding(TypedDict, total=False):
     temperature: float
     top_k: int | None
     top_p: float | None
-    draft: DraftLike | Sequence[DraftLike] | None
+    draft: DraftLike | Sequence[DraftLike] | Literal[False] | None
     processors: ProcessorLike | Sequence[ProcessorLike] | None
 
 

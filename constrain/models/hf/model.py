@@ -131,6 +131,11 @@ class HFModel:
             return self.model(**arguments)
 
     @cached_property
+    def weights(self) -> int:
+        """Bytes of the weights, which a forward reads."""
+        return sum(each.numel() * each.element_size() for each in self.model.parameters())
+
+    @cached_property
     def noting(self) -> list[Any]:
         """The modules in which the model notes something about the images of its last prompt."""
         return [module for module in self.model.modules() if "rope_deltas" in vars(module)]
@@ -205,11 +210,6 @@ class HFModel:
     def ragged(self) -> bool:
         """Rows of a batch may grow by different lengths at once."""
         return (not self.plain or self.may_be_ragged) and self.reading.ragged
-
-    @property
-    def takes_positions(self) -> bool:
-        """`position_ids` are given to it."""
-        return self.reading.positions
 
     @cached_property
     def takes_keep(self) -> bool:

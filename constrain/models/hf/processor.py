@@ -33,6 +33,8 @@ import torch
 from transformers import LogitsProcessor
 
 from constrain.errors import ConstrainError
+from constrain.masks.derived.canonical import CanonicalConstraint
+from constrain.masks.derived.narrowed import narrowed
 from constrain.masks.engine.followed import refuse_tempered
 from constrain.models.hf.endings import Endings, call_of_caller, endings_of, ids_in, stops_of_caller
 from constrain.sampling.bitmask.apply import apply_bitmask_
@@ -52,9 +54,16 @@ class ConstraintProcessor(LogitsProcessor):
             default learnt from the first call, and learnt anew when rows do not start with the known prompts.
         eos_token_id: The ids at which the loop stops; by default those of the `model.generate` that calls, and in other
             loops those of the constraint's vocabulary.
+        canonical: Where only tokens count that the tokenizer itself would write. None: where the text is forced, if the
+            vocabulary was read from a tokenizer that is understood; True: everywhere, or it is an error; False:
+            nowhere.
+
+    Attributes:
+        cuts (str): "forced", "canonical", or "all" and why.
 
     Raises:
-        ConstrainError: `compiled` holds no compiled constraints, or some for vocabularies of different sizes.
+        ConstrainError: `compiled` holds no compiled constraints, or some for vocabularies of different sizes; canonical
+            tokens are wanted and not possible.
 
     Example:
         >>> import constrain
@@ -73,19 +82,21 @@ class ConstraintProcessor(LogitsProcessor):
         prompt_lengths: int | Sequence[int] | None = None,
         *,
         eos_token_id: int | Sequence[int] | None = None,
+        canonical: bool | None = None,
     ) -> None:
-        self.compiled: list[Any] = list(compiled) if isinstance(compiled, (list, tuple)) else [compiled]
-        if not self.compiled or not all(hasattr(each, "matcher") for each in self.compiled):
+        given: list[Any] = list(compiled) if isinstance(compiled, (list, tuple)) else [compiled]
+        if not given or not all(hasattr(each, "matcher") for each in given):
             raise ConstrainError(
                 "ConstraintProcessor takes a compiled constraint, or a list with one for each prompt",
                 fix="compile the constraint first: constrain.compile(constraint, vocabulary)",
             )
-        for each in self.compiled:
+        for each in given:
             refuse_tempered(each, "generate of transformers")
-        sizes = {each.vocabulary.size for each in self.compiled}
+        sizes = {each.vocabulary.size for each in given}
         if len(sizes) > 1:
             raise ConstrainError(f"the constraints are compiled for vocabularies of different sizes: {sorted(sizes)}")
         self.size: int = sizes.pop()
+        self.compiled, self.cuts = narrowed(given, canonical)
         self._stops = None if eos_token_id is None else ids_in(eos_token_id)
         self._endings: tuple[frozenset[int] | None, Endings] | None = None
         self._given = None if prompt_lengths is None else np.atleast_1d(np.asarray(prompt_lengths)).tolist()
@@ -128,7 +139,7 @@ class ConstraintProcessor(LogitsProcessor):
             bitmask = self._masks.fresh(len(masked))
             for place, row in enumerate(masked):
                 self._cursors[row].matcher.fill_mask(bitmask[place])
-                endings.write(bitmask[place])
+                self._cursors[row].endings.write(bitmask[place])
                 if not bitmask[place].any():
                     raise ConstrainError(
                         "the constraint allows no token, not even the end of the text",
@@ -184,7 +195,7 @@ class ConstraintProcessor(LogitsProcessor):
                 if shared >= len(tokens) - 1:
                     break
         if best is None:
-            best = _Cursor(self.compiled[group].matcher(), group, self.size, endings)
+            best = self._begin(group, endings)
             shared = 0
         elif best in self._cursors:  # another row of this call has moved it
             best = best.fork()
@@ -196,6 +207,14 @@ class ConstraintProcessor(LogitsProcessor):
                 fix="use a new ConstraintProcessor for each generate call, or call reset(), or give prompt_lengths",
             )
         return best
+
+    def _begin(self, group: int, endings: Endings) -> _Cursor:
+        """A cursor at the beginning of an output."""
+        compiled = self.compiled[group]
+        if endings.text and isinstance(compiled, CanonicalConstraint):  # that text may be in a text's own cut
+            matcher = compiled.matcher(eos_ids=endings.stops)
+            return _Cursor(matcher, group, self.size, Endings(tuple(endings.stops), endings.stops))
+        return _Cursor(compiled.matcher(), group, self.size, endings)
 
 
 class _Cursor:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import ConstrainError
+from constrain.masks.derived.narrowed import narrowed
 from constrain.masks.engine import CompiledConstraint
 
 
@@ -22,11 +23,19 @@ class Follower:
 
     Args:
         compiled: The compiled constraint.
+        canonical: Only tokens that the tokenizer itself would write count: True: or it is an error; None: where the
+            vocabulary was read from a tokenizer that is understood; False: all tokens that spell a text count.
+
+    Attributes:
+        cuts (str): "forced", "canonical", or "all" and why.
+
+    Raises:
+        ConstrainError: Canonical tokens are wanted and not possible.
     """
 
-    def __init__(self, compiled: CompiledConstraint) -> None:
-        self.compiled = compiled
-        self.matcher = compiled.matcher()
+    def __init__(self, compiled: CompiledConstraint, canonical: bool | None = None) -> None:
+        (self.compiled,), self.cuts = narrowed([compiled], canonical)
+        self.matcher = self.compiled.matcher()
         self._prompt: list[int] = []
         self._read: list[int] = []
         self._begun = False

@@ -152,15 +152,19 @@ class LlamaProcessor:
     Args:
         llama: The model.
         compiled: The constraint, compiled for `vocabulary_of(llama)`.
+        canonical: Only tokens that the tokenizer itself would write count: True: or it is an error; None: where the
+            vocabulary was read from a tokenizer that is understood, which llama.cpp's own is not; False: all tokens
+            that spell a text count.
 
     Attributes:
+        cuts: "forced", "canonical", or "all" and why.
         fault: Why the last sequence was ended before its text was complete; None: it was not.
 
     Raises:
         ConstrainError: The model has drafts: llama-cpp-python shows them to processors as if they were accepted.
     """
 
-    def __init__(self, llama: Any, compiled: CompiledConstraint) -> None:
+    def __init__(self, llama: Any, compiled: CompiledConstraint, canonical: bool | None = None) -> None:
         if getattr(llama, "draft_model", None) is not None:
             raise ConstrainError(
                 "the loop of llama-cpp-python does not tell a logits processor which tokens are drafts",
@@ -169,7 +173,8 @@ class LlamaProcessor:
             )
         self.fault: ConstrainError | None = None
         self._failed: list[int] = []
-        self._follower = Follower(compiled)
+        self._follower = Follower(compiled, canonical)
+        self.cuts = self._follower.cuts
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         """The scores, float32[V], with -inf for what is not allowed after input_ids, int32[T]."""

@@ -113,12 +113,18 @@ class MLXProcessor:
 
     Args:
         compiled: The constraint, compiled for `MLXModel(model, tokenizer).vocabulary`.
+        canonical: Where only tokens count that the tokenizer itself would write. None: where the text is forced, if
+            the tokenizer is understood; True: everywhere, or it is an error; False: nowhere.
+
+    Attributes:
+        cuts: "forced", "canonical", or "all" and why.
 
     `mlx_lm.generate(model, tokenizer, prompt, logits_processors=[MLXProcessor(compiled)])`; docs/howto/mlx.md has more.
     """
 
-    def __init__(self, compiled: CompiledConstraint) -> None:
-        self._follower = Follower(compiled)
+    def __init__(self, compiled: CompiledConstraint, canonical: bool | None = None) -> None:
+        self._follower = Follower(compiled, canonical)
+        self.cuts = self._follower.cuts
 
     def __call__(self, tokens: Any, logits: Any) -> Any:
         """The logits, float[1, W], with -inf for what is not allowed after the tokens, int[T]."""

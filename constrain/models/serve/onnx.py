@@ -92,10 +92,16 @@ class ONNXMask:
 
     Args:
         compiled: The constraint, compiled for `ONNXModel(model, tokenizer).vocabulary`.
+        canonical: Where only tokens count that the tokenizer itself would write. None: where the text is forced, if
+            the tokenizer is understood; True: everywhere, or it is an error; False: nowhere.
+
+    Attributes:
+        cuts: "forced", "canonical", or "all" and why.
     """
 
-    def __init__(self, compiled: CompiledConstraint) -> None:
-        self._follower = Follower(compiled)
+    def __init__(self, compiled: CompiledConstraint, canonical: bool | None = None) -> None:
+        self._follower = Follower(compiled, canonical)
+        self.cuts = self._follower.cuts
 
     def __call__(self, generator: Any) -> None:
         """Replace the logits of the next token: -inf for what is not allowed.

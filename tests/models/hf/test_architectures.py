@@ -60,7 +60,7 @@ def test_batches_padding_forks_and_drafts_change_nothing(
     (one,) = run(PROMPTS[1])
     assert run(PROMPTS[1], n=3)[0] == one
     both = run(PROMPTS[:2], n=2)
-    assert run(PROMPTS[:2], n=2, draft=["lookup", "forced", drafter]) == both
+    assert run(PROMPTS[:2], n=2, draft=["lookup", "words", drafter]) == both
     if transformers.__version__.startswith(DOCUMENTED):
         assert row_of(handle) in documented
 

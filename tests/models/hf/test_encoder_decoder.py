@@ -96,7 +96,7 @@ def test_batches_padding_forks_and_drafts_change_nothing(name: str, tokenizer: A
     ((one,),) = run(PROMPTS[1])
     assert run(PROMPTS[1], n=3)[0][0] == one
     both = run(PROMPTS[:2], n=2)
-    assert run(PROMPTS[:2], n=2, draft=["lookup", "forced", drafter]) == both
+    assert run(PROMPTS[:2], n=2, draft=["lookup", "words", drafter]) == both
     if transformers.__version__.startswith(DOCUMENTED):
         assert row_of(handle) in documented
 
@@ -111,7 +111,7 @@ def test_every_method(bart: EncoderDecoder, name: str) -> None:
     outputs = constrain.generate(bart, PROMPTS[:2], **given)
     for prompt, group in zip(PROMPTS, outputs, strict=False):
         check(bart, prompt, list(group))
-    drafted = constrain.generate(bart, PROMPTS[:2], **given, draft=["forced", "lookup"])
+    drafted = constrain.generate(bart, PROMPTS[:2], **given, draft=["words", "lookup"])
     for prompt, group in zip(PROMPTS, drafted, strict=False):
         check(bart, prompt, list(group))
     assert [[each.tokens for each in group] for group in drafted] == [

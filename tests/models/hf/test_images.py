@@ -24,7 +24,7 @@ from toy_model import tiny_llama, tiny_tokenizer
 from vision import OFTEN, SEEING, build_seeing, features
 
 REGEX = r"((red|green) (name|age|00|[a-d]{2})? ?){2,3}(\{\}|é日本)"
-GIVEN = {"regex": REGEX, "max_tokens": 20, "seed": 5}
+GIVEN = {"regex": REGEX, "max_tokens": 20, "seed": 5, "canonical": True}
 BOTH_WAYS = {"paligemma"}  # read their prompts in both directions
 FAMILIES = [
     name if name in OFTEN else pytest.param(name, marks=pytest.mark.slow) for name in SEEING if name not in BOTH_WAYS
@@ -110,7 +110,7 @@ def test_batches_forks_and_drafts_change_nothing(
     if not anew:  # that text is read right on what is remembered of a prompt
         assert all(hf_images._goes_on[pictured.model].values())
     both = run([0, 1], n=2)
-    assert run([0, 1], n=2, draft=["lookup", "forced"]) == both
+    assert run([0, 1], n=2, draft=["lookup", "words"]) == both
     (one,) = constrain.generate(pictured.model, [pictured.features(1)], tokenizer=tokenizer, **GIVEN)
     assert one.tokens == run([1], n=3)[0][0]
     text = {"regex": "(red|green)+", "max_tokens": 6, "temperature": 0, "tokenizer": tokenizer}
@@ -126,7 +126,7 @@ def test_every_method(llava: Pictured, method: str) -> None:
     given = {"regex": "(red|blue) [ab]|00", "method": method, "n": 2, "seed": 3, "max_tokens": 8}
     prompts = [llava.features(0), llava.features(1)]
     plain = constrain.generate(llava.model, prompts, tokenizer=llava.tokenizer, **given)
-    drafted = constrain.generate(llava.model, prompts, tokenizer=llava.tokenizer, **given, draft=["forced", "lookup"])
+    drafted = constrain.generate(llava.model, prompts, tokenizer=llava.tokenizer, **given, draft=["words", "lookup"])
     for place, (group, twins) in enumerate(zip(plain, drafted, strict=True)):
         for output, twin in zip(group, twins, strict=True):
             llava.check(place, output)

@@ -134,7 +134,7 @@ def test_wrapped_models_keep_their_positions(models: dict[str, HFModel]) -> None
     """`torch.compile` hides the signature of `forward`; without positions a padded row would be read at wrong ones."""
     compiled = torch.compile(models["llama"].model, backend="eager")
     handle = HFModel(compiled, models["llama"].tokenizer)
-    assert handle.takes_positions
+    assert handle.reading.positions
     assert handle.takes_keep
 
 

@@ -14,6 +14,7 @@ import torch
 import constrain
 from constrain.errors import ConstrainError
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.masks.derived.canonical import canonical_tokens
 from constrain.models.hf import ConstraintProcessor, HFModel
 from toy_matcher import ToyConstraint, ToyMatcher, ToyVocabulary
 from toy_model import tiny_gpt2, tiny_llama
@@ -128,6 +129,43 @@ def test_a_constraint_for_each_prompt(tokenizer: Any, model: Any) -> None:
         half = len(rows) // 2
         for place, row in enumerate(rows):
             assert vocabulary.to_bytes(row).decode() in (("red", "green") if place < half else ("true", "false"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"do_sample": True, "num_return_sequences": 12}, {"do_sample": False, "num_beams": 4, "num_return_sequences": 4}],
+)
+def test_outputs_are_the_tokenizers_own_cut(tokenizer: Any, model: Any, options: dict[str, Any]) -> None:
+    """With `canonical=True`, and by default where the text is forced; else the same texts come in other cuts, too."""
+    vocabulary = Vocabulary.from_huggingface(tokenizer)
+    compiled = constrain.compile(constrain.regex("(red|green|name){2,4}"), vocabulary)
+    prompt = ids_of(tokenizer, "red ")
+    cuts = {}
+    for canonical in (None, True, False):
+        torch.manual_seed(1)
+        processor = ConstraintProcessor(compiled, canonical=canonical)
+        rows = model.generate(prompt, max_new_tokens=40, logits_processor=[processor], **options)[:, prompt.shape[1] :]
+        ends = [[*row, *vocabulary.eos_ids].index(vocabulary.eos_ids[0]) for row in rows.tolist()]
+        found = [row[:end] for row, end in zip(rows.tolist(), ends, strict=True)]
+        own = [tokenizer(vocabulary.to_bytes(row).decode())["input_ids"] for row in found]
+        assert all(re.fullmatch("(red|green|name){2,4}", vocabulary.to_bytes(row).decode()) for row in found)
+        cuts[canonical] = processor.cuts, sum(map(list.__eq__, found, own)) / len(found)
+    assert cuts[True] == ("canonical", 1.0)
+    assert cuts[None][0] == "forced"
+    assert cuts[False][0] == "all" and cuts[False][1] < 1.0
+
+
+def test_why_not_only_own_cuts(people: ToyConstraint) -> None:
+    """A vocabulary that does not say whose it is, whoever was named for it before, and constraints of another make."""
+    byte = constrain.compile(constrain.regex("a+"), Vocabulary.of_bytes())
+    assert "has no fast backend" in str(canonical_tokens(object(), byte.vocabulary))
+    for compiled, why in (
+        (byte, "the vocabulary does not say which tokenizer it is of"),
+        (people, "the constraint is not of this library"),
+    ):
+        assert ConstraintProcessor(compiled).cuts == f"all: {why}"
+        with pytest.raises(ConstrainError, match=f"canonical=True is not possible: {why}"):
+            ConstraintProcessor(compiled, canonical=True)
 
 
 # --- where the loop stops ---------------------------------------------------------------------------------------------

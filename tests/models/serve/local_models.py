@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 PROMPT = '[{"name": "Ada", "age": 36},\n'
 SCHEMA = {
     "type": "object",
@@ -26,3 +28,22 @@ SETTINGS: dict[str, dict[str, Any]] = {
 def texts(outputs: Any) -> list[Any]:
     """The texts of a result, each with why it ended."""
     return [texts(each) for each in outputs] if isinstance(outputs, list) else [outputs.text, outputs.finish_reason]
+
+
+def check_logits(model: Any, reference: Any) -> None:
+    """The logits of rows that fork, go back and grow by different lengths are those of transformers."""
+    from constrain.models.hf import HFModel
+
+    ids = reference.tokenizer(PROMPT)["input_ids"]
+    sessions = []
+    for each in (model, HFModel.of(reference)):
+        session, logits = each.start([ids[:5], ids[:9]], [1, 3])
+        logits += session.feed([ids[5:7], ids[9:12]], [2, 1])
+        fork = session.fork([1, 0, 1])
+        logits += fork.feed([ids[12:], ids[7:9], ids[3:4]], [1, 1, 1])
+        session.select([0])
+        logits += session.feed([ids[7:]], [4])
+        sessions.append(logits)
+    for one, other in zip(*sessions, strict=True):
+        assert one.shape == other.shape
+        np.testing.assert_allclose(one.numpy(), other.numpy(), atol=2e-3)

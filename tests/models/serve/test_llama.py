@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from local_models import PROMPT, SCHEMA, SETTINGS, texts
+from local_models import PROMPT, SCHEMA, SETTINGS, check_logits, texts
 
 import constrain
 import vocabularies
@@ -151,23 +151,9 @@ def test_a_chat_with_tools_reads_as_under_transformers(llama: Any, reference: An
 
 @pytest.mark.parametrize("options", [{}, {"logits_all": True}, {"n_batch": 4}], ids=["", "all logits", "small batches"])
 def test_logits_are_those_of_transformers(options: dict[str, Any], gguf: Path, reference: Any) -> None:
-    """Rows that fork, go back and grow by different lengths."""
-    from constrain.models.hf import HFModel
     from constrain.models.serve.llama import LlamaModel
 
-    ids = reference.tokenizer(PROMPT)["input_ids"]
-    sessions = []
-    for model in (LlamaModel(load(gguf, **options)), HFModel.of(reference)):
-        session, logits = model.start([ids[:5], ids[:9]], [1, 3])
-        logits += session.feed([ids[5:7], ids[9:12]], [2, 1])
-        fork = session.fork([1, 0, 1])
-        logits += fork.feed([ids[12:], ids[7:9], ids[3:4]], [1, 1, 1])
-        session.select([0])
-        logits += session.feed([ids[7:]], [4])
-        sessions.append(logits)
-    for one, other in zip(*sessions, strict=True):
-        assert one.shape == other.shape
-        np.testing.assert_allclose(one.numpy(), other.numpy(), atol=2e-3)
+    check_logits(LlamaModel(load(gguf, **options)), reference)
 
 
 def test_a_text_ends_where_the_context_ends(gguf: Path) -> None:

@@ -10,9 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from local_models import PROMPT, SCHEMA, SETTINGS, texts
+from local_models import PROMPT, SCHEMA, SETTINGS, check_logits, texts
 
 import constrain
 from constrain import ConstrainError
@@ -48,23 +47,9 @@ def test_texts_are_those_of_transformers(setting: str, onnx_model: dict[str, Any
 
 
 def test_logits_are_those_of_transformers(onnx_model: dict[str, Any], reference: Any) -> None:
-    """Rows that fork, go back and grow by different lengths."""
-    from constrain.models.hf import HFModel
     from constrain.models.serve.onnx import ONNXModel
 
-    ids = reference.tokenizer(PROMPT)["input_ids"]
-    sessions = []
-    for model in (ONNXModel(**onnx_model), HFModel.of(reference)):
-        session, logits = model.start([ids[:5], ids[:9]], [1, 3])
-        logits += session.feed([ids[5:7], ids[9:12]], [2, 1])
-        fork = session.fork([1, 0, 1])
-        logits += fork.feed([ids[12:], ids[7:9], ids[3:4]], [1, 1, 1])
-        session.select([0])
-        logits += session.feed([ids[7:]], [4])
-        sessions.append(logits)
-    for one, other in zip(*sessions, strict=True):
-        assert one.shape == other.shape
-        np.testing.assert_allclose(one.numpy(), other.numpy(), atol=2e-3)
+    check_logits(ONNXModel(**onnx_model), reference)
 
 
 def test_drafts_and_missing_tokenizers_are_refused(onnx_model: dict[str, Any]) -> None:

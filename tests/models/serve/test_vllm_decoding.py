@@ -14,6 +14,7 @@ import pydantic
 import pytest
 import torch
 from finite_language import EOS, MEMBERS, TOKENS
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from vllm_parts import ToyLLM, handle_of_toy, install
 from weighted_laws import distance, estimate, exact_law, noise_band, weighted
 
@@ -76,6 +77,41 @@ def test_weighted_answers_have_the_exact_law(
     assert distance(estimate(texts, weights), pi) <= band < distance(q, pi), (band, distance(q, pi))
     if weights.std() > 0:  # the weights of exact methods and chains are 1
         assert abs(weights.mean() - mass) <= 4 * weights.std() / math.sqrt(SAMPLES)
+
+
+def joining() -> constrain.Vocabulary:
+    """The finite vocabulary, of a tokenizer that joins "a" and "b"."""
+    names = {(token or b"<%d>" % i).decode(): i for i, token in enumerate(TOKENS)}
+    tokenizer = Tokenizer(models.BPE(names, [("a", "b")]))
+    tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    return constrain.Vocabulary(TOKENS, [EOS], tokenizer=tokenizer)
+
+
+@pytest.mark.parametrize("option", [True, False])
+@pytest.mark.parametrize("asked", [None, True, False])
+@pytest.mark.parametrize("method", ["lcd", SMC(particles=4)], ids=["whole", "token by token"])
+def test_the_law_of_canonical_tokens(option: bool | None, asked: bool | None, method: Any) -> None:
+    """The engine decodes as its options say, so a call that asks for something else goes token by token."""
+    vocabulary = joining()
+    llm = toy(vocabulary=vocabulary, options={"canonical": option})
+    is_canonical = option if asked is None else asked
+
+    def read(texts: list[list[int]]) -> torch.Tensor:
+        return torch.stack([torch.stack([llm.row(text[: i + 1]) for i in range(len(text))]) for text in texts])
+
+    def cut(text: str) -> list[int]:
+        ids: list[int] = vocabulary.tokenizer.encode(text).ids
+        return ids
+
+    pi, _, mass = exact_law(PROMPT, MEMBERS, TOKENS, EOS, read, cut if is_canonical else None)
+    outputs = constrain.generate(
+        handle_of_toy(llm), PROMPT, regex=PATTERN, method=method, n=SAMPLES, seed=2, max_tokens=8, canonical=asked
+    )
+    assert {output.stats.cuts for output in outputs} == {"canonical" if is_canonical else "all"}
+    assert {output.stats.strays for output in outputs} == {0}
+    texts, weights = weighted(outputs)
+    assert distance(estimate(texts, weights), pi) <= noise_band(texts, weights)
+    assert abs(weights.mean() - mass) <= 4 * weights.std() / math.sqrt(SAMPLES)
 
 
 def test_a_budget_cuts_outputs_and_weights_stay_right() -> None:

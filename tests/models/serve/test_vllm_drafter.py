@@ -9,8 +9,12 @@ from typing import Any
 import pytest
 
 import constrain
-from constrain.models.serve.vllm.drafter import ConstraintDrafter, ConstraintPrior, Draft
-from constrain.speculative.drafters.forced import longest_match
+from constrain.models.serve.vllm.chains import ESTIMATES, FADE, WORTH, ConstraintPrior, Draft
+from constrain.models.serve.vllm.drafter import ConstraintDrafter
+from constrain.sampling import canonical
+from constrain.speculative.drafters.longest import longest_match
+from constrain.speculative.drafters.tally import Tally
+from made_tokenizers import MADE
 
 pytest.importorskip("torch", reason="drafters need torch")
 
@@ -69,12 +73,44 @@ def test_requests_of_one_constraint_teach_each_other() -> None:
     assert VOCABULARY.to_bytes(draft.propose([], 9)) == b"red77"
 
 
+def test_what_alone_is_allowed_is_proposed_in_its_own_cut() -> None:
+    """Canonical tokens: what must follow comes in the tokenizer's cut, then the longest token of bytes that must."""
+    tokenizer, prior = canonical_prior(constrain.choices(["aa's !! 11", "aa's !! 1"]))
+    draft = Draft(prior, ENCODE, 0)
+    assert draft.extend([])
+    one, other = (tokenizer.encode(text, add_special_tokens=False).ids for text in ("aa's !! 11", "aa's !! 1"))
+    chain = draft.propose([], 8)
+    assert len(chain) >= 4 and chain in (one[: len(chain)], other[: len(chain)])
+    assert draft.propose([], 2) == one[:2] == other[:2]
+
+
+def test_guesses_that_do_not_come_true_are_not_made() -> None:
+    """Each time a copy says "d", and the text goes on with "x"."""
+    tally, prompt, lengths = Tally(FADE), ids("abcd abc"), []
+    for _ in range(12):
+        draft = Draft(None, ENCODE, 0, (), tally)
+        assert draft.extend(prompt)
+        lengths.append(len(draft.propose(prompt, 4)))
+        assert draft.extend(prompt + ids("x"))
+    assert lengths[0] == 4 and lengths[-1] == 0 and lengths == sorted(lengths, reverse=True)
+    assert tally.estimate(3, ESTIMATES[3]) < WORTH and tally.estimate(2, ESTIMATES[2]) == ESTIMATES[2]
+
+
+def canonical_prior(constraint: Any) -> tuple[Any, ConstraintPrior]:
+    """A small tokenizer, and the constraint over its canonical tokens."""
+    tokenizer = MADE["gpt2"]()
+    vocabulary = constrain.Vocabulary.from_huggingface(tokenizer, eos_ids=[tokenizer.token_to_id("<end>")])
+    return tokenizer, ConstraintPrior(canonical(constrain.compile(constraint, vocabulary), tokenizer), [])
+
+
+@pytest.mark.parametrize("own_cuts", [True, False], ids=["canonical", "all"])
 @pytest.mark.parametrize("seed", range(20))
-def test_every_chain_is_legal_and_leaves_the_request_where_it_was(seed: int) -> None:
+def test_every_chain_is_legal_and_leaves_the_request_where_it_was(seed: int, own_cuts: bool) -> None:
     """Random walks through random masks: a chain is read by a fresh matcher, at every place."""
     rng = random.Random(seed)
     constraint = rng.choice([constrain.json_schema(SCHEMA), constrain.regex("(ab|ba){2,9}c?"), constrain.regex("x*y")])
-    prior = prior_of(constraint, '{"name": "abab", "colour": "red"}')
+    prior = canonical_prior(constraint)[1] if own_cuts else prior_of(constraint, '{"name": "abab", "colour": "red"}')
+    vocabulary = prior.compiled.vocabulary
     matcher = prior.compiled.matcher()
     draft, tokens = Draft(prior, ENCODE, 0), []
     for _ in range(30):
@@ -82,13 +118,13 @@ def test_every_chain_is_legal_and_leaves_the_request_where_it_was(seed: int) -> 
         room = rng.randrange(1, 9)
         chain = draft.propose(tokens, room)
         assert len(chain) <= room
-        other = prior.compiled.matcher(prefix=tokens)
-        assert other.advance_tokens(chain) == len(chain)
+        other = prior.compiled.matcher()
+        assert other.advance_tokens([*tokens, *chain]) == len(tokens) + len(chain)
         assert draft.matcher is not None and draft.matcher.state == matcher.state
-        allowed = [token for token in range(VOCABULARY.size) if matcher.allows(token)]
+        allowed = [token for token in range(vocabulary.size) if matcher.allows(token)]
         step = rng.choice(allowed)
-        if step == EOS:
-            assert not draft.extend([*tokens, EOS])
+        if step in vocabulary.eos_ids:
+            assert not draft.extend([*tokens, step])
             return
         assert matcher.advance(step)
         tokens = [*tokens, step]
@@ -115,7 +151,8 @@ def drafter() -> ConstraintDrafter:
     made = ConstraintDrafter.__new__(ConstraintDrafter)
     made.length, made.most, made.reasoner = 4, 64, None
     made.encode, made.drafts = ENCODE, {}
-    made.vocabulary = VOCABULARY
+    made.compiler = SimpleNamespace(vocabulary=VOCABULARY)  # type: ignore[assignment]
+    made.tally = Tally(FADE)
     return made
 
 

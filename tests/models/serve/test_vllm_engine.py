@@ -245,7 +245,7 @@ def test_names_that_are_gone_are_found() -> None:
     signatures = {f"{manager}.gone": ("self",), f"{manager}.__init__": ("self", "x")}
     found = Interface("vLLM", (), signatures, {}).differences()
     assert len(found) == 2
-    assert "StructuredOutputManager.gone takes nothing: it is gone, not (self)" in found[0]
+    assert "StructuredOutputManager.gone takes nothing: it is gone, not (self)" in found[0].text
 
 
 ASKED = {"additional_config": {"constrain": {}}}

@@ -17,6 +17,7 @@ import pytest
 import constrain
 from constrain.errors import ConstrainError, VocabularyError
 from constrain.models.serve.requests.constraints import constraint_of
+from constrain.models.serve.requests.interfaces import Difference
 from constrain.models.serve.requests.options import EngineOptions, options_of
 from constrain.models.serve.requests.vocabulary import vocabulary_of
 from constrain.models.serve.vllm.options import PLACE, options_in
@@ -67,11 +68,12 @@ def test_a_schema_that_takes_too_long_is_refused_in_time() -> None:
             {"second": 1},
             "there is no option 'second'\n  at additional_config.constrain\n"
             "  fix: use seconds, megabytes, characters, cached, spelling, whitespace, property_order, undeclared, "
-            "formats, lexer",
+            "formats, lexer, canonical",
         ),
         ({"seconds": 0}, "seconds is a number above 0, not 0\n  at additional_config.constrain.seconds"),
         ({"cached": True}, "cached is a number above 0, not True\n  at additional_config.constrain.cached"),
         ({"lexer": 1}, "lexer is a text, not 1\n  at additional_config.constrain.lexer"),
+        ({"canonical": "no"}, "canonical is true, false or null, not 'no'\n  at additional_config.constrain.canonical"),
     ],
 )
 def test_options_that_are_refused(given: Any, message: str) -> None:
@@ -112,7 +114,7 @@ def test_an_untested_version_is_named() -> None:
 
 def test_a_version_that_does_not_fit_is_refused() -> None:
     with pytest.raises(ConstrainError) as caught:
-        INTERFACE.check("9.1.0", ["a:b takes (x), not (y)"])
+        INTERFACE.check("9.1.0", [Difference("a:b takes (x), not (y)")])
     assert str(caught.value) == (
         "the backend constrain does not fit vLLM 9.1.0: 1 names differ\n  at vLLM's interface\n"
         "     a:b takes (x), not (y)\n"

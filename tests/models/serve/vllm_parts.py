@@ -19,6 +19,7 @@ import torch
 from finite_language import VOCABULARY
 
 import constrain
+from constrain.masks.derived.narrowed import narrowed
 from constrain.models.serve.requests.constraints import constraint_of
 from constrain.models.serve.requests.options import EngineOptions
 from constrain.models.serve.vllm.model import VLLMModel
@@ -58,20 +59,30 @@ class Flat:
 
 
 class ToyLLM:
-    """An engine over `finite_language.VOCABULARY`.
+    """An engine over `finite_language.VOCABULARY`, or another vocabulary.
 
     Attributes:
         asked: The number of requests so far.
     """
 
-    def __init__(self, table: list[list[float]], *, records: bool = True, backend: bool = True) -> None:
+    def __init__(
+        self,
+        table: list[list[float]],
+        *,
+        records: bool = True,
+        backend: bool = True,
+        vocabulary: constrain.Vocabulary = VOCABULARY,
+        options: dict[str, Any] | None = None,
+    ) -> None:
         self.model, self.records, self.asked = NGram(table), records, 0
+        self.vocabulary, self.options = vocabulary, EngineOptions(**(options or {}))
         model = SimpleNamespace(
             runner_type="generate", skip_tokenizer_init=False, max_model_len=64, max_logprobs=-1,
-            get_vocab_size=lambda: VOCABULARY.size, try_get_generation_config=dict,
+            get_vocab_size=lambda: vocabulary.size, try_get_generation_config=dict,
         )  # fmt: skip
         config = SimpleNamespace(
-            model_config=model, additional_config={"constrain": {}} if backend else {}, speculative_config=None,
+            model_config=model, additional_config={"constrain": options or {}} if backend else {},
+            speculative_config=None,
             structured_outputs_config=SimpleNamespace(backend="auto"),
         )  # fmt: skip
         self.llm_engine = SimpleNamespace(vllm_config=config)
@@ -100,10 +111,11 @@ class ToyLLM:
         if how.structured_outputs:
             [(kind, said)] = how.structured_outputs.items()
             text = said if isinstance(said, str) else json.dumps(said)
-            matcher = constrain.compile(constraint_of(kind, text, EngineOptions()), VOCABULARY).matcher()
+            compiled = constrain.compile(constraint_of(kind, text, self.options), self.vocabulary)
+            matcher = narrowed([compiled], self.options.canonical)[0][0].matcher()
         chance, ids, told = random.Random(how.seed), [], Flat()
         rows = RowLogprobs()
-        while len(ids) < how.max_tokens and (not ids or ids[-1] not in VOCABULARY.eos_ids):
+        while len(ids) < how.max_tokens and (not ids or ids[-1] not in self.vocabulary.eos_ids):
             raw = self.row([*prompt, *ids])
             masked, mass = self.masked([*prompt, *ids], matcher, how.temperature)
             probabilities = masked.exp().tolist()
@@ -133,7 +145,7 @@ class ToyLLM:
         row = self.row(prefix, temperature).double()
         if matcher is None:
             return row, 0.0
-        bits = np.zeros(VOCABULARY.words, np.uint32)
+        bits = np.zeros(self.vocabulary.words, np.uint32)
         if advanced is not None:
             matcher.rollback(1)
         matcher.fill_mask(bits)
@@ -148,5 +160,5 @@ class ToyLLM:
 def handle_of_toy(llm: ToyLLM, *, rescore: bool = False) -> VLLMModel:
     """The handle of such an engine, which has no tokenizer."""
     handle = VLLMModel(llm, rescore=rescore)
-    handle.__dict__["vocabulary"] = VOCABULARY
+    handle.__dict__["vocabulary"] = llm.vocabulary
     return handle

@@ -31,15 +31,26 @@ def spellings(text: bytes, tokens: Sequence[bytes | None]) -> list[list[int]]:
 
 
 def exact_law(
-    prompt: list[int], texts: Sequence[str], tokens: Sequence[bytes | None], eos: int, read: LogProbs
+    prompt: list[int],
+    texts: Sequence[str],
+    tokens: Sequence[bytes | None],
+    eos: int,
+    read: LogProbs,
+    cut: Callable[[str], list[int]] | None = None,
 ) -> tuple[dict[str, float], dict[str, float], float]:
     """The laws of some texts, each ended by `eos`.
+
+    Args:
+        prompt, texts, tokens, eos, read: The prompt, the texts, the bytes of each token, its end, the model.
+        cut: A text's only tokens that count; None: all that spell it do.
 
     Returns:
         π, the model conditioned on the texts; q, masked decoding; the mass of the texts.
     """
     log_p: dict[tuple[int, ...], float] = {}
-    members = {(*ids, eos): text for text in texts for ids in spellings(text.encode(), tokens)}
+    members = {
+        (*ids, eos): text for text in texts for ids in ([cut(text)] if cut else spellings(text.encode(), tokens))
+    }
     following: dict[tuple[int, ...], set[int]] = defaultdict(set)
     for ids in members:
         for place, token in enumerate(ids):

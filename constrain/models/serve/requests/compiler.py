@@ -10,6 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from constrain.errors import ConstrainError
+from constrain.languages.cuts import CanonicalTokens
+from constrain.masks.derived.canonical import CanonicalConstraint, canonical_tokens
+from constrain.masks.derived.forced import ForcedConstraint
+from constrain.masks.derived.narrowed import ALL
 from constrain.masks.engine.compiled import CompiledConstraint, compile_bytewise
 from constrain.masks.engine.followed import refuse_tempered
 from constrain.models.serve.requests.constraints import constraint_of, writable
@@ -30,20 +35,34 @@ class RequestCompiler:
 
     Raises:
         VocabularyError: The tokens have no bytes of their own, or no id ends a text.
+        ConstrainError: Canonical tokens are asked for, and not possible.
 
     Attributes:
         vocabulary (Vocabulary): The bytes of the tokens.
-        compiled: (kind, text) → `CompiledConstraint`, as `constraint_of` reads them; the last ones are kept.
+        cuts (str): "forced": where the text is forced, tokens that the tokenizer itself would write; "canonical": these
+            everywhere; or "all", and why.
+        compiled: (kind, text) → a compiled constraint, as `constraint_of` reads them; the last ones are kept.
     """
 
     def __init__(self, tokenizer: Any, vocab_size: int, options: EngineOptions, eos_ids: Iterable[int] = ()) -> None:
         self.options = options
         self.vocabulary = vocabulary_of(tokenizer, vocab_size, eos_ids)
         self.compiled = Recent(self._compile, options.cached)
-        warm_up(self.vocabulary, options)
+        tokens = ALL if options.canonical is False else canonical_tokens(tokenizer, self.vocabulary)
+        self._canonical = tokens if isinstance(tokens, CanonicalTokens) else None
+        self._kind = CanonicalConstraint if options.canonical else ForcedConstraint
+        self.cuts = self._kind.identity if self._canonical else ALL if tokens == ALL else f"{ALL}: {tokens}"
+        if options.canonical and self._canonical is None:
+            raise ConstrainError(
+                f"canonical tokens are not possible: {tokens}", place="the option canonical", fix="leave it out"
+            )
+        warm_up(self.vocabulary, options, self._narrowed)
 
-    def _compile(self, kind: str, text: str) -> CompiledConstraint:
+    def _compile(self, kind: str, text: str) -> CompiledConstraint | CanonicalConstraint:
         constraint = constraint_of(kind, text, self.options)
         compiled = compile_bytewise(writable(constraint, self.vocabulary, self.options), self.vocabulary)
         refuse_tempered(compiled, "the engine")
-        return compiled
+        return self._narrowed(compiled)
+
+    def _narrowed(self, compiled: CompiledConstraint) -> CompiledConstraint | CanonicalConstraint:
+        return compiled if self._canonical is None else self._kind.of(compiled, self._canonical)

@@ -27,6 +27,8 @@ class EngineOptions:
         spelling, whitespace, property_order, formats: As in `constrain.json_schema`, which refuses other values.
         undeclared: As there; by default objects and arrays have what they declare, where the schema says nothing else.
         lexer: As in `constrain.grammar`, for grammars in Lark's format.
+        canonical: Where only tokens count that the tokenizer itself would write. null: where the text is forced, if the
+            tokenizer is understood; true: everywhere, or the engine does not start; false: nowhere.
     """
 
     seconds: float = 0.5
@@ -39,6 +41,7 @@ class EngineOptions:
     undeclared: Any = "avoid"
     formats: Any = "assert"
     lexer: Any = "dynamic"
+    canonical: bool | None = None
 
 
 def options_of(given: Any, place: str) -> EngineOptions:
@@ -53,6 +56,9 @@ def options_of(given: Any, place: str) -> EngineOptions:
             raise ConstrainError(f"there is no option {name!r}", place=place, fix=f"use {', '.join(names)}")
         if name in _NUMBERS and (isinstance(value, bool) or not isinstance(value, (int, float)) or value <= 0):
             raise ConstrainError(f"{name} is a number above 0, not {value!r}", place=f"{place}.{name}")
-        if name not in _NUMBERS and not isinstance(value, (str, type(None))):
+        if name == "canonical":
+            if not isinstance(value, (bool, type(None))):
+                raise ConstrainError(f"canonical is true, false or null, not {value!r}", place=f"{place}.{name}")
+        elif name not in _NUMBERS and not isinstance(value, (str, type(None))):
             raise ConstrainError(f"{name} is a text, not {value!r}", place=f"{place}.{name}")
     return EngineOptions(**{**given, **{name: int(given[name]) for name in _WHOLE if name in given}})

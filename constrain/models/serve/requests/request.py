@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import ConstrainError
+from constrain.masks.derived.canonical import CanonicalConstraint
 from constrain.masks.engine.compiled import CompiledConstraint
 
 Rows = NDArray[np.uint32]
@@ -33,13 +35,15 @@ class RequestMatcher:
         logger: Where faults are reported.
 
     Attributes:
-        matcher (Matcher): What was read, without the tokens after an end.
+        matcher (Matcher | CanonicalMatcher): What was read, without the tokens after an end.
         fault: Why the request cannot go on; empty: it can.
     """
 
     __slots__ = ("_after", "_logger", "_stops", "compiled", "fault", "matcher")
 
-    def __init__(self, compiled: CompiledConstraint, stop_ids: Iterable[int], logger: logging.Logger) -> None:
+    def __init__(
+        self, compiled: CompiledConstraint | CanonicalConstraint, stop_ids: Iterable[int], logger: logging.Logger
+    ) -> None:
         vocabulary = compiled.vocabulary
         stops = tuple(sorted({i for i in stop_ids if 0 <= i < vocabulary.size}))
         self.compiled = compiled
@@ -49,7 +53,7 @@ class RequestMatcher:
 
     def reset(self) -> None:
         """Begin anew."""
-        self.matcher = self.compiled.matcher(eos_ids=self._stops)
+        self.matcher: Any = self.compiled.matcher(eos_ids=self._stops)
         self._after, self.fault = 0, ""  # tokens after the end
 
     @property

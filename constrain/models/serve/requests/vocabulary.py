@@ -37,7 +37,8 @@ def vocabulary_of(tokenizer: Any, size: int, eos_ids: Iterable[int] = ()) -> Voc
             fix="serve the model with its own tokenizer",
         )
     names = {name: token_id for name, token_id in read.names.items() if token_id < size}
-    return Vocabulary([*read.tokens[:size], *[None] * (size - read.size)], inside, names=names)
+    tokens = [*read.tokens[:size], *[None] * (size - read.size)]
+    return Vocabulary(tokens, inside, names=names, tokenizer=read.tokenizer)
 
 
 def _eos_ids(tokenizer: Any, more: Iterable[int]) -> list[int]:

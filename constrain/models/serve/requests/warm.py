@@ -8,6 +8,7 @@ reads requests reads `WARM` once; an engine also follows the texts. Cost: about 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,8 @@ import numpy as np
 from constrain.errors import LimitError
 from constrain.languages.schema.formats.registry import FORMATS
 from constrain.languages.vocab.vocabulary import Vocabulary
-from constrain.masks.engine.compiled import compile_bytewise
+from constrain.masks.derived.canonical import CanonicalConstraint
+from constrain.masks.engine.compiled import CompiledConstraint, compile_bytewise
 from constrain.models.serve.requests.constraints import constraint_of
 from constrain.models.serve.requests.options import EngineOptions
 
@@ -111,8 +113,10 @@ def read_warm(options: EngineOptions) -> None:
         _constraint(warm, options)
 
 
-def warm_up(vocabulary: Vocabulary, options: EngineOptions) -> None:
-    """Make the masks of `WARM`'s texts for a vocabulary, character by character."""
+def warm_up(
+    vocabulary: Vocabulary, options: EngineOptions, narrowed: Callable[[CompiledConstraint], Any] | None = None
+) -> None:
+    """Make the masks of `WARM`'s texts for a vocabulary, character by character, and those of narrowed constraints."""
     row = np.zeros(vocabulary.words, np.uint32)
     for warm in WARM:
         constraint = _constraint(warm, options)
@@ -127,6 +131,12 @@ def warm_up(vocabulary: Vocabulary, options: EngineOptions) -> None:
                     break  # another whitespace or spelling was asked for
             else:
                 matcher.fill_mask(row)
+        made = compiled if narrowed is None else narrowed(compiled)
+        if isinstance(made, CanonicalConstraint):
+            for member in warm.members:
+                own = made.matcher()
+                own.read_text(member.encode())
+                own.fill_mask(row)
 
 
 def _constraint(warm: Warm, options: EngineOptions) -> Any:

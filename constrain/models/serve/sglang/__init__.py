@@ -4,6 +4,7 @@
 
 The idea: SGLang has a registry of grammar backends, and loads the entry point `sglang.srt.plugins` in each of its
 processes before it reads its arguments. `register` adds the name to both. Servers with another backend are not changed.
+A fault there would end every server, so a version without the registry only has a line in the log.
 
 Written for the interface of SGLang 0.5.23. The tests drive its own classes of that version, with its imports replaced;
 its engine was run with it by hand, on a CPU (docs/howto/sglang.md).
@@ -19,6 +20,7 @@ The page docs/howto/sglang.md says how to use it.
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from constrain.extras import require
@@ -26,10 +28,13 @@ from constrain.extras import require
 __all__ = ["register"]
 
 NAME = "constrain"
+logger = logging.getLogger("sglang.constrain")  # below SGLang's logger, which has the handlers
 
 
 def register() -> None:
     """Make the backend "constrain" known to SGLang in this process. SGLang calls it; a second call changes nothing.
+
+    Where SGLang lacks what the backend relies upon, a server that asks for it does not start, and says what is missing.
 
     Raises:
         MissingExtraError: SGLang is not installed.
@@ -39,16 +44,26 @@ def register() -> None:
         >>> register()  # doctest: +SKIP
     """
     require("sglang", "constrain.models.serve.sglang.register")
-    from sglang.srt.constrained.base_grammar_backend import register_grammar_backend
-    from sglang.srt.server_args import GRAMMAR_BACKEND_CHOICES, add_grammar_backend_choices
+    try:
+        from sglang.srt.constrained.base_grammar_backend import register_grammar_backend
+        from sglang.srt.server_args import GRAMMAR_BACKEND_CHOICES, add_grammar_backend_choices
 
-    register_grammar_backend(NAME, _create)
-    if NAME not in GRAMMAR_BACKEND_CHOICES:
-        add_grammar_backend_choices([NAME])
+        register_grammar_backend(NAME, _create)
+        if NAME not in GRAMMAR_BACKEND_CHOICES:
+            add_grammar_backend_choices([NAME])
+    except Exception as error:  # of whatever SGLang's modules do; servers that do not ask are not our business
+        logger.warning("constrain: this SGLang has no place for --grammar-backend constrain: %r", error)
 
 
 def _create(*arguments: Any) -> Any:
-    """Kernels are imported where a server asks for the backend, and not when the plug-in is loaded."""
+    """The backend of a server that asks: what is relied upon is checked first, and kernels are imported here alone."""
+    from constrain.models.serve.requests.interfaces import found_in_engine
+    from constrain.models.serve.sglang.versions import INTERFACE
+
+    version = found_in_engine("sglang:__version__")
+    warning = INTERFACE.check(str(version or "of an unknown version"), INTERFACE.differences())
+    if warning:
+        logger.warning(warning)
     from constrain.models.serve.sglang.backend import create
 
     return create(*arguments)

@@ -13,7 +13,6 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-import sglang
 from sglang.srt.constrained.base_grammar_backend import BaseGrammarBackend, GrammarStats, InvalidGrammarObject
 from sglang.srt.constrained.reasoner_grammar_backend import ReasonerGrammarBackend
 from sglang.srt.parser.reasoning_parser import ReasoningParser
@@ -25,7 +24,6 @@ from constrain.models.serve.requests.options import EngineOptions
 from constrain.models.serve.sglang import trees
 from constrain.models.serve.sglang.grammar import SGLangGrammar, logger
 from constrain.models.serve.sglang.options import options_in
-from constrain.models.serve.sglang.versions import INTERFACE
 
 ANY = "$$ANY$$"  # SGLang's word for a schema that allows any JSON
 
@@ -87,20 +85,17 @@ class SGLangBackend(BaseGrammarBackend):
 
 
 def create(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_ids: Iterable[int] | None) -> Any:
-    """The backend of a server, made where it starts. SGLang calls it.
+    """The backend of a server, made where it starts. SGLang calls it through the registry, which checks its interface.
 
     Raises:
-        ConstrainError: An option is wrong, an argument is not supported, SGLang's interface differs, or the vocabulary
-            is not fit. Then the server does not start.
+        ConstrainError: An option is wrong, an argument is not supported, or the vocabulary is not fit. Then the server
+            does not start.
     """
     serving = get_serving()
     options = options_in(os.environ, serving)
-    warning = INTERFACE.check(sglang.__version__, INTERFACE.differences())
-    if warning:
-        logger.warning(warning)
     backend = SGLangBackend(tokenizer, vocab_size, options, eos_token_ids or ())
     trees.install()
-    logger.info("constrain: ready for structured outputs over %d tokens", vocab_size)
+    logger.info("constrain: ready for structured outputs over %d tokens; cuts: %s", vocab_size, backend.compiler.cuts)
     if not serving.reasoning_parser:
         return backend
     parser = ReasoningParser(model_type=serving.reasoning_parser, stream_reasoning=False, tokenizer=tokenizer)

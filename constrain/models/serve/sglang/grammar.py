@@ -21,8 +21,10 @@ import numpy as np
 import torch
 from sglang.srt.constrained.base_grammar_backend import BaseGrammarObject, GrammarStats
 
+from constrain.masks.derived.canonical import CanonicalConstraint
 from constrain.masks.engine.batch import fill_masks
 from constrain.masks.engine.compiled import CompiledConstraint
+from constrain.masks.engine.matcher import Matcher
 from constrain.models.serve.requests.request import RequestMatcher, Rows
 from constrain.sampling.bitmask.apply import apply_bitmask_, bitmask_words
 
@@ -40,7 +42,7 @@ class SGLangGrammar(BaseGrammarObject):
         request: The matcher, and the request's fault.
     """
 
-    def __init__(self, compiled: CompiledConstraint, stats: Any = None) -> None:
+    def __init__(self, compiled: CompiledConstraint | CanonicalConstraint, stats: Any = None) -> None:
         super().__init__()
         self.request = RequestMatcher(compiled, (), logger)
         self.grammar_stats = stats or GrammarStats()
@@ -113,9 +115,9 @@ class SGLangGrammar(BaseGrammarObject):
 
     @staticmethod
     def fill_vocab_mask_batched(entries: Sequence[Any], vocab_mask: torch.Tensor) -> None:
-        """Write the masks of a batch into its rows, all in one call. Other rows stay as they are."""
+        """Write the masks of a batch into its rows; those of all tokens in one call. Other rows stay as they are."""
         words = words_of(vocab_mask)
-        together = [(entry.row, entry.grammar.request) for entry in entries if _is_open(entry.grammar)]
+        together = [(entry.row, entry.grammar.request) for entry in entries if _is_shared(entry.grammar)]
         try:
             fill_masks([request.matcher for _, request in together], words, rows=[row for row, _ in together])
         except Exception:  # of one of them; `fill` keeps it as that request's fault
@@ -125,15 +127,21 @@ class SGLangGrammar(BaseGrammarObject):
             for row, request in together:
                 request.check(words[row])
         for entry in entries:
-            if not _is_open(entry.grammar) or entry.grammar.request.fault:
+            if not _is_shared(entry.grammar) or entry.grammar.request.fault:
                 entry.grammar.fill_vocab_mask(vocab_mask, entry.row)
 
     # -- jumps ---------------------------------------------------------------------------------------------------------
 
     def try_jump_forward(self, tokenizer: Any) -> tuple[list[int], str] | None:
-        """The text that must follow, as a helper of `jump_forward_str_state`; None: there is none."""
+        """The text that must follow, as a helper of `jump_forward_str_state`; None: there is none.
+
+        Of canonical tokens it is that of the tokens that must follow, up to the last place where the text may end: the
+        tokenizer, which reads the text anew, writes the same tokens.
+        """
+        matcher = self.request.matcher
+        must_follow = matcher.forced_bytes() if isinstance(matcher, Matcher) else matcher.forced_text()
         try:
-            text = codecs.getincrementaldecoder("utf-8")().decode(self.request.matcher.forced_bytes())
+            text = codecs.getincrementaldecoder("utf-8")().decode(must_follow)
         except UnicodeDecodeError:  # the place is inside a character
             return None
         return ([], text) if text else None
@@ -161,6 +169,7 @@ def words_of(vocab_mask: torch.Tensor) -> Rows:
     return words
 
 
-def _is_open(grammar: Any) -> bool:
-    """True if a grammar is ours, and has a mask of its own to write."""
-    return isinstance(grammar, SGLangGrammar) and not grammar.request.fault and not grammar.request.ended
+def _is_shared(grammar: Any) -> bool:
+    """True if a grammar is ours, and has a mask to write that one call writes with those of others."""
+    own = isinstance(grammar, SGLangGrammar) and not grammar.request.fault and not grammar.request.ended
+    return own and isinstance(grammar.request.matcher, Matcher)

@@ -3,8 +3,6 @@
 The registry and its classes are SGLang's own interface for grammar backends; the traversal of draft trees is not.
 """
 
-from __future__ import annotations
-
 from constrain.models.serve.requests.interfaces import Interface
 
 READ = ("0.5.23",)
@@ -19,6 +17,9 @@ INTERFACE = Interface(
         "sglang.srt.constrained.reasoner_grammar_backend:ReasonerGrammarBackend.__init__": (
             "self", "grammar_backend", "reasoning_parser", "tokenizer", "enable_strict_thinking",
         ),
+        f"{_BASE}:GrammarStats": (),
+        "sglang.srt.parser.reasoning_parser:ReasoningParser": (),
+        "sglang.srt.runtime_context:get_serving": (),
     },
     {
         f"{_BASE}:BaseGrammarObject": {

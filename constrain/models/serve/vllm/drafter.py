@@ -3,10 +3,9 @@
     vllm serve MODEL --additional-config '{"constrain": {}}' --speculative-config '{"method": "custom_class",
       "model": "constrain.models.serve.vllm.drafter.ConstraintDrafter", "num_speculative_tokens": 8}'
 
-The idea: vLLM verifies one chain of tokens a request. So at each place the surest guess is taken, and every token is
-legal under the request's constraint: bytes that must follow, tokenised; else what followed the last tokens before
-(`speculative.drafters.lookup`); else the token that most requests had in this state of the constraint. Requests without
-a constraint get copies only. Outputs do not depend on drafts: vLLM verifies them, and its grammar is the backend's.
+The idea: vLLM verifies one chain of tokens a request. So at each place the surest guess is taken (chains.py), and every
+token is legal under the request's constraint. Requests without a constraint get copies only. Outputs do not depend on
+drafts: vLLM verifies them, and its grammar is the backend's.
 
 vLLM asks a drafter with the rows of its batch, and does not say which request a row is. The model runner that asks
 knows, so it is read from the stack of the call. Constraints are read and compiled again in the worker's process, which
@@ -20,128 +19,19 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections import Counter
-from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from constrain.masks.engine.compiled import CompiledConstraint, compile_bytewise
-from constrain.masks.engine.matcher import Matcher
-from constrain.models.serve.requests.constraints import constraint_of
+from constrain.models.serve.requests.compiler import RequestCompiler
 from constrain.models.serve.requests.options import EngineOptions
-from constrain.models.serve.requests.vocabulary import vocabulary_of
+from constrain.models.serve.vllm.chains import FADE, ConstraintPrior, Draft
 from constrain.models.serve.vllm.options import options_in
-from constrain.speculative.drafters.forced import longest_match
-from constrain.speculative.drafters.lookup import CopyIndex
-from constrain.speculative.drafters.tables import DraftTable
+from constrain.speculative.drafters.longest import longest_match
+from constrain.speculative.drafters.tally import Tally
 
 logger = logging.getLogger("vllm.constrain")
 FRAMES = 4  # of the stack that are looked at
-SURE = 0.5  # the share of a state's most frequent token above which the prior names it
-SEEN = 2  # how often a state must have been seen for that
-SHORTEST, LONGEST = 1, 4  # tokens that must agree for a copy; from 2 on: 1.48 instead of 1.67 tokens a step
 MAX_HINT = 20_000  # characters of a constraint's text that is offered for copying
-
-
-class ConstraintPrior:
-    """Counts of the tokens that requests of one constraint wrote in each of its states.
-
-    Attributes:
-        compiled: The constraint.
-        hint: Its text as token ids: keys and values worth copying.
-        counts: State → how often each token came next.
-    """
-
-    def __init__(self, compiled: CompiledConstraint, hint: list[int]) -> None:
-        self.compiled = compiled
-        self.hint = hint
-        self.counts: DraftTable[Counter[int]] = DraftTable()
-
-    def count(self, state: int, token: int) -> None:
-        seen = self.counts.get(state)
-        if seen is None:
-            seen = Counter()
-            self.counts.keep(state, seen)
-        seen[token] += 1
-
-    def guess(self, state: int) -> int | None:
-        """The token that most requests had in a state, if it is a safe guess."""
-        seen = self.counts.get(state)
-        if not seen:
-            return None
-        [(token, times)] = seen.most_common(1)
-        total = seen.total()
-        return token if total >= SEEN and times > SURE * total else None
-
-
-class Draft:
-    """One request: what was written, and where its constraint stands.
-
-    Args:
-        prior: The request's constraint, with its counts; None: it has none.
-        encode: Bytes → token ids.
-        begin: How many of the tokens come before the constrained text: the prompt, and thoughts.
-        stop_ids: The ids that end the text; none: the vocabulary's.
-    """
-
-    def __init__(
-        self,
-        prior: ConstraintPrior | None,
-        encode: Callable[[bytes], Sequence[int]],
-        begin: int,
-        stop_ids: Sequence[int] = (),
-    ) -> None:
-        self.prior = prior
-        self.encode = encode
-        self.read = begin
-        self.matcher: Matcher | None = None
-        self.index = CopyIndex(SHORTEST, LONGEST, 1)
-        if prior is not None:
-            self.matcher = prior.compiled.matcher(eos_ids=stop_ids or None)
-            self.index.add_text(prior.hint)
-        self.index.begin()
-
-    def extend(self, tokens: list[int]) -> bool:
-        """Read what is new of a request's tokens. False: its text has ended, or left the constraint."""
-        self.index.extend(tokens)
-        matcher, prior = self.matcher, self.prior
-        if matcher is None or prior is None:
-            return True
-        new, self.read = tokens[self.read :], len(tokens)
-        for token in new:
-            state = matcher.state
-            if not matcher.advance(token):
-                return False
-            prior.count(state, token)
-        return not matcher.ended
-
-    def propose(self, tokens: list[int], length: int) -> list[int]:
-        """Up to `length` tokens that may follow."""
-        chain: list[int] = []
-        while len(chain) < length:
-            more = self._surest([*tokens[-LONGEST:], *chain], length - len(chain))
-            taken = self._legal(more)
-            chain += more[:taken]
-            if not taken:
-                break
-        if self.matcher is not None:
-            self.matcher.rollback(len(chain))
-        return chain
-
-    def _surest(self, tail: list[int], length: int) -> Sequence[int]:
-        if self.matcher is not None and self.prior is not None:
-            forced = self.matcher.forced_bytes()
-            if forced:
-                return self.encode(forced)[:length]
-            likely = self.prior.guess(self.matcher.state)
-            if likely is not None:
-                return [likely]
-        found = self.index.continuations(tail, length)
-        return found[0][1] if found else []
-
-    def _legal(self, tokens: Sequence[int]) -> int:
-        """Read tokens up to the first that is not allowed; return how many."""
-        return len(tokens) if self.matcher is None else self.matcher.advance_tokens(tokens)
 
 
 class ConstraintDrafter:
@@ -157,13 +47,14 @@ class ConstraintDrafter:
         model = vllm_config.model_config
         self.length: int = vllm_config.speculative_config.num_speculative_tokens
         self.most: int = model.max_model_len
-        self.options = options_in(vllm_config) or EngineOptions()
         self.tokenizer = cached_tokenizer_from_config(model_config=model)
         eos = (model.try_get_generation_config() or {}).get("eos_token_id")
         eos_ids = list(eos) if isinstance(eos, (list, tuple)) else [] if eos is None else [eos]
-        self.vocabulary = vocabulary_of(self.tokenizer, model.get_vocab_size(), eos_ids)
-        self.encode = longest_match(self.vocabulary.tokens)
-        self.prior_of = lru_cache(maxsize=self.options.cached)(self._prior_of)
+        options = options_in(vllm_config) or EngineOptions()
+        self.compiler = RequestCompiler(self.tokenizer, model.get_vocab_size(), options, eos_ids)
+        self.encode = longest_match(self.compiler.vocabulary.tokens)
+        self.prior_of = lru_cache(maxsize=options.cached)(self._prior_of)
+        self.tally = Tally(FADE)
         self.drafts: dict[str, Draft | None] = {}  # None: nothing more is drafted for the request
         self.reasoner = _reasoner(vllm_config, self.tokenizer)
 
@@ -233,7 +124,13 @@ class ConstraintDrafter:
 
             kind, text = get_structured_output_key(asked)
             prior = self.prior_of(kind.name.lower(), text)
-        return Draft(prior, self.encode, begin, sorted(params.all_stop_token_ids))
+        return Draft(prior, self.encode, begin, self._stops(params), self.tally)
+
+    def _stops(self, params: Any) -> list[int]:
+        """The ids that end a request's text; none: those of the vocabulary."""
+        vocabulary = self.compiler.vocabulary
+        stops = sorted(token for token in params.all_stop_token_ids if 0 <= token < vocabulary.size)
+        return [] if tuple(stops) == vocabulary.eos_ids else stops
 
     def _begin(self, request: Any, tokens: list[int]) -> int | None:
         """The position at which the constrained text begins; None: not yet."""
@@ -245,9 +142,8 @@ class ConstraintDrafter:
         return len(tokens) - len(self.reasoner.extract_content_ids(tokens[prompt:]))
 
     def _prior_of(self, kind: str, text: str) -> ConstraintPrior:
-        compiled = compile_bytewise(constraint_of(kind, text, self.options), self.vocabulary)
         hint = self.tokenizer.encode(text, add_special_tokens=False) if len(text) <= MAX_HINT else []
-        return ConstraintPrior(compiled, list(hint))
+        return ConstraintPrior(self.compiler.compiled(kind, text), list(hint))
 
 
 def _runner() -> Any:

@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from constrain.masks.derived.canonical import CanonicalConstraint
 from constrain.masks.engine.compiled import CompiledConstraint
 from constrain.models.serve.requests.request import RequestMatcher, Rows
 
@@ -30,7 +31,12 @@ class VLLMGrammar(RequestMatcher):
 
     __slots__ = ("_rows_of",)
 
-    def __init__(self, compiled: CompiledConstraint, stop_ids: Iterable[int], rows_of: Callable[[Any], Rows]) -> None:
+    def __init__(
+        self,
+        compiled: CompiledConstraint | CanonicalConstraint,
+        stop_ids: Iterable[int],
+        rows_of: Callable[[Any], Rows],
+    ) -> None:
         super().__init__(compiled, stop_ids, logger)
         self._rows_of = rows_of
 

@@ -1,18 +1,23 @@
-"""Hooks into vLLM: functions that first look whether their engine, or a request, asks for "constrain".
+"""Hooks into vLLM: functions that look whether their engine, or a request, asks for "constrain".
 
 The idea: vLLM's backends are a chain of `if`s on names, in the function that checks a request and in the one that makes
 the backend. There is no registry (its RFC 50966 asks for one). What can be relied upon is that the front end and the
-engine are each built from a `VllmConfig`, whose `additional_config` says what is wanted (options.py). So
+engine are each built from a `VllmConfig`, whose `additional_config` says what is wanted (options.py). So `install` puts
+a function around the start of each of three parts, which passes everything on. Where the configuration asks, it first
+checks that vLLM has all that is relied upon, and then
 
-* `InputProcessor.__init__`, in the front end, checks options, tokenizer and version, and loads the kernels;
-* `InputProcessor._validate_params`, on the front end's path of a request, reads the constraint, looks up the tokens
-  that it names, and asks whether tokens can write any of its texts. A faulty one is vLLM's own error for faulty
-  requests, which becomes an HTTP 400. vLLM then checks all but the constraint;
+* `InputProcessor.__init__`, in the front end, checks options and tokenizer, loads the kernels, and puts a function
+  around `_validate_params`, on the front end's path of a request, which reads the constraint, looks up the tokens that
+  it names, and asks whether tokens can write any of its texts. A faulty one is vLLM's own error for faulty requests,
+  which becomes an HTTP 400. vLLM then checks all but the constraint;
 * `StructuredOutputManager.__init__`, in the engine, makes the backend at once, so that the first request finds it warm,
   and vLLM finds that it need not choose one;
 * `WorkerBase.__init__`, in a worker, lets the model runner record what weights need (recording.py).
 
-Without the entry the functions do what they did. Installing twice changes nothing: a hook knows itself.
+vLLM loads plug-ins in every process, also for engines that never heard of us, and a fault then would end the process.
+So nothing is relied upon before an engine asks. Where one of the parts is gone, whose start would have looked, the
+making of a `VllmConfig` looks.
+
 Kernels are imported where an engine asks for the backend, and not when the plug-in is loaded: workers need none.
 """
 
@@ -23,17 +28,11 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import vllm
-from vllm.exceptions import VLLMValidationError
-from vllm.v1.engine.input_processor import InputProcessor
-from vllm.v1.structured_output import StructuredOutputManager
-from vllm.v1.structured_output.request import get_structured_output_key
-from vllm.v1.worker.worker_base import WorkerBase
-
 from constrain.errors import ConstrainError
+from constrain.models.serve.requests.interfaces import found_in_engine
 from constrain.models.serve.requests.options import EngineOptions
 from constrain.models.serve.vllm import recording
-from constrain.models.serve.vllm.options import options_in
+from constrain.models.serve.vllm.options import asks, options_in
 from constrain.models.serve.vllm.patches import MARK, wrap
 from constrain.models.serve.vllm.versions import INTERFACE, RECORDING
 
@@ -55,69 +54,94 @@ _VOCABULARY = "_constrain_vocabulary"
 
 
 def install() -> None:
-    """Change vLLM in this process, once."""
-    wrap(InputProcessor, "__init__", _starting_front_end)
-    wrap(InputProcessor, "_validate_params", _checking_request)
-    wrap(StructuredOutputManager, "__init__", _starting_engine)
-    wrap(WorkerBase, "__init__", _starting_worker)
-    recording.install_in_front_end()
-    _answer_scans()
+    """Let the parts of an engine look whether it asks, in this process, once. Nothing is raised."""
+    parts = {
+        "vllm.v1.engine.input_processor:InputProcessor": _start_front_end,
+        "vllm.v1.structured_output:StructuredOutputManager": _start_engine,
+        "vllm.v1.worker.worker_base:WorkerBase": _start_worker,
+    }
+    looking = [wrap(found_in_engine(name), "__init__", _looking(begin)) for name, begin in parts.items()]
+    config = "vllm.config:VllmConfig"
+    if (
+        not all(looking)
+        and not wrap(found_in_engine(config), "__post_init__", _looking_where_made)
+        and not any(looking)
+    ):
+        logger.warning("constrain: not one of %s is there: this vLLM cannot ask for it", ", ".join([*parts, config]))
 
 
 # --- at the start -----------------------------------------------------------------------------------------------------
 
 
-def _starting_front_end(original: Callable[..., None]) -> Callable[..., None]:
-    def start(self: Any, vllm_config: Any, *arguments: Any, **named: Any) -> None:
-        original(self, vllm_config, *arguments, **named)
-        options = options_in(vllm_config)
-        if options is not None:
-            _check_version()
-            from constrain import kernels
-            from constrain.models.serve.requests.vocabulary import vocabulary_of
-            from constrain.models.serve.requests.warm import read_warm
+def _looking(begin: Callable[[Any, Any, EngineOptions], None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Put around the start of a part: where its engine asks, check what is relied upon, and `begin` after it."""
 
-            kernels.load()
+    def around(original: Callable[..., None]) -> Callable[..., None]:
+        def start(self: Any, *arguments: Any, **named: Any) -> None:
+            config = next(filter(asks, (*arguments, *named.values())), None)
+            if config is None:
+                original(self, *arguments, **named)
+                return
+            _check_version()
             _answer_scans()
-            read_warm(options)
-            tokenizer = getattr(self, "tokenizer", None)
-            if tokenizer is not None:  # what is wrong with it then stands in the log of the process that was started
-                size = vllm_config.model_config.get_vocab_size()
-                setattr(self, _VOCABULARY, vocabulary_of(tokenizer, size, _eos_ids(vllm_config)))
+            original(self, *arguments, **named)
+            options = options_in(config)
+            assert options is not None
+            begin(self, config, options)
 
-    return start
+        return start
+
+    return around
 
 
-def _starting_engine(original: Callable[..., None]) -> Callable[..., None]:
-    def start(self: Any, vllm_config: Any) -> None:
-        original(self, vllm_config)
-        options = options_in(vllm_config)
-        if options is not None and not vllm_config.model_config.skip_tokenizer_init:
+def _looking_where_made(original: Callable[..., None]) -> Callable[..., None]:
+    """Put around the making of a configuration, of a vLLM that lacks a part."""
+
+    def make(self: Any, *arguments: Any, **named: Any) -> None:
+        original(self, *arguments, **named)
+        if asks(self):
             _check_version()
-            from constrain.models.serve.vllm.backend import VLLMBackend
 
-            size = vllm_config.model_config.get_vocab_size()
-            self.backend = VLLMBackend(self.tokenizer, size, options, _eos_ids(vllm_config))
-            logger.info("constrain: ready for structured outputs over %d tokens", size)
-
-    return start
+    return make
 
 
-def _starting_worker(original: Callable[..., None]) -> Callable[..., None]:
-    def start(self: Any, vllm_config: Any, *arguments: Any, **named: Any) -> None:
-        original(self, vllm_config, *arguments, **named)
-        if options_in(vllm_config) is not None:
-            differing = RECORDING.differences()
-            if differing:  # weights are then computed by reading outputs again
-                logger.warning("constrain: weights are not recorded here: %s", "; ".join(differing))
-            else:
-                recording.install_in_worker()
+def _start_front_end(self: Any, vllm_config: Any, options: EngineOptions) -> None:
+    from constrain import kernels
+    from constrain.models.serve.requests.vocabulary import vocabulary_of
+    from constrain.models.serve.requests.warm import read_warm
 
-    return start
+    wrap(type(self), "_validate_params", _checking_request)
+    recording.install_in_front_end()
+    kernels.load()
+    _answer_scans()
+    read_warm(options)
+    tokenizer = getattr(self, "tokenizer", None)
+    if tokenizer is not None:  # what is wrong with it then stands in the log of the process that was started
+        size = vllm_config.model_config.get_vocab_size()
+        setattr(self, _VOCABULARY, vocabulary_of(tokenizer, size, _eos_ids(vllm_config)))
+
+
+def _start_engine(self: Any, vllm_config: Any, options: EngineOptions) -> None:
+    if vllm_config.model_config.skip_tokenizer_init:
+        return
+    from constrain.models.serve.vllm.backend import VLLMBackend
+
+    size = vllm_config.model_config.get_vocab_size()
+    self.backend = VLLMBackend(self.tokenizer, size, options, _eos_ids(vllm_config))
+    logger.info("constrain: ready for structured outputs over %d tokens; cuts: %s", size, self.backend.cuts)
+
+
+def _start_worker(self: Any, vllm_config: Any, options: EngineOptions) -> None:
+    differing = RECORDING.differences()
+    if differing:  # weights are then computed by reading outputs again
+        logger.warning("constrain: weights are not recorded here: %s", "; ".join(each.text for each in differing))
+    else:
+        recording.install_in_worker()
 
 
 def _check_version() -> None:
-    warning = INTERFACE.check(vllm.__version__, INTERFACE.differences())
+    version = found_in_engine("vllm:__version__")
+    warning = INTERFACE.check(str(version or "of an unknown version"), INTERFACE.differences())
     if warning:
         logger.warning(warning)
 
@@ -154,6 +178,8 @@ def _answer_scans() -> None:
 
 
 def _checking_request(original: Callable[..., Any]) -> Callable[..., Any]:
+    from vllm.exceptions import VLLMValidationError
+
     def check(self: Any, params: Any, *arguments: Any, **named: Any) -> Any:
         asked = getattr(params, "structured_outputs", None)
         options = None if asked is None else options_in(self.vllm_config)
@@ -195,6 +221,8 @@ def check_request(params: Any, options: EngineOptions, vocabulary: Vocabulary | 
             raise ConstrainError(f"{name} is not supported by the backend constrain", place=name, fix=fix)
     if params.json_object is False:
         raise ConstrainError("json_object is true or left out, not false", place="json_object", fix="leave it out")
+    from vllm.v1.structured_output.request import get_structured_output_key
+
     from constrain.masks.engine.compiled import mentioned
     from constrain.models.serve.requests.constraints import constraint_of, writable
 

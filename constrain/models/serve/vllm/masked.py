@@ -95,6 +95,9 @@ class EngineDecoding:
     Args:
         model: The engine.
         asked: The constraint.
+
+    Attributes:
+        canonical: The engine's option: which tokens count.
     """
 
     name = "lcd"
@@ -103,6 +106,11 @@ class EngineDecoding:
     def __init__(self, model: VLLMModel, asked: RequestedConstraint) -> None:
         self.model = model
         self.asked = asked
+        self.canonical: bool | None = None if model.options is None else model.options.canonical
+
+    def writes(self, canonical: bool | None) -> bool:
+        """True if the engine counts the tokens that a request of `generate` wants to count."""
+        return canonical is None or canonical == self.model.canonical
 
     @classmethod
     def of(cls, model: VLLMModel, compiled: Any, constraint: Any, settings: Settings) -> EngineDecoding | None:

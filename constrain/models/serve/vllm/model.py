@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any
 from constrain.errors import ConstrainError
 from constrain.extras import require
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.masks.derived.canonical import canonical_tokens
 from constrain.models.serve.requests.options import EngineOptions
 from constrain.models.serve.requests.vocabulary import vocabulary_of
 from constrain.models.serve.vllm.options import ENTRY, options_in
-from constrain.models.serve.vllm.recording import NO_ID, ROW, WEIGHTS, RowLogprobs, row_of
+from constrain.models.serve.vllm.recording import NO_ID, ROW, WEIGHTS, RowLogprobs, install_in_front_end, row_of
 
 if TYPE_CHECKING:
     import torch
@@ -83,6 +84,7 @@ class VLLMModel:
             return cls(llm, tokenizer)
         handle = llm.__dict__.get(_ATTRIBUTE)
         if handle is None:
+            install_in_front_end()
             handle = llm.__dict__[_ATTRIBUTE] = cls(llm)
         return handle
 
@@ -98,6 +100,12 @@ class VLLMModel:
         eos = (self.config.model_config.try_get_generation_config() or {}).get("eos_token_id")
         ids = list(eos) if isinstance(eos, (list, tuple)) else [] if eos is None else [eos]
         return vocabulary_of(self.tokenizer, self.width, ids)
+
+    @cached_property
+    def canonical(self) -> bool | None:
+        """The tokens of the engine's own masks: True: canonical ones; None: those where text is forced; False: all."""
+        known = canonical_tokens(self.tokenizer, self.vocabulary)
+        return False if self.options is None or isinstance(known, str) else self.options.canonical
 
     @cached_property
     def records(self) -> bool:
@@ -147,7 +155,7 @@ class VLLMModel:
             given = output.logprobs
             if isinstance(given, RowLogprobs):
                 [row] = given.rows
-            else:  # the plug-in is not loaded in this process
+            else:  # this version of vLLM keeps rows in its own way
                 row = row_of(given.token_ids[1:], np.asarray(given.logprobs[1:], np.float32))
             found[prefix] = torch.from_numpy(row)
         return found

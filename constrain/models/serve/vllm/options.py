@@ -18,13 +18,18 @@ ENTRY = "constrain"
 PLACE = f"additional_config.{ENTRY}"
 
 
+def asks(vllm_config: Any) -> bool:
+    """True if a `VllmConfig` has the entry."""
+    entries = getattr(vllm_config, "additional_config", None)
+    return isinstance(entries, dict) and ENTRY in entries
+
+
 def options_in(vllm_config: Any) -> EngineOptions | None:
     """The options that a `VllmConfig` has for this backend; None: the engine does not ask for it.
 
     Raises ConstrainError: an option is wrong, or the configuration names another backend too.
     """
-    entries = getattr(vllm_config, "additional_config", None)
-    if not isinstance(entries, dict) or ENTRY not in entries:
+    if not asks(vllm_config):
         return None
     other = vllm_config.structured_outputs_config.backend
     if other != "auto":
@@ -33,4 +38,4 @@ def options_in(vllm_config: Any) -> EngineOptions | None:
             place="structured_outputs_config.backend",
             fix="leave one of them out",
         )
-    return options_of(entries[ENTRY], PLACE)
+    return options_of(vllm_config.additional_config[ENTRY], PLACE)

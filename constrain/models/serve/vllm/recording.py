@@ -27,6 +27,7 @@ import numpy as np
 
 from constrain.models.serve.vllm.options import ENTRY
 from constrain.models.serve.vllm.patches import wrap
+from constrain.models.serve.vllm.versions import ROWS
 
 WEIGHTS, ROW = "weights", "row"
 NO_ID = -1
@@ -141,7 +142,9 @@ class RowLogprobs:
 
 
 def install_in_front_end() -> None:
-    """Let this process keep rows as arrays."""
+    """Let this process keep rows as arrays, where vLLM has what that needs."""
+    if ROWS.differences():
+        return
     from vllm.v1.engine.logprobs import LogprobsProcessor
 
     wrap(LogprobsProcessor, "from_new_request", _beginning)

@@ -5,8 +5,6 @@ its versions. Each is listed here (`requests/interfaces.py` says what follows if
 backend are never touched.
 """
 
-from __future__ import annotations
-
 from constrain.models.serve.requests.interfaces import Interface
 
 TESTED = ("0.32.0",)
@@ -15,9 +13,8 @@ _SIGNATURES = {
     "vllm.v1.engine.input_processor:InputProcessor.__init__": ("self", "vllm_config"),
     "vllm.v1.engine.input_processor:InputProcessor._validate_params": ("self", "params"),
     "vllm.v1.structured_output.request:get_structured_output_key": ("params",),
-    "vllm.v1.engine.logprobs:LogprobsProcessor.from_new_request": ("tokenizer", "request"),
-    "vllm.v1.engine.logprobs:LogprobsProcessor._update_sample_logprobs": ("self", "logprobs_lists"),
     "vllm.v1.worker.worker_base:WorkerBase.__init__": ("self", "vllm_config"),
+    "vllm.exceptions:VLLMValidationError": ("message",),
 }
 """Function → the parameters that it begins with."""
 _METHODS = {
@@ -47,3 +44,13 @@ RECORDING = Interface(
     {},
 )
 """What recording weights relies upon; only a worker looks, since it has the module. An engine does without."""
+ROWS = Interface(
+    "vLLM",
+    TESTED,
+    {
+        "vllm.v1.engine.logprobs:LogprobsProcessor.from_new_request": ("tokenizer", "request"),
+        "vllm.v1.engine.logprobs:LogprobsProcessor._update_sample_logprobs": ("self", "logprobs_lists"),
+    },
+    {},
+)
+"""What keeping rows as arrays relies upon. A front end without reads vLLM's own lists."""
