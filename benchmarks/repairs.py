@@ -70,7 +70,7 @@ Make = Callable[[str], "list[Drafter] | Speculation"]
 
 
 def auto() -> list[Drafter]:
-    return [drafter_named("forced"), drafter_named("lookup")]
+    return [drafter_named("words"), drafter_named("lookup")]
 
 
 DRAFTS: dict[str, Make] = {  # from the text that is to be repaired, "" where there is none
@@ -320,7 +320,7 @@ def others(reference: Any) -> dict[str, Make]:
 
     Drafters that learn are kept from item to item, as they would be in a server.
     """
-    kept = {name: drafter_named(name) for name in ("forced", "ngram", "prior", "recycling")}
+    kept = {name: drafter_named(name) for name in ("words", "ngram", "prior", "recycling")}
     skipping = SelfDraft(reference, trials=8, again=4)
     found: dict[str, Make] = {name: lambda source, each=each: [each] for name, each in kept.items()}  # type: ignore[misc]
     found["self"] = lambda source: [skipping]

@@ -443,7 +443,7 @@ def drafts(options: argparse.Namespace) -> str:
     from constrain.models.serve.requests.constraints import constraint_of
     from constrain.models.serve.requests.options import EngineOptions
     from constrain.models.serve.vllm.drafter import ConstraintPrior, Draft
-    from constrain.speculative.drafters.forced import longest_match
+    from constrain.speculative.drafters.longest import longest_match
     from masks.vocabularies import load
 
     data = data_folder(options.data)

@@ -10,8 +10,9 @@ import numpy as np
 from masks.interface import WARM_UP, CompileError, Engine, NothingFulfilsError, Settings, is_set
 from masks.vocabularies import BenchVocabulary
 
-ENGINE_NAMES = ("constrain", "llguidance", "xgrammar", "outlines-core", "lm-format-enforcer")
-PACKAGES = {"constrain": "constrain-lm"}  # where a package is not named like the engine
+OURS = ("constrain", "constrain-forced", "constrain-canonical")
+ENGINE_NAMES = (*OURS, "llguidance", "xgrammar", "outlines-core", "lm-format-enforcer")
+PACKAGES = dict.fromkeys(OURS, "constrain-lm")  # not named like the engine
 
 
 def missing(name: str) -> str | None:
@@ -31,6 +32,8 @@ def make(name: str, vocabulary: BenchVocabulary, settings: Settings | None = Non
 
     kinds: dict[str, Any] = {
         "constrain": Constrain,
+        "constrain-forced": ConstrainForced,
+        "constrain-canonical": ConstrainCanonical,
         "llguidance": LLGuidance,
         "xgrammar": peers.XGrammar,
         "outlines-core": peers.OutlinesCore,
@@ -94,6 +97,30 @@ class Constrain:
 
     def check(self, text: str) -> bool:
         return self.constraint.residual_fault(text) is None
+
+
+class ConstrainForced(Constrain):
+    """This library, forced text as the tokenizer itself writes it: the default where it decodes."""
+
+    wanted: bool | None = None  # `canonical=` of generate
+
+    def __init__(self, vocabulary: BenchVocabulary, settings: Settings) -> None:
+        super().__init__(vocabulary, settings)
+        self.encoding = vocabulary.encoding
+        if self.encoding is None:
+            raise ValueError(f"the merges of vocabulary {vocabulary.name} are not at hand")
+
+    def compile(self, schema: Any) -> None:
+        from constrain.masks.derived.narrowed import narrowed
+
+        super().compile(schema)
+        (self.compiled,), _ = narrowed([self.compiled], self.wanted, tokenizer=self.encoding)
+
+
+class ConstrainCanonical(ConstrainForced):
+    """The same, all of the text."""
+
+    wanted = True
 
 
 class LLGuidance:

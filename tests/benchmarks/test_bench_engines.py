@@ -36,7 +36,11 @@ def engine(name: str, any_order: bool = False) -> Any:
     return engines.make(name, BYTES, Settings(any_order=any_order, formats="annotate"))
 
 
-@pytest.mark.parametrize("name", engines.ENGINE_NAMES)
+ASKING_FOR_MERGES = ["constrain-forced", "constrain-canonical"]
+OF_BYTES = [name for name in engines.ENGINE_NAMES if name not in ASKING_FOR_MERGES]
+
+
+@pytest.mark.parametrize("name", OF_BYTES)
 @pytest.mark.parametrize(
     "value, valid",
     [
@@ -54,7 +58,7 @@ def test_verdicts(name: str, value: Any, valid: bool) -> None:
     assert judged == {"accepted": [valid], "error": None, "message": None}
 
 
-@pytest.mark.parametrize("name", engines.ENGINE_NAMES)
+@pytest.mark.parametrize("name", OF_BYTES)
 def test_a_text_must_be_allowed_to_end(name: str) -> None:
     tested = engine(name)
     tested.compile({"enum": ["x", "xy"]})
@@ -67,7 +71,7 @@ def test_a_text_must_be_allowed_to_end(name: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", engines.ENGINE_NAMES)
+@pytest.mark.parametrize("name", OF_BYTES)
 def test_masks_hold_one_bit_for_each_token(name: str) -> None:
     tested = engine(name)
     tested.compile({"type": "boolean"})
@@ -117,7 +121,7 @@ def test_constrain_checks_finished_texts() -> None:
     assert not accepts(tested, BYTES, '{"k": 1, "k": 2}')
 
 
-@pytest.mark.parametrize("name", engines.ENGINE_NAMES)
+@pytest.mark.parametrize("name", OF_BYTES)
 def test_a_maskbench_record(name: str, tmp_path: Path) -> None:
     """The measurement itself runs on every engine, on a file of two instances."""
     path = tmp_path / "case.json"
@@ -129,8 +133,14 @@ def test_a_maskbench_record(name: str, tmp_path: Path) -> None:
     assert len(record["tbm_us"]) == len('{"a": 1, "b": "x"}') + len('{"a": "')
 
 
+@pytest.mark.parametrize("name", ASKING_FOR_MERGES)
+def test_the_tokenizers_own_cut_asks_for_merges(name: str) -> None:
+    with pytest.raises(ValueError, match="the merges of vocabulary bytes are not at hand"):
+        engines.make(name, BYTES)
+
+
 def test_an_engine_that_is_no_engine() -> None:
-    with pytest.raises(ValueError, match="no engine abacus; there are constrain, llguidance, xgrammar"):
+    with pytest.raises(ValueError, match="no engine abacus; there are constrain, constrain-forced, constrain-canonical, "):
         engines.missing("abacus")
 
 

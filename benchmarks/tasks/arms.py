@@ -1,0 +1,115 @@
+"""The ways to get an answer, as one table. All have the same questions, limits of tokens and seed.
+
+Temperature 0 but where the arm says otherwise. What a form of answers has no use for is left out: `CONSTRAINTS` has the
+constraint of our arms for each form, and None where an arm does not apply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import constrain
+from languages import cfg
+from tasks.task import ChoiceTask, JsonTask, Task
+
+
+class Arm(NamedTuple):
+    """about: for the page. engine: "constrain", "free", or a name of `peers.KINDS`. given: more for `generate`.
+
+    options: of `json_schema`. describe: the prompt tells the schema. reason: a text `reasoning` before the answer.
+    repairs: how often an answer that is not valid is asked for again. votes: how many answers vote.
+    """
+
+    about: str
+    engine: str = "constrain"
+    given: dict[str, Any] = {}  # noqa: RUF012
+    options: dict[str, Any] = {}  # noqa: RUF012
+    describe: bool = False
+    reason: bool = False
+    repairs: int = 0
+    votes: int = 1
+    constraint: str = "default"
+
+
+ARMS = {
+    "free": Arm("no constraint; the first answer in the text counts", "free"),
+    "repair": Arm("free, and once more with the fault told, where the answer is not valid", "free", repairs=1),
+    "default": Arm("`generate(…, schema=)`, `type=`, `choices=`; a grammar of the collection for SQL and Python"),
+    "complete": Arm("default, and the text has to end within the limit", given={"complete": True}),
+    "compact": Arm("no white space", options={"whitespace": "compact"}),
+    "any-order": Arm("keys in any order", options={"property_order": "any"}),
+    "describe": Arm("`Prompt(describe=True)`: the prompt tells the schema", describe=True),
+    "canonical": Arm("default, `canonical=True`", given={"canonical": True}),
+    "all-tokens": Arm("default, `canonical=False`", given={"canonical": False}),
+    "undrafted": Arm("default, `draft=False`", given={"draft": False}),
+    "reasoning": Arm("`reasoning`, a text of at most 240 characters, then the answer, in one object", reason=True),
+    "monitor": Arm("the grammar, and only names that exist", constraint="monitor"),
+    "subset": Arm("the grammar that the two peers read, in our engine", constraint="subset"),
+    "vote": Arm("the most frequent of 5 answers at temperature 0.7", given={"temperature": 0.7}, votes=5),
+    "sampled": Arm("masked sampling at temperature 1", given={"temperature": 1.0}),
+    "sir": Arm("`method='sir'` at temperature 1", given={"temperature": 1.0, "method": "sir"}),
+    "smc": Arm("`method='smc'` at temperature 1", given={"temperature": 1.0, "method": "smc"}),
+    "awrs": Arm("`method='awrs'` at temperature 1", given={"temperature": 1.0, "method": "awrs"}),
+    "xgrammar": Arm("masks of XGrammar", "xgrammar"),
+    "llguidance": Arm("masks of llguidance", "llguidance"),
+    "outlines-core": Arm("masks of outlines-core", "outlines-core"),
+}
+REASONING = {"type": "string", "maxLength": 240}
+
+
+def constraint_of(arm: Arm, task: Task) -> dict[str, Any] | None:
+    """The arguments of `generate` that say our constraint; None: the arm does not apply to the task."""
+    made = CONSTRAINTS.get((task.form, arm.constraint))
+    return None if made is None else made(arm, task)
+
+
+def _json(arm: Arm, task: JsonTask) -> dict[str, Any] | None:
+    if arm.reason:
+        properties = {"reasoning": REASONING, "answer": task.schema}
+        return {"schema": {"type": "object", "properties": properties, "required": list(properties)}}
+    if arm.options:
+        return {"constraint": constrain.json_schema(task.wanted, undeclared="avoid", **arm.options)}
+    return {"type" if isinstance(task.wanted, type) else "schema": task.wanted}
+
+
+def _choice(arm: Arm, task: ChoiceTask) -> dict[str, Any] | None:
+    if arm.reason:
+        properties = {"reasoning": REASONING, "answer": {"enum": list(task.choices)}}
+        return {"schema": {"type": "object", "properties": properties, "required": list(properties)}}
+    return None if arm.options or arm.describe else {"choices": list(task.choices)}
+
+
+def _text(name: str, monitor: Callable[[Any], Any] | None = None) -> Callable[[Arm, Any], dict[str, Any] | None]:
+    """The constraint by a grammar of the collection, and by a monitor."""
+
+    def made(arm: Arm, task: Any) -> dict[str, Any] | None:
+        if arm.options or arm.describe or arm.reason:
+            return None
+        grammar = _grammar(name)
+        return {"constraint": constrain.monitors.monitored(grammar, monitor(task)) if monitor else grammar}
+
+    return made
+
+
+@cache
+def _grammar(name: str) -> Any:
+    folder = constrain.collection.folder(name)
+    return folder.constraint(**(folder.generation or {"start": "function"}))
+
+
+@cache
+def _subset() -> Any:
+    return constrain.grammar(cfg.SQL_LARK, lexer="greedy")
+
+
+CONSTRAINTS: dict[tuple[str, str], Callable[[Arm, Any], dict[str, Any] | None]] = {
+    ("json", "default"): _json,
+    ("choice", "default"): _choice,
+    ("sql", "default"): _text("sql"),
+    ("sql", "monitor"): _text("sql", lambda task: constrain.monitors.sql(task.catalogue, ahead="known")),
+    ("sql", "subset"): lambda arm, task: {"constraint": _subset()},
+    ("python", "default"): _text("python"),
+    ("python", "monitor"): _text("python", lambda task: constrain.monitors.python(objects=task.objects, ahead="known")),
+}
