@@ -12,6 +12,7 @@ Cost: 0.1 µs a tick, 2 µs a look. Where limits have `cancelled`, a thread asks
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -22,8 +23,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
-from constrain.errors import LimitError
+from constrain.errors import ConstrainError, LimitError
 
+LONGEST = 1e15  # seconds, MB or steps; more is no limit, and too large for a clock
 STEPS_PER_LOOK = 64  # between two looks at the clock
 SECONDS_PER_QUESTION = 0.01  # between two calls of `cancelled` while a kernel runs
 LOOKS_PER_MEASUREMENT = 32  # looks at the clock between two at the memory, which cost 20 µs
@@ -48,6 +50,9 @@ class Limits:
         cancelled: A function that is called every few milliseconds, by any thread; when it returns True, reading ends
             with a LimitError. `generate` asks it before each forward.
 
+    Raises:
+        ConstrainError: A limit is no number, or negative, or `cancelled` is no function.
+
     Example:
         >>> import constrain
         >>> from constrain.languages.schema import Limits
@@ -62,6 +67,23 @@ class Limits:
     megabytes: float | None = 1024.0
     cancelled: Callable[[], bool] | None = None
     steps: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("seconds", "megabytes", "steps"):
+            value = getattr(self, name)
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if value is not None and not (is_number and (0 <= value <= LONGEST or value == math.inf)):
+                raise ConstrainError(
+                    f"{name} is no limit: {value!r:.60}",
+                    place=f"Limits({name}=...)",
+                    fix="pass a number, 0 or more, or None",
+                )
+        if self.cancelled is not None and not callable(self.cancelled):
+            raise ConstrainError(
+                f"cancelled is no function: {self.cancelled!r:.60}",
+                place="Limits(cancelled=...)",
+                fix="pass a function without arguments, or None",
+            )
 
     def reading(self, what: str, fix: str = SMALLER) -> AbstractContextManager[None]:
         """Limit what is read inside.
@@ -251,6 +273,15 @@ def limits_at(place: Callable[[], str]) -> Iterator[None]:
         if error.place is not None:
             raise
         raise LimitError(error.message, place=place(), fix=error.fix) from None
+
+
+@contextmanager
+def within_stack(what: str, fix: str = "use fewer levels") -> Iterator[None]:
+    """Raise a LimitError where what is done inside is deeper than Python's stack. what: what is read, for messages."""
+    try:
+        yield
+    except RecursionError:
+        raise LimitError(f"{what} is nested too deeply", fix=fix) from None
 
 
 def default_limits() -> Limits:

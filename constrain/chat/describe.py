@@ -1,8 +1,8 @@
-"""`constrain.describe`: a schema in words for the prompt of a model, with an example.
+"""`constrain.describe`: a schema in words for the prompt of a model.
 
 A constraint decides what a model can write, not what it means to write: a model that was not told the fields spends its
 probability elsewhere, and what is left for the schema's texts is little and odd. The words are few and the same for the
-same schema: one line for each field, and if wanted a valid example (example.py).
+same schema: one line for each field. There is no example: small models copy its values into their answers (note 0039).
 
 Rules: a definition is written where it is first used; used again, and inside of itself, only by its name. References by
 JSON pointer (`#/$defs/name`) are followed; others are named. Keywords that have no words here stand as JSON, so nothing
@@ -14,11 +14,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from constrain.chat.example import example_of, first_items
 from constrain.errors import ConstrainError
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.schema import JsonSchema, json_schema
-from constrain.languages.schema.read.references import unescaped
+from constrain.languages.schema.read.references import step_into
 
 INDENT = "  "
 SILENT = frozenset({
@@ -32,7 +31,7 @@ SAID = frozenset({
 })  # fmt: skip
 
 
-def describe(wanted: Any, *, example: bool = False) -> str:
+def describe(wanted: Any) -> str:
     """Write instructions for a model that is to answer with JSON of a schema.
 
     They name each field with its type, its description and its limits. `constrain.Prompt(content, describe=True)` puts
@@ -40,8 +39,6 @@ def describe(wanted: Any, *, example: bool = False) -> str:
 
     Args:
         wanted: What `generate` takes as `schema=` or `type=`, or what `constrain.json_schema` returned.
-        example: End with a valid example, where one is found. Small models copy its values into their answers: measure
-            before you use it.
 
     Returns:
         Some lines of text. A definition that is used again, or in itself, is written once and then named.
@@ -55,11 +52,10 @@ def describe(wanted: Any, *, example: bool = False) -> str:
         >>> class Person(BaseModel):
         ...     name: str = Field(description="first and last name")
         ...     age: int | None = Field(None, ge=0)
-        >>> print(constrain.describe(Person, example=True))
+        >>> print(constrain.describe(Person))
         Answer with a JSON object that has these fields:
         - "name": string, first and last name
         - "age" (optional): integer from 0 or null
-        Example: {"name": "...", "age": 1}
     """
     if isinstance(wanted, Constraint) and not isinstance(wanted, JsonSchema):
         raise ConstrainError(
@@ -67,10 +63,7 @@ def describe(wanted: Any, *, example: bool = False) -> str:
             fix="pass a schema or a type, or say in the prompt what is wanted",
         )
     constraint = wanted if isinstance(wanted, JsonSchema) else json_schema(wanted)
-    outline = _Outline(constraint.written)
-    lines = outline.whole()
-    shown = example_of(constraint, outline.resolve) if example else None
-    return "\n".join([*lines, f"Example: {shown}"] if shown else lines)
+    return "\n".join(_Outline(constraint.written).whole())
 
 
 class _Outline:
@@ -82,18 +75,16 @@ class _Outline:
         self.begun = {"#"}
         _count(root, self.uses)
 
-    def resolve(self, reference: str) -> Any:
+    def _resolve(self, reference: str) -> Any:
         """The schema that a JSON pointer into the document leads to; None: there is none, or it is no pointer."""
         at = self.root
         if not reference.startswith("#") or reference[1:2] not in ("", "/"):
             return None
-        for step in map(unescaped, reference[2:].split("/")) if len(reference) > 1 else ():
-            if isinstance(at, dict) and step in at:
-                at = at[step]
-            elif isinstance(at, list) and step.isdecimal() and int(step) < len(at):
-                at = at[int(step)]
-            else:
+        for part in reference[2:].split("/") if len(reference) > 1 else ():
+            found = step_into(at, part)
+            if found is None:
                 return None
+            at, _ = found
         return at
 
     def whole(self) -> list[str]:
@@ -142,7 +133,7 @@ class _Outline:
 
     def _referred(self, reference: str, indent: str) -> tuple[str, list[str]]:
         name = "the whole" if reference == "#" else reference.rpartition("/")[2]
-        target = self.resolve(reference)
+        target = self._resolve(reference)
         if target is None:
             return f"what {reference} is", []
         if reference in self.begun:
@@ -183,10 +174,11 @@ class _Outline:
     def _array(self, schema: dict[str, Any], indent: str) -> tuple[str, list[str]]:
         lines: list[str] = []
         words = "array"
-        for place, part in enumerate(first_items(schema), 1):
+        items = schema.get("items")
+        first = items if isinstance(items, list) else schema.get("prefixItems", [])
+        for place, part in enumerate(first, 1):
             said, below = self.phrase(part, indent + INDENT)
             lines += [f"{indent}- item {place}: {said}", *below]
-        items = schema.get("items")
         if isinstance(items, dict) and items.keys() - SILENT:
             said, below = self.phrase(items, indent)
             words += f" of {said}" if not lines else f", then {said}"

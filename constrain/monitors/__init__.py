@@ -17,8 +17,6 @@ gives: a `Constraint` with a guard that refuses names which are not defined
 start reading at: monitor.py, lexicon.py, reading.py, guard.py
 """
 
-from __future__ import annotations
-
 from constrain.monitors.c.monitor import CMonitor, c
 from constrain.monitors.jinja.monitor import JinjaMonitor, jinja
 from constrain.monitors.monitor import Lexicon, Monitor, Names

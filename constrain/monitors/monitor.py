@@ -146,6 +146,9 @@ class Lexicon(Protocol):
 class Monitor(Protocol[S]):
     """The interface of monitors; the module shows one.
 
+    Where strings hold expressions, `resume(state)` gives the kind and text of a lexeme that goes on, as `f"` after the
+    `}` of `f"{a} b"`, or None.
+
     Attributes:
         lexicon: The lexicon of the language.
     """
@@ -171,10 +174,3 @@ class Monitor(Protocol[S]):
 
     def may_end(self, state: S) -> bool:
         """True if the text may end, after `begin` with `END`."""
-
-
-class ResumingMonitor(Monitor[S], Protocol[S]):
-    """The interface of monitors of languages with strings that have expressions in them."""
-
-    def resume(self, state: S) -> tuple[int, bytes] | None:
-        """Give the kind and text of a lexeme that goes on, as `f"` after the `}` of `f"{a} b"`; None: none does."""

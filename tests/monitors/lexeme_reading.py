@@ -8,6 +8,13 @@ from constrain.monitors.monitor import COMMENT, END, NAME, QUOTED, SIGN, SPACE
 from constrain.monitors.reading import MonitorReading
 
 
+def accepts(monitor: Any, text: str) -> bool:
+    """True if a monitor accepts a text to its end."""
+    reading = MonitorReading(monitor)
+    end = reading.step(reading.start(), text.encode())
+    return end is not None and reading.may_end(end)
+
+
 def first_refusal(monitor: Any, text: bytes, to_end: bool = True, grows: bool = False) -> int | None:
     """The index of the first lexeme that a monitor refuses; the length of the text: its end; None: it is accepted.
 

@@ -8,10 +8,9 @@ import io
 from typing import Any
 
 import pytest
-from lexeme_reading import first_refusal
+from lexeme_reading import accepts, first_refusal
 
 from constrain.monitors import accepted_beginning, names_at, python
-from constrain.monitors.reading import MonitorReading
 
 ANY, KNOWN = python(), python(ahead="known")
 SHAPE = """class Shape:
@@ -268,12 +267,6 @@ a.x, b = lambda c: b + c, 1
 a.x = lambda c: b + c
 """.strip().split("\n---\n"),
 ]
-
-
-def accepts(monitor: Any, text: str) -> bool:
-    reading = MonitorReading(monitor)
-    end = reading.step(reading.start(), text.encode())
-    return end is not None and reading.may_end(end)
 
 
 @pytest.mark.parametrize(("monitor", "before", "rest"), REFUSED)

@@ -11,11 +11,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
-from lexeme_reading import first_refusal
+from lexeme_reading import accepts, first_refusal
 
 from constrain.errors import ConstrainError
 from constrain.monitors import accepted_beginning, names_at, objects, python
-from constrain.monitors.reading import MonitorReading
 
 ANY, KNOWN = python(), python(ahead="known")
 
@@ -175,12 +174,6 @@ del os.environ["x"], x
     .replace('del os.environ["x"], x', 'x = 1\ndel os.environ["x"], x')
     .split("\n---\n")
 )
-
-
-def accepts(monitor: Any, text: str) -> bool:
-    reading = MonitorReading(monitor)
-    end = reading.step(reading.start(), text.encode())
-    return end is not None and reading.may_end(end)
 
 
 @pytest.mark.parametrize(("monitor", "before", "rest"), REFUSED)

@@ -8,6 +8,7 @@ from contextlib import closing
 
 import pytest
 import sql_statements
+from lexeme_reading import accepts
 
 from constrain.monitors import SqlMonitor, accepted_beginning, sql
 from constrain.monitors.reading import MonitorReading
@@ -96,12 +97,6 @@ create table n (x); select nosuch from n
 select a from t limit max(1, 2) offset (select id from u where id > 3)
 select a from t limit "nosuch"
 """.strip().splitlines()
-
-
-def accepts(monitor: SqlMonitor, text: str) -> bool:
-    reading = MonitorReading(monitor)
-    end = reading.step(reading.start(), text.encode())
-    return end is not None and reading.may_end(end)
 
 
 @pytest.fixture(scope="module")

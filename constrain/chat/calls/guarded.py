@@ -14,16 +14,12 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from constrain.languages.automata.marks import mark
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.combinators import Combined
 from constrain.languages.guards import Guard
 from constrain.languages.guards.pieces import GuardedPiece, GuardedPieces
-from constrain.languages.guards.prefixed import Prefixed
-from constrain.languages.guards.repeats import GuardedText
+from constrain.languages.guards.prefixed import AfterPrefix, Prefixed
 from constrain.languages.guards.thoughts import Thoughts
 from constrain.languages.vocab.vocabulary import Vocabulary
 
@@ -91,30 +87,16 @@ class GuardedCalls(Combined):
         return ByMarks(inner, vocabulary) if has_tokens else inner
 
 
-class ByMarks:
+class ByMarks(AfterPrefix):
     """A `TokenGuard`: another guard, which reads special tokens by their marks."""
 
-    def __init__(self, inner: Guard, vocabulary: Vocabulary) -> None:
-        self.inner = inner
-        self.always = inner.always
+    def __init__(self, guard: Guard, vocabulary: Vocabulary) -> None:
+        super().__init__(guard)
         self.tokens = vocabulary.tokens
-
-    def start(self) -> Hashable:
-        """The state before the first byte."""
-        return self.inner.start()
-
-    def step(self, state: Hashable, text: bytes) -> Hashable | None:
-        return self.inner.step(state, text)
 
     def step_token(self, state: Hashable, token: int) -> Hashable | None:
         text = self.tokens[token]
-        return self.inner.step(state, mark(token) if text is None else text)
-
-    def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
-        self.inner.veto(state, row)
-
-    def reader(self, state: Hashable) -> GuardedText | None:
-        return self.inner.reader(state)
+        return self.guard.step(state, mark(token) if text is None else text)
 
 
 def _spelled(edge: Edge, vocabulary: Vocabulary) -> bytes:

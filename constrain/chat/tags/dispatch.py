@@ -25,10 +25,10 @@ from constrain.chat.tags.tag import Tag
 from constrain.errors import ConstrainError, LimitError
 from constrain.languages.automata.decide import is_empty
 from constrain.languages.automata.marks import without_marks
-from constrain.languages.automata.syntax import ANY_CHAR, ANY_TEXT, Ranges, Tokens, concat, intersect, literals
+from constrain.languages.automata.syntax import Ranges, Tokens, concat, intersect, literals
 from constrain.languages.cfg.ebnf import Expression
 from constrain.languages.cfg.ebnf import Sequence as Concatenation
-from constrain.languages.cfg.free_text import dispatched
+from constrain.languages.cfg.free_text import dispatched, going_on
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.combinators import Combined, alt, many, seq, shown_call
 from constrain.languages.guards import Guard, pieces
@@ -117,9 +117,8 @@ def _ends_are_known(tag: Tag) -> bool:
     node = tag.content.node
     if node is None or tag.content.guarded:
         return False
-    early = concat(ANY_TEXT, literals(ends), ANY_CHAR, ANY_TEXT)
     try:
-        return is_empty(intersect(concat(node, literals(ends)), early))
+        return is_empty(intersect(concat(node, literals(ends)), going_on(ends)))
     except LimitError:
         return False
 

@@ -9,7 +9,8 @@ whose strings are a regular language (schema/normalize). Declared properties com
 
 The styles are data (`STYLES`): what opens an element, what closes it, and what stands between its name and its value.
 Limits: no undeclared properties; a schema of one object whose values are independent (no `dependentRequired`, no
-alternatives): a located error else. A raw string does not contain the text that closes its element.
+alternatives): a located error else. A raw string does not contain the text that closes its element. Between elements
+stands at most one line end, with up to eight blanks before and after it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 
 from constrain.chat.tags.elements import MAX_ANY_ORDER, NESTED, elements
 from constrain.errors import ConstrainError, LimitError, SchemaError, UnsatisfiableError
-from constrain.languages.automata.syntax import EMPTY, EPSILON, Node, chars, intersect, repeat
+from constrain.languages.automata.syntax import EMPTY, EPSILON, Node, chars, concat, intersect, repeat
 from constrain.languages.automata.syntax import optional as optional_node
 from constrain.languages.cfg.free_text import without
 from constrain.languages.constraints.base import Constraint
@@ -71,7 +72,10 @@ STYLES: Mapping[str, Style] = {
         "<|close|>argument<|sep|>",
     ),
 }
-SPACES = repeat(chars([(0x20, 0x20), (0x09, 0x0A), (0x0D, 0x0D)]))
+BLANKS = repeat(chars([(0x20, 0x20), (0x09, 0x09)]), 0, 8)
+LINE_END = concat(optional_node(chars([(0x0D, 0x0D)])), chars([(0x0A, 0x0A)]))
+SPACES = concat(BLANKS, optional_node(concat(LINE_END, BLANKS)))
+"""Between elements: a line end and an indentation. A model that is at a loss would write blanks for ever."""
 SPACE = Regular(SPACES)
 
 

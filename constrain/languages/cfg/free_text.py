@@ -36,14 +36,18 @@ def without(texts: Sequence[str]) -> Node:
 
 def up_to(trigger: str, triggers: Sequence[str], excludes: Sequence[str] = ()) -> Node:
     """Any text that ends with a trigger where it is the first that is complete, and the longest of those."""
-    earlier = concat(ANY_TEXT, literals(triggers), ANY_CHAR, ANY_TEXT)
     longer = [other for other in triggers if other != trigger and other.endswith(trigger)]
     never = [
-        earlier,
+        going_on(triggers),
         *([concat(ANY_TEXT, literals(longer))] if longer else []),
         *([_containing(excludes)] if excludes else []),
     ]
     return intersect(concat(ANY_TEXT, literal(trigger)), *map(complement, never))
+
+
+def going_on(texts: Sequence[str]) -> Node:
+    """Any text in which something follows one of the texts."""
+    return concat(ANY_TEXT, literals(texts), ANY_CHAR, ANY_TEXT)
 
 
 def _containing(texts: Sequence[str]) -> Node:

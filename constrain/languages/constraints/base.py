@@ -14,13 +14,13 @@ from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from constrain.errors import ConstrainError, GrammarError, LimitError, UnsatisfiableError
+from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError
 from constrain.languages.automata.marks import without_marks
 from constrain.languages.automata.syntax import Node, Ranges, Tokens, shown_tokens
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
 from constrain.languages.cfg.transform.analysis import empty_node
 from constrain.lazily import lazily
-from constrain.limits import Limits
+from constrain.limits import Limits, within_stack
 
 if TYPE_CHECKING:
     from constrain.languages.cfg.followed import FollowedRule
@@ -80,11 +80,8 @@ class Constraint:
             >>> import constrain
             >>> constrain.regex("a+").validate(constrain.Limits(seconds=0.5))
         """
-        try:
-            with (limits or Limits()).reading("the constraint"):
-                self.to_grammar()
-        except RecursionError:
-            raise LimitError("the constraint is nested too deeply", fix="use fewer levels") from None
+        with within_stack("the constraint"), (limits or Limits()).reading("the constraint"):
+            self.to_grammar()
 
     @lazily
     def _grammar(self) -> Grammar:
@@ -271,34 +268,32 @@ class Constraint:
         return NotImplemented
 
     def _shown(self) -> str:
-        text = repr(self)
+        try:
+            text = repr(self)
+        except RecursionError:  # parts of parts; what is wrong with them is said elsewhere
+            text = f"{type(self).__name__}(...)"
         return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
     def __or__(self, other: Constraint) -> Constraint:
-        if not isinstance(other, Constraint):
-            return NotImplemented
-        for part in (self, other):
-            refuse_counts(part)
-        for one, two in ((self, other), (other, self)):
-            either = one._unite(two)
-            if either is not NotImplemented:
-                return either
         from constrain.languages.constraints.union import Union
 
-        return Union(tuple(dict.fromkeys([*_parts(self, Union), *_parts(other, Union)])))
+        return _joined(self, other, Union, "_unite") if isinstance(other, Constraint) else NotImplemented
 
     def __and__(self, other: Constraint) -> Constraint:
-        if not isinstance(other, Constraint):
-            return NotImplemented
+        from constrain.languages.constraints.intersection import Intersection
+
+        return _joined(self, other, Intersection, "_intersect") if isinstance(other, Constraint) else NotImplemented
+
+
+def _joined(self: Constraint, other: Constraint, kind: type[Union] | type[Intersection], hook: str) -> Constraint:
+    with within_stack("the constraint"):
         for part in (self, other):
             refuse_counts(part)
         for one, two in ((self, other), (other, self)):
-            both = one._intersect(two)
-            if both is not NotImplemented:
-                return both
-        from constrain.languages.constraints.intersection import Intersection
-
-        return Intersection(tuple(dict.fromkeys([*_parts(self, Intersection), *_parts(other, Intersection)])))
+            joined: Constraint = getattr(one, hook)(two)
+            if joined is not NotImplemented:
+                return joined
+        return kind(tuple(dict.fromkeys([*_parts(self, kind), *_parts(other, kind)])))
 
 
 def refuse_counts(constraint: Constraint) -> None:

@@ -23,6 +23,8 @@ class Union(Composite):
     """Any of the parts; make one with `|`."""
 
     parts: tuple[Constraint, ...]
+    followed = ()  # `|` takes no part that counts tokens; to look for one would read all parts for each `|`
+    counts_tokens = False
 
     @lazily
     def node(self) -> Node | None:

@@ -144,10 +144,10 @@ class AfterPattern:
 class AfterPrefix:
     """A guard that has already read a prefix. Raises UnsatisfiableError if it vetoes the prefix."""
 
-    def __init__(self, guard: Guard, text: bytes) -> None:
+    def __init__(self, guard: Guard, text: bytes = b"") -> None:
         self.guard = guard
         self.always = guard.always
-        state = guard.step(guard.start(), text)
+        state = guard.step(guard.start(), text) if text else guard.start()
         if state is None:
             raise UnsatisfiableError("a key or an item occurs twice before the text begins", fix="correct the prefix")
         self.state = state

@@ -185,13 +185,13 @@ class Repeats:
         tables = self.tables
         if state.mode == SCALAR and self.step(state, b" ") is None:
             tables.ending_number.clear(row)
-        self._try(state, tables.structural, row)
-        self._try_brackets(state, tables.empty_containers, row)
+        self._try(state, tables.structural.tried, row)
+        self._try_brackets(state, tables.structural.empty_containers, row)
         if _may_veto_closing(state, tables):
-            self._try_brackets(state, tables.brackets, row)
+            self._try_brackets(state, tables.structural.brackets, row)
         for text in _texts_seen(state, names=True):  # a token may end a number and begin the next name: `,"a"`
-            if text in tables.one_string:
-                self._try(state, tables.one_string[text], row)
+            if text in tables.structural.one_string:
+                self._try(state, tables.structural.one_string[text], row)
         if state.mode == VALUE and _words_seen(state):
             self._try(state, tables.words, row)
 

@@ -333,7 +333,8 @@ class TokenTables(PerVocabulary):
             yield from (right.get(text, []) for text in {following[:n].rstrip(b"0") for n in range(len(following) + 1)})
 
     @cached_property
-    def _structural(self) -> _Structural:
+    def structural(self) -> _Structural:
+        """The tokens that complete values and close containers."""
         tokens = [(i, token) for i, token in self._holding(b'"],}') if _COMPLETES_VALUE.search(token)]
         by_text = _by_string(tokens)
         with_string = {i for ids in by_text.values() for i in ids}
@@ -343,22 +344,6 @@ class TokenTables(PerVocabulary):
         others, closing = _by_brackets(others, _CLOSES)
         one_string = {text: TokenSet(ids) for text, ids in by_text.items()}
         return _Structural(_ids(others), BracketTokens(closing | after_one), BracketTokens(empty), one_string)
-
-    @property
-    def structural(self) -> TokenSet:
-        return self._structural.tried
-
-    @property
-    def brackets(self) -> BracketTokens:
-        return self._structural.brackets
-
-    @property
-    def empty_containers(self) -> BracketTokens:
-        return self._structural.empty_containers
-
-    @property
-    def one_string(self) -> dict[str, TokenSet]:
-        return self._structural.one_string
 
 
 def without_space(token: bytes, inside: bool = False) -> bytes:

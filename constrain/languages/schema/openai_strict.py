@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 from constrain.errors import ConstrainError, SchemaError
 from constrain.languages.schema.read.document import draw_step, excerpt
+from constrain.languages.schema.read.references import unescaped
 from constrain.languages.schema.sets.json_types import Json
 
 OPENAI_STRICT = "openai-strict"  # the name of the subset, as a dialect of `json_schema`
@@ -223,7 +224,7 @@ class _Walk:
             self.fault(node, f"$ref {ref!r} is not # or #/$defs/name", "put its target under $defs")
             return
         definitions = self.root.get(parts[1])
-        if not isinstance(definitions, dict) or parts[2].replace("~1", "/").replace("~0", "~") not in definitions:
+        if not isinstance(definitions, dict) or unescaped(parts[2]) not in definitions:
             self.fault(node, f"$ref {ref!r} leads nowhere", "correct the name, or add the definition")
 
     def any_of(self, node: _Node) -> Iterator[_Node]:

@@ -1,7 +1,5 @@
 """The keywords of C (ISO/IEC 9899:2018, section 6.4.1), and of GNU C that the collection's grammar has."""
 
-from __future__ import annotations
-
 STORAGE = frozenset(
     "extern static auto register inline _Noreturn _Thread_local const volatile restrict __thread __inline __inline__"
     " __extension__ __const __const__ __volatile __volatile__ __restrict __restrict__ typedef _Atomic".split()

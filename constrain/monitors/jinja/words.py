@@ -1,7 +1,5 @@
 """The names that every template of Jinja 3.1 may use (https://jinja.palletsprojects.com/en/stable/templates/)."""
 
-from __future__ import annotations
-
 CONSTANTS = frozenset({"true", "false", "none", "True", "False", "None"})
 GLOBALS = frozenset({"cycler", "dict", "joiner", "lipsum", "namespace", "range", "self"})
 IN_MACROS = frozenset({"caller", "kwargs", "varargs"})

@@ -1,7 +1,5 @@
 """Words of Python that tell where a text stands, and words that tell that a part of it may never run, or may fail."""
 
-from __future__ import annotations
-
 import keyword
 import re
 

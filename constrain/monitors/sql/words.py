@@ -1,7 +1,5 @@
 """The keywords of SQL that tell where a statement stands (https://sqlite.org/lang.html)."""
 
-from __future__ import annotations
-
 RESERVED = frozenset(
     """add all alter and as autoincrement between case check collate commit constraint create cross default deferrable
     delete distinct drop else escape except exists filter foreign from full group having in index indexed inner insert

@@ -13,6 +13,7 @@ import pytest
 
 import constrain
 from constrain import tags
+from constrain.chat.tags.parameters import STYLES
 
 VOCABULARY = constrain.Vocabulary.of_bytes()
 M3 = "]<]minimax[>["
@@ -179,3 +180,22 @@ def test_faults(properties, message):
     make = lambda given: constrain.json_schema(given, property_order="any")  # noqa: E731
     with pytest.raises(constrain.ConstrainError, match=re.escape(message)):
         tags.parameters(schema, "cohere", make=make).to_grammar()
+
+
+@pytest.mark.parametrize("style", sorted(STYLES))
+def test_blanks_between_parameters_end(style: str) -> None:
+    """A line end and an indentation, before and after a number too; a second line end is refused."""
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a"]}
+    matcher = constrain.compile(tags.parameters(schema, style), constrain.Vocabulary.of_bytes()).matcher()
+    form = STYLES[style]
+    before = form.other.format(name="a", quoted="a", kind="number", space="")
+    for text in (before, "1", form.close):
+        for _ in range(8):
+            assert matcher.advance_bytes(b"\t")
+        assert matcher.advance_bytes(b"\n")
+        assert not matcher.advance_bytes(b"\n")
+        for _ in range(8):
+            assert matcher.advance_bytes(b" ")
+        assert not matcher.advance_bytes(b" ") and not matcher.advance_bytes(b"\t") and not matcher.advance_bytes(b"\r")
+        assert matcher.advance_bytes(text.encode())
+    assert matcher.is_accepting()

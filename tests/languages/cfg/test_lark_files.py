@@ -129,3 +129,18 @@ def test_nothing_of_the_working_directory_is_read(imported, tmp_path, monkeypatc
     assert "this is no grammar" not in str(caught.value)
     with pytest.raises(GrammarError, match="this is no grammar" if imported[0] == "." else "cannot find"):
         grammar(f"start: A\n%import {imported}", base=".")
+
+
+def test_a_link_out_of_the_folder_is_not_followed(tmp_path):
+    (tmp_path / "secret.lark").write_text('A: "a"\nthis is no grammar')
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "linked.lark").symlink_to(tmp_path / "secret.lark")
+    (tmp_path / "folder" / "inside.lark").write_text('A: "a"')
+    (tmp_path / "folder" / "alias.lark").symlink_to(tmp_path / "folder" / "inside.lark")
+    (tmp_path / "also").symlink_to(tmp_path / "folder", target_is_directory=True)
+    message = r"'linked.lark' leads out of the folder of the grammar\n  at line 2"
+    with pytest.raises(GrammarError, match=message) as caught:
+        grammar("start: A\n%import .linked.A", base=tmp_path / "folder")
+    assert "no grammar" not in str(caught.value)
+    for folder in ("folder", "also"):
+        assert is_member(grammar("start: A\n%import .alias.A", base=tmp_path / folder), "a")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from constrain.cli.lint import report
+from constrain.cli.lint import as_lines, findings
 from constrain.errors import LimitError
 from constrain.languages.cfg.rules import Nonterminal
 from constrain.languages.cfg.transform.walk import reachable
@@ -32,7 +32,7 @@ def test_findings(case):
     assert [finding.kind for finding in found] == [kind for kind, _ in case["findings"]], found
     for finding, (_, part) in zip(found, case["findings"], strict=True):
         assert part in finding.message
-    lines = report(_source(case))
+    lines = as_lines(findings(_source(case)))
     examples = [line for line in lines if line.startswith("  for example")]
     assert "example" not in case or examples == [f"  for example: {case['example']!r}"]
 
@@ -87,7 +87,7 @@ def test_ambiguity_against_counting_trees():
         if counted:
             assert found is not None, seed
         if found is not None:
-            text = report(constraint)[-1].split(": ")[1].strip("'")
+            text = as_lines(findings(constraint))[-1].split(": ")[1].strip("'")
             named = next(each for each in table if each.name == found.rule.name)
             assert trees(named, table, text) > 1, (seed, text)
         verdicts["ambiguous" if found else "not"] += 1

@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 from naive_schema import member
 
+from constrain.errors import LimitError
 from constrain.languages.schema.sets.digits import is_regular, number_node
 from constrain.languages.schema.sets.numbers import (
     NumberBox,
@@ -119,6 +120,40 @@ def test_many_digits_stay_small_and_exact() -> None:
     for number, inside in [(low, True), (low - 1, False), (high, True), (high + 1, False), (10**35, True)]:
         assert member(node, str(number)) == inside
     assert len(repr(node)) < 40_000
+
+
+def near(digits: str, choose: random.Random) -> list[str]:
+    """Digit strings that leave another one at each of some places, end there, or go on."""
+    found = [digits, digits + "0", digits + "1"]
+    for place in choose.sample(range(len(digits)), min(len(digits), 12)):
+        for digit in choose.sample("0123456789", 4):
+            found += [digits[:place] + digit + digits[place + 1 :], digits[: place + 1], digits[:place] + digit]
+    return [each for each in found if each]
+
+
+@pytest.mark.parametrize("count", [1, 2, 31, 32, 33, 64, 65, 300, 1500])
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_of_many_digits(count: int, seed: int) -> None:
+    """A bound of 300 digits once ended in a RecursionError."""
+    choose = random.Random(seed)
+    same = "".join(choose.choices("0123456789", k=choose.choice([0, count // 2, count - 1])))
+    decimals = [same + "".join(choose.choices("0009123459", k=count - len(same))) for _ in range(2)]
+    low, high = sorted(value(f"0.{each}") for each in decimals)
+    box = NumberBox(low, choose.random() < 0.5, high, choose.random() < 0.5)
+    for each in (box, box._replace(low=None), box._replace(high=None)):
+        for text in (f"0.{digits}" for bound in decimals for digits in near(bound, choose)):
+            assert member(number_node(each), text) == holds(each, value(text)), (each, text)
+    whole = sorted(int(f"1{each}") for each in decimals)
+    integers = NumberBox(whole[0], box.low_open, whole[1], box.high_open, multiple=1)
+    for digits in (each for bound in decimals for each in near(f"1{bound}", choose) if each[0] != "0"):
+        assert member(number_node(integers), digits) == holds(integers, int(digits)), (integers, digits)
+
+
+def test_numbers_of_too_many_digits_are_refused() -> None:
+    for given in (Decimal("0." + "3" * 4001), Decimal("-0." + "3" * 100_000), 10**4001, Fraction(1, 3**9000)):
+        with pytest.raises(LimitError, match="a number has more than 4000 digits"):
+            exact(given)
+    assert exact(Decimal("0." + "3" * 3999)) * 10**3999 == int("3" * 3999)
 
 
 def test_draft_4_integers_are_plain() -> None:

@@ -28,7 +28,7 @@ grammar. A reader may raise ConstrainError."""
 
 NO_READERS: Readers = {}
 
-_DIRECTIVE = re.compile(r"%(json|regex|llguidance)(?=[\s{\[\"tf])\s*")
+_DIRECTIVE = re.compile(r"%(json|regex|llguidance|grammar_options)(?=[\s{\[\"tf])\s*")
 _MEMBER = re.compile(r"(\d+)(?:-(\d+))?|(<[^\s<>]+>)")
 
 Draw = Callable[[int, int], str]  # draws a place: (index, length) in the original text
@@ -98,11 +98,16 @@ def _embedded(read: Callable[[], Expression], index: int, length: int, place: Dr
         raise type(error)(error.message, place=where + inside, fix=error.fix or "correct what is embedded") from error
 
 
-def read_settings(text: str, index: int, settings: TextSettings, place: Draw) -> tuple[int, TextSettings]:
-    """(end, settings) of the `%llguidance {...}` at an index, together with the settings so far."""
+def read_settings(
+    text: str, index: int, directive: str, settings: TextSettings, place: Draw
+) -> tuple[int, TextSettings]:
+    """(end, settings) of the `%llguidance {...}` at an index, together with the settings so far.
+
+    directive: its name; XGrammar calls it grammar_options
+    """
     from constrain.languages.cfg.readers.extensions import TextSettings
 
-    _, end, value = _argument(text, index, "llguidance", place)
+    _, end, value = _argument(text, index, directive, place)
     initial, repeated, findings = False, settings.repeated_ignored, list(settings.findings)
     known = "no_forcing, allow_initial_skip, allow_invalid_utf8, ignore_once, skip_repetition"
     for name, setting in value.items() if isinstance(value, dict) else [("", value)]:
@@ -115,14 +120,14 @@ def read_settings(text: str, index: int, settings: TextSettings, place: Draw) ->
         elif name == "allow_initial_skip" and is_flag:
             initial = setting
         elif name == "no_forcing" and is_flag:
-            findings.append("%llguidance: no_forcing changes no language; it has no effect here")
+            findings.append(f"%{directive}: no_forcing changes no language; it has no effect here")
         elif name == "allow_invalid_utf8" and setting is False:
             pass
         elif name == "allow_invalid_utf8":
-            message = "%llguidance: allow_invalid_utf8 is not supported: a grammar is a language of texts"
+            message = f"%{directive}: allow_invalid_utf8 is not supported: a grammar is a language of texts"
             raise GrammarError(message, place=where, fix="remove it")
         else:
             raise GrammarError(
-                f"%llguidance: there is no setting {name}={setting!r:.40}", place=where, fix=f"there are {known}"
+                f"%{directive}: there is no setting {name}={setting!r:.40}", place=where, fix=f"there are {known}"
             )
     return end, TextSettings(initial, repeated, tuple(findings))

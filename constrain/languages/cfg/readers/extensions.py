@@ -39,7 +39,7 @@ Draw = Callable[[int, int], str]  # draws a place: (index, length) in the origin
 _STEP = re.compile(
     r"""(?P<plain>//[^\n]*|\#[^\n]*|"(?:\\.|[^"\\\n])*"|/(?!/)(?:\\.|[^/\\\n])+/[imslux]*|~[ \t]*[-+]?\d|->
         |[\s:|()+*?.,!]+)
-    |%(?P<directive>json|regex|lark|llguidance)\b
+    |%(?P<directive>json|regex|lark|llguidance|grammar_options)\b
     |(?P<condition>%if\b)
     |(?P<token><(?:\[[^\]\n]*\]|[^\s<>"\[\]][^\s<>"]*)>)
     |(?P<grammar>@[\w-]+)
@@ -50,6 +50,7 @@ _STEP = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _ANY = re.compile(r'[%<{@&~-]|\[|""|::')  # no extension is without one of these
+_RUST = re.compile(r"\\u\{(?P<code>[0-9A-Fa-f]{1,8})\}|\\.|(?P<group>\(\?<(?=[A-Za-z_]))", re.DOTALL)
 _COUNT = re.compile(r"\{[ \t]*(-?\d+)?[ \t]*(?:(,)[ \t]*(-?\d+)?[ \t]*)?\}")
 _HEAD = re.compile(r"(?:%(?:override|extend)[ \t]+)?[ \t!?]*")
 
@@ -168,11 +169,13 @@ class _Rewriter:
             step = _STEP.match(text, index)
             assert step is not None
             kind, end = step.lastgroup, step.end()
-            if kind == "directive" and step["directive"] == "llguidance":
-                end, settings = read_settings(text, index, settings, self.place)
+            if kind == "directive" and step["directive"] in ("llguidance", "grammar_options"):
+                end, settings = read_settings(text, index, step["directive"], settings, self.place)
                 self.put(index, "", end)
             elif kind in ("name", "parameter"):
                 end = self.name(step)
+            elif kind == "plain" and step[0][0] == "/" and step[0][1] != "/":
+                self.regex(step)
             elif kind in ("directive", "token", "grammar", "count", "condition", "operator"):
                 end = getattr(self, kind)(step)
             index = end
@@ -190,6 +193,17 @@ class _Rewriter:
             settings,
             made.steps,
         )
+
+    def regex(self, step: re.Match[str]) -> None:
+        r"""Write `(?<name>...)` and `\u{...}` of Rust's regexes as Python's."""
+        for found in _RUST.finditer(step[0]):
+            code = int(found["code"] or "110000", 16)
+            if code <= 0x10FFFF:
+                sign = chr(code) if chr(code).isalnum() else f"\\{chr(code)}"  # of ASCII, and none of a regex
+                character = sign if 0x20 < code < 0x7F else f"\\U{code:08x}"
+                self.put(step.start() + found.start(), character, step.start() + found.end())
+            elif found["group"]:
+                self.put(step.start() + found.start(), "(?P<", step.start() + found.end())
 
     def put(self, index: int, new: str, end: int) -> None:
         """Replace the original from `index` to `end`."""

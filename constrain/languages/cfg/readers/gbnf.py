@@ -63,7 +63,7 @@ class GbnfParser:
     (ebnf_reader.py). BLANK: matches what separates the items of a rule.
     """
 
-    NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
+    NAME = re.compile(r"[A-Za-z0-9_-]+")
     BLANK = _BLANK
     COUNT = re.compile(r"\{[ \t\r\n]*(\d+)[ \t\r\n]*(?:(,)[ \t\r\n]*(\d*)[ \t\r\n]*)?\}")
     ANY = "."

@@ -36,7 +36,7 @@ def load(text: str, places: Places, base: str | None = None) -> Any:
 
     base: the folder of relative imports; None: there are none, and no file is opened. Raises GrammarError.
     """
-    loader = _Loader(places)
+    loader = _Loader(places, base)
     try:
         with _looks_at_the_clock(len(text)):
             loader.load_grammar(text, os.path.join(base or "", "<grammar>"))
@@ -51,8 +51,9 @@ def load(text: str, places: Places, base: str | None = None) -> Any:
 class _Loader(GrammarBuilder):
     """lark's loader. latest: the places of the text that is being read, the grammar itself or an imported file."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: Places, base: str | None) -> None:
         super().__init__(import_paths=[self.read_file])
+        self.base = os.path.realpath(base or "")
         self._definitions = _Definitions(places)
         self.places = places
         self.latest = places
@@ -75,14 +76,24 @@ class _Loader(GrammarBuilder):
         if not folder:
             raise GrammarError(
                 f"{name!r} is imported from a folder that is not given",
-                place=self.places.search(rf"%import[ \t]*\.[ \t]*{name.split(os.sep)[0].removesuffix('.lark')}"),
+                place=self._import_of(name),
                 fix='pass base="FOLDER", or the grammar as a Path',
             )
         path = os.path.join(folder, name)
+        if not Path(os.path.realpath(path)).is_relative_to(self.base):  # by a link
+            raise GrammarError(
+                f"{name!r} leads out of the folder of the grammar",
+                place=self._import_of(name),
+                fix="copy the file into the folder",
+            )
         text = self._look_up(lambda: Path(path).read_text(encoding="utf8"), name)
         self.latest = Places(text, path)
         self.files[path] = text
         return path, text
+
+    def _import_of(self, name: str) -> str | None:
+        first = name.split(os.sep)[0].removesuffix(".lark")
+        return self.places.search(rf"%import[ \t]*\.[ \t]*{first}")
 
     def _look_up(self, read: Callable[[], Found], name: str) -> Found:
         try:

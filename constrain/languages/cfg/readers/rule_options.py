@@ -7,13 +7,14 @@ r"""Options of rules in llguidance's Lark: `name[capture="n", suffix="\n"]: /.*/
 | `suffix=S` | the rule's terminal, then S, ending as soon as it can; S is not captured |
 | `stop=S` | like `suffix`, but S is not part of the text: the rule's texts are what stands before S |
 | `stop_capture="n"` | with `suffix`: what S matched is captured |
+| `max_chars=N` | the texts of at most N characters |
 | `max_tokens=N` | at most N tokens have a byte of the text; 0: the empty text |
 | `temperature=T` | tokens that begin in the rule are drawn at temperature T |
 
 S is a string, a regex or the name of a terminal. The body of a rule with `lazy`, `suffix` or `stop` is regular:
-strings, regexes and terminals, without ignored text inside; so is that of one with `max_tokens`. `stop=""` ends the
-rule wherever the rest can go on, which is what the rule says without it; so does `suffix=""`. What `max_tokens` and
-`temperature` need: cfg/followed.py.
+strings, regexes and terminals, without ignored text inside; so is that of one with `max_chars` or `max_tokens`.
+`stop=""` ends the rule wherever the rest can go on, which is what the rule says without it; so does `suffix=""`. What
+`max_tokens` and `temperature` need: cfg/followed.py.
 
 Source: https://github.com/guidance-ai/llguidance, docs/syntax.md, "Lexeme options".
 """
@@ -33,6 +34,7 @@ from constrain.languages.automata.syntax import Literals, Node
 from constrain.languages.cfg.build import CaptureRule
 from constrain.languages.cfg.ebnf import Expression, Leaf, Sequence, terminals_of
 from constrain.languages.cfg.followed import FollowedRule
+from constrain.languages.cfg.readers.lazy_rules import end_before_lazy
 from constrain.languages.cfg.rules import Terminal
 from constrain.languages.cfg.transform.fold import references, to_node
 
@@ -40,7 +42,7 @@ Draw = Callable[[int, int], str]
 
 _VALUE = r'"(?:\\.|[^"\\\n])*"i?|/(?:\\.|[^/\\\n])+/[imslux]*|[-+]?[0-9][0-9.eE+-]*|[A-Za-z_]\w*'
 _OPTION = re.compile(rf"\s*(?P<key>[A-Za-z_]+)\s*(?:=\s*(?P<value>{_VALUE}))?\s*(?P<next>[,\]])")
-_KNOWN = "capture, lazy, suffix, stop, stop_capture, max_tokens, temperature"
+_KNOWN = "capture, lazy, suffix, stop, stop_capture, max_chars, max_tokens, temperature"
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class RuleOptions:
         stop: The name of the terminal before which the rule's texts end; "" for `stop=""`.
         stop_capture: The name under which the suffix is captured.
         max_tokens: The greatest number of tokens of the rule's texts; None: no bound.
+        max_chars: The greatest number of characters of the rule's texts, without a stop; None: no bound.
         temperature: The temperature of its tokens; None: that of the whole text.
         place: Where the options are written.
     """
@@ -63,6 +66,7 @@ class RuleOptions:
     suffix: str | None = None
     stop: str | None = None
     stop_capture: str | None = None
+    max_chars: int | None = None
     max_tokens: int | None = None
     temperature: float | None = None
     place: str | None = None
@@ -112,6 +116,7 @@ def read_options(text: str, index: int, rule: str, place: Draw, terminal: str) -
         named.get("suffix") or None,
         named.get("stop", named.get("suffix") if not definitions else None),
         values.get("stop_capture"),
+        int(values["max_chars"]) if "max_chars" in values else None,
         int(values["max_tokens"]) if "max_tokens" in values else None,
         float(values["temperature"]) if "temperature" in values else None,
         where,
@@ -131,6 +136,8 @@ def _checked(key: str, value: str | None, rule: str, place: str) -> str:
         return ""
     if key in ("suffix", "stop") and value is not None and not value[0].isdigit():
         return value
+    if key == "max_chars" and value is not None and value.isdecimal():
+        return str(read_count(value))
     if key == "max_tokens":
         return str(tokens_of(value, place))
     if key == "temperature":
@@ -173,6 +180,7 @@ def apply_options(
         The rules, what is captured, whose tokens matter, and findings.
     """
     changed, captures, followed, findings = dict(rules), {}, {}, []
+    lazy: dict[str, Node] = {}  # rules that end what stands beside them
     instances: dict[str, list[str]] = {}  # rules with a parameter have one for each value
     for rule in rules if options else ():
         instances.setdefault(rule.split("::")[0], []).append(rule)
@@ -190,9 +198,12 @@ def apply_options(
         )
         if rule_options.max_tokens == 0:
             changed[name] = Sequence(())
-        elif rule_options.lazy or end is not None:
+        elif rule_options.lazy or end is not None or rule_options.max_chars is not None:
             body = _regular(rules[name], rule_options)
-            changed[name] = Leaf(Terminal(_until(body, end, rule_options), shown(name)))
+            ended = _until(body, end, rule_options) if rule_options.lazy or end is not None else body
+            changed[name] = Leaf(Terminal(ended, shown(name)))
+            if rule_options.lazy or rule_options.suffix:
+                lazy[name] = ended
         elif rule_options.stop == "":
             findings.append(f'rule {shown(name)}: stop="" changes no language: the rule ends where the rest can go on')
         if rule_options.capture is not None or rule_options.stop_capture is not None:
@@ -202,6 +213,9 @@ def apply_options(
             )
         if rule_options.follows and rule_options.max_tokens != 0:
             followed[name] = FollowedRule(rule_options.max_tokens, rule_options.temperature, rule_options.place)
+    if lazy:
+        changed, left_out = end_before_lazy(changed, lazy)
+        findings += left_out
     return changed, captures, followed, findings
 
 
@@ -209,9 +223,11 @@ def _regular(expression: Expression, given: RuleOptions) -> Node:
     """The language of a rule's body, which must consist of terminals."""
     node = None if references(expression) else to_node({"body": expression}, "body", limit=1_000_000)
     if node is None or any(leaf.contexts for leaf in terminals_of([expression])):
-        message = "lazy, suffix and stop need a rule of strings, regexes and terminals"
+        message = "lazy, suffix, stop and max_chars need a rule of strings, regexes and terminals"
         raise GrammarError(message, place=given.place, fix="make terminals (upper case) of the rules that it uses")
-    return node
+    return (
+        node if given.max_chars is None else syntax.intersect(node, syntax.repeat(syntax.ANY_CHAR, 0, given.max_chars))
+    )
 
 
 def shortest(node: Node) -> Node:

@@ -120,15 +120,11 @@ class Resource:
         value: Json = self.root
         steps: list[str | int] = []
         for part in ref[2:].split("/"):
-            part = unescaped(part)
-            if isinstance(value, dict) and part in value:
-                value = value[part]
-                steps.append(part)
-            elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
-                value = value[int(part)]
-                steps.append(int(part))
-            else:
+            found = step_into(value, part)
+            if found is None:
                 return None
+            value, step = found
+            steps.append(step)
             if isinstance(value, dict) and isinstance(value.get(self.dialect.id), str):
                 if not value[self.dialect.id].startswith("#"):
                     return None
@@ -209,6 +205,16 @@ def _unresolvable(site: Site, ref: str, keyword: str) -> SchemaError:
     error = site.error(message, fix, keyword)
     assert isinstance(error, SchemaError)
     return error
+
+
+def step_into(value: Json, part: str) -> tuple[Json, str | int] | None:
+    """(the part of a value that a step of a JSON pointer leads to, the step without escapes); None: there is none."""
+    name = unescaped(part)
+    if isinstance(value, dict) and name in value:
+        return value[name], name
+    if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+        return value[int(name)], int(name)
+    return None
 
 
 def unescaped(part: str) -> str:

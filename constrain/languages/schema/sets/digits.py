@@ -1,7 +1,8 @@
 """Numbers as text: the spellings of a set of numbers, as one regular language over digits.
 
 The idea: compare decimals digit by digit. A lower bound 3.14 is: a larger integer part, or `3.` and then digits that
-are greater at some place; both ends share their common prefix, so a 20-digit range costs some 40 small nodes.
+are greater at some place; both ends share their common prefix, so a 20-digit range costs some 40 small nodes. Trees
+have at most some 64 levels, however many digits a bound has.
 Multiples of 2^a 5^b are decided by their last digits; other small divisors by the remainder automaton of the digits
 read so far.
 
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
 
+from constrain.languages.automata.shape import common_start
 from constrain.languages.automata.syntax import (
     EMPTY,
     EPSILON,
@@ -35,6 +37,7 @@ from constrain.languages.automata.syntax import (
 from constrain.languages.schema.sets.numbers import ANY_NUMBER, NumberBox, Rational
 
 MAX_REMAINDERS = 1000  # largest divisor, without its factors 2 and 5
+MAX_LEVELS = 32  # of the tree of a bound's digits, beyond which a level has several digits
 MAX_ENDINGS = 2000  # most last-digit groups written out for a divisor 2^a 5^b
 MAX_FLOAT_EXPONENT = 307  # scientific spellings of integers stop here, so that every reader of floats keeps them finite
 
@@ -47,6 +50,7 @@ def _digit(low: int, high: int) -> Node:
 DIGIT, NONZERO = _digit(0, 9), _digit(1, 9)
 DIGITS = repeat(DIGIT)
 ZEROS = repeat(literal("0"))
+SOME_DIGIT = concat(ZEROS, NONZERO, DIGITS)  # that is not zero
 NATURAL = alternate(literal("0"), concat(NONZERO, DIGITS))
 MINUS = literal("-")
 SIGN = optional(MINUS)
@@ -96,51 +100,81 @@ def natural_range(low: int, high: int | None) -> Node:
 
 def _same_length(a: str, b: str) -> Node:
     """Digit strings from a to b, all of one length."""
+    same = common_start([a, b])
+    a, b = a[len(same) :], b[len(same) :]
     if not a:
-        return EPSILON
+        return literal(same)
     if set(a) == {"0"} and set(b) == {"9"}:
-        return repeat(DIGIT, len(a), len(a))
-    first, last = int(a[0]), int(b[0])
-    if first == last:
-        return concat(literal(a[0]), _same_length(a[1:], b[1:]))
-    rest = len(a) - 1
+        return concat(literal(same), _any_digits(len(a)))
+    first, last, rest = int(a[0]), int(b[0]), len(a) - 1
+    low, high = a[1:].rstrip("0"), b[1:].rstrip("9")  # behind these every digit may stand
     parts = []
-    if set(a[1:]) <= {"0"}:
-        first -= 1
-    else:
-        parts.append(concat(literal(a[0]), _same_length(a[1:], "9" * rest)))
-    if set(b[1:]) <= {"9"}:
-        last += 1
-    else:
-        parts.append(concat(literal(b[0]), _same_length("0" * rest, b[1:])))
-    if first + 1 <= last - 1:
-        parts.append(concat(_digit(first + 1, last - 1), repeat(DIGIT, rest, rest)))
-    return alternate(*parts)
+    if low:
+        above = [concat(_digit(int(digit) + 1, 9), _any_digits(rest - i)) for i, digit in enumerate(low, 1)]
+        parts.append(concat(literal(a[0]), _along(low, above, _any_digits(rest - len(low)))))
+        first += 1
+    if high:
+        below = [concat(_digit(0, int(digit) - 1), _any_digits(rest - i)) for i, digit in enumerate(high, 1)]
+        parts.append(concat(literal(b[0]), _along(high, below, _any_digits(rest - len(high)))))
+        last -= 1
+    parts.append(concat(_digit(first, last), _any_digits(rest)))
+    return concat(literal(same), alternate(*parts))
+
+
+def _any_digits(count: int) -> Node:
+    return repeat(DIGIT, count, count)
+
+
+def _along(digits: str, leaving: list[Node], end: Node) -> Node:
+    """Texts that follow some digits to a place i and go on with `leaving[i]`, or follow all and go on with `end`.
+
+    A tree of one level a digit would be deeper than Python's stack for hundreds of them, so a level has several.
+    """
+    at_once = -(-len(digits) // MAX_LEVELS)
+    node = end
+    for start in reversed(range(0, len(digits), at_once or 1)):
+        block = digits[start : start + at_once]
+        ways = [concat(literal(block[:i]), leaving[start + i]) for i in range(len(block))]
+        node = alternate(concat(literal(block), node), *ways)
+    return node
 
 
 # ------------------------------------------------------------------------------------------------ decimal ranges
 
 
 def _fraction_between(low: str, low_open: bool, high: str | None, high_open: bool) -> Node:
-    """Digit strings d (after a point) with 0.low <= 0.d <= 0.high; missing digits count as 0; high None: below 1."""
-    if high is None and not low:
-        return concat(ZEROS, NONZERO, DIGITS) if low_open else DIGITS
-    if not low and not high:
-        return EMPTY if low_open or high_open else ZEROS
-    a = int(low[0]) if low else 0
-    b = 10 if high is None else int(high[0]) if high else 0
-    low_rest, high_rest = low[1:], None if high is None else high[1:]
-    if a == b:
-        ends = [concat(literal(str(a)), _fraction_between(low_rest, low_open, high_rest, high_open))]
-    else:
-        ends = [concat(literal(str(a)), _fraction_between(low_rest, low_open, None, False))]
-        if b < 10:
-            ends.append(concat(literal(str(b)), _fraction_between("", False, high_rest, high_open)))
-        if a + 1 <= b - 1:
-            ends.append(concat(_digit(a + 1, b - 1), DIGITS))
-    if not low and not low_open:  # the empty string is 0, below any remaining digits of `high`
-        ends.append(EPSILON)
-    return alternate(*ends)
+    """Digit strings d (after a point) with 0.low <= 0.d <= 0.high; missing digits count as 0; high None: below 1.
+
+    low <= high, and neither ends in a zero.
+    """
+    if high is None:
+        return _fraction_from(low, low_open)
+    same = common_start([low, high])
+    low, high = low[len(same) :], high[len(same) :]
+    if low:
+        a, b = int(low[0]), int(high[0])
+        ends = [concat(literal(low[0]), _fraction_from(low[1:], low_open)), concat(_digit(a + 1, b - 1), DIGITS)]
+        ends.append(concat(literal(high[0]), _fraction_up_to(high[1:], high_open)))
+        return concat(literal(same), alternate(*ends))
+    if not low_open:
+        return concat(literal(same), _fraction_up_to(high, high_open))
+    if not high:
+        return EMPTY
+    zeros = len(high) - len(high.lstrip("0"))
+    ends = [concat(literal("0"), SOME_DIGIT), concat(_digit(1, int(high[zeros]) - 1), DIGITS)]
+    ends.append(concat(literal(high[zeros]), _fraction_up_to(high[zeros + 1 :], high_open)))
+    return concat(literal(same + "0" * zeros), alternate(*ends))
+
+
+def _fraction_from(low: str, low_open: bool) -> Node:
+    """Digit strings d with 0.low <= 0.d < 1."""
+    return _along(low, [concat(_digit(int(digit) + 1, 9), DIGITS) for digit in low], SOME_DIGIT if low_open else DIGITS)
+
+
+def _fraction_up_to(high: str, high_open: bool) -> Node:
+    """Digit strings d with 0 <= 0.d <= 0.high; at each place the text may end."""
+    below = [alternate(EPSILON, concat(_digit(0, int(digit) - 1), DIGITS)) for digit in high]
+    return _along(high, below, EMPTY if high_open else ZEROS)
 
 
 def _with_fraction(digits: Node, zero: bool) -> Node:

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeGuard
 from constrain.errors import LimitError
 
 Rational = int | Fraction
-MAX_DIGITS = 4000  # of an integer; Python writes 4300
+MAX_DIGITS = 4000  # of a number; Python writes 4300 of an integer
 MAX_BITS = 13287  # of 10^MAX_DIGITS
 MAX_EXPONENT = 1000  # schemas with numbers beyond 10^±1000 are refused, since their digits would be written out
 
@@ -60,12 +60,12 @@ def exact(value: int | float | Decimal | Fraction) -> Rational:
     """The number as an integer or a fraction; a float stands for the decimal that Python prints for it.
 
     Raises:
-        LimitError: The number is beyond 10^±1000, or an integer of more than 4000 digits.
+        LimitError: The number is beyond 10^±1000, or has more than 4000 digits.
         ValueError: It is not a number or infinite.
     """
     if isinstance(value, int):
         if value.bit_length() > MAX_BITS:
-            raise LimitError(f"a number has more than {MAX_DIGITS} digits", fix="use a smaller bound, or leave it out")
+            raise _too_long()
         return value
     if not isinstance(value, Fraction):
         decimal = Decimal(repr(value)) if isinstance(value, float) else value
@@ -75,8 +75,16 @@ def exact(value: int | float | Decimal | Fraction) -> Rational:
             raise LimitError(
                 f"the number {value} is beyond 10^±{MAX_EXPONENT}", fix="use a smaller bound, or leave it out"
             )
+        if max(len(decimal.as_tuple().digits), -int(decimal.as_tuple().exponent)) > MAX_DIGITS:
+            raise _too_long()
         value = Fraction(decimal)
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_BITS + 1:
+        raise _too_long()
     return value.numerator if value.denominator == 1 else value
+
+
+def _too_long() -> LimitError:
+    return LimitError(f"a number has more than {MAX_DIGITS} digits", fix="use a number with fewer, or leave it out")
 
 
 def least_common_multiple(a: Rational | None, b: Rational | None) -> Rational | None:
