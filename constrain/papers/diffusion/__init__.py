@@ -7,11 +7,9 @@
 
 takes: a model that predicts all masked positions of a text at once, and a constraint
 gives: a text that is a member, whatever the model prefers
-start reading at: decode.py; models.py (what a model is), policies/ (which positions are set first), dingo.py (the most
-    probable member, for regular languages)
+start reading at: decode.py; models.py (what a model is), policies.py (which positions are set first), dingo.py (the
+    most probable member, for regular languages)
 """
-
-from __future__ import annotations
 
 from constrain.papers.diffusion.decode import Denoised, denoise
 from constrain.papers.diffusion.dingo import likeliest_member

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.kernels.gaps import layers
-from constrain.kernels.records.gaps import ARCS, pack
+from constrain.kernels.records.gaps import ARCS
+from constrain.kernels.records.schema import pack
 from constrain.masks.gaps.chart import GapChart
 from constrain.masks.gaps.solution import GapLanguage
 from constrain.papers.diffusion.token_classes import TokenClasses

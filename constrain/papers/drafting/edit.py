@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from constrain.errors import ConstrainError
 from constrain.sampling.core.sampler import check_count
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
+from constrain.speculative.drafters.tally import Tally
 from constrain.speculative.tree import EMPTY, DraftTree, given_paths
 
 REACH = 64  # tokens of a draft at most
@@ -59,7 +60,7 @@ class Edit(Drafter):
     def __init__(self, source: str | Sequence[int] | None = None, *, reach: int = REACH) -> None:
         self.source = source
         self.reach = check_count("reach", reach)
-        self._seen: dict[tuple[int, bool], tuple[float, float]] = {}  # tries, and those that the text went on with
+        self._tally = Tally(FADE, BELIEF)
 
     def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
         """The rest of the source, from every place that the output may have come to."""
@@ -91,8 +92,7 @@ class Edit(Drafter):
     def estimate(self, held: int, second: bool = False) -> float:
         """The chance that a copy goes on which has held for so many tokens. second: it is the less likely of two."""
         kind = _held(held), second
-        tries, taken = self._seen.get(kind, (0.0, 0.0))
-        return (taken + BELIEF * HOLDS[kind[0]] * (0.5 if second else 1.0)) / (tries + BELIEF)
+        return self._tally.estimate(kind, HOLDS[kind[0]] * (0.5 if second else 1.0))
 
     def observe(self, outcomes: Sequence[Outcome]) -> None:
         """Count how far each copy went along, whether or not it was read."""
@@ -102,9 +102,7 @@ class Edit(Drafter):
                 continue
             for rank, (held, path) in enumerate(place.tried):
                 for depth, (copied, token) in enumerate(zip(path, outcome.tokens, strict=False)):
-                    kind = _held(held + depth), rank > 0
-                    tries, taken = self._seen.get(kind, (0.0, 0.0))
-                    self._seen[kind] = tries * FADE + 1, taken * FADE + (copied == token)
+                    self._tally.count((_held(held + depth), rank > 0), copied == token)
                     if copied != token:
                         break
             place.tried = []

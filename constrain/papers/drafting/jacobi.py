@@ -22,16 +22,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from constrain.sampling.core.sampler import check_count
 from constrain.speculative.build import advanced
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
 from constrain.speculative.drafters.tables import likeliest
+from constrain.speculative.drafters.tally import Tally
 from constrain.speculative.tree import EMPTY, NONE, DraftTree, given_chain
 
 FIRST = 0.2  # estimate of a guess before anything was seen
-BELIEF = 4.0  # as how many observations it counts
 FADE = 0.98  # what an observation is worth after each later one
 
 
@@ -57,7 +55,7 @@ class Jacobi(Drafter):
 
     def __init__(self, *, window: int = 6) -> None:
         self.window = check_count("window", window)
-        self._seen = np.zeros((self.window, 2))  # by depth: tries, and those that were right
+        self._tally = Tally(FADE)  # by depth
 
     def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
         """The guesses of the last forward pass, legal ones; the last of them again until the window is full."""
@@ -79,8 +77,7 @@ class Jacobi(Drafter):
 
     def estimate(self, depth: int) -> float:
         """The chance that the guess at a depth is right where those before it were."""
-        tries, right = self._seen[depth].tolist()
-        return (right + BELIEF * FIRST) / (tries + BELIEF)
+        return self._tally.estimate(depth, FIRST)
 
     def observe(self, outcomes: Sequence[Outcome]) -> None:
         """Keep what was said behind the likeliest refused child of the last place, and count what was right."""
@@ -88,7 +85,7 @@ class Jacobi(Drafter):
             for depth, (guess, token) in enumerate(
                 zip(outcome.context.memo.pop((self, "drafted"), []), outcome.tokens, strict=False)
             ):
-                self._seen[depth] = self._seen[depth] * FADE + (1, guess == token)
+                self._tally.count(depth, guess == token)
                 if guess != token:
                     break
             outcome.context.memo[self] = refused(outcome)

@@ -23,13 +23,12 @@ import math
 from collections.abc import Callable
 
 from constrain.errors import ConstrainError
-from constrain.papers.search.found import check_number, text_of
+from constrain.papers.search.found import check_number, each_row, text_of
 from constrain.sampling.core.boundaries import Boundary, boundary_of
 from constrain.sampling.core.draw import substream
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
 from constrain.sampling.core.sampler import Sampler, check_count
-from constrain.sampling.core.shape import shaped
 from constrain.sampling.methods.exact import children
 
 MARKS = frozenset(b".,\n?!:;)]}")
@@ -79,16 +78,7 @@ class Cautious(Sampler):
         self.boundary = boundary_of(marked)
 
     def run(self, job: Job) -> list[Sample]:
-        if not job.token_bytes:
-            raise ConstrainError(
-                "this search reads texts, and the bytes of tokens are unknown", fix="set Job.token_bytes"
-            )
-        job = shaped(job)
-        outputs = []
-        for row in range(len(job.prompts)):
-            outputs.append(self._write(job, row))
-            job.watcher.ended(row)
-        return outputs
+        return each_row(job, self._write)
 
     def _write(self, job: Job, row: int) -> Sample:
         stream, forwards, masks, rounds = job.streams[row], 0, 0, 0

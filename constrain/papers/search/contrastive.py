@@ -15,7 +15,6 @@ Limit: a model of transformers that reads trees and tells what its head reads; n
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
 from constrain.sampling.core.sampler import Sampler, check_count, check_share
 from constrain.sampling.core.shape import shape
+from constrain.sampling.methods.beam import at_some_temperature, best_of_each_prompt
 from constrain.sampling.methods.exact import children
 
 
@@ -60,16 +60,8 @@ class Contrastive(Sampler):
         self.alpha, self.top = check_share("alpha", alpha), check_count("top", top)
 
     def run(self, job: Job) -> list[Sample]:
-        settings = replace(job.settings, temperature=job.settings.temperature or 1.0)
-        job = replace(job, settings=settings)
-        outputs: dict[int, Sample] = {}
-        for rows in job.groups():
-            found = BestTexts(job, len(rows))
-            self._search(job, rows[0], found)
-            outputs.update(zip(rows, found.samples(self.name), strict=True))
-            for row in rows:
-                job.watcher.ended(row)
-        return [outputs[row] for row in range(len(job.prompts))]
+        job = at_some_temperature(job)
+        return best_of_each_prompt(job, self._search, lambda count: BestTexts(job, count, self.name))
 
     def _search(self, job: Job, row: int, found: BestTexts) -> None:
         trees = _opened(job)

@@ -8,17 +8,16 @@ and, where a search looks at open texts, `prefix` too.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from constrain.errors import ConstrainError
-from constrain.sampling.core.job import DraftCount, Job, Sample
-from constrain.sampling.core.particles import Particle, Particles
+from constrain.sampling.core.job import Job, Sample
+from constrain.sampling.core.particles import Particle
 from constrain.sampling.core.potentials import AskedPotential, Potential
 from constrain.sampling.core.shape import shaped
-from constrain.sampling.methods.beam import spelled
+from constrain.sampling.methods.beam import Best, at_some_temperature, best_of_each_prompt, spelled
 
 Reward = Potential | Callable[[str], float]
 
@@ -66,73 +65,53 @@ def text_of(job: Job, tokens: Sequence[int]) -> bytes:
     return b"".join(job.token_bytes[token] or b"" for token in tokens if token not in job.eos_ids)
 
 
-class BestTexts:
-    """The best members so far for the rows of one prompt, each text once, and what the search has cost.
+class BestTexts(Best):
+    """The best members so far for the rows of one prompt, each text once. name: of the search; said: how it went."""
 
-    count: how many are wanted. threshold: the least objective that counts, -inf while there are fewer.
-    proven: nothing better is left.
-    """
-
-    def __init__(self, job: Job, count: int) -> None:
-        self.count, self.key = count, partial(spelled, job)
-        self.members: list[tuple[float, Sample]] = []
-        self.proven = False
-        self.forwards = self.masks = 0
-        self.drafts: dict[str, DraftCount] = {}
-        self.evaluations = 0
-        self.said = ""
-
-    @property
-    def threshold(self) -> float:
-        return self.members[-1][0] if len(self.members) == self.count else -math.inf
+    def __init__(self, job: Job, count: int, name: str = "") -> None:
+        super().__init__(count, partial(spelled, job))
+        self.name, self.said, self.evaluations = name, "", 0
 
     def offer(self, objective: float, sample: Sample) -> None:
-        """Consider a complete output. Of equal texts the better one counts; ties go to the likelier."""
-        if objective == -math.inf:
-            return
-        best: dict[Hashable, tuple[float, Sample]] = {}
-        every = [*self.members, (objective, sample)]
-        for each in sorted(every, key=lambda m: (-m[0], -m[1].log_prob, m[1].tokens)):
-            best.setdefault(self.key(each[1].tokens), each)
-        self.members = list(best.values())[: self.count]
+        """Consider a complete output. Of equal texts the better one counts."""
+        if objective > -math.inf:
+            super().offer(objective, sample)
 
-    def account(self, block: Particles) -> None:
-        """Add what the sequences of a block have cost since it was branched off."""
-        self.forwards += sum(block.reads.values())
-        self.masks += len(block.live)
-        self.drafts = next((each.sample.drafts for each in block.all), self.drafts)
-
-    def samples(self, name: str) -> list[Sample]:
+    def samples(self) -> list[Sample]:
         """One for each row: the members, in order, then failures."""
-        outputs = []
-        for place in range(self.count):
-            if place < len(self.members):
-                objective, member = self.members[place]
-                sample = replace(member, log_weight=0.0, accepted=1, tv_bound=0.0 if self.proven else None)
-                sample.method = f"{name}: {self.said + ', ' if self.said else ''}objective {objective:.6g}"
-            else:
-                sample = Sample(log_weight=-math.inf, finish_reason="dead_end" if self.proven else "budget")
-                sample.method = name
-            sample.forwards, sample.masks, sample.drafts = self.forwards, self.masks, self.drafts
+        outputs = super().samples()
+        for (objective, _), sample in zip(self.members, outputs, strict=False):
+            sample.method = f"{self.name}: {self.said + ', ' if self.said else ''}objective {objective:.6g}"
+        for sample in outputs[len(self.members) :]:
+            sample.method, sample.tv_bound = self.name, None
+        for sample in outputs:
             sample.evaluations = self.evaluations
-            outputs.append(sample)
         return outputs
 
 
 def each_prompt(job: Job, name: str, search: Callable[[Job, int, BestTexts], None]) -> list[Sample]:
-    """Run search(shaped job, first row, Found) for each distinct prompt; its rows get the members in order."""
-    if not job.token_bytes and name != "diverse-beam":
+    """Run search(shaped job, first row, BestTexts) for each distinct prompt; its rows get the members in order."""
+    if name != "diverse-beam":
+        check_bytes(job)
+    job = shaped(at_some_temperature(job))
+    return best_of_each_prompt(job, search, lambda count: BestTexts(job, count, name))
+
+
+def each_row(job: Job, write: Callable[[Job, int], Sample]) -> list[Sample]:
+    """Run write(shaped job, row) for each row."""
+    check_bytes(job)
+    job = shaped(job)
+    outputs = []
+    for row in range(len(job.prompts)):
+        outputs.append(write(job, row))
+        job.watcher.ended(row)
+    return outputs
+
+
+def check_bytes(job: Job) -> None:
+    """Raise ConstrainError if the bytes of tokens are not known."""
+    if not job.token_bytes:
         raise ConstrainError("this search reads texts, and the bytes of tokens are unknown", fix="set Job.token_bytes")
-    settings = job.settings
-    job = shaped(replace(job, settings=replace(settings, temperature=settings.temperature or 1.0)))
-    outputs: dict[int, Sample] = {}
-    for rows in job.groups():
-        found = BestTexts(job, len(rows))
-        search(job, rows[0], found)
-        outputs.update(zip(rows, found.samples(name), strict=True))
-        for row in rows:
-            job.watcher.ended(row)
-    return [outputs[row] for row in range(len(job.prompts))]
 
 
 class Asking:

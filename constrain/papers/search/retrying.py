@@ -24,13 +24,12 @@ from collections.abc import Callable
 
 from constrain.errors import ConstrainError
 from constrain.papers.search.cautious import has_ended, taken
-from constrain.papers.search.found import text_of
+from constrain.papers.search.found import each_row, text_of
 from constrain.sampling.core.boundaries import boundary_of
 from constrain.sampling.core.draw import substream
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
 from constrain.sampling.core.sampler import Sampler, check_count
-from constrain.sampling.core.shape import shaped
 
 
 class Retrying(Sampler):
@@ -74,14 +73,7 @@ class Retrying(Sampler):
         self.boundary = boundary_of(boundary)
 
     def run(self, job: Job) -> list[Sample]:
-        if not job.token_bytes:
-            raise ConstrainError("a check reads texts, and the bytes of tokens are unknown", fix="set Job.token_bytes")
-        job = shaped(job)
-        outputs = []
-        for row in range(len(job.prompts)):
-            outputs.append(self._write(job, row))
-            job.watcher.ended(row)
-        return outputs
+        return each_row(job, self._write)
 
     def _write(self, job: Job, row: int) -> Sample:
         forwards = masks = units = back = 0

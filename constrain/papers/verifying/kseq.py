@@ -15,8 +15,9 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from constrain.sampling.fused.batch import HALVINGS
 from constrain.speculative.verifiers.recursive import Recursive
-from constrain.speculative.verifiers.residual import HALVINGS, Proposal, Stop, TreeWalk, rest
+from constrain.speculative.verifiers.residual import Proposal, Stop, TreeWalk, rest
 
 
 class KSeq(Recursive):

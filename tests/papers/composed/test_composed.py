@@ -21,7 +21,7 @@ from constrain.papers.composed import ContextAware, Ensemble, Guided, MixtureOfP
 from constrain.sampling import CARS, MCMC, SIR, SMC, Exact, Sample, Settings, enumerate_draws, lcd
 from constrain.sampling.core.sampler import drive
 from constrain.sampling.processors import MinP
-from constrain.speculative import Forced, Lookup, Speculation
+from constrain.speculative import LegalWords, Lookup, Speculation
 from toy_matcher import ToyVocabulary
 from toy_model import TableModel
 
@@ -191,7 +191,7 @@ def test_exact(case: Composition) -> None:
     [
         SIR(samples=2),
         SMC(particles=2),
-        Speculation([Forced(), Lookup()]),
+        Speculation([LegalWords(), Lookup()]),
         CARS(attempts=1),
         MCMC(steps=1, proposal="uniform"),
     ],

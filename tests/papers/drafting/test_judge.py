@@ -21,7 +21,9 @@ from constrain.papers import Heads, Judge
 from constrain.papers.heads import JudgeHead
 from constrain.sampling import enumerate_draws
 from constrain.speculative import NONE, BuiltTree, Case, Drafter, DraftTree, Fixed, Model, Speculation
-from toy_model import tiny_llama, tiny_mistral, tiny_tokenizer
+from toy_model import tiny_handle, tiny_llama, tiny_mistral, tiny_tokenizer
+
+handle = pytest.fixture(scope="module", name="handle")(tiny_handle)
 
 SIZE = 4
 
@@ -117,12 +119,6 @@ def test_the_rule_by_its_definition(seed: int) -> None:
 
     walk(0, (), 1.0)
     assert law == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.fixture(scope="module")
-def handle() -> HFModel:
-    tokenizer = tiny_tokenizer()
-    return HFModel(tiny_llama(tokenizer), tokenizer)
 
 
 def judged(head: Any, drafters: Any, **options: Any) -> Speculation:

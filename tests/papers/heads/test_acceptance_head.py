@@ -18,13 +18,9 @@ from constrain.papers.heads import AcceptanceHead, StoppedModel
 from constrain.sampling import Job, Settings, enumerate_draws, lcd
 from constrain.sampling.core.sampler import drive
 from constrain.speculative import Fixed, Model, Speculation
-from toy_model import tiny_llama, tiny_mistral, tiny_tokenizer
+from toy_model import tiny_handle, tiny_llama, tiny_mistral, tiny_tokenizer
 
-
-@pytest.fixture(scope="module")
-def handle() -> HFModel:
-    tokenizer = tiny_tokenizer()
-    return HFModel(tiny_llama(tokenizer), tokenizer)
+handle = pytest.fixture(scope="module", name="handle")(tiny_handle)
 
 
 def random_head(seed: int = 1) -> AcceptanceHead:

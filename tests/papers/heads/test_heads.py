@@ -14,15 +14,11 @@ from constrain.errors import ConstrainError
 from constrain.models.hf import HFModel
 from constrain.papers import DraftHeads, Heads
 from constrain.speculative import Fixed, Speculation
-from toy_model import tiny_gpt2, tiny_llama, tiny_mistral, tiny_tokenizer
+from toy_model import tiny_gpt2, tiny_handle, tiny_llama, tiny_mistral, tiny_tokenizer
+
+handle = pytest.fixture(scope="module", name="handle")(tiny_handle)
 
 KINDS = ["sequential", "independent"]
-
-
-@pytest.fixture(scope="module")
-def handle() -> HFModel:
-    tokenizer = tiny_tokenizer()
-    return HFModel(tiny_llama(tokenizer), tokenizer)
 
 
 def random_heads(handle: HFModel, kind: str, depth: int = 3) -> DraftHeads:

@@ -14,15 +14,11 @@ from constrain.models.hf import HFModel
 from constrain.papers import DraftHeads, Heads
 from constrain.papers.heads import Eagle, HeadsAdapter, Hydra, Medusa, OnlineHeads
 from constrain.speculative import Fixed, Speculation
-from toy_model import tiny_llama, tiny_tokenizer
+from toy_model import tiny_handle
+
+handle = pytest.fixture(scope="module", name="handle")(tiny_handle)
 
 MAKE: dict[str, Any] = {"sequential": DraftHeads, "medusa": Medusa, "hydra": Hydra, "eagle": Eagle}
-
-
-@pytest.fixture(scope="module")
-def handle() -> HFModel:
-    tokenizer = tiny_tokenizer()
-    return HFModel(tiny_llama(tokenizer), tokenizer)
 
 
 def generate(handle: HFModel, drafter: Any, **given: Any) -> Any:

@@ -169,7 +169,7 @@ def test_outputs_are_those_without_drafts(options: dict[str, Any], temperature: 
     handle = llama()
     given = {"regex": "[a-f]{9,30}", "temperature": temperature, "n": 3, "seed": 2, "max_tokens": 40}
     plain = constrain.generate(handle, "red green", **given)
-    for others in ([], ["lookup", "forced"], [Heads(DraftHeads(handle).double())]):
+    for others in ([], ["lookup", "words"], [Heads(DraftHeads(handle).double())]):
         drafter = EarlyExit(handle, **options)
         speculation = Speculation([drafter, *others], controller=Fixed(9, 5, 0.0))
         found = constrain.generate(handle, "red green", draft=speculation, **given)
