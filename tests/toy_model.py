@@ -66,7 +66,7 @@ class TableSession:
         self.rows = [list(self.rows[row]) for row in rows]
 
     def fork(self, rows: Sequence[int]) -> TableSession:
-        twin = TableSession(self.model, 0)
+        twin = type(self)(self.model, 0)
         twin.rows = [list(self.rows[row]) for row in rows]
         return twin
 
@@ -151,6 +151,14 @@ def tiny_gpt2(tokenizer: Any, seed: int = 0) -> Any:
         bos_token_id=end, eos_token_id=end,
     )  # fmt: skip
     return GPT2LMHeadModel(config).double().eval()
+
+
+def tiny_handle() -> Any:
+    """The handle of a tiny model, untrained, with its tokenizer."""
+    from constrain.models.hf import HFModel
+
+    tokenizer = tiny_tokenizer()
+    return HFModel(tiny_llama(tokenizer), tokenizer)
 
 
 def tiny_mistral(tokenizer: Any, seed: int = 0) -> Any:

@@ -2,13 +2,14 @@
 
 Their scripts lie in `benchmarks/` of a checkout, and inside of the installed package. They need other engines and
 validators (the extra `[bench]`, but not for `--help`), and most need data. The options are handed over as they are.
-Fuzzing asks oracles of `tests/`, so it runs in a checkout only.
+Fuzzing asks oracles of `tests/`, and tasks have data of their own, so these run in a checkout only.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import typer
@@ -26,34 +27,17 @@ app = typer.Typer(
 )
 
 
-def maskbench(context: typer.Context) -> None:
-    """Correctness and time of masks on MaskBench, beside other engines; --help shows the options."""
-    _run("maskbench.py", context)
+BENCHMARKS = {
+    "maskbench": "Correctness and time of masks on MaskBench, beside other engines",
+    "quality": "A model's answers to questions with known answers: constrained, free, faithful",
+    "report": "One HTML page from records of maskbench and quality, engines side by side",
+    "keywords": "Test which keywords of JSON Schema engines obey, by the official suite",
+    "jsonschemabench": "A model through engines: coverage, efficiency, quality",
+    "tasks": "What a real model answers, by each way to constrain it, beside other engines (in a checkout)",
+    "fuzz": "Draw schemas, patterns, grammars and calls until one breaks a rule (in a checkout)",
+}
 
-
-def keywords(context: typer.Context) -> None:
-    """Test which keywords of JSON Schema engines obey, by the official suite; --help shows the options."""
-    _run("keywords.py", context)
-
-
-def jsonschemabench(context: typer.Context) -> None:
-    """A model through engines: coverage, efficiency, quality; --help shows the options."""
-    _run("jsonschemabench.py", context)
-
-
-def quality(context: typer.Context) -> None:
-    """A model's answers to questions with known answers: constrained, free, faithful; --help shows the options."""
-    _run("quality.py", context)
-
-
-def report(context: typer.Context) -> None:
-    """One HTML page from records of maskbench and quality, engines side by side; --help shows the options."""
-    _run("report.py", context)
-
-
-def fuzz(context: typer.Context) -> None:
-    """Draw schemas, patterns, grammars and calls until one breaks a rule (in a checkout); --help shows the options."""
-    _run("fuzzing.py", context)
+SCRIPTS = {"fuzz": "fuzzing", "tasks": "run_tasks"}  # where they are not named like the command
 
 
 def _run(name: str, context: typer.Context) -> None:
@@ -64,14 +48,23 @@ def _run(name: str, context: typer.Context) -> None:
     folders = here.parent / "benchmarks", here.parents[2] / "benchmarks"
     script = next((folder / name for folder in folders if (folder / name).is_file()), None)
     if script is None:
-        raise ConstrainError(f"{name} needs a checkout: its oracles are among the tests", fix="git clone the project")
+        raise ConstrainError(f"{name} runs in a checkout only", fix="git clone the project")
     done = subprocess.run([sys.executable, str(script), *context.args], check=False)
     raise typer.Exit(done.returncode)
 
 
-for _benchmark in (maskbench, quality, report, keywords, jsonschemabench, fuzz):
+def _command(name: str) -> Callable[[typer.Context], None]:
+    script = f"{SCRIPTS.get(name, name)}.py"
+
+    def command(context: typer.Context) -> None:
+        _run(script, context)
+
+    return command
+
+
+for _name, _line in BENCHMARKS.items():
     app.command(
-        _benchmark.__name__,
-        short_help=_benchmark.__doc__,
+        _name,
+        short_help=f"{_line}; --help shows the options.",
         context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
-    )(reported(_benchmark))
+    )(reported(_command(_name)))

@@ -163,10 +163,11 @@ class SourceOptions:
         if self.regex is not None:
             return constrain.regex(self.regex)
         if self.grammar is not None:
-            return self._grammar(self.grammar, generating)
+            return self.grammar_constraint(self.grammar, generating)
         return constrain.choices(read_choices(self.choices or ""))
 
-    def _grammar(self, given: str, generating: bool) -> Any:
+    def grammar_constraint(self, given: str, generating: bool = False) -> Any:
+        """The constraint of a grammar under these options. Raises UsageError, GrammarError."""
         import constrain
 
         lexer: Any = self.lexer
@@ -195,20 +196,27 @@ def format_of(text: str, name: str) -> str:
 
 def read_schema(given: str) -> str:
     """The JSON text of the schema, which may be in a file. Raises SchemaError where it is malformed, with the file."""
-    from constrain.errors import SchemaError, span
-
     inline = given.lstrip().startswith("{") or given.strip() in ("true", "false")
     text = given if inline else read_text(given, "a schema given inline starts with '{', or is true or false")
+    return checked_json(text, "" if inline else given)
+
+
+def checked_json(text: str, name: str = "") -> str:
+    """The text of a schema. name: of its file. Raises SchemaError where it is no JSON, LimitError."""
+    from constrain.errors import LimitError, SchemaError, span
+
     try:
         json.loads(text)
-        return text
     except json.JSONDecodeError as error:
         place = span(text, min(error.pos, len(text)))
         raise SchemaError(
             f"the schema is not JSON: {error.msg}",
-            place=place if inline else f"{given}, {place}",
+            place=f"{name}, {place}" if name else place,
             fix="correct the JSON; JSON has no comments, no single quotes and no trailing commas",
         ) from None
+    except RecursionError:
+        raise LimitError("the schema is nested too deeply") from None
+    return text
 
 
 def read_type(given: str) -> Any:

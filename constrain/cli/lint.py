@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
 from constrain.cli.console import NOT_A_MEMBER, UsageError, say, say_json
-from constrain.cli.constraints import format_of, grammar_folder, read_grammar
+from constrain.cli.constraints import SourceOptions
 
 DOUBTFUL = NOT_A_MEMBER
 GRAMMAR = "A Lark or GBNF grammar: a file, a grammar's folder, the text itself, or a name of the collection."
@@ -48,21 +47,11 @@ def one_of(argument: str | None, option: str | None) -> str:
 
 def load(given: str, grammar_format: str | None, start: str | None, lexer: str | None) -> Any:
     """The constraint of a grammar text. Raises UsageError, GrammarError."""
-    import constrain
-    from constrain.languages.grammar_text.text import GrammarText
     from constrain.languages.grammar_text.words import WholeWords
 
-    folder = grammar_folder(given)
-    if folder is not None:
-        options: Any = {"format": grammar_format, "start": start, "lexer": lexer}
-        constraint = folder.constraint(**{name: value for name, value in options.items() if value is not None})
-        return constraint.text if isinstance(constraint, WholeWords) else constraint
-    text, name = read_grammar(given)
-    kind = grammar_format or format_of(text, name)
-    base = str(Path(name).parent) if name else None
-    constraint = constrain.grammar(text, format=cast(Any, kind), start=start, lexer=cast(Any, lexer), base=base)
-    assert isinstance(constraint, GrammarText)
-    return constraint
+    options = SourceOptions(grammar_format=grammar_format, start=start, lexer=lexer)
+    constraint = options.grammar_constraint(given)
+    return constraint.text if isinstance(constraint, WholeWords) else constraint
 
 
 def findings(constraint: Any, seconds: float = 5.0) -> list[dict[str, str]]:
@@ -79,11 +68,6 @@ def findings(constraint: Any, seconds: float = 5.0) -> list[dict[str, str]]:
             words = [least[symbol].decode(errors="replace") for symbol in finding.ambiguity.form]
             found[-1]["example"] = (" " if constraint.to_grammar().ignore else "").join(words)
     return found
-
-
-def report(constraint: Any, seconds: float = 5.0) -> list[str]:
-    """A line for each finding, and an example for an ambiguity."""
-    return as_lines(findings(constraint, seconds))
 
 
 def as_lines(found: list[dict[str, str]]) -> list[str]:

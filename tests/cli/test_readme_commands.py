@@ -112,7 +112,7 @@ def test_fuzzing_needs_a_checkout(programs: Path, tmp_path: Path) -> None:
     pytest.importorskip("jsonschema")
     done = run(programs, "constrain bench fuzz --list", tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "needs a checkout" in done.stderr
+    assert "runs in a checkout only" in done.stderr
 
 
 def test_all_commands_are_on_the_page() -> None:

@@ -182,12 +182,12 @@ def _constraint(given: dict[str, str], any_order: bool, any_spelling: bool) -> A
     """The constraint of a question. Raises ConstrainError."""
     import constrain
     from constrain.cli.console import UsageError
-    from constrain.cli.constraints import read_choices
+    from constrain.cli.constraints import checked_json, read_choices
 
     kind, text = given["kind"], given["constraint"]
     if kind == "schema":
         return constrain.json_schema(
-            _checked_json(text),
+            checked_json(text),
             property_order="any" if any_order else "schema",
             spelling="any" if any_spelling else "plain",
         )
@@ -202,24 +202,6 @@ def _constraint(given: dict[str, str], any_order: bool, any_spelling: bool) -> A
         except UsageError as error:
             raise constrain.ConstrainError(str(error)) from None
     raise constrain.ConstrainError(f"there is no kind {kind!r:.40}", fix=f"one of {', '.join(KINDS)}")
-
-
-def _checked_json(text: str) -> str:
-    """The text of a schema. Raises SchemaError where it is no JSON."""
-    import constrain
-    from constrain.errors import span
-
-    try:
-        json.loads(text)
-    except json.JSONDecodeError as error:
-        raise constrain.SchemaError(
-            f"the schema is not JSON: {error.msg}",
-            place=span(text, min(error.pos, len(text))),
-            fix="correct the JSON; JSON has no comments, no single quotes and no trailing commas",
-        ) from None
-    except RecursionError:
-        raise constrain.LimitError("the schema is nested too deeply") from None
-    return text
 
 
 def _following(constraint: Any, data: bytes, vocabulary: Vocabulary) -> dict[str, Any]:
