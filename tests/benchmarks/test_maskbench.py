@@ -197,5 +197,5 @@ def test_bad_options_are_one_message(repository: Path, tmp_path: Path) -> None:
     assert done.stderr.startswith("maskbench: no files in ")
     (tmp_path / "a.json").write_text("{}")
     done = run_maskbench(repository, "--files", str(tmp_path), "--engines", "abacus")
-    names = "constrain, constrain-canonical, llguidance, xgrammar, outlines-core, lm-format-enforcer"
+    names = "constrain, constrain-forced, constrain-canonical, llguidance, xgrammar, outlines-core, lm-format-enforcer"
     assert done.stderr == f"maskbench: no engine abacus; there are {names}\n"
