@@ -36,6 +36,7 @@ from constrain.speculative.rows import TargetRows
 from constrain.speculative.tree import NONE
 from constrain.speculative.verifiers import VERIFIERS, Match, verifier_named
 from tree_target import Drawn, Given, Oracle
+from triton_interpreter import skip_where_numpy_is_too_new
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 COMPILED = torch.cuda.is_available() and not INTERPRETED
@@ -500,6 +501,7 @@ def test_the_interpreter_runs_these() -> None:
     environment = {**os.environ, "TRITON_INTERPRET": "1"}
     command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", str(Path(__file__))]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1200)
+    skip_where_numpy_is_too_new(done.stdout)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
     assert " passed" in done.stdout
 
