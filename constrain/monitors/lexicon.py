@@ -76,6 +76,7 @@ class TableLexicon:
         self._rows = {SIGN: LexemeRow(), **rows}
         self._kinds = [next((kind for kind, row in rows.items() if byte in row.begins), SIGN) for byte in range(256)]
         self._signs, self._undecided, self._quotes = dict(signs), frozenset(undecided), quotes
+        self._begun_signs = {sign[:n] for sign in self._signs for n in range(1, len(sign))}
         self._prefixes = frozenset(prefixes)
         self._in_prefixes = {prefix[:n] for prefix in self._prefixes for n in range(1, len(prefix) + 1)}
 
@@ -120,6 +121,10 @@ class TableLexicon:
     def is_decided(self, kind: int, text: bytes) -> bool:
         """True if the kind of a lexeme is certain."""
         return kind != SIGN or text not in self._undecided
+
+    def is_whole_sign(self, text: bytes) -> bool:
+        """True if no byte goes on with a sign."""
+        return text not in self._begun_signs
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _lexicon, (self.module,)

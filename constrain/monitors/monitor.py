@@ -142,6 +142,9 @@ class Lexicon(Protocol):
     def is_decided(self, kind: int, text: bytes) -> bool:
         """True if the kind of a lexeme is certain: `/` may still begin a comment."""
 
+    def is_whole_sign(self, text: bytes) -> bool:
+        """True if no byte goes on with a sign."""
+
 
 class Monitor(Protocol[S]):
     """The interface of monitors; the module shows one.

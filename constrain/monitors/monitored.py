@@ -124,9 +124,18 @@ def monitored(constraint: Constraint, monitor: Monitor[Any], *, empty: Empty = "
         raise GrammarError(
             f"{constraint._shown()} has a guard of its own, and a text has one", fix="monitor the part that is code"
         )
-    whole = Monitored(constraint, monitor, empty)
-    whole.to_grammar()  # errors are raised here
-    return whole
+    constraint.to_grammar()  # errors are raised here
+    return Monitored(constraint, _fitted(constraint, monitor), empty)
+
+
+def _fitted(constraint: Constraint, monitor: Monitor[Any]) -> Monitor[Any]:
+    """The monitor of the dialect that a constraint reads, where it knows dialects (`SqlMonitor.fitted`)."""
+    if not hasattr(monitor, "fitted"):
+        return monitor
+    from constrain.masks.derived.members import byte_matcher  # compiles kernels
+
+    fitted: Monitor[Any] = monitor.fitted(lambda text: byte_matcher(constraint).advance_bytes(text.encode()))
+    return fitted
 
 
 def accepted_beginning(monitor: Monitor[Any], text: str, *, empty: Empty = "end") -> str:

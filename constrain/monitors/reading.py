@@ -178,6 +178,8 @@ class MonitorReading:
         begun = self.monitor.begin(inner.value, kind, text if kind == SIGN else text[:1])
         if begun is None:
             return None
+        if kind == SIGN and self.lexicon.is_whole_sign(text) and self.monitor.advance(begun, kind, text) is None:
+            return None  # now, and not with the next byte: else the sign leads into a dead end
         return self._intern_state(
             kind, text, inner, self._apply_policy(self.monitor.language(begun)) if kind == QUOTED else None
         )

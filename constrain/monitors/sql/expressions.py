@@ -22,9 +22,10 @@ class SqlExpressions(SqlStatements):
             return self._operand_sign(state, sign)
         if word in state.extra:
             return self._read_extra(state, word)
-        if word in ("not", "case", "cast", "exists"):
-            at = {"not": "operand", "case": "operand", "cast": "cast", "exists": "exists"}[word]
-            return state.go(at, *(["when"] if word == "case" else []), item="")
+        if word == "case":
+            return state.push(Paren("case"), "operand", "when", item="")
+        if word in ("not", "cast", "exists"):
+            return state.go({"not": "operand"}.get(word, word), item="")
         if word == "x" and not self._may_be_name(state, word):
             return None
         return state._replace(at="held", held=(name,)) if name else OPEN
@@ -51,7 +52,7 @@ class SqlExpressions(SqlStatements):
         if isinstance(state.top, Paren):
             return state.go("operator")
         after = self._resolve(state._replace(quoted=False), qualifier, STAR)
-        return None if after is None else after._replace(item=STAR + qualifier)
+        return None if after is None else after._replace(at="named", item=STAR + qualifier)
 
     def _read_extra(self, state: SqlState, word: str) -> SqlState | None:
         """The state after a word that may begin an operand only here."""
@@ -69,7 +70,8 @@ class SqlExpressions(SqlStatements):
     def _at_held(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if sign == b".":
             return state._replace(at="dot")
-        return state.push(Paren("call", state.held[-1]), "operand", "distinct", "all")  # (
+        extra = {"distinct", "all"} - self.lacks
+        return state.push(Paren("call", state.held[-1]), "operand", *extra, item="")  # (
 
     def _at_dot(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if sign == b"*":
@@ -99,26 +101,31 @@ class SqlExpressions(SqlStatements):
             return state.go("operand", "not", "distinct", item="is")
         if word == "not":
             return state.go("not")
-        if word in ("isnull", "notnull", "end"):
+        if word in ("isnull", "notnull"):
             return state.go("operator", item="")
+        if word == "end" and isinstance(top, Paren) and top.kind == "case":
+            return state.pop("operator")._replace(item="")
         if word == "collate":
             return state.go("collation")
         if word == "in":
             return state.go("in", item="")
-        if word in ("over", "filter"):
-            return state.go("over", item="")
         if isinstance(top, Paren):
             return self._operator_in_paren(state, word)
         query = state.query
         if query.clause in ("from", "update", "delete", "insert"):
             return self._follow_source(state, sign, word)
-        if word in SORT:
-            return state
         if query.clause in ("select", "returning"):
             return self._follow_result(state, word, name)
+        if word in SORT:
+            return state
         if word == "do":
             return state.go("conflict")
         return self._begin_clause(state, word)
+
+    def _at_called(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        if word in ("over", "filter"):
+            return state.go("over", item="")
+        return self._at_operator(state._replace(at="operator"), kind, sign, word, name)
 
     def _operator_in_paren(self, state: SqlState, word: str) -> SqlState | None:
         top = state.top
@@ -138,7 +145,7 @@ class SqlExpressions(SqlStatements):
         if word == "as":
             return state.go("alias", item=state.item)
         after = self._begin_clause(state, word)
-        if after is not None or word in RESERVED:
+        if after is not None or word in RESERVED or "bare alias" in self.lacks:
             return after
         return self._name_result(state, name)
 
@@ -148,7 +155,12 @@ class SqlExpressions(SqlStatements):
     def _name_result(self, state: SqlState, name: str) -> SqlState:
         """The state after the alias of a result; a text as an alias may be any name."""
         query = state.query
-        return state.change(aliases=query.aliases | {name}).go("operator", item=name)
+        return state.change(aliases=query.aliases | {name}).go("named", item=name)
+
+    def _at_named(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        if sign:
+            return self._operator_sign(state, sign)
+        return self._begin_clause(state, word)
 
     def _operator_sign(self, state: SqlState, sign: bytes) -> SqlState | None:
         top = state.top
@@ -223,7 +235,7 @@ class SqlExpressions(SqlStatements):
             if not self._takes(top.name, count):
                 return None
         after = {"from": "joined", "module": "joined", "row": "row end", "conflict": "conflict", "using": "joined",
-                 "columns": "joined"}.get(top.kind, "operator")  # fmt: skip
+                 "columns": "joined", "call": "called", "window": "called"}.get(top.kind, "operator")  # fmt: skip
         popped = state.pop(after)
         return popped if top.kind == "expr" else popped._replace(item="")
 

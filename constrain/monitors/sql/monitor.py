@@ -8,10 +8,13 @@ In definitions, in PRAGMA, and for the columns of a function that gives a table 
     start        a statement
     operand      an operand; `extra` are words that may begin it state beside the usual ones
     operator     what follows an operand
+    called       the same after a call, which may have a window
+    named        what follows a result that takes no alias: it has one, or is *
     held, theld  what shows the meaning of a held name; in an expression, or where a table stands
     dot, tdot    the name after a dot, likewise
     table        a table
     joined       what follows a table
+    renamed      what follows a table that has its alias
     column       a column of a list: of INSERT, SET or USING
     ...          names that are new (any), words (left to the grammar)
     open         anything, to the end of the text
@@ -19,7 +22,7 @@ In definitions, in PRAGMA, and for the columns of a function that gives a table 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -30,6 +33,7 @@ from constrain.monitors.sql.expressions import SqlExpressions
 from constrain.monitors.sql.lexicon import LEXICON
 from constrain.monitors.sql.scopes import Paren
 from constrain.monitors.sql.state import NO_WORDS, SqlState
+from constrain.monitors.sql.words import AFTER, DIALECT
 
 NAMED = frozenset({"table", "theld", "tdot", "joined", "table alias", "column"})  # see `resume`
 
@@ -42,12 +46,15 @@ class SqlMonitor(SqlExpressions):
         ahead: The columns that may be used before FROM tells their tables: "any" or "known".
         aliases: Names that tables may have under `ahead="known"` before FROM gives them.
         texts: Whether a name in double quotes that is no column is a text, as in SQLite.
+        lacks: The parts of SQL that the dialect does not have (`DIALECT`).
     """
 
     lexicon = LEXICON
 
-    def __init__(self, catalogue: Catalogue, ahead: str, aliases: frozenset[str], texts: bool) -> None:
-        self.catalogue, self.ahead, self.aliases, self.texts = catalogue, ahead, aliases, texts
+    def __init__(
+        self, catalogue: Catalogue, ahead: str, aliases: frozenset[str], texts: bool, lacks: frozenset[str] = NO_WORDS
+    ) -> None:
+        self.catalogue, self.ahead, self.aliases, self.texts, self.lacks = catalogue, ahead, aliases, texts, lacks
         self.tables: dict[str, Columns] = {}
         for name, columns, has_rowid in catalogue.tables:
             known = self.tables.get(name) or frozenset()  # the same name in two databases
@@ -57,9 +64,10 @@ class SqlMonitor(SqlExpressions):
         self.modules: dict[str, Columns] = {name: frozenset(columns) | ROWID for name, columns in catalogue.modules}
         self.every_column = frozenset().union(*(columns or () for columns in self.tables.values()))
         self._names = lru_cache(maxsize=4096)(self._make_names)
+        self._words = lru_cache(maxsize=4096)(self._make_words)
 
     def _identity(self) -> tuple[Any, ...]:
-        return self.catalogue, self.ahead, self.aliases, self.texts
+        return self.catalogue, self.ahead, self.aliases, self.texts, self.lacks
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SqlMonitor) and self._identity() == other._identity()
@@ -72,6 +80,11 @@ class SqlMonitor(SqlExpressions):
 
     def __repr__(self) -> str:
         return f"sql({self.catalogue!r})"
+
+    def fitted(self, begins: Callable[[str], bool]) -> SqlMonitor:
+        """The monitor of the dialect of a grammar. begins: Tells if a text of the grammar begins with a text."""
+        lacks = frozenset(part for part, text in DIALECT.items() if not begins(text))
+        return SqlMonitor(self.catalogue, self.ahead, self.aliases, self.texts, lacks)
 
     def start(self) -> SqlState:
         """The state before the first lexeme."""
@@ -112,7 +125,22 @@ class SqlMonitor(SqlExpressions):
             return self._names(frozenset(self._tables_in(state.held[-1])), NO_WORDS)
         if state.at == "column":
             return self._column_names(self._listable_columns(state))
-        return None
+        return self._words_after(state)
+
+    def _words_after(self, state: SqlState) -> Names | None:
+        """The words that may follow an operand or a table where no alias may; None: any, or no word follows one.
+
+        With them a word that may not stand is refused at its first letter that no other word has, not at its end.
+        """
+        if state.at in ("operator", "called"):
+            top = state.top
+            aliased = () if "bare alias" in self.lacks else ("select", "returning")
+            open_kinds = ("window", "conflict", "frame") if isinstance(top, Paren) else aliased
+            if top is None or (top.kind if isinstance(top, Paren) else top.clause) in open_kinds:
+                return None
+        elif state.at not in ("named", "renamed"):
+            return None
+        return self._words(frozenset(word for word in AFTER if self.advance(state, NAME, word.encode()) is not None))
 
     def advance(self, state: SqlState, kind: int, text: bytes) -> SqlState | None:
         """The state after a lexeme; None: it may not stand there."""

@@ -27,16 +27,24 @@ class SqlNames:
     catalogue: Catalogue
     ahead: str
     aliases: frozenset[str]
+    lacks: frozenset[str]
     tables: dict[str, Columns]
     placed: dict[str, frozenset[str]]
     modules: dict[str, Columns]
     functions: dict[str, frozenset[int]] | None
     every_column: frozenset[str]
     _names: Callable[[frozenset[str], frozenset[str]], Names]
+    _words: Callable[[frozenset[str]], Names]
 
     @staticmethod
     def _make_names(names: frozenset[str], words: frozenset[str]) -> Names:
         return Names(names - {""}, words, RESERVED)
+
+    @staticmethod
+    def _make_words(words: frozenset[str]) -> Names:
+        made = Names((), words)
+        made.is_empty = False  # words are what must stand there
+        return made
 
     def _column_names(self, columns: Columns) -> Names | None:
         return None if columns is None or "" in columns else self._names(columns, NO_WORDS)

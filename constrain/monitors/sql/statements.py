@@ -55,7 +55,7 @@ class SqlStatements(SqlNames):
         if word in ("insert", "replace"):
             return state.change(clause="insert", settled=True).go("into")
         if word == "update":
-            return state.change(clause="update").go("table", "or")
+            return state.change(clause="update").go("table", *{"or"} - self.lacks)
         if word == "delete":
             return state.change(clause="delete").go("into")
         return None
@@ -158,12 +158,16 @@ class SqlStatements(SqlNames):
         after = self._follow_source(state, sign, word)
         if after is not None or word in RESERVED or sign:
             return after
+        if state.at == "renamed":
+            return None
         if kind == STRING:
-            return self._rename_source(state, "").go("joined")
-        return self._rename_source(state, name).go("joined") if name else OPEN
+            return self._rename_source(state, "").go("renamed")
+        return self._rename_source(state, name).go("renamed") if name else OPEN
+
+    _at_renamed = _at_joined
 
     def _at_table_alias(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
-        return self._rename_source(state, name).go("joined")
+        return self._rename_source(state, name).go("renamed")
 
     def _at_index(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if word == "indexed" and not state.extra:

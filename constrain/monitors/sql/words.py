@@ -16,3 +16,10 @@ JOINS = frozenset({"natural", "left", "right", "full", "inner", "cross", "outer"
 SORT = frozenset({"asc", "desc", "nulls", "first", "last"})
 FRAME = frozenset({"rows", "range", "groups"})
 CLAUSES = {"where": "where", "having": "having", "limit": "limit", "offset": "limit"}
+# Words that may follow an operand or a table.
+AFTER = INFIX | COMPOUND | QUERY | JOINS | SORT | FRAME | CLAUSES.keys() | frozenset(
+    """as collate default do end filter from group in indexed is isnull join not notnull on order over returning set
+    using window""".split()
+)  # fmt: skip
+# Parts of SQL that some dialects lack, and a text that begins with one.
+DIALECT = {"bare alias": "select a zz ", "or": "update or ", "all": "select f(all a"}
