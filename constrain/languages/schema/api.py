@@ -33,7 +33,7 @@ from constrain.languages.schema.read.document import Document, ReadOptions, exce
 from constrain.languages.schema.read.dynamic import DynamicReference
 from constrain.languages.schema.read.inputs import published_schema, schema_of_type
 from constrain.languages.schema.read.reader import SchemaReader
-from constrain.languages.schema.read.references import Resource
+from constrain.languages.schema.read.references import Resource, check_registry
 from constrain.languages.schema.sets.json_types import Json
 from constrain.languages.schema.write.json_layout import JsonLayout, read_json_layout
 from constrain.languages.schema.write.lower import Lowering
@@ -400,6 +400,7 @@ def json_schema(
         raise ConstrainError(f"dialect={dialect!r:.60} is not an option", fix=f"use one of {known}")
     if not isinstance(limits, Limits | None):
         raise ConstrainError(f"limits={limits!r:.60} is no Limits", fix="limits=Limits(seconds=1.0)")
+    check_registry(registry)
     options = ReadOptions(whitespace, property_order, formats, None if strict else dialect, spelling)
     if isinstance(schema, (str, bytes)):
         raw, parse_with = _from_text(schema), None

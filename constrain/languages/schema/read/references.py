@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
-from constrain.errors import SchemaError
+from constrain.errors import ConstrainError
 from constrain.languages.schema.read.dialect import DRAFT_2020, Dialect, dialect_of
 from constrain.languages.schema.read.dynamic import dynamic_anchors
 from constrain.languages.schema.sets.json_types import Json, JsonObject
@@ -25,6 +25,22 @@ if TYPE_CHECKING:
     from referencing._core import Resolver
 
     from constrain.languages.schema.read.document import Site
+
+
+MALFORMED = (ValueError, KeyError, AttributeError, TypeError)  # what `referencing` raises for a malformed document
+
+
+def check_registry(registry: Any) -> None:
+    """Raise ConstrainError unless a registry is a `referencing.Registry` or None."""
+    if registry is None:
+        return
+    import referencing
+
+    if not isinstance(registry, referencing.Registry):
+        raise ConstrainError(
+            f"registry= is a referencing.Registry, not {type(registry).__name__}",
+            fix="registry=referencing.Registry().with_contents([(uri, document)], default_specification=DRAFT202012)",
+        )
 
 
 class ReferenceTarget(NamedTuple):
@@ -138,13 +154,9 @@ class Resource:
             resolved = self.resolver.lookup(ref)
             whole = resolved.resolver.lookup("#").contents
         except Unresolvable as error:
-            raise _unresolvable(site, ref, keyword) from error
-        except (ValueError, KeyError, AttributeError, TypeError) as error:  # while reading documents
-            raise site.error(
-                f"{keyword} {ref!r} cannot be looked up: some document is malformed ({error})",
-                "give every resource of the registry its own specification",
-                keyword,
-            ) from error
+            raise self._unresolvable(site, ref, keyword) from error
+        except MALFORMED as error:  # while all documents are read
+            raise self._malformed(site, ref, keyword, error) from error
         dialect = dialect_of(whole, self.dialect) or DRAFT_2020
         resource = self.shared.get(id(whole)) or Resource(
             whole, dialect, outer=self, resolver=resolved.resolver, uri=ref.partition("#")[0]
@@ -158,6 +170,47 @@ class Resource:
         return ReferenceTarget(
             contents, resource, dialect, ("\0" + (ref if not steps else resource.uri), *steps), False
         )
+
+    def _unresolvable(self, site: Site, ref: str, keyword: str) -> Exception:
+        """The error of a reference that leads nowhere."""
+        from referencing.exceptions import Unresolvable
+
+        uri, _, fragment = ref.partition("#")
+        if not uri:
+            return site.error(f"{keyword} {ref!r} leads nowhere", "correct the path, or add the definition", keyword)
+        if fragment:
+            try:
+                self.resolver.lookup(uri)
+                fix = "correct the path, or add the definition there"
+                return site.error(f"{keyword} {ref!r} leads nowhere in {uri!r}, which the registry has", fix, keyword)
+            except Unresolvable:
+                pass
+        if self.user_registry is None:
+            message = f"{keyword} {ref!r} is not in this schema, and nothing is fetched from the network"
+            fix = "pass registry=referencing.Registry().with_resource(uri, resource), or put the definition under $defs"
+        else:
+            message = f"{keyword} {ref!r} is neither in this schema nor in the registry, and nothing is fetched"
+            fix = "add its document to the registry under the URI that the reference leads to from its base"
+        return site.error(message, fix, keyword)
+
+    def _malformed(self, site: Site, ref: str, keyword: str, error: Exception) -> Exception:
+        """The error of a reference that is not found without reading a document that cannot be read."""
+        import referencing
+
+        registry = self.user_registry
+        for uri in registry if registry is not None else ():
+            try:
+                referencing.Registry().with_resource(uri, registry[uri]).crawl()
+            except MALFORMED as fault:
+                message = f"{keyword} {ref!r} cannot be looked up: the registry's {uri!r} is malformed ({fault})"
+                return site.error(message, "correct that document, or take it out of the registry", keyword)
+        fix = "see what stands where a schema, $id or $anchor must"
+        return site.error(f"{keyword} {ref!r} cannot be looked up: this schema is malformed ({error})", fix, keyword)
+
+    @property
+    def user_registry(self) -> Registry[Any] | None:
+        """The user's registry, as the document has it."""
+        return self.registry if self.outer is None else self.outer.user_registry
 
     def prefix(self) -> tuple[str | int, ...]:
         """The path of its root: empty for the document, else its URI behind a NUL, which no keyword begins with."""
@@ -194,17 +247,6 @@ def _with_meta_schemas(registry: Registry[Any]) -> Registry[Any]:
     except ImportError:
         return registry
     return registry.combine(REGISTRY)
-
-
-def _unresolvable(site: Site, ref: str, keyword: str) -> SchemaError:
-    if ref.startswith("#"):
-        message, fix = f"{keyword} {ref!r} leads nowhere", "correct the path, or add the definition"
-    else:
-        message = f"{keyword} {ref!r} is not in this schema, and nothing is fetched from the network"
-        fix = "pass registry=referencing.Registry().with_resource(uri, resource), or put the definition under $defs"
-    error = site.error(message, fix, keyword)
-    assert isinstance(error, SchemaError)
-    return error
 
 
 def step_into(value: Json, part: str) -> tuple[Json, str | int] | None:

@@ -1,0 +1,37 @@
+"""References into a registry: found, or refused with what is the fact."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import referencing
+from referencing.jsonschema import DRAFT202012
+
+import constrain
+from constrain.errors import ConstrainError, SchemaError
+
+TABLE = Path(__file__).parents[2] / "data" / "schema_registry.toml"
+CASES = tomllib.loads(TABLE.read_text(encoding="utf-8"))["case"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_a_reference_into_a_registry(case: dict[str, Any]) -> None:
+    registry: Any = referencing.Registry()
+    for uri, text in case["documents"].items():
+        registry = registry.with_resource(uri, DRAFT202012.create_resource(json.loads(text)))
+    if "accepts" in case:
+        assert constrain.json_schema(json.loads(case["schema"]), registry=registry).accepts(case["accepts"])
+        return
+    with pytest.raises(SchemaError) as caught:
+        constrain.json_schema(json.loads(case["schema"]), registry=registry)
+    assert case["fault"] in str(caught.value) and caught.value.place is not None
+
+
+@pytest.mark.parametrize("registry", [{"b.json": {}}, [], "b.json"])
+def test_a_registry_of_another_type(registry: Any) -> None:
+    with pytest.raises(ConstrainError, match="registry= is a referencing.Registry, not"):
+        constrain.json_schema({}, registry=registry)
