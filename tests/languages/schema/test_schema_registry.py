@@ -33,5 +33,5 @@ def test_a_reference_into_a_registry(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("registry", [{"b.json": {}}, [], "b.json"])
 def test_a_registry_of_another_type(registry: Any) -> None:
-    with pytest.raises(ConstrainError, match="registry= is a referencing.Registry, not"):
+    with pytest.raises(ConstrainError, match=r"registry= is a referencing\.Registry, not"):
         constrain.json_schema({}, registry=registry)

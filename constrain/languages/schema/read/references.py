@@ -197,8 +197,8 @@ class Resource:
         """The error of a reference that is not found without reading a document that cannot be read."""
         import referencing
 
-        registry = self.user_registry
-        for uri in registry if registry is not None else ():
+        registry = self.user_registry if self.user_registry is not None else referencing.Registry()
+        for uri in registry:
             try:
                 referencing.Registry().with_resource(uri, registry[uri]).crawl()
             except MALFORMED as fault:
