@@ -9,8 +9,8 @@ The idea: distribute the choices, so that a pattern is a union of *lines*, each 
 * If a lookbehind comes after a lookahead, both restrict the text between them. That is still exact if one of them sees
   the whole text, or sees no further than its neighbour in the line; otherwise the pattern is refused.
 * In a loop, an assertion that sees no further than its own copy becomes part of the body. Two kinds have closed forms:
-  `(A|E(?=d))*`, which sees one character of the next copy (`$`, `\b`), and `((?!B)c)*` near the end of the text (c and
-  d are one character). A few copies (`?`, `{1,3}`) are written out. Any other assertion in a loop is refused.
+  `(A|E(?=d))*`, which sees one character of the next copy (`$`, `\b`, `(?!/)`), and `((?!B)c)*` near the end of the
+  text (c and d are one character). A few copies (`?`, `{1,3}`) are written out. Any other assertion in a loop is refused.
 
 The result is exact, or `NotRegular` is raised. Cost: the product of the choices that contain assertions, at most
 `MAX_LINES`.
@@ -188,9 +188,9 @@ def _loop_lines(tree: Loop) -> list[Line]:
     tempered = _tempered(lines[0], low, tree.high) if len(lines) == 1 else None
     if tempered:
         return [[tempered], *extra]
-    linked = _linked(lines, low, True) or _linked(lines, low, False) if low <= 1 and tree.high is None else None
+    linked = _linked_copies(lines, low) if low <= MAX_UNROLLED and tree.high is None else None
     if linked:
-        return [*linked, *extra]
+        return [*_limited(linked, tree.body), *extra]
     if tree.high is None or tree.high > MAX_UNROLLED:
         raise NotRegular("this assertion stands inside a repetition and sees beyond its own copy", _place(tree.body))
     copies: list[Line] = []
@@ -207,6 +207,15 @@ def _tempered(line: Line, low: int, high: int | None) -> Tempered | None:
         return None
     wanted = intersect(*(item.language for item in front if isinstance(item, Near | Look)))
     return Tempered(last, wanted, low, high, min(_place(item) for item in front if isinstance(item, Near | Look)))
+
+
+def _linked_copies(lines: list[Line], low: int) -> list[Line] | None:
+    """`_linked` for at least `low` copies: those before the last one that must be are written out."""
+    linked = _linked(lines, min(low, 1), True) or _linked(lines, min(low, 1), False)
+    if linked is None or low <= 1:
+        return linked
+    copies = product(lines, repeat=low - 1)
+    return [[*(item for line in first for item in line), *rest] for first in copies for rest in linked]
 
 
 def _linked(lines: list[Line], low: int, ahead: bool) -> list[Line] | None:
