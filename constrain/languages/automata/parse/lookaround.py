@@ -10,7 +10,8 @@ The idea: distribute the choices, so that a pattern is a union of *lines*, each 
   the whole text, or sees no further than its neighbour in the line; otherwise the pattern is refused.
 * In a loop, an assertion that sees no further than its own copy becomes part of the body. Two kinds have closed forms:
   `(A|E(?=d))*`, which sees one character of the next copy (`$`, `\b`, `(?!/)`), and `((?!B)c)*` near the end of the
-  text (c and d are one character). A few copies (`?`, `{1,3}`) are written out. Any other assertion in a loop is refused.
+  text (c and d are one character). A few copies (`?`, `{1,3}`) are written out. Any other assertion in a loop is
+  refused.
 
 The result is exact, or `NotRegular` is raised. Cost: the product of the choices that contain assertions, at most
 `MAX_LINES`.
