@@ -84,8 +84,8 @@ def serve(arm: str, options: argparse.Namespace) -> None:
 
     llm = LLM(
         str(options.model), dtype="float32", enforce_eager=True, max_model_len=4096, max_num_seqs=16, seed=0,
-        disable_log_stats=False, **engine_settings(arm),
-    )  # fmt: skip
+        disable_log_stats=False, gpu_memory_utilization=0.3, **engine_settings(arm),
+    )  # fmt: skip  # the share of memory: others may use the machine
     asked = list(islice(calls(options.functions), options.count))
     messages = [[{"role": "system", "content": c.told}, {"role": "user", "content": c.question}] for c in asked]
     constraints = [None if arm == "plain" else StructuredOutputsParams(json=c.schema) for c in asked]
