@@ -18,11 +18,12 @@ from urllib.parse import unquote
 from constrain.errors import SchemaError
 from constrain.languages.schema.read.dialect import DRAFT_2020, Dialect, dialect_of
 from constrain.languages.schema.read.dynamic import dynamic_anchors
+from constrain.languages.schema.read.registries import WALKING, address_of, without_malformed
 from constrain.languages.schema.sets.json_types import Json, JsonObject
 
 if TYPE_CHECKING:
     from referencing import Registry, Specification
-    from referencing._core import Resolver
+    from referencing._core import Resolved, Resolver
 
     from constrain.languages.schema.read.document import Site
 
@@ -80,7 +81,7 @@ class Resource:
         resource = _specification(self.dialect.uri).create_resource(self.root)
         if self.outer is not None:
             return self.outer.resolver.in_subresource(resource)
-        name = resource.id() if isinstance(self.root, dict) else None
+        name = (resource.id() if isinstance(self.root, dict) else None) or address_of(self.root, self.registry)
         registry = (self.registry if self.registry is not None else referencing.Registry()).with_resource(
             name or "", resource
         )
@@ -135,7 +136,7 @@ class Resource:
         from referencing.exceptions import Unresolvable
 
         try:
-            resolved = self.resolver.lookup(ref)
+            resolved = self._resolved(ref)
             whole = resolved.resolver.lookup("#").contents
         except Unresolvable as error:
             raise _unresolvable(site, ref, keyword) from error
@@ -158,6 +159,21 @@ class Resource:
         return ReferenceTarget(
             contents, resource, dialect, ("\0" + (ref if not steps else resource.uri), *steps), False
         )
+
+    def _resolved(self, ref: str) -> Resolved[Any]:
+        """The place that a reference leads to; a malformed document that it does not lead to is no hindrance."""
+        import attrs
+        from referencing.exceptions import Unresolvable
+
+        try:
+            return self.resolver.lookup(ref)
+        except WALKING:
+            try:
+                sound = without_malformed(self.resolver._registry)
+                return attrs.evolve(self.resolver, registry=sound).lookup(ref)  # type: ignore[misc]
+            except Unresolvable:
+                pass
+            raise
 
     def prefix(self) -> tuple[str | int, ...]:
         """The path of its root: empty for the document, else its URI behind a NUL, which no keyword begins with."""
