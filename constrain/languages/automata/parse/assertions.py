@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence as ListOf
 from dataclasses import dataclass
 
-from constrain.languages.automata.shape import in_sequence, mirror, times
+from constrain.languages.automata.shape import first_characters, in_sequence, max_length, min_length, mirror, times
 from constrain.languages.automata.syntax import (
     ANY_TEXT,
     EMPTY,
@@ -19,6 +19,7 @@ from constrain.languages.automata.syntax import (
     Chars,
     Complement,
     Concat,
+    Literals,
     Node,
     Ranges,
     alternate,
@@ -131,8 +132,9 @@ def assertion(ahead: bool, language: Node, index: int) -> Tree:
         return Near(ahead, intervals.ANY if negative else (), not negative, index)
     if isinstance(plain, Concat) and len(plain.args) == 2:
         near, rest = plain.args if ahead else reversed(plain.args)
-        if isinstance(near, Chars) and rest == ANY_TEXT:
-            return Near(ahead, intervals.negate(near.ranges) if negative else near.ranges, negative, index)
+        if rest == ANY_TEXT and isinstance(near, Chars | Literals) and max_length(near) == min_length(near) == 1:
+            ranges = first_characters(near)
+            return Near(ahead, intervals.negate(ranges) if negative else ranges, negative, index)
     return Look(ahead, language, index)
 
 
