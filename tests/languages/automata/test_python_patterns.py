@@ -1,11 +1,16 @@
 """`parse_python` against `re.fullmatch`: random patterns, all short texts."""
 
+import itertools
+import re
 from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pattern_strategies import POSSESSIVE, QUANTIFIERS, anchors, compare, flag_sets, patterns, plain_atoms
+
+from constrain.languages.automata.parse.python import parse_python
+from naive_regex import members
 
 relaxed = settings(max_examples=800, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -68,3 +73,55 @@ def test_every_quantifier_on(inner, quantifier, frame):
     refused = Counter()
     compare(frame.format(f"(?:{inner}){quantifier}"), 0, refused)
     assert "not a pattern" not in refused
+
+
+LINKED = [
+    (r"/\*(\*(?!/)|[^*])*\*/", "/*a", 7),
+    (r"^([^,]+(,|$)){3,}$", "a,\n", 7),
+    (r"([^,]+(,|\Z)){3,}", "a,\n", 7),
+    (r"(\w+(\.|$))+", "a.\n", 6),
+    (r"(\ba\b ?)*", "a ", 8),
+    (r"(a\b ?){2,6}", "a ", 8),
+    (r"(a\b|b\B)*", "ab ", 6),
+    (r"(?:a\b|\bb| )*", "ab ", 6),
+    (r"(a$|\n|b)*", "ab\n", 6),
+    (r"(a$|\n|b)+b?", "ab\n", 6),
+    (r"(a|b$|c(?!a))*", "abc\n", 5),
+    (r"((?<=a)b|a)+", "ab", 8),
+    (r"(?:x|(?<=a)b|a|(?<![ab])c)*", "abcx", 5),
+    (r"(?:(?<=a)b(?=a)|a)+", "ab", 8),
+    (r"(?m)(?:^a$\n?)*", "a\n", 8),
+    (r"(?m)(?:^a|b$|\n)+", "ab\n", 6),
+    (r"b(?:(?<=b)a|c)*(?=d|$)d?", "abcd", 5),
+    (r"(?:a(?![ab])|b?(?!b))*c?", "abc", 6),
+    (r"(?:(?<!a)b*(?!a)|a)+c?", "abc", 6),
+]
+
+
+@pytest.mark.parametrize(("pattern", "alphabet", "longest"), LINKED, ids=[row[0] for row in LINKED])
+def test_a_copy_that_sees_one_character_of_the_next(pattern, alphabet, longest):
+    """Every text up to a length, over the characters that the pattern tells apart."""
+    compiled = re.compile(pattern)
+    every = ("".join(text) for length in range(longest + 1) for text in itertools.product(alphabet, repeat=length))
+    expected = {text for text in every if compiled.fullmatch(text)}
+    assert members(parse_python(pattern), alphabet, longest) == expected
+    assert len(expected) > 5
+
+
+def test_random_loops_of_linked_copies():
+    """Bodies of copies with an assertion at their edges: exact or refused, and mostly not refused."""
+    refused = Counter()
+    before = st.sampled_from(["", "", "(?<=a)", "(?<!b)", "(?<![ab])", "^", r"\b"])
+    text = st.sampled_from(["a", "b", "[ab]", "ab", "b?", " ", "a+", r"\n"])
+    after = st.sampled_from(["", "", "(?=b)", "(?!a)", "$", r"\b", "(?! )"])
+    body = st.lists(st.tuples(before, text, after).map("".join), min_size=1, max_size=3).map("|".join)
+    counts = st.sampled_from(["*", "+", "{2,}", "{0,6}"])
+
+    @relaxed
+    @given(st.tuples(st.sampled_from(["", "a?", "b"]), body, counts, st.sampled_from(["", "b?", "$"])), flag_sets)
+    def check(parts, flags):
+        start, inside, count, end = parts
+        compare(f"{start}(?:{inside}){count}{end}", flags, refused)
+
+    check()
+    assert refused["none"] > 600, refused

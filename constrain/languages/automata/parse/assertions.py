@@ -19,6 +19,7 @@ from constrain.languages.automata.syntax import (
     Chars,
     Complement,
     Concat,
+    Literals,
     Node,
     Ranges,
     alternate,
@@ -131,9 +132,9 @@ def assertion(ahead: bool, language: Node, index: int) -> Tree:
         return Near(ahead, intervals.ANY if negative else (), not negative, index)
     if isinstance(plain, Concat) and len(plain.args) == 2:
         near, rest = plain.args if ahead else reversed(plain.args)
-        if min_length(near) == max_length(near) == 1 and rest == ANY_TEXT:
-            characters = first_characters(near)
-            return Near(ahead, intervals.negate(characters) if negative else characters, negative, index)
+        if rest == ANY_TEXT and isinstance(near, Chars | Literals) and max_length(near) == min_length(near) == 1:
+            ranges = first_characters(near)
+            return Near(ahead, intervals.negate(ranges) if negative else ranges, negative, index)
     return Look(ahead, language, index)
 
 

@@ -9,9 +9,8 @@ The idea: distribute the choices, so that a pattern is a union of *lines*, each 
 * If a lookbehind comes after a lookahead, both restrict the text between them. That is still exact if one of them sees
   the whole text, or sees no further than its neighbour in the line; otherwise the pattern is refused.
 * In a loop, an assertion that sees no further than its own copy becomes part of the body. Two kinds have closed forms:
-  `(A|E(?=d))*`, which sees one character of the next copy (`$`, `\b`, `(?!/)`), and `((?!B)c)*` near the end of the
-  text (c and d are one character). A few copies (`?`, `{1,3}`) are written out. Any other assertion in a loop is
-  refused.
+  `(A|E(?=d))*`, which sees one character of the copy beside it (`$`, `\b`; linked.py), and `((?!B)c)*` near the end of
+  the text (c and d are one character). A few copies (`?`, `{1,3}`) are written out. Any other is refused.
 
 The result is exact, or `NotRegular` is raised. Cost: the product of the choices that contain assertions, at most
 `MAX_LINES`.
@@ -35,6 +34,7 @@ from constrain.languages.automata.parse.assertions import (
     mirror_tree,
     sequence,
 )
+from constrain.languages.automata.parse.linked import linked
 from constrain.languages.automata.shape import (
     first_characters,
     in_sequence,
@@ -53,7 +53,6 @@ from constrain.languages.automata.syntax import (
     EPSILON,
     Chars,
     Node,
-    Ranges,
     alternate,
     chars,
     complement,
@@ -189,10 +188,10 @@ def _loop_lines(tree: Loop) -> list[Line]:
     tempered = _tempered(lines[0], low, tree.high) if len(lines) == 1 else None
     if tempered:
         return [[tempered], *extra]
-    linked = _linked_copies(lines, low) if low <= MAX_UNROLLED and tree.high is None else None
-    if linked:
-        return [*_limited(linked, tree.body), *extra]
     if tree.high is None or tree.high > MAX_UNROLLED:
+        joined = _linked(lines, low, tree.high)
+        if joined is not None:
+            return [*joined, *extra]
         raise NotRegular("this assertion stands inside a repetition and sees beyond its own copy", _place(tree.body))
     copies: list[Line] = []
     for count in range(low, tree.high + 1):
@@ -210,53 +209,11 @@ def _tempered(line: Line, low: int, high: int | None) -> Tempered | None:
     return Tempered(last, wanted, low, high, min(_place(item) for item in front if isinstance(item, Near | Look)))
 
 
-def _linked_copies(lines: list[Line], low: int) -> list[Line] | None:
-    """`_linked` for at least `low` copies: those before the last one that must be are written out."""
-    linked = _linked(lines, min(low, 1), True) or _linked(lines, min(low, 1), False)
-    if linked is None or low <= 1:
-        return linked
-    copies = product(lines, repeat=low - 1)
-    return [[*(item for line in first for item in line), *rest] for first in copies for rest in linked]
-
-
-def _linked(lines: list[Line], low: int, ahead: bool) -> list[Line] | None:
-    r"""The lines of `(A|E(?=d))*` (`low` 0) or `(A|E(?=d))+` (1), whose one assertion links a copy to the next one.
-
-    Examples: `(a|b\b)*`, `(a|b$)+`. After a copy of E the next copy must begin with d, or the loop ends and the
-    assertion restricts the text after it. Let A', E' be the texts of A, E that begin with d. Then a round is A or
-    E·E'*·A', and the loop is rounds, optionally followed by E·E'*(?=d).
-    """
-    if any(isinstance(item, Tempered) for line in lines for item in line):
-        return None
-    if not ahead:  # reversed
-        linked = _linked([_mirror_line(line) for line in lines], low, True)
-        return None if linked is None else [_mirror_line(line) for line in linked]
-    nears: dict[tuple[Ranges, bool], Near] = {}
-    free: Node = EMPTY
-    bound: Node = EMPTY
-    for line in lines:
-        last = line[-1]
-        near = last if isinstance(last, Near) and last.ahead else None
-        nodes = [item for item in (line[:-1] if near else line) if isinstance(item, Node)]
-        if len(nodes) != len(line) - (near is not None):
-            return None
-        if near:
-            nears.setdefault((near.characters, near.or_edge), near)
-            bound = alternate(bound, in_sequence(nodes))
-        else:
-            free = alternate(free, in_sequence(nodes))
-    if len(nears) != 1:
-        return None
-    (near,) = nears.values()
-    pending = concat(not_empty(bound), repeat(restrict(not_empty(bound), near)))
-    rounds = alternate(not_empty(free), concat(pending, restrict(not_empty(free), near)))
-    empty: list[Line] = [[EPSILON]] if nullable(free) else [[near]] if nullable(bound) else []
-    return [[times(rounds, low, None)], [times(rounds, 0, None), pending, near], *(empty if low else [])]
-
-
-def _mirror_line(line: Line) -> Line:
-    mirrored = [mirror_tree(item) for item in reversed(line) if not isinstance(item, Tempered)]
-    return [item for item in mirrored if isinstance(item, Node | Near | Look)]
+def _linked(lines: list[Line], low: int, high: int | None) -> list[Line] | None:
+    """`linked` of lines without `Tempered` loops."""
+    plainer = [[item for item in line if not isinstance(item, Tempered)] for line in lines]
+    joined = linked(plainer, low, high, restrict) if plainer == lines else None
+    return None if joined is None else [list(line) for line in joined]
 
 
 # --- assertions that see no further than their neighbour ------------------------------------------------------------

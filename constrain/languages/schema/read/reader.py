@@ -25,7 +25,7 @@ from constrain.languages.schema.read.dynamic import DynamicReference, DynamicSco
 from constrain.languages.schema.read.keywords import parse
 from constrain.languages.schema.read.references import ReferenceTarget, Resource
 from constrain.languages.schema.sets.algebra import FALSE, TRUE, Conj
-from constrain.languages.schema.sets.formula import Formula, KnownSet, combined_atoms
+from constrain.languages.schema.sets.formula import Formula, KnownSet, combined_atoms, without_itself
 from constrain.languages.schema.sets.json_types import Json
 from constrain.limits import tick
 
@@ -78,7 +78,7 @@ class SchemaReader:
         while self._queue:
             serial, content = self._queue.popleft()
             tick()
-            document.formulas[serial] = self._parsed(document.site(serial), content)
+            document.formulas[serial] = without_itself(self._parsed(document.site(serial), content), serial)
         self._refuse_loops()
         resource.shared.clear()  # it refers to the resource itself, a cycle
 

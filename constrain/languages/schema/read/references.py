@@ -18,16 +18,14 @@ from urllib.parse import unquote
 from constrain.errors import ConstrainError
 from constrain.languages.schema.read.dialect import DRAFT_2020, Dialect, dialect_of
 from constrain.languages.schema.read.dynamic import dynamic_anchors
+from constrain.languages.schema.read.registries import WALKING, address_of, without_malformed
 from constrain.languages.schema.sets.json_types import Json, JsonObject
 
 if TYPE_CHECKING:
     from referencing import Registry, Specification
-    from referencing._core import Resolver
+    from referencing._core import Resolved, Resolver
 
     from constrain.languages.schema.read.document import Site
-
-
-MALFORMED = (ValueError, KeyError, AttributeError, TypeError)  # what `referencing` raises for a malformed document
 
 
 def check_registry(registry: Any) -> None:
@@ -96,7 +94,7 @@ class Resource:
         resource = _specification(self.dialect.uri).create_resource(self.root)
         if self.outer is not None:
             return self.outer.resolver.in_subresource(resource)
-        name = resource.id() if isinstance(self.root, dict) else None
+        name = (resource.id() if isinstance(self.root, dict) else None) or address_of(self.root, self.registry)
         registry = (self.registry if self.registry is not None else referencing.Registry()).with_resource(
             name or "", resource
         )
@@ -151,11 +149,11 @@ class Resource:
         from referencing.exceptions import Unresolvable
 
         try:
-            resolved = self.resolver.lookup(ref)
+            resolved = self._resolved(ref)
             whole = resolved.resolver.lookup("#").contents
         except Unresolvable as error:
             raise self._unresolvable(site, ref, keyword) from error
-        except MALFORMED as error:  # while all documents are read
+        except WALKING as error:  # while all documents are read
             raise self._malformed(site, ref, keyword, error) from error
         dialect = dialect_of(whole, self.dialect) or DRAFT_2020
         resource = self.shared.get(id(whole)) or Resource(
@@ -170,6 +168,21 @@ class Resource:
         return ReferenceTarget(
             contents, resource, dialect, ("\0" + (ref if not steps else resource.uri), *steps), False
         )
+
+    def _resolved(self, ref: str) -> Resolved[Any]:
+        """The place that a reference leads to; a malformed document that it does not lead to is no hindrance."""
+        import attrs
+        from referencing.exceptions import Unresolvable
+
+        try:
+            return self.resolver.lookup(ref)
+        except WALKING:
+            try:
+                sound = without_malformed(self.resolver._registry)
+                return attrs.evolve(self.resolver, registry=sound).lookup(ref)  # type: ignore[misc]
+            except Unresolvable:
+                pass
+            raise
 
     def _unresolvable(self, site: Site, ref: str, keyword: str) -> Exception:
         """The error of a reference that leads nowhere."""
@@ -201,7 +214,7 @@ class Resource:
         for uri in registry:
             try:
                 referencing.Registry().with_resource(uri, registry[uri]).crawl()
-            except MALFORMED as fault:
+            except WALKING as fault:
                 message = f"{keyword} {ref!r} cannot be looked up: the registry's {uri!r} is malformed ({fault})"
                 return site.error(message, "correct that document, or take it out of the registry", keyword)
         fix = "see what stands where a schema, $id or $anchor must"

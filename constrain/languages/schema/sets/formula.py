@@ -51,6 +51,18 @@ class Not(NamedTuple):
     part: Formula
 
 
+def without_itself(formula: Formula, serial: int) -> Formula:
+    """The formula of an atom, less the demand that a value be in the set of that atom itself: it demands nothing.
+
+    X = X ∩ B is the largest such set, B: what a validator takes that does not ask the same question twice.
+    """
+    if isinstance(formula, Atoms) and serial in formula.conj:
+        return Atoms(tuple(other for other in formula.conj if other != serial))
+    if isinstance(formula, AllOf):
+        return AllOf(tuple(without_itself(part, serial) for part in formula.parts))
+    return formula
+
+
 def combined_atoms(formula: Formula) -> Iterator[int]:
     """Yield the atoms that a formula says of the value itself, not of its items and properties."""
     if isinstance(formula, Atoms):
