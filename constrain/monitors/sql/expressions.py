@@ -234,7 +234,7 @@ class SqlExpressions(SqlStatements):
                 count = 0
             if not self._takes(top.name, count):
                 return None
-        after = {"from": "joined", "module": "joined", "row": "row end", "conflict": "conflict", "using": "joined",
+        after = {"from": "joined", "module": "joined", "row": "row end", "conflict": "conflict", "using": "renamed",
                  "columns": "joined", "call": "called", "window": "called"}.get(top.kind, "operator")  # fmt: skip
         popped = state.pop(after)
         return popped if top.kind == "expr" else popped._replace(item="")

@@ -14,7 +14,7 @@ In definitions, in PRAGMA, and for the columns of a function that gives a table 
     dot, tdot    the name after a dot, likewise
     table        a table
     joined       what follows a table
-    renamed      what follows a table that has its alias
+    renamed      what follows a table that takes no alias any more
     column       a column of a list: of INSERT, SET or USING
     ...          names that are new (any), words (left to the grammar)
     open         anything, to the end of the text
@@ -132,7 +132,7 @@ class SqlMonitor(SqlExpressions):
 
         With them a word that may not stand is refused at its first letter that no other word has, not at its end.
         """
-        if state.at in ("operator", "called"):
+        if state.at in ("operator", "called", "in name"):
             top = state.top
             aliased = () if "bare alias" in self.lacks else ("select", "returning")
             open_kinds = ("window", "conflict", "frame") if isinstance(top, Paren) else aliased

@@ -171,8 +171,8 @@ class SqlStatements(SqlNames):
 
     def _at_index(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if word == "indexed" and not state.extra:
-            return state.go("joined")
-        return state.go("index", "by") if word == "by" and not state.extra else state.go("joined")
+            return state.go("renamed")
+        return state.go("index", "by") if word == "by" and not state.extra else state.go("renamed")
 
     def _at_using(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         return state.push(Paren("using"), "column")
@@ -213,7 +213,7 @@ class SqlStatements(SqlNames):
         if sign == b")" and isinstance(state.top, Paren):
             query = state.query
             inside_set = state.top.kind == "columns" and query.clause == "set"
-            return state.pop("column end" if inside_set else "joined")
+            return state.pop("column end" if inside_set else "renamed")
         return OPEN
 
     def _begin_clause(self, state: SqlState, word: str) -> SqlState | None:
