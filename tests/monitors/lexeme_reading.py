@@ -88,7 +88,8 @@ def _may_grow(monitor: Any, state: Any, kind: int, lexeme: bytes) -> bool:
     begun = monitor.begin(state, kind, lexeme if kind == SIGN else lexeme[:1])
     names = None if begun is None or kind not in (NAME, QUOTED) else monitor.language(begun)
     if names is None:
-        return begun is not None
+        whole = begun is not None and kind == SIGN and lexicon.is_whole_sign(lexeme)  # it is read at once
+        return monitor.advance(begun, kind, lexeme) is not None if whole else begun is not None
     if kind == NAME:
         text = lexicon.folded(kind, lexeme)
         open_ones = any(text.startswith(prefix) or prefix.startswith(text) for prefix in names.prefixes)
