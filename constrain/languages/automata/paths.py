@@ -195,20 +195,28 @@ class Paths(Language):
             edges[state] = {after: (node, 1) for node, after in self.steps(state) if after in useful}
             if state in targets:
                 edges[state][-3] = (syntax.EPSILON, 1)
-        while len(edges) > 1:
-            into = {state: [source for source in edges if state in edges[source]] for state in edges}
-            state = min((s for s in edges if s >= 0), key=lambda s: len(into[s]) * len(edges[s]))
-            out = edges.pop(state)
-            loop, loop_size = out.pop(state, (syntax.EPSILON, 0))
-            around = syntax.repeat(loop)
-            for source in into[state]:
-                if source == state:
-                    continue
-                enter, enter_size = edges[source].pop(state)
-                for after, (leave, leave_size) in out.items():
-                    direct, size = edges[source].get(after, (syntax.EMPTY, 0))
-                    size += enter_size + loop_size + leave_size
-                    if size > LARGEST:
-                        return None
-                    edges[source][after] = (syntax.alternate(direct, syntax.concat(enter, around, leave)), size)
-        return edges[-2][-3][0]
+        return combined(edges)
+
+
+def combined(edges: dict[int, dict[int, tuple[Node, int]]]) -> Node | None:
+    """The texts from -2 to -3 in a graph; None if their tree would be too large.
+
+    edges: the states that each state leads to, with the texts between and the size of their tree. It is consumed.
+    """
+    while len(edges) > 1:
+        into = {state: [source for source in edges if state in edges[source]] for state in edges}
+        state = min((s for s in edges if s >= 0), key=lambda s: len(into[s]) * len(edges[s]))
+        out = edges.pop(state)
+        loop, loop_size = out.pop(state, (syntax.EPSILON, 0))
+        around = syntax.repeat(loop)
+        for source in into[state]:
+            if source == state:
+                continue
+            enter, enter_size = edges[source].pop(state)
+            for after, (leave, leave_size) in out.items():
+                direct, size = edges[source].get(after, (syntax.EMPTY, 0))
+                size += enter_size + loop_size + leave_size
+                if size > LARGEST:
+                    return None
+                edges[source][after] = (syntax.alternate(direct, syntax.concat(enter, around, leave)), size)
+    return edges[-2].get(-3, (syntax.EMPTY, 0))[0]

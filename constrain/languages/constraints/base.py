@@ -293,7 +293,10 @@ def _joined(self: Constraint, other: Constraint, kind: type[Union] | type[Inters
             joined: Constraint = getattr(one, hook)(two)
             if joined is not NotImplemented:
                 return joined
-        return kind(tuple(dict.fromkeys([*_parts(self, kind), *_parts(other, kind)])))
+        parts = {**_parts(self, kind), **_parts(other, kind)}
+        whole = kind(tuple(parts))
+        vars(whole)["distinct"] = parts
+        return whole
 
 
 def refuse_counts(constraint: Constraint) -> None:
@@ -326,5 +329,6 @@ def refuse_tokens(constraint: Constraint, what: str) -> None:
         )
 
 
-def _parts(constraint: Constraint, kind: type[Union] | type[Intersection]) -> tuple[Constraint, ...]:
-    return constraint.parts if isinstance(constraint, kind) else (constraint,)
+def _parts(constraint: Constraint, kind: type[Union] | type[Intersection]) -> dict[Constraint, None]:
+    """The parts of a constraint of a kind, without repetition; of another one itself."""
+    return constraint.distinct if isinstance(constraint, kind) else {constraint: None}

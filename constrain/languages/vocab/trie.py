@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int32]
+DEEP = 64  # PERF: down to this depth one operation of numpy handles a level; few tokens are longer, each is its own
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,13 +132,17 @@ class SortedTokens:
         fresh = ~self.repeats()  # of several equal tokens the first, which has the lowest id
         token[last[fresh] - 1] = self.ids[fresh]
         depth = depth.astype(np.int32)
-        return Trie(byte, depth, _ends(depth), token, next_same)
+        end = np.arange(1, nodes + 1, dtype=np.int32)
+        _set_deep_ends(end, last, lengths, self.shared)
+        _set_ends(end, depth)
+        return Trie(byte, depth, end, token, next_same)
 
 
 def _shared_with_previous(text: Bytes, start: NDArray[np.int64]) -> NDArray[np.int64]:
     """int64[T]: the length of the longest common prefix of each token with the one before it; 0 for the first.
 
-    One pass a byte position, over the pairs that still agree: the work is the sum of the results.
+    One pass a byte position, over the pairs that still agree: the work is the sum of the results. Pairs that share more
+    than `DEEP` bytes are compared one by one.
     """
     lengths = np.diff(start)
     shared = np.zeros(len(lengths), np.int64)
@@ -146,27 +151,47 @@ def _shared_with_previous(text: Bytes, start: NDArray[np.int64]) -> NDArray[np.i
     at_most = np.minimum(lengths[1:], lengths[:-1])
     live = np.arange(1, len(lengths))
     k = 0
-    while len(live):
+    while len(live) and k < DEEP:
         live = live[at_most[live - 1] > k]
         live = live[text[start[live] + k] == text[start[live - 1] + k]]
         k += 1
         shared[live] = k
+    for pair in live:
+        most = int(at_most[pair - 1])
+        one, other = (text[at + k : at + most] for at in start[pair - 1 : pair + 1])
+        differs = one != other
+        shared[pair] = k + int(differs.argmax()) if differs.any() else most
     return shared
 
 
-def _ends(depth: Ints) -> Ints:
-    """int32[n]: for each node of a depth-first list the index after its subtree.
+def _set_deep_ends(
+    end: Ints, last: NDArray[np.int64], lengths: NDArray[np.int64], shared: NDArray[np.int64]
+) -> None:
+    """Write `end` of the nodes deeper than `DEEP`: where the next token begins that shares less than their depth.
+
+    last: for each token the number of nodes up to its end.
+    """
+    for token in np.flatnonzero(lengths > DEEP):
+        least, depth, after = max(int(shared[token]), DEEP), int(lengths[token]), token + 1
+        node = int(last[token]) - depth - 1  # of this token at depth 0
+        while depth > least:
+            above = max(int(shared[after]) if after < len(shared) else 0, least)
+            end[node + above + 1 : node + depth + 1] = last[after - 1]
+            depth, after = min(depth, above), after + 1
+
+
+def _set_ends(end: Ints, depth: Ints) -> None:
+    """Write `end` of the other nodes of a depth-first list: the index after the subtree of each.
 
     Computed from the deepest level up: a subtree ends where the subtree of its last child ends, and the parent of a
     node is the last node before it on the level above.
     """
-    end = np.arange(1, len(depth) + 1, dtype=np.int32)
-    short = depth.astype(np.uint16) if depth.max(initial=0) < 1 << 16 else depth
-    by_level = np.argsort(short, kind="stable")  # PERF: numpy sorts 16 bits by radix
-    bounds = np.concatenate([[0], np.cumsum(np.bincount(depth, minlength=1)[1:])])  # no node has depth 0
+    (nodes,) = np.nonzero(depth <= DEEP + 1)
+    shallow = depth[nodes]
+    by_level = nodes[np.argsort(shallow.astype(np.uint16), kind="stable")]  # PERF: numpy sorts 16 bits by radix
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(shallow, minlength=1)[1:])])  # no node has depth 0
     for level in range(len(bounds) - 2, 0, -1):
         children = by_level[bounds[level] : bounds[level + 1]]
         parents = by_level[bounds[level - 1] : bounds[level]]
         parent = parents[np.searchsorted(parents, children) - 1]
         end[parent] = end[children]  # of repeated indices numpy keeps the last: the last child
-    return end

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import operator
+import pickle
 import random
 
 import numpy as np
@@ -14,6 +17,7 @@ from constrain import alt, choices, grammar, json_schema, many, optional, ref, r
 from constrain.errors import GrammarError, UnsatisfiableError
 from constrain.languages.constraints.combinators import Combined
 from naive_grammar import member, texts
+from work import counted
 
 NESTED = grammar('start: "(" start ")" | "a"\n%ignore " "')
 
@@ -202,3 +206,21 @@ def test_masks_and_allows_agree_under_a_moved_guard():
         if matcher.is_accepting():
             pairs = json.loads(text.strip("xyz"), object_pairs_hook=list)
             assert len({json.dumps(p[0] if isinstance(p, tuple) else p) for p in pairs}) == len(pairs)
+
+
+def test_the_work_of_a_union_grows_with_its_parts() -> None:
+    """Each `|` copies the parts before and asks none of them for anything."""
+    works = []
+    for number in (100, 400):
+        parts = [alt(f"a{i}", regex("b")) for i in range(number)]
+        union, work = counted(functools.reduce, operator.or_, parts)
+        assert union == constrain.languages.constraints.union.Union(tuple(parts))
+        works.append(work)
+    assert works[1] < 5 * works[0], works
+
+
+def test_a_part_that_is_repeated_counts_once() -> None:
+    a, b = regex("a"), regex("b")
+    assert ((a | b) | (b | a)).parts == (a, b)  # type: ignore[attr-defined]
+    assert pickle.loads(pickle.dumps(a | b | a)) == a | b
+    assert (a & b & a).parts == (a, b)  # type: ignore[attr-defined]

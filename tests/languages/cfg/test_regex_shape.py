@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from constrain.errors import GrammarError
+from constrain.languages.cfg.readers.regex_priority import preferred_texts
 from constrain.languages.cfg.readers.regex_shape import (
     has_greedy_after_lazy,
     is_lazy,
@@ -16,6 +20,7 @@ from constrain.languages.cfg.readers.regex_shape import (
 )
 from constrain.languages.grammar_text.text import grammar
 from naive_grammar import matches, texts
+from naive_regex import members
 
 
 @pytest.mark.parametrize(
@@ -118,14 +123,34 @@ LAZY = [
 ]
 
 
-@pytest.mark.parametrize("pattern", LAZY)
+ORDERED = [  # the order of the ways decides, not only the first end
+    "a*?b+",
+    "(a*?b)+",
+    "(a*?b)+c?",
+    r"'(\\'|[^'])*?'",
+    r"/(?!/)(\\/|\\\\|[^/])*?/[ab]*",
+    r'"(?:[^"\\]|\\.)*?"',
+    r"""("(?:[^"\\]|\\.)*?"|'(?:[^'\\]|\\.)*?')""",
+    "a*?(b|bb|c)a?",
+    "a(b|ab)??b*",
+    "(?i:A*?b{2,3})c|a+?b*",
+    "(a|ab)+?(c|bcc)",
+    "ca*?(?<!b)b*c",
+    "a*?(?!a)b+c??",
+    "(ab?){1,2}?b*",
+    "((a|b)*?c){2}b*",
+    "(a?b??)?b*?c",
+]
+
+
+@pytest.mark.parametrize("pattern", LAZY + ORDERED)
 def test_a_lazy_terminal_is_what_re_matches(pattern):
     """A text is a lexeme iff `re.match` on it alone ends at its end."""
     made = grammar(f"start: /{pattern.replace('/', chr(92) + '/')}/").to_grammar()
     [[terminal]] = made.start.expand()
-    alphabet = "".join(sorted(set('abci"*/\\') & set(pattern))) or "ab"
+    alphabet = "".join(sorted(set("abci\"'*/\\") & set(pattern))) or "ab"
     found = 0
-    for text in texts(alphabet, 6):
+    for text in texts(alphabet, 6 if len(alphabet) < 5 else 5):
         match = re.match(pattern, text)
         expected = match is not None and match.end() == len(text)
         assert matches(terminal.node, text) == expected, text
@@ -133,8 +158,36 @@ def test_a_lazy_terminal_is_what_re_matches(pattern):
     assert found > 1
 
 
-@pytest.mark.parametrize("pattern", ["a*?b+", r"'(\\'|[^'])*?'", "(a*?b)+"])
-def test_what_has_no_first_end_is_refused(pattern):
-    """In the second, `re` prefers the escaped quote, and so does not stop at the first one."""
+@pytest.mark.parametrize("pattern", ["ca*?b+(?<!aab)c*", "(a*?b*)*c*", r"ab*?(\Bc*)b"])
+def test_what_cannot_be_followed_is_refused(pattern):
+    """Longer look-around, repetition of what may be empty, word boundaries."""
     with pytest.raises(GrammarError, match="a lazy quantifier is followed by a part that may be longer or shorter"):
         grammar(f"start: /{pattern}/")
+
+
+def test_random_lazy_patterns():
+    """Each is refused, or is what `re` matches: of all texts up to five characters, none differs."""
+    followed = Counter()
+    atoms = st.sampled_from(["a", "b", "[ab]", "ab", "c", "[^a]", "."])
+
+    def extend(inner):
+        return st.one_of(
+            st.tuples(inner, inner).map("".join),
+            st.tuples(inner, inner).map("(?:{0[0]}|{0[1]})".format),
+            st.tuples(inner, st.sampled_from(["*?", "+?", "??", "{1,2}?", "*", "+", "?", "{2}"])).map(
+                "(?:{0[0]}){0[1]}".format
+            ),
+            inner.map("{0}(?!a)c?".format),
+            inner.map("(?<=b){0}".format),
+        )
+
+    @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.recursive(atoms, extend, max_leaves=7))
+    def check(pattern):
+        node = preferred_texts(pattern)
+        followed[node is not None] += 1
+        expected = {text for text in texts("abc", 5) if (found := re.match(pattern, text)) and found.end() == len(text)}
+        assert node is None or members(node, "abc", 5) == expected
+
+    check()
+    assert followed[True] > 100

@@ -51,6 +51,29 @@ def test_equals_its_twin(texts: list[bytes]) -> None:
     check_against_twin(Trie.of(tokens), tokens)
 
 
+@pytest.mark.parametrize("deep", [1, 2, 5])
+def test_long_tokens_are_handled_one_by_one(deep: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("constrain.languages.vocab.trie.DEEP", deep)
+
+    @given(token_lists)
+    def check(texts: list[bytes]) -> None:
+        tokens = list(enumerate(texts))
+        check_against_twin(Trie.of(tokens), tokens)
+
+    check()
+
+
+def test_the_work_is_that_of_the_bytes_not_of_the_longest_token() -> None:
+    """A token of a megabyte, and others that share its beginning: as many operations of numpy as for a short one."""
+    long = b"x" * 1_000_000
+    tokens = list(enumerate([b"x", b"xy", long, long + b"y", long[:-1] + b"z", b"yz" * 300_000, long]))
+    trie = Trie.of(tokens)
+    assert trie.max_depth == len(long) + 1 and len(trie) == len(long) + 600_003
+    node = np.flatnonzero(trie.depth == len(long))
+    assert [same_ids(trie, int(trie.token[at])) for at in node] == [[2, 6], [4]]
+    assert trie.end[node].tolist() == [node[1], node[1] + 1] and int(trie.end[0]) == len(long) + 3
+
+
 @given(st.permutations(list(range(0, 40, 3))), token_lists)
 def test_ids_may_come_in_any_order_with_gaps(ids: list[int], texts: list[bytes]) -> None:
     tokens = list(zip(ids, texts, strict=False))

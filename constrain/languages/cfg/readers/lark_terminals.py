@@ -32,6 +32,7 @@ from constrain.languages.automata.counts import read_count
 from constrain.languages.automata.parse.python import parse_python
 from constrain.languages.automata.syntax import Node
 from constrain.languages.cfg.readers.extensions import UNBOUNDED
+from constrain.languages.cfg.readers.regex_priority import preferred_texts
 from constrain.languages.cfg.readers.regex_shape import (
     has_greedy_after_lazy,
     is_lazy,
@@ -85,6 +86,9 @@ def terminal_texts(
         return node, ()
     head, tail = split_after_lazy(whole)
     if has_greedy_after_lazy(head):
+        preferred = preferred_texts(whole)
+        if preferred is not None:
+            return preferred, ()
         raise GrammarError(
             f"in {lazy.value} a lazy quantifier is followed by a part that may be longer or shorter",
             place=place(lazy),

@@ -15,6 +15,7 @@ try:
 except ImportError:  # Python 3.10
     import sre_parse as _parser
 
+ENDLESS = int(_parser.MAXREPEAT)  # "no upper bound" of a repetition
 # One piece of a regex: an escaped character, a character class, a group's opening, a quantifier, or any character.
 _PIECE = re.compile(
     r"(?P<escape>\\.)|(?P<set>\[\^?\]?(?:\\.|[^\]\\])*\])|(?P<open>\((?:\?(?:<?[=!]|[^()]*?[:>)])?)?)"
@@ -40,7 +41,7 @@ def sees_outside(pattern: str) -> tuple[int, int]:
     A lookahead from the inside that may run over the end, as in `(?!if\\b)\\w+`, does not count: for it the text ends
     with the terminal.
     """
-    parsed = _parse(pattern)
+    parsed = parse_tree(pattern)
     if parsed is None:
         return 2, 2
     return _asserts(parsed, leading=True), _asserts(parsed, leading=False)
@@ -48,7 +49,7 @@ def sees_outside(pattern: str) -> tuple[int, int]:
 
 def has_greedy_after_lazy(pattern: str) -> bool:
     """True if a lazy quantifier is followed by a part that is neither lazy nor of fixed length."""
-    parsed = _parse(pattern)
+    parsed = parse_tree(pattern)
     return parsed is None or _mixes(parsed, False)[1]
 
 
@@ -67,7 +68,7 @@ def split_after_lazy(pattern: str) -> tuple[str, str]:
     while cut < len(items) and _has_fixed_length(items[cut]):
         cut += 1
     head, tail = "".join(items[:cut]), "".join(items[cut:])
-    parsed = _parse(tail)
+    parsed = parse_tree(tail)
     if "|" in items or needs_neighbours(tail) or parsed is None or parsed.getwidth()[0] > 0:
         return pattern, ""
     return head, tail
@@ -95,11 +96,12 @@ def _group(item: str) -> tuple[str, str] | None:
 
 
 def _has_fixed_length(item: str) -> bool:
-    parsed = _parse(item)
+    parsed = parse_tree(item)
     return parsed is not None and parsed.getwidth()[0] == parsed.getwidth()[1] and not needs_neighbours(item)
 
 
-def _parse(pattern: str) -> Any:
+def parse_tree(pattern: str) -> Any:
+    """Return the tree of Python's own parser; None if it refuses the pattern."""
     try:
         return _parser.parse(pattern)
     except re.error:
