@@ -113,7 +113,7 @@ def _decoding(request: Request, rows: Sequence[Row], handle: Handle) -> MaskedDe
     distinct = list(dict.fromkeys(row.terms for row in rows))
     terms = rows[0].terms
     if request.draft is not None and request.draft is not False:
-        return speculation_of(request.draft, for_drafts(handle), [each.constraint for each in distinct])
+        return speculation_of(request.draft, for_drafts(handle), [each.constraint for each in distinct], request.method)
     if request.draft is None:
         drafting = speculation_by_default(request, handle, [each.compiled for each in distinct], len(rows))
         if drafting is not None:

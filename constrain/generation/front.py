@@ -143,10 +143,11 @@ def generate(model: ModelLike, prompt: PromptLike | PromptsLike, **options: Any)
         top_p: keep the likeliest tokens of this mass, in (0, 1], of what the mask allows; None keeps all.
         seed: makes outputs repeatable: output j of prompt i draws from stream i·n + j of the seed; methods that learn
             from draw to draw repeat a whole call only. None: drawn, and told by `stats.seed`.
-        draft: drafts that make several tokens of one forward, for "lcd", "sir", "mcmc" and "faithful": "auto", which
-            needs no other model, a name or drafter of `constrain.speculative`, a smaller model, a list of these, or a
-            `Speculation`. None: "auto" where that cannot lose by an estimate; False: none. Outputs are those of the
-            seed without drafts, unless the `Speculation` is lossy, up to rounding of logits (docs/speculative.md).
+        draft: drafts that make several tokens of one forward: "auto", which needs no other model, a name or drafter of
+            `constrain.speculative`, a smaller model, a list of these, or a `Speculation`, whose verifier may go with
+            "lcd", "sir", "mcmc" and "faithful" only. None: "auto" where that cannot lose by an estimate; False: none.
+            Outputs have the distribution that they have without drafts, and are the same for a seed unless a verifier
+            is named, up to rounding of logits; a lossy `Speculation` changes it (docs/speculative.md).
         processors: rules that change the distribution of the next token, asked in order: those of
             `constrain.processors`, and logits processors of transformers, or functions like them, as they are.
         stream: return a `Stream` of pieces of text, whose `result` is the generation; for one prompt and one output. An

@@ -173,7 +173,7 @@ class Run:
 
     def _followed(self, job: Job) -> Generator[None, None, list[Sample]]:
         """The samples of a job; the watcher is told what a method streams, and which outputs that ends."""
-        method = run_processed(self.method, job, self.processors)
+        method = self._running(job)
         written = [0] * len(job.prompts)
         while True:
             try:
@@ -189,7 +189,7 @@ class Run:
     def stream(self, named: bool = False) -> Generator[str, None, Generation]:
         """The text of the only row, as it is written. named: with special tokens by their names."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        method = run_processed(self.method, self.job([0]), self.processors)
+        method = self._running(self.job([0]))
         written = 0
         skipped = len(self.begins[0])
         held = ""  # what may turn out to be a stop sequence
@@ -227,13 +227,10 @@ class Run:
         """Some rows, all by default, as a job. with_key: name the constraint, whether or not the method remembers."""
         rows = range(len(self.prompts)) if rows is None else rows
         with_key |= getattr(self.method, "memory", None) is not None
-        # Where drafts change no token, the model reads them ahead, whatever the method; "lcd" does so by itself.
-        ahead = isinstance(self.decoding, Speculation) and self.decoding.matches and self.method is not self.decoding
-        # A processed model is drafted for by `Speculation.complete` alone.
-        ahead = ahead and not self.processors
         budgets = [self.terms[row].length.at_most for row in rows]
         keys = [self._key(terms) if with_key and self.constrained else "" for terms in self.distinct]
-        job = Job(
+        chosen_by = None if self.reads_ahead is not None and self.reads_ahead.matches else self.decoding
+        return Job(
             model=self._model(),
             prompts=[self.prompts[row] for row in rows],
             matchers=[self._matcher(row) for row in rows] if self.constrained else None,
@@ -248,10 +245,19 @@ class Run:
             row_keys=self._row_keys(rows, keys),
             budgets=None if set(budgets) == {self.settings.max_tokens} else budgets,
             token_bytes=self.vocabulary.tokens,
-            grow=None if self.decoding is None or ahead else self.decoding.complete,
+            grow=None if chosen_by is None else chosen_by.complete,
             watcher=self.watcher.of(rows),
         )
-        return self.decoding.ahead(job) if ahead and isinstance(self.decoding, Speculation) else job
+
+    @property
+    def reads_ahead(self) -> Speculation | None:
+        """Drafts that the model reads ahead of a method; "lcd" verifies them itself."""
+        return self.decoding if isinstance(self.decoding, Speculation) and self.method is not self.decoding else None
+
+    def _running(self, job: Job) -> Generator[tuple[int, list[int]], None, list[Sample]]:
+        """The steps of the method on a job. What is read ahead are logits that processors have changed already."""
+        more = () if self.reads_ahead is None else (self.reads_ahead.ahead,)
+        return run_processed(self.method, job, self.processors, *more)
 
     def _row_keys(self, rows: Sequence[int], keys: Sequence[str]) -> list[str] | None:
         """A key for the constraint of each row; None: all rows have the same one.

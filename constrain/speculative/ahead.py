@@ -103,8 +103,7 @@ class ReadingAhead:
 
     def _open(self, rows: int) -> DraftedSession:
         trees = self.target.open(rows)
-        if self.wants_hidden is not False and hasattr(trees, "keep_hidden"):
-            trees.keep_hidden = self.wants_hidden
+        self.drafting.ask_hidden(trees)
         return DraftedSession(self, trees, [_Row() for _ in range(rows)])
 
 

@@ -41,8 +41,6 @@ from constrain.speculative.tree import NONE, BuiltTree
 from constrain.speculative.verifier import Case, Verdict, Verifier
 from constrain.speculative.verifiers import verifier_named
 
-MATCHING = ("match", "fused-match")  # verifiers under which tokens are those of the method without drafts
-
 
 class Speculation:
     """Masked decoding with drafts, as a method of `generate`; see the module `constrain.speculative.decode`.
@@ -138,8 +136,8 @@ class Speculation:
 
     @property
     def matches(self) -> bool:
-        """Its verifier leaves every token as it is without drafts."""
-        return self.verifier.name in MATCHING
+        """Its verifier is `match`, which is the method itself: drafts are read, and nobody else chooses."""
+        return self.verifier.name == "match"
 
     def grow(
         self, job: Job, particles: Sequence[Particle], *, members: bool = False
@@ -180,7 +178,7 @@ class _Loop(Particles):
         self.options, self.members = options, members
         self.target = target_of(job.model)
         self.trees: TreeSession | None = None
-        self.drafting = Drafting(options.drafters, options.verifier.wants_hidden)
+        self.drafting = Drafting(options.drafters, options.verifier)
         self.setting = Setting(
             size=job.size, eos_ids=job.eos_ids, settings=job.settings, draw=job.draw, draws=options.verifier.draws,
             token_bytes=job.token_bytes, fill_masks=job.fill_masks, **options.setting,
@@ -275,13 +273,7 @@ class _Loop(Particles):
         if self.trees is None:
             begun, places = self._beginnings()
             self.trees = self.target.open(len(begun))
-            if self.wants_hidden is not False and hasattr(self.trees, "keep_hidden"):
-                self.trees.keep_hidden = self.wants_hidden
-            elif self.options.verifier.wants_hidden:
-                raise ConstrainError(
-                    f"this model tells no hidden states, which the verifier {self.options.verifier.name!r} reads",
-                    place="draft",
-                )
+            self.drafting.ask_hidden(self.trees)
             if len(begun) < len(self.lines):
                 self.copies = places
                 chunks, keep = [list(each) for each, _ in begun], [kept for _, kept in begun]

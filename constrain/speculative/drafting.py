@@ -14,7 +14,9 @@ import torch
 
 from constrain.errors import ConstrainError
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
+from constrain.speculative.target import TreeSession
 from constrain.speculative.tree import EMPTY, NONE, DraftTree
+from constrain.speculative.verifier import Verifier
 
 _log = logging.getLogger(__name__)
 TOLERANCE = 1e-3  # by how much a draft distribution may miss a sum of 1
@@ -23,7 +25,7 @@ TOLERANCE = 1e-3  # by how much a draft distribution may miss a sum of 1
 class Drafting:
     """The drafters of one run. names: distinct, in the order of the drafters. faults: by index, what went wrong."""
 
-    def __init__(self, drafters: Sequence[Drafter], verifier_wants: bool = False) -> None:
+    def __init__(self, drafters: Sequence[Drafter], verifier: Verifier | None = None) -> None:
         self.drafters = list(drafters)
         self.names: list[str] = []
         for drafter in self.drafters:
@@ -31,7 +33,12 @@ class Drafting:
             again = sum(known.split("#")[0] == name for known in self.names)
             self.names.append(f"{name}#{again + 1}" if again else name)
         self.faults: dict[int, str] = {}
-        wishes = {*(drafter.wants_hidden for drafter in self.drafters), verifier_wants} - {False}
+        readers = [
+            (f"the drafter {name!r}", each.wants_hidden) for name, each in zip(self.names, drafters, strict=True)
+        ]
+        readers += [] if verifier is None else [(f"the verifier {verifier.name!r}", verifier.wants_hidden)]
+        self.readers = [reader for reader, wanted in readers if wanted is not False]
+        wishes = {wanted for _, wanted in readers} - {False}
         if len(wishes) > 1:
             raise ConstrainError(
                 f"drafters (or the verifier) want different hidden states of the target: {sorted(map(str, wishes))}",
@@ -40,8 +47,22 @@ class Drafting:
             )
         self.wants_hidden: bool | tuple[int, ...] = wishes.pop() if wishes else False
 
+    def ask_hidden(self, trees: TreeSession) -> None:
+        """Have a session keep the hidden states that are read. Raises ConstrainError: it tells none."""
+        if self.wants_hidden is False:
+            return
+        if not hasattr(trees, "keep_hidden"):
+            raise ConstrainError(
+                f"this model tells no hidden states, which {self.readers[0]} reads",
+                place="draft",
+                fix="leave it out, or use a model of transformers that reads trees",
+            )
+        trees.keep_hidden = self.wants_hidden
+
     def propose(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[list[DraftTree]]:
         """For each sequence the trees of all drafters, in their order; `EMPTY` for drafters that failed."""
+        if not contexts:  # what is read is only to be scored
+            return []
         found: list[list[DraftTree]] = [[] for _ in contexts]
         for i, drafter in enumerate(self.drafters):
             trees = [EMPTY] * len(contexts)

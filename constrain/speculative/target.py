@@ -17,6 +17,7 @@ from constrain.errors import ConstrainError
 from constrain.sampling.core.job import Settings
 from constrain.sampling.core.model import LanguageModel, Session
 from constrain.sampling.core.shape import ShapedModel, shape
+from constrain.sampling.processors.core.model import ProcessedModel, ProcessedRow
 from constrain.speculative.tree import Ints
 
 
@@ -87,10 +88,12 @@ class Target(Protocol):
 
 
 def target_of(model: LanguageModel) -> Target:
-    """The model itself if it reads trees, what stands on it if not; a shaped model (shape.py) stays shaped."""
+    """The model itself if it reads trees, what stands on it if not; shaped and processed models stay what they are."""
+    model = getattr(model, "undrafted", model)  # of one that drafts (ahead.py)
     if isinstance(model, ShapedModel):
         return ShapedTarget(target_of(model.model), model.settings)
-    model = getattr(model, "undrafted", model)  # of one that drafts (ahead.py)
+    if isinstance(model, ProcessedModel):
+        return ProcessedTarget(model)
     return cast(Target, model) if hasattr(model, "open") else ForkTarget(model)
 
 
@@ -114,15 +117,11 @@ class ShapedTarget:
         return ShapedTrees(self.target.open(rows), self.settings)
 
 
-class ShapedTrees:
-    """A session of a `ShapedTarget`."""
+class WrappedTrees:
+    """A session whose logits another one computes: base class of what changes them."""
 
-    def __init__(self, trees: TreeSession, settings: Settings) -> None:
-        self.trees, self.settings = trees, settings
-        self.commit, self.select = trees.commit, trees.select
-
-    def fork(self, rows: Sequence[int]) -> ShapedTrees:
-        return ShapedTrees(self.trees.fork(rows), self.settings)
+    def __init__(self, trees: TreeSession) -> None:
+        self.trees = trees
 
     @property
     def forwards(self) -> Sequence[int]:
@@ -134,12 +133,29 @@ class ShapedTrees:
 
     @property
     def keep_hidden(self) -> bool | tuple[int, ...]:
-        return getattr(self.trees, "keep_hidden", False)
+        kept: bool | tuple[int, ...] = self.trees.keep_hidden  # type: ignore[attr-defined]
+        return kept  # no such attribute: the session has none either
 
     @keep_hidden.setter
     def keep_hidden(self, wanted: bool | tuple[int, ...]) -> None:
-        if hasattr(self.trees, "keep_hidden"):
-            self.trees.keep_hidden = wanted
+        self.trees.keep_hidden = wanted  # type: ignore[attr-defined]
+
+    def commit(self, paths: Sequence[Sequence[int]]) -> None:
+        self.trees.commit(paths)
+
+    def select(self, rows: Sequence[int]) -> None:
+        self.trees.select(rows)
+
+
+class ShapedTrees(WrappedTrees):
+    """A session of a `ShapedTarget`."""
+
+    def __init__(self, trees: TreeSession, settings: Settings) -> None:
+        super().__init__(trees)
+        self.settings = settings
+
+    def fork(self, rows: Sequence[int]) -> ShapedTrees:
+        return ShapedTrees(self.trees.fork(rows), self.settings)
 
     def forward(
         self,
@@ -149,6 +165,87 @@ class ShapedTrees:
         parents: Sequence[Ints],
     ) -> list[torch.Tensor]:
         return [shape(logits, self.settings) for logits in self.trees.forward(chunks, keep, tokens, parents)]
+
+
+class ProcessedTarget:
+    """A target whose distribution is what processors make of another's: states are carried along each path of a tree.
+
+    Args:
+        model: its processors and constraints.
+    """
+
+    def __init__(self, model: ProcessedModel) -> None:
+        self.model, self.target = model, target_of(model.model)
+
+    @property
+    def width(self) -> int:
+        """Logits per position."""
+        return self.target.width
+
+    @property
+    def branching(self) -> bool:
+        """It reads trees; if not, chains only."""
+        return self.target.branching
+
+    def open(self, rows: int) -> ProcessedTrees:
+        return ProcessedTrees(self.target.open(rows), self.model, [None] * rows)
+
+
+class ProcessedTrees(WrappedTrees):
+    """A session of a `ProcessedTarget`. rows: None before anything was read. read: by row, the places of its tree."""
+
+    def __init__(self, trees: TreeSession, model: ProcessedModel, rows: Sequence[ProcessedRow | None]) -> None:
+        super().__init__(trees)
+        self.model, self.rows = model, list(rows)
+        self.read: list[list[ProcessedRow | None]] = []
+
+    def forward(
+        self,
+        chunks: Sequence[Sequence[int]],
+        keep: Sequence[int],
+        tokens: Sequence[Ints],
+        parents: Sequence[Ints],
+    ) -> list[torch.Tensor]:
+        begun = [
+            row or (self.model.row_of(chunk) if chunk else None) for row, chunk in zip(self.rows, chunks, strict=True)
+        ]
+        fresh = [old is None and new is not None for old, new in zip(self.rows, begun, strict=True)]
+        text = [
+            chunk[len(row.prompt) if new and row else 0 :] for row, new, chunk in zip(begun, fresh, chunks, strict=True)
+        ]
+        every = self.model.reads_scores
+        wanted = [max(k, len(t) + new) if every and k else k for k, t, new in zip(keep, text, fresh, strict=True)]
+        found = self.trees.forward(chunks, wanted, tokens, parents)
+        self.rows, self.read = begun, [[row] for row in begun]
+        result = []
+        for i, (row, places) in enumerate(zip(begun, self.read, strict=True)):
+            if row is None or not chunks[i]:
+                result.append(found[i])
+                continue
+            parts = [self.model.follow(row, text[i], found[i][: wanted[i]], keep[i], fresh[i])]
+            for token, parent, logits in zip(
+                tokens[i].tolist(), parents[i].tolist(), found[i][wanted[i] :], strict=True
+            ):
+                before = places[parent + 1]
+                assert before is not None
+                places.append(after := before.fork())
+                self.model.advance(after, token)
+                parts.append(self.model.process(after, logits)[None])
+            result.append(torch.cat(parts))
+        return result
+
+    def commit(self, paths: Sequence[Sequence[int]]) -> None:
+        super().commit(paths)
+        self.rows = [places[path[-1] + 1 if path else 0] for places, path in zip(self.read, paths, strict=True)]
+
+    def select(self, rows: Sequence[int]) -> None:
+        super().select(rows)
+        self.rows = [row and row.fork() for row in (self.rows[i] for i in rows)]
+
+    def fork(self, rows: Sequence[int]) -> ProcessedTrees:
+        return ProcessedTrees(
+            self.trees.fork(rows), self.model, [row and row.fork() for row in (self.rows[i] for i in rows)]
+        )
 
 
 class ForkTarget:

@@ -24,7 +24,7 @@ from test_decode import branching
 from test_verifiers import SIZE, World, distance, said, setting
 
 from constrain.errors import ConstrainError
-from constrain.sampling import Job, Sample, Settings, TorchDraw, enumerate_draws, lcd
+from constrain.sampling import MCMC, SIR, Job, Sample, Settings, TorchDraw, enumerate_draws, lcd
 from constrain.sampling.core.sampler import drive
 from constrain.sampling.core.step import by_kernels, step
 from constrain.sampling.fused.batch import RULES, FusedOptions, FusedStep, Penalties, unpacked
@@ -483,6 +483,23 @@ def test_decoding_by_kernels(settings: dict[str, Any]) -> None:
         assert fast.log_weight == pytest.approx(plain.log_weight, abs=1e-4)
         saved += plain.forwards - fast.forwards
     assert saved > 0
+
+
+@ON_KERNELS
+@pytest.mark.parametrize("rule", ["match", "token"])
+@pytest.mark.parametrize("method", [lcd, SIR(samples=2), MCMC(steps=1)], ids=["lcd", "sir", "mcmc"])
+def test_methods_that_verify_by_kernels(method: Any, rule: str) -> None:
+    """Kernels are run, under `sir` and `mcmc` too, and outputs are those of the eager rule for the same seed."""
+    ran, outputs = 0, []
+    for verifier in (Fused(rule, kernels=True, graphs=False), verifier_named(rule)):
+        job = branching(cases(1, (1.0,))[0].job(TorchDraw(3)))
+        drafts = Speculation([Drawn(3, 1, 1)], verifier=verifier, controller=Fixed(nodes=2, depth=1))
+        (sample,) = drive(drafts if method is lcd else method, replace(job, grow=drafts.complete))
+        outputs.append(sample)
+        ran += verifier.steps.run if isinstance(verifier, Fused) else 0
+    assert ran > 0
+    assert outputs[0].tokens == outputs[1].tokens
+    assert outputs[0].log_weight == pytest.approx(outputs[1].log_weight, abs=1e-4)
 
 
 @ON_KERNELS

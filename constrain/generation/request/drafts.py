@@ -35,20 +35,10 @@ CHOOSING = (SIR, MCMC, Faithful)  # methods that may leave the choice of tokens 
 MAX_HINT, MAX_HINTS = 20_000, 100  # characters of a text that is offered for copying; such texts
 
 
-def check_draft(draft: Any, method: Any, processed: bool = False) -> None:
-    """Refuse what cannot be drafts, before a model is loaded. Raises ConstrainError naming the value.
-
-    processed: there are processors
-    """
+def check_draft(draft: Any, method: Any) -> None:
+    """Refuse what cannot be drafts, before a model is loaded. Raises ConstrainError naming the value."""
     if draft is None or draft is False:
         return
-    if processed and method is not lcd and not isinstance(method, CHOOSING):
-        names = ", ".join(["lcd", *(each.name for each in CHOOSING)])
-        raise ConstrainError(
-            "draft= and processors= together need a method that completes sequences by masked decoding",
-            place="draft",
-            fix=f"leave one of the two out, or choose one of the methods {names}",
-        )
     if isinstance(draft, Speculation):
         if method is not lcd:
             draft.check_lossless()
@@ -98,8 +88,8 @@ def _match_on(handle: HFModel) -> Verifier:
     return FusedMatch() if handle.model.device.type == "cuda" else Match()
 
 
-def speculation_of(draft: Any, handle: HFModel, constraints: Sequence[Any]) -> Speculation:
-    """The method of a checked `draft`, for rows with these constraints.
+def speculation_of(draft: Any, handle: HFModel, constraints: Sequence[Any], method: Any) -> Speculation:
+    """The drafts of a checked `draft` for a method, for rows with these constraints.
 
     Raises ConstrainError: an unknown name, or a model whose tokens are unknown.
     """
@@ -116,7 +106,7 @@ def speculation_of(draft: Any, handle: HFModel, constraints: Sequence[Any]) -> S
             drafters.append(drafter_named(each))
         else:
             drafters.append(draft_model(each, handle))
-    return Speculation(drafters, verifier=_match_on(handle), **setting)
+    return Speculation(drafters, verifier=_match_on(handle) if method is lcd else Match(), **setting)
 
 
 def _is_model_name(name: str) -> bool:

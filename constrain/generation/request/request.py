@@ -168,7 +168,7 @@ class Request:
             )
         method, retries = retries_of(given["method"], given["stream"], settings.temperature)
         check_method(method, settings)
-        check_draft(given["draft"], method, bool(given["processors"]))
+        check_draft(given["draft"], method)
         processors = processors_of(given["processors"])
         if given["stream"] and not prompts.single:
             raise ConstrainError(

@@ -65,17 +65,17 @@ class ProcessedModel(WrappedModel):
         return any(each.reads_scores for each in self.processors)
 
     def start(self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]) -> tuple[Session, list[torch.Tensor]]:
-        rows = [self._row(prefix) for prefix in prefixes]
+        rows = [self.row_of(prefix) for prefix in prefixes]
         written = [list(prefix)[len(row.prompt) :] for prefix, row in zip(prefixes, rows, strict=True)]
         wanted = [max(k, len(text) + 1) if self.reads_scores else k for k, text in zip(keep, written, strict=True)]
         session, logits = self.model.start(prefixes, wanted)
         processed = ProcessedSession(self, session, rows)
         return processed, [
-            self._follow(row, text, given, kept, fresh=True)
+            self.follow(row, text, given, kept, fresh=True)
             for row, text, given, kept in zip(rows, written, logits, keep, strict=True)
         ]
 
-    def _row(self, prefix: Sequence[int]) -> _Row:
+    def row_of(self, prefix: Sequence[int]) -> ProcessedRow:
         """The row of the job whose prompt begins a prefix."""
         whole = tuple(prefix)
         lengths = sorted({len(prompt) for prompt in self.first if len(prompt) <= len(whole)}, reverse=True)
@@ -84,15 +84,15 @@ class ProcessedModel(WrappedModel):
             raise ConstrainError("a processed model reads the prompts of its own job, and this is another text")
         number = self.first[prompt]
         matcher = None if self.job.matchers is None else self.job.matchers[number].fork()
-        row = _Row(number, prompt, matcher)
+        row = ProcessedRow(number, prompt, matcher)
         context = self._context(row, None, -1)
         for each in self.processors:
             each.check(context)
         row.states = [each.begin(context) for each in self.processors]
         return row
 
-    def _follow(
-        self, row: _Row, text: Sequence[int], logits: torch.Tensor, keep: int, fresh: bool = False
+    def follow(
+        self, row: ProcessedRow, text: Sequence[int], logits: torch.Tensor, keep: int, fresh: bool = False
     ) -> torch.Tensor:
         """Read tokens: float[keep, W], the processed logits of the last places. logits: of those places, or of more.
 
@@ -102,17 +102,18 @@ class ProcessedModel(WrappedModel):
         found = []
         for place in range(places):
             if not fresh or place:
-                self._advance(row, text[place - fresh])
+                self.advance(row, text[place - fresh])
             given = place - (places - len(logits))  # of the row of logits
             wanted = place >= places - keep
             if given >= 0 and (wanted or self.reads_scores):
-                processed = self._process(row, logits[given])
+                processed = self.process(row, logits[given])
                 if wanted:
                     found.append(processed)
         before = list(logits[: max(0, keep - places)])  # inside the prompt
         return torch.stack(before + found)
 
-    def _advance(self, row: _Row, token: int) -> None:
+    def advance(self, row: ProcessedRow, token: int) -> None:
+        """Read a token: states and matcher go on."""
         context = row.place
         if context is None:  # nobody asked for the logits of this place
             context = self._context(row, None, -1)
@@ -128,7 +129,7 @@ class ProcessedModel(WrappedModel):
         if token in self.job.eos_ids:
             row.inside = False
 
-    def _context(self, row: _Row, mask: np.ndarray | None, count: int) -> StepContext:
+    def _context(self, row: ProcessedRow, mask: np.ndarray | None, count: int) -> StepContext:
         return StepContext(
             prompt=tokens_of(row.prompt),
             tokens=tuple(row.tokens),
@@ -142,7 +143,7 @@ class ProcessedModel(WrappedModel):
             shared=self.shared,
         )
 
-    def _process(self, row: _Row, logits: torch.Tensor) -> torch.Tensor:
+    def process(self, row: ProcessedRow, logits: torch.Tensor) -> torch.Tensor:
         """The logits of p'' at a row's place, from those of p, float[W]."""
         if not row.inside:  # after the end, or after what the constraint forbids
             return logits
@@ -169,7 +170,7 @@ class ProcessedModel(WrappedModel):
         processed = scores - scores.logsumexp(-1) + mass if bool((scores > -torch.inf).any()) else scores
         return torch.where(allowed, processed, log_p)
 
-    def _mask(self, row: _Row) -> tuple[np.ndarray | None, int]:
+    def _mask(self, row: ProcessedRow) -> tuple[np.ndarray | None, int]:
         """The mask of a row's place, and how many tokens it allows; (None, -1) without a constraint."""
         if row.matcher is None:
             return None, -1
@@ -178,7 +179,7 @@ class ProcessedModel(WrappedModel):
             row.matcher.fill_mask(mask)
         return mask, int(np.unpackbits(mask.view(np.uint8)).sum())
 
-    def _checked(self, processor: Processor, scores: Any, row: _Row) -> torch.Tensor:
+    def _checked(self, processor: Processor, scores: Any, row: ProcessedRow) -> torch.Tensor:
         """Scores that are numbers below infinity, of the right shape. Raises ConstrainError."""
         sound = isinstance(scores, torch.Tensor) and scores.shape == (self.width,)
         if sound and not bool((scores.isnan() | (scores == torch.inf)).any()):
@@ -192,7 +193,7 @@ class ProcessedModel(WrappedModel):
 
 
 @dataclass
-class _Row:
+class ProcessedRow:
     """A sequence of a session. number: of its row in the job. inside: it is a prefix of the language.
 
     states: of the processors. place, scores: where the next token stands, and what each processor was given there.
@@ -207,7 +208,7 @@ class _Row:
     place: StepContext | None = None
     scores: list[torch.Tensor] = field(default_factory=list)
 
-    def fork(self) -> _Row:
+    def fork(self) -> ProcessedRow:
         matcher = None if self.matcher is None else self.matcher.fork()
         place = None if self.place is None else replace(self.place, matcher=matcher)
         return replace(self, matcher=matcher, tokens=list(self.tokens), states=list(self.states), place=place)
@@ -216,7 +217,7 @@ class _Row:
 class ProcessedSession:
     """A session of a `ProcessedModel`."""
 
-    def __init__(self, owner: ProcessedModel, session: Session, rows: list[_Row]) -> None:
+    def __init__(self, owner: ProcessedModel, session: Session, rows: list[ProcessedRow]) -> None:
         self.owner, self.session, self.rows = owner, session, rows
 
     def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
@@ -224,7 +225,7 @@ class ProcessedSession:
         wanted = [max(k, len(chunk)) if every else k for k, chunk in zip(keep, chunks, strict=True)]
         logits = self.session.feed(chunks, wanted)
         return [
-            self.owner._follow(row, chunk, given, kept)
+            self.owner.follow(row, chunk, given, kept)
             for row, chunk, given, kept in zip(self.rows, chunks, logits, keep, strict=True)
         ]
 
@@ -235,7 +236,7 @@ class ProcessedSession:
     def fork(self, rows: Sequence[int]) -> ProcessedSession:
         return ProcessedSession(self.owner, self.session.fork(rows), [self.rows[row].fork() for row in rows])
 
-    def _forks(self, rows: Sequence[int]) -> list[_Row]:
+    def _forks(self, rows: Sequence[int]) -> list[ProcessedRow]:
         """The rows in a new order; what is named twice is forked."""
         used: set[int] = set()
         chosen = []

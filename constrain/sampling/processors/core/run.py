@@ -6,7 +6,7 @@ prompts have different constraints (a healed prompt): then they run as jobs of t
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from constrain.sampling.processors.core.processor import Processor
 
 
 def run_processed(
-    method: Method, job: Job, processors: Sequence[Processor]
+    method: Method, job: Job, processors: Sequence[Processor], last: Callable[[Job], Job] = lambda job: job
 ) -> Generator[tuple[int, list[int]], None, list[Sample]]:
     """The samples of a method about what processors make of the job's model.
 
@@ -26,6 +26,7 @@ def run_processed(
         method: of `constrain.sampling`.
         job: the rows.
         processors: asked in this order; none: the job as it is.
+        last: what is made of each job after that, such as one whose model reads drafts ahead.
 
     Yields:
         What the method yields, and returns its samples in the order of the rows.
@@ -43,11 +44,11 @@ def run_processed(
         True
     """
     if not processors:
-        return (yield from method(job))
+        return (yield from method(last(job)))
     outputs: dict[int, Sample] = {}
     for rows in separable(job):
         part = _part(job, rows, processors, getattr(method, "memory", None) is not None)
-        steps = method(part)
+        steps = method(last(part))
         while True:
             try:
                 row, tokens = next(steps)
