@@ -50,7 +50,9 @@ _STEP = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _ANY = re.compile(r'[%<{@&~-]|\[|""|::')  # no extension is without one of these
-_RUST = re.compile(r"\\u\{(?P<code>[0-9A-Fa-f]{1,8})\}|\\.|(?P<group>\(\?<(?=[A-Za-z_]))", re.DOTALL)
+_OTHERS = re.compile(
+    r"\\[uUx]\{(?P<code>[0-9A-Fa-f]{1,8})\}|\\c(?P<control>[A-Za-z])|\\.|(?P<group>\(\?<(?=[A-Za-z_]))", re.DOTALL
+)
 _COUNT = re.compile(r"\{[ \t]*(-?\d+)?[ \t]*(?:(,)[ \t]*(-?\d+)?[ \t]*)?\}")
 _HEAD = re.compile(r"(?:%(?:override|extend)[ \t]+)?[ \t!?]*")
 
@@ -62,11 +64,13 @@ class TextSettings(NamedTuple):
         initial_ignored: Ignored text may stand before the first lexeme.
         repeated_ignored: Ignored texts may follow each other.
         findings: Sentences about settings without an effect here.
+        directive: What sets them: "llguidance", "grammar_options" (XGrammar's), or "", if there are none.
     """
 
     initial_ignored: bool = True
     repeated_ignored: bool = True
     findings: tuple[str, ...] = ()
+    directive: str = ""
 
 
 @dataclass(frozen=True)
@@ -188,16 +192,16 @@ class _Rewriter:
             made.parts,
             made.signs,
             made.parametric,
-            made.options,
+            {name: options.in_dialect(settings.directive) for name, options in made.options.items()},
             made.names,
             settings,
             made.steps,
         )
 
     def regex(self, step: re.Match[str]) -> None:
-        r"""Write `(?<name>...)` and `\u{...}` of Rust's regexes as Python's."""
-        for found in _RUST.finditer(step[0]):
-            code = int(found["code"] or "110000", 16)
+        r"""Write `(?<name>...)` and `\u{...}` of Rust's and XGrammar's regexes, and its `\cA`, as Python's."""
+        for found in _OTHERS.finditer(step[0]):
+            code = ord(found["control"]) % 32 if found["control"] else int(found["code"] or "110000", 16)
             if code <= 0x10FFFF:
                 sign = chr(code) if chr(code).isalnum() else f"\\{chr(code)}"  # of ASCII, and none of a regex
                 character = sign if 0x20 < code < 0x7F else f"\\U{code:08x}"
