@@ -27,13 +27,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from constrain.errors import ConstrainError, GrammarError, LimitError
 from constrain.languages.automata import syntax
 from constrain.languages.automata.counts import read_count
-from constrain.languages.automata.decide import is_empty
 from constrain.languages.automata.quotient import right_quotient, right_quotient_by
 from constrain.languages.automata.syntax import Literals, Node
 from constrain.languages.cfg.build import CaptureRule
@@ -100,17 +99,19 @@ class RuleOptions:
         return bool(self.max_tokens) or self.temperature is not None
 
 
-def read_options(text: str, index: int, rule: str, place: Draw, terminal: str) -> tuple[int, RuleOptions, list[str]]:
+def read_options(
+    text: str, index: int, rule: str, place: Draw, terminal: str
+) -> tuple[int, RuleOptions, list[tuple[str, str]]]:
     """Read the options of a rule from the bracket at an index.
 
     terminal: the name of a terminal to define for what an option names.
 
     Returns:
-        The index after them, the options, and the definitions of terminals that they need.
+        The index after them, the options, and the terminals that they need, as pairs (name, definition).
     """
     begin = index
     values: dict[str, str] = {}
-    definitions: list[str] = []
+    definitions: list[tuple[str, str]] = []
     index += 1
     while True:
         option = _OPTION.match(text, index)
@@ -121,8 +122,8 @@ def read_options(text: str, index: int, rule: str, place: Draw, terminal: str) -
         if key in values:
             raise GrammarError(f"the option {key} is given twice", place=at, fix="give it once")
         values[key] = _checked(key, value, rule, at)
-        if key in ("suffix", "stop") and value != '""':
-            definitions.append(f"{terminal}: {value}")
+        if key in ("suffix", "stop") and value and value != '""':
+            definitions.append((terminal, value))
         index = option.end()
         if option["next"] == "]":
             break
@@ -226,7 +227,11 @@ def apply_options(
             changed[name] = Leaf(Terminal(ended, shown(name)))
             if rule_options.lazy or rule_options.suffix:
                 lazy[name] = ended
-        findings += _told(rule_options, changed[name], shown(name))
+        elif rule_options.stop == "":
+            findings.append(f'rule {shown(name)}: stop="" changes no language: the rule ends where the rest can go on')
+        if rule_options.stop and not rule_options.directive:
+            told = "what stop= names is no part of the text; under %grammar_options {}, XGrammar's, it is"
+            findings.append(f"rule {shown(name)}: {told}")
         if rule_options.capture is not None or rule_options.stop_capture is not None:
             suffix = end if rule_options.suffix else None
             captures[name] = CaptureRule(
@@ -262,18 +267,6 @@ def _texts(expression: Expression, end: Node | None, given: RuleOptions) -> tupl
     if ends:
         return body, shortest(syntax.alternate(texts, late))
     return body, syntax.difference(body, syntax.concat(late, syntax.repeat(syntax.ANY_CHAR, 1)))
-
-
-def _told(given: RuleOptions, expression: Expression, name: str) -> Iterator[str]:
-    """Findings about options of a rule."""
-    if given.stop == "":
-        yield f'rule {name}: stop="" changes no language: the rule ends where the rest can go on'
-    elif given.stop and not given.directive:
-        yield f"rule {name}: what stop= names is no part of the text; under %grammar_options {{}}, XGrammar's, it is"
-    if given.max_chars is not None and given.in_xgrammar and isinstance(expression, Leaf):
-        more = syntax.repeat(syntax.ANY_CHAR, given.max_chars + 1)
-        if not is_empty(syntax.intersect(expression.terminal.node, more)):
-            yield f"rule {name}: max_chars is exceeded where the rule cannot end before"
 
 
 def shortest(node: Node) -> Node:
