@@ -185,6 +185,10 @@ def compile_bytewise(
             fix="use constrain.Vocabulary.from_huggingface(tokenizer)",
         )
     tokens = mentioned(constraint, vocabulary)
+    if automaton is not None and not isinstance(automaton, TokenAutomaton):
+        raise ConstrainError(
+            f"automaton is {automaton!r:.60}", place="automaton", fix="pass a constrain.TokenAutomaton, or leave it out"
+        )
     if automaton is None:
         automaton = TokenAutomaton.of(vocabulary, tokens)
     elif tokens != "none" and not (
