@@ -164,9 +164,7 @@ def _shared_with_previous(text: Bytes, start: NDArray[np.int64]) -> NDArray[np.i
     return shared
 
 
-def _set_deep_ends(
-    end: Ints, last: NDArray[np.int64], lengths: NDArray[np.int64], shared: NDArray[np.int64]
-) -> None:
+def _set_deep_ends(end: Ints, last: NDArray[np.int64], lengths: NDArray[np.int64], shared: NDArray[np.int64]) -> None:
     """Write `end` of the nodes deeper than `DEEP`: where the next token begins that shares less than their depth.
 
     last: for each token the number of nodes up to its end.
