@@ -1,11 +1,12 @@
 """From records to a report: coverage, efficiency, quality, by engine; plots beside it.
 
 Coverage, in the words of Geng et al. 2025, "JSONSchemaBench" (arXiv:2501.10868):
-    declared    the engine took the schema and the model could write to an end, a limit or a dead end, without a fault
-    empirical   the output was finished and validates under `jsonschema`, formats checked
+    declared    the engine took the schema and the model could write to an end, a limit or a dead end, without a fault;
+                where it was not asked to write, the instances could be judged
+    empirical   the output was finished and validates under `jsonschema`, formats checked; of the schemas asked
     true        no counterexample known: declared, and every instance of the MaskBench file judged right by the masks;
                 an upper bound, since equality of languages cannot be sampled
-    compliance  empirical ÷ declared
+    compliance  the share of valid outputs, of the schemas that the engine took and the model was asked to write for
 Efficiency is counted over the files that every engine finished writing on, so that all wrote for the same prompts.
 """
 
@@ -26,8 +27,8 @@ NONE = "none"
 
 
 def declared(record: Record) -> bool:
-    """True if the engine took the schema, and the model wrote without a fault."""
-    return record["outcome"] is not None
+    """True if the engine took the schema, and the model wrote (or else judged the instances) without a fault."""
+    return record["outcome"] is not None if record["asked"] else record["error"] is None
 
 
 def empirical(record: Record) -> bool:
@@ -44,8 +45,16 @@ _TESTS: dict[str, Callable[[Record], bool]] = {"declared": declared, "empirical"
 
 
 def coverage(records: list[Record]) -> dict[str, float]:
-    """Share of schemas by kind of coverage."""
-    return {kind: sum(map(test, records)) / max(len(records), 1) for kind, test in _TESTS.items()}
+    """Share of schemas by kind of coverage; empirical: of those for which the model was asked to write."""
+    asked = [record for record in records if record["asked"]]
+    of = {"declared": records, "empirical": asked, "true": records}
+    return {kind: sum(map(test, of[kind])) / max(len(of[kind]), 1) for kind, test in _TESTS.items()}
+
+
+def compliance(records: list[Record]) -> float:
+    """Share of valid outputs, of the schemas that the engine took and the model was asked to write for."""
+    taken = [record for record in records if record["asked"] and declared(record)]
+    return sum(map(empirical, taken)) / max(len(taken), 1)
 
 
 def coverage_table(results: dict[str, list[Record]]) -> str:
@@ -54,13 +63,12 @@ def coverage_table(results: dict[str, list[Record]]) -> str:
     for name, records in results.items():
         shares = coverage(records)
         true_share = "–" if name == NONE else _percent(shares["true"])
-        compliance = shares["empirical"] / shares["declared"] if shares["declared"] else 0.0
         outcomes = {kind: sum(r["outcome"] == kind for r in records) for kind in ("stop", "length", "dead_end")}
         columns[name] = {
             "declared": _percent(shares["declared"]),
             "empirical": _percent(shares["empirical"]),
             "true (no counterexample)": true_share,
-            "compliance": _percent(compliance),
+            "compliance": _percent(compliance(records)),
             "outputs finished": f"{outcomes['stop']:,}",
             "of these, invalid": f"{sum(r['outcome'] == 'stop' and not r['valid'] for r in records):,}",
             "cut at the limit": f"{outcomes['length']:,}",
