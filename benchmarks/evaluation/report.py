@@ -12,7 +12,7 @@ Efficiency is counted over the files that every engine finished writing on, so t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from masks.summary import causes, table
 
 Record = dict[str, Any]
 COVERAGES = ("declared", "empirical", "true")
+MADE = ("Handwritten", "Synthesized")  # schemas that try keywords, not schemas from use
 NONE = "none"
 
 
@@ -82,18 +83,75 @@ def coverage_table(results: dict[str, list[Record]]) -> str:
 
 
 def dataset_table(results: dict[str, list[Record]]) -> str:
-    """declared / empirical / true by dataset, in %."""
-    names = sorted({record["dataset"] for records in results.values() for record in records})
-    rows = []
-    for dataset in names:
-        cells, n = [], 0
-        for name, records in results.items():
-            chosen = [record for record in records if record["dataset"] == dataset]
-            shares, n = coverage(chosen), len(chosen)
-            parts = [shares[kind] for kind in COVERAGES if name != NONE or kind != "true"]
-            cells.append(" / ".join(f"{100 * share:.0f}" for share in parts))
-        rows.append([dataset, f"{n:,}", *cells])
+    """declared / empirical / true by data set, in %, and their means over the real ones, as engines may have
+    different numbers of schemas."""
+    rows, real = [], {name: [] for name in results}
+    for dataset, of in by_dataset(results).items():
+        found = {name: shares(records) if records else [None] * 3 for name, records in of.items()}
+        rows.append([dataset, f"{max(map(len, of.values())):,}", *(_parts(name, each) for name, each in found.items())])
+        if dataset not in MADE:
+            real = {name: [*real[name], each] for name, each in found.items()}
+    means = {name: [_mean(each) for each in zip(*of, strict=True)] for name, of in real.items()}
+    rows.append([f"mean, without {' and '.join(MADE)}", "", *(_parts(name, each) for name, each in means.items())])
     return table(["dataset", "schemas", *results], rows)
+
+
+def _parts(name: str, found: list[float | None]) -> str:
+    """Shares in one cell; the model alone has no masks, and so no true coverage."""
+    return " / ".join("–" if share is None else f"{share:.0f}" for share in (found[:2] if name == NONE else found))
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
+
+
+def by_dataset(results: dict[str, list[Record]]) -> dict[str, dict[str, list[Record]]]:
+    """Data set → engine → its records."""
+    names = sorted({record["dataset"] for records in results.values() for record in records})
+    return {
+        name: {engine: [r for r in records if r["dataset"] == name] for engine, records in results.items()}
+        for name in names
+    }
+
+
+def shares(records: list[Record]) -> list[float | None]:
+    """Declared, empirical and true coverage in %; empirical: None where the model was not asked to write."""
+    asked = any(record["asked"] for record in records)
+    return [100 * share if asked or kind != "empirical" else None for kind, share in coverage(records).items()]
+
+
+def dataset_tables(results: dict[str, list[Record]]) -> str:
+    """An overview, and for each data set a table of engines: coverage, outputs, and medians of times.
+
+    Times are of the schemas that every engine took which takes at least half of them.
+    """
+    head = ["engine", "schemas", "declared, %", "true, %", "asked to write", "finished", "of these, invalid"]
+    head += ["empirical, %", "compliance, %", "compile, ms", "first mask, ms", "a token, µs"]
+    parts = ["Declared / empirical / true, in %:", dataset_table(results)]
+    for dataset, of in by_dataset(results).items():
+        half = [{r["file"] for r in each if declared(r)} for each in of.values() if 2 * coverage(each)["declared"] >= 1]
+        same = set.intersection(*half) if half else set()
+        rows = [[name, *engine_row(records, same)] for name, records in of.items() if records]
+        parts += [f"#### {dataset}", table(head, rows)]
+    return "\n\n".join(parts)
+
+
+def engine_row(records: list[Record], timed: set[str]) -> list[str]:
+    """The cells of an engine in the table of a data set. timed: the files whose times count."""
+    asked, took = [r for r in records if r["asked"]], [r for r in records if declared(r) and r["file"] in timed]
+    ended = [r for r in asked if r["outcome"] == "stop"]
+    percent = ["–" if share is None else f"{share:.0f}" for share in shares(records)]
+    times = [
+        [scale * r[key] for r in took if r[key] is not None]
+        for key, scale in (("compile_s", 1e3), ("first_mask_us", 1e-3), ("token_us", 1))
+    ]
+    return [
+        f"{len(records):,}", percent[0], percent[2], str(len(asked)), str(len(ended)),
+        str(sum(not r["valid"] for r in ended)), percent[1],
+        f"{100 * compliance(records):.0f}" if any(map(declared, asked)) else "–",
+        *(f"{np.median(each):,.{digits}f}" if each else "–" for each, digits in zip(times, (2, 3, 1), strict=True)),
+    ]  # fmt: skip
 
 
 def finished_by_all(results: dict[str, list[Record]]) -> dict[str, list[Record]]:

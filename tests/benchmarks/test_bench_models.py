@@ -188,6 +188,10 @@ def test_figures() -> None:
     unasked = empty_record(task) | {"asked": False, "compile_s": 0.001, "wrong": 0}
     assert report.coverage([good, unasked, refused]) == {"declared": 2 / 3, "empirical": 0.5, "true": 2 / 3}
     assert report.compliance([good, cut, unasked, refused]) == 0.5
+    assert report.dataset_tables({"a": [good, cut, refused], "b": [unasked], "c": []}).splitlines()[-2:] == [
+        "| a | 3 | 67 | 33 | 3 | 1 | 0 | 33 | 50 | 1.00 | – | – |",  # the times of x, which both took
+        "| b | 1 | 100 | 100 | 0 | 0 | 0 | – | – | 1.00 | – | – |",
+    ]
     assert report.slowdown([good]) == pytest.approx(10 / 8)  # the first mask is not in the time of later tokens
     assert math.isnan(report.slowdown([refused]))
     results = {"a": [good, cut, refused], "none": [good, cut, good | {"file": "z"}]}
