@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--model", default="reference", help="a name or path for transformers (default: the embedded)")
     parser.add_argument("--engines", default=",".join(NAMES), help=f"some of {','.join(NAMES)} (default: all)")
     add_files(parser, 100)
+    parser.add_argument("--per-dataset", type=int, metavar="N", help="N files of each data set, instead of --limit")
+    parser.add_argument("--write", type=int, metavar="N", help="the model writes for N files of each data set only")
     parser.add_argument("--paired", action="store_true", help="alternate between the engines task by task")
     parser.add_argument("--max-tokens", type=int, default=300)
     parser.add_argument("--temperature", type=float, default=0.7, help="0 is greedy (default: 0.7)")
@@ -64,7 +67,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def work(options: argparse.Namespace) -> None:
-    """A worker: the model and one engine; a request is the path of a file, the answer its record."""
+    """A worker: the model and one engine; a request is (path, does the model write?), the answer a record."""
     answers = claim_stdout()
     from evaluation import decode, evaluate, tasks
     from masks import engines
@@ -79,9 +82,10 @@ def work(options: argparse.Namespace) -> None:
     how = evaluate.Options(options.max_tokens, options.temperature, options.seed, options.time_limit, options.retries)
     decode.write(subject, decode.Unconstrained(vocabulary), subject.prompt_ids("{"), 3, 0.0, 0)  # warm up the model
 
-    def answer(path: str) -> Record:
+    def answer(request: list[Any]) -> Record:
+        path, asked = request
         task = tasks.read_task(Path(path), options.schema_chars, options.record_chars)
-        return evaluate.evaluate(engine, subject, task, how)
+        return evaluate.evaluate(engine, subject, task, how, asked)
 
     serve(answers, {"version": engine.version}, answer)
 
@@ -92,15 +96,28 @@ def worker_command(name: str, options: argparse.Namespace) -> list[str | Path]:
     return [sys.executable, HERE / "jsonschemabench.py", "--worker", name, *passed, *["--chat"] * options.chat]
 
 
-def ask(worker: Worker, path: Path, options: argparse.Namespace) -> Record:
+def spread(files: list[Path], count: int) -> list[Path]:
+    """The first `count` files of each data set, in the order of all."""
+    from evaluation.tasks import dataset_of
+
+    seen: Counter[str] = Counter()
+    chosen = []
+    for path in files:
+        seen[dataset_of(path.name)] += 1
+        if seen[dataset_of(path.name)] <= count:
+            chosen.append(path)
+    return chosen
+
+
+def ask(worker: Worker, path: Path, options: argparse.Namespace, asked: bool) -> Record:
     """The record of one task; an engine that dies or hangs is a record too."""
     from evaluation.tasks import empty_record, read_task
 
     try:
-        return worker.ask(str(path), options.time_limit)
+        return worker.ask([str(path), asked], options.time_limit)
     except WorkerError as error:
         task = read_task(path, options.schema_chars, options.record_chars)
-        return empty_record(task) | {"error": error.kind, "stage": "process", "message": str(error)}
+        return empty_record(task) | {"asked": asked, "error": error.kind, "stage": "process", "message": str(error)}
 
 
 def main() -> int:
@@ -112,8 +129,14 @@ def main() -> int:
     from evaluation.report import draw, report
 
     names = chosen_engines(options.engines, "jsonschemabench", extra=("none",))
+    limit = f"--limit {options.limit}"
+    if options.per_dataset:
+        limit, options.limit = f"--per-dataset {options.per_dataset}", None
     files = chosen_files(options, "jsonschemabench")
-    command = f"jsonschemabench.py --engines {options.engines} --limit {options.limit}"
+    files = spread(files, options.per_dataset) if options.per_dataset else files
+    asked = set(files if options.write is None else spread(files, options.write))
+    command = f"jsonschemabench.py --engines {options.engines} {limit}"
+    command += f" --write {options.write}" if options.write is not None else ""
     command += " --chat" * options.chat + " --paired" * options.paired
     command += f" --only {options.only}" if options.only else ""
     command += "".join(f" --{key.replace('_', '-')} {getattr(options, key)}" for key in PASSED_ON)
@@ -126,7 +149,7 @@ def main() -> int:
             key=lambda path: path.name,
             key_name="file",
             start=lambda name: Worker(name, worker_command(name, options)),
-            ask=lambda worker, path: ask(worker, path, options),
+            ask=lambda worker, path: ask(worker, path, options, path in asked),
             folder=options.out,
             paired=options.paired,
         )

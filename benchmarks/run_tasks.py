@@ -74,7 +74,6 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, help="folder of data (default: $CONSTRAIN_DATA, else ../shared/data)")
     parser.add_argument("--count", type=int, help="of each kind (default: those of the published run)")
     parser.add_argument("--quick", action="store_true", help="few of each kind: about ten minutes on one core")
-    parser.add_argument("--page", type=Path, help="with --judge: write the tables into this page")
     parser.add_argument("--judge", type=Path, metavar="DIR", help="judge the texts of a record again, with no model")
     add_records(parser, "settings and summary.md")
     options = parser.parse_args(arguments)
@@ -153,15 +152,12 @@ def judge_again(options: argparse.Namespace) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Ask, keep each record as it comes, print the tables."""
-    from tasks.page import tables, written_into
+    from tasks.page import tables
 
     options = parse(arguments)
     if options.judge:
         judge_again(options)
-        records = Records(options.judge, ANSWERS, "id").all()
-        print(tables(records))
-        if options.page:
-            options.page.write_text(written_into(options.page.read_text("utf-8"), records), encoding="utf-8")
+        print(tables(Records(options.judge, ANSWERS, "id").all()))
         return 0
     settings = {**machine(), "command": f"run_tasks.py --model {options.model.name}{' --chat' * options.chat}"}
     open_folder(options.out, settings, options.resume)

@@ -101,6 +101,16 @@ def test_prose_wraps(repository: Path, files: list[str]) -> None:
     assert not faults, "\n".join(faults)
 
 
+def test_each_promise_of_security_names_tests_that_exist(repository: Path) -> None:
+    promised = (repository / "SECURITY.md").read_text("utf-8").split("## What is promised")[1].split("\n## ")[0]
+    promises = promised.split("\n- ")[1:]
+    assert len(promises) == 6
+    for promise in promises:
+        tests = re.findall(r"`(tests/[\w/]+\.py)`", promise)
+        assert tests, promise
+        assert not [test for test in tests if "\ndef test_" not in (repository / test).read_text("utf-8")]
+
+
 def test_the_long_lines_that_are_found() -> None:
     words = "word " * 30
     text = f"{words}\n| {words}|\n    {words}\n```text\n{words}\n```\n![{words}](x)\n`{words}`\n* {words}\n"

@@ -13,7 +13,10 @@ RECORDS = ROOT / "benchmarks" / "record"
 COMMAND = re.compile(r"[\w/]\.py\b|\bgit clone |sglang\.Engine\(")
 LARGE = 16_384  # bytes of one file
 ALL = 4_000_000  # bytes of all records
-KEPT = {"2026-11-26-tasks/answers.jsonl.gz"}  # a page is made of it
+KEPT = {  # a page is made of these
+    "2026-11-26-tasks/answers.jsonl.gz",
+    *(f"2026-11-27-coverage/{name}.jsonl.gz" for name in ("constrain", "llguidance", "xgrammar", "outlines-core")),
+}
 
 pytestmark = pytest.mark.skipif(not RECORDS.is_dir(), reason="a source distribution has no records")
 

@@ -1,6 +1,7 @@
 """One engine on one task: compile, write, judge; as one record.
 
 file, dataset
+asked                       was the model asked to write? If not, only the instances were judged
 compile_s                   seconds; None if the engine refused the schema, or failed at it
 outcome                     "stop", "length", "dead_end"; "discarded": finished, and thrown away by the engine's own
                             check; None if the engine failed
@@ -9,6 +10,7 @@ text, tokens                what was written, and its length, end of text includ
 first_s, steps_s, masks_s   see decode.Written
 exact, leaf_f1              scores against the known instance (tasks.py); 0 for an unfinished answer; None: no such
 right, wrong                of the file's instances, how many the engine judged right, by its masks
+first_mask_us, token_us     along the instances: the first mask; a mask and a commit, the mean of all tokens
 log_p, log_q, known_tokens  likelihood of the known instance (decode.likelihood); log_q None where it was refused
 error, stage, message       "compile", "timeout", "memory", "fault", "crash" or None, and where: "compile", "write",
                             "instances"
@@ -20,13 +22,14 @@ import json
 import time
 import zlib
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from evaluation.decode import Subject, Unconstrained, likelihood, write
 from evaluation.tasks import Task, canonical, empty_record, first_value, leaf_f1
 from masks.interface import CompileError, Engine
 from masks.limits import TimeLimitError, time_limit
-from masks.verdicts import accepts
+from masks.measure import CLOCKS, accepts
 
 
 @dataclass(frozen=True)
@@ -45,17 +48,18 @@ class Options:
     retries: int
 
 
-def evaluate(engine: Engine, subject: Subject, task: Task, options: Options) -> dict[str, Any]:
-    """The record of one engine on one task."""
-    record = empty_record(task)
+def evaluate(engine: Engine, subject: Subject, task: Task, options: Options, asked: bool = True) -> dict[str, Any]:
+    """The record of one engine on one task. asked: the model writes; else only the instances are judged."""
+    record = empty_record(task) | {"asked": asked}
     stage = "compile"
     try:
         with time_limit(options.time_limit):
             begin = time.perf_counter()
             engine.compile(task.schema)
             record["compile_s"] = time.perf_counter() - begin
-            stage = "write"
-            _write(engine, subject, task, options, record)
+            if asked:
+                stage = "write"
+                _write(engine, subject, task, options, record)
             if not isinstance(engine, Unconstrained):
                 stage = "instances"
                 _judge(engine, subject, task, record)
@@ -121,9 +125,14 @@ def invalid(schema: Any, value: Any) -> str | None:
 
 def _judge(engine: Engine, subject: Subject, task: Task, record: dict[str, Any]) -> None:
     """Judge the instances of the file, and how likely the known one is under the masks."""
-    right = sum(accepts(engine, subject.vocabulary, text) == valid for text, valid in task.tests)
-    record |= {"right": right, "wrong": len(task.tests) - right}
-    if not task.instance:
+    right, clock = 0, CLOCKS["wall"]
+    times: dict[str, Any] = {"mask_us": [], "tbm_us": [], "first_mask_us": None}
+    for text, valid in task.tests:
+        accepted = accepts(engine, subject.vocabulary.encode(text), times, clock) and engine.check(text)
+        right += accepted == valid
+    record |= {"right": right, "wrong": len(task.tests) - right, "first_mask_us": times["first_mask_us"]}
+    record["token_us"] = round(fmean(times["tbm_us"]), 2) if times["tbm_us"] else None
+    if not task.instance or not record["asked"]:
         return
     prompt = subject.prompt_ids(task.prompt)
     text = json.dumps(task.instance[0], ensure_ascii=False)

@@ -1,17 +1,18 @@
 """From records to a report: coverage, efficiency, quality, by engine; plots beside it.
 
 Coverage, in the words of Geng et al. 2025, "JSONSchemaBench" (arXiv:2501.10868):
-    declared    the engine took the schema and the model could write to an end, a limit or a dead end, without a fault
-    empirical   the output was finished and validates under `jsonschema`, formats checked
+    declared    the engine took the schema and the model could write to an end, a limit or a dead end, without a fault;
+                where it was not asked to write, the instances could be judged
+    empirical   the output was finished and validates under `jsonschema`, formats checked; of the schemas asked
     true        no counterexample known: declared, and every instance of the MaskBench file judged right by the masks;
                 an upper bound, since equality of languages cannot be sampled
-    compliance  empirical ÷ declared
+    compliance  the share of valid outputs, of the schemas that the engine took and the model was asked to write for
 Efficiency is counted over the files that every engine finished writing on, so that all wrote for the same prompts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,13 @@ from masks.summary import causes, table
 
 Record = dict[str, Any]
 COVERAGES = ("declared", "empirical", "true")
+MADE = ("Handwritten", "Synthesized")  # schemas that try keywords, not schemas from use
 NONE = "none"
 
 
 def declared(record: Record) -> bool:
-    """True if the engine took the schema, and the model wrote without a fault."""
-    return record["outcome"] is not None
+    """True if the engine took the schema, and the model wrote (or else judged the instances) without a fault."""
+    return record["outcome"] is not None if record["asked"] else record["error"] is None
 
 
 def empirical(record: Record) -> bool:
@@ -44,8 +46,16 @@ _TESTS: dict[str, Callable[[Record], bool]] = {"declared": declared, "empirical"
 
 
 def coverage(records: list[Record]) -> dict[str, float]:
-    """Share of schemas by kind of coverage."""
-    return {kind: sum(map(test, records)) / max(len(records), 1) for kind, test in _TESTS.items()}
+    """Share of schemas by kind of coverage; empirical: of those for which the model was asked to write."""
+    asked = [record for record in records if record["asked"]]
+    of = {"declared": records, "empirical": asked, "true": records}
+    return {kind: sum(map(test, of[kind])) / max(len(of[kind]), 1) for kind, test in _TESTS.items()}
+
+
+def compliance(records: list[Record]) -> float:
+    """Share of valid outputs, of the schemas that the engine took and the model was asked to write for."""
+    taken = [record for record in records if record["asked"] and declared(record)]
+    return sum(map(empirical, taken)) / max(len(taken), 1)
 
 
 def coverage_table(results: dict[str, list[Record]]) -> str:
@@ -54,13 +64,12 @@ def coverage_table(results: dict[str, list[Record]]) -> str:
     for name, records in results.items():
         shares = coverage(records)
         true_share = "–" if name == NONE else _percent(shares["true"])
-        compliance = shares["empirical"] / shares["declared"] if shares["declared"] else 0.0
         outcomes = {kind: sum(r["outcome"] == kind for r in records) for kind in ("stop", "length", "dead_end")}
         columns[name] = {
             "declared": _percent(shares["declared"]),
             "empirical": _percent(shares["empirical"]),
             "true (no counterexample)": true_share,
-            "compliance": _percent(compliance),
+            "compliance": _percent(compliance(records)),
             "outputs finished": f"{outcomes['stop']:,}",
             "of these, invalid": f"{sum(r['outcome'] == 'stop' and not r['valid'] for r in records):,}",
             "cut at the limit": f"{outcomes['length']:,}",
@@ -74,18 +83,75 @@ def coverage_table(results: dict[str, list[Record]]) -> str:
 
 
 def dataset_table(results: dict[str, list[Record]]) -> str:
-    """declared / empirical / true by dataset, in %."""
-    names = sorted({record["dataset"] for records in results.values() for record in records})
-    rows = []
-    for dataset in names:
-        cells, n = [], 0
-        for name, records in results.items():
-            chosen = [record for record in records if record["dataset"] == dataset]
-            shares, n = coverage(chosen), len(chosen)
-            parts = [shares[kind] for kind in COVERAGES if name != NONE or kind != "true"]
-            cells.append(" / ".join(f"{100 * share:.0f}" for share in parts))
-        rows.append([dataset, f"{n:,}", *cells])
+    """declared / empirical / true by data set, in %, and their means over the real ones, as engines may have
+    different numbers of schemas."""
+    rows, real = [], {name: [] for name in results}
+    for dataset, of in by_dataset(results).items():
+        found = {name: shares(records) if records else [None] * 3 for name, records in of.items()}
+        rows.append([dataset, f"{max(map(len, of.values())):,}", *(_parts(name, each) for name, each in found.items())])
+        if dataset not in MADE:
+            real = {name: [*real[name], each] for name, each in found.items()}
+    means = {name: [_mean(each) for each in zip(*of, strict=True)] for name, of in real.items()}
+    rows.append([f"mean, without {' and '.join(MADE)}", "", *(_parts(name, each) for name, each in means.items())])
     return table(["dataset", "schemas", *results], rows)
+
+
+def _parts(name: str, found: list[float | None]) -> str:
+    """Shares in one cell; the model alone has no masks, and so no true coverage."""
+    return " / ".join("–" if share is None else f"{share:.0f}" for share in (found[:2] if name == NONE else found))
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
+
+
+def by_dataset(results: dict[str, list[Record]]) -> dict[str, dict[str, list[Record]]]:
+    """Data set → engine → its records."""
+    names = sorted({record["dataset"] for records in results.values() for record in records})
+    return {
+        name: {engine: [r for r in records if r["dataset"] == name] for engine, records in results.items()}
+        for name in names
+    }
+
+
+def shares(records: list[Record]) -> list[float | None]:
+    """Declared, empirical and true coverage in %; empirical: None where the model was not asked to write."""
+    asked = any(record["asked"] for record in records)
+    return [100 * share if asked or kind != "empirical" else None for kind, share in coverage(records).items()]
+
+
+def dataset_tables(results: dict[str, list[Record]]) -> str:
+    """An overview, and for each data set a table of engines: coverage, outputs, and medians of times.
+
+    Times are of the schemas that every engine took which takes at least half of them.
+    """
+    head = ["engine", "schemas", "declared, %", "true, %", "asked to write", "finished", "of these, invalid"]
+    head += ["empirical, %", "compliance, %", "compile, ms", "first mask, ms", "a token, µs"]
+    parts = ["Declared / empirical / true, in %:", dataset_table(results)]
+    for dataset, of in by_dataset(results).items():
+        half = [{r["file"] for r in each if declared(r)} for each in of.values() if 2 * coverage(each)["declared"] >= 1]
+        same = set.intersection(*half) if half else set()
+        rows = [[name, *engine_row(records, same)] for name, records in of.items() if records]
+        parts += [f"#### {dataset}", table(head, rows)]
+    return "\n\n".join(parts)
+
+
+def engine_row(records: list[Record], timed: set[str]) -> list[str]:
+    """The cells of an engine in the table of a data set. timed: the files whose times count."""
+    asked, took = [r for r in records if r["asked"]], [r for r in records if declared(r) and r["file"] in timed]
+    ended = [r for r in asked if r["outcome"] == "stop"]
+    percent = ["–" if share is None else f"{share:.0f}" for share in shares(records)]
+    times = [
+        [scale * r[key] for r in took if r[key] is not None]
+        for key, scale in (("compile_s", 1e3), ("first_mask_us", 1e-3), ("token_us", 1))
+    ]
+    return [
+        f"{len(records):,}", percent[0], percent[2], str(len(asked)), str(len(ended)),
+        str(sum(not r["valid"] for r in ended)), percent[1],
+        f"{100 * compliance(records):.0f}" if any(map(declared, asked)) else "–",
+        *(f"{np.median(each):,.{digits}f}" if each else "–" for each, digits in zip(times, (2, 3, 1), strict=True)),
+    ]  # fmt: skip
 
 
 def finished_by_all(results: dict[str, list[Record]]) -> dict[str, list[Record]]:

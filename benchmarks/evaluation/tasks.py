@@ -60,10 +60,12 @@ def read_task(path: Path, schema_chars: int, record_chars: int) -> Task:
 def empty_record(task: Task) -> dict[str, Any]:
     """A record in which nothing has happened yet; evaluate.py says what its fields mean."""
     keys = ("compile_s", "outcome", "valid", "fault", "text", "first_s", "exact", "leaf_f1", "right", "wrong")
-    nothing = dict.fromkeys([*keys, "log_p", "log_q", "known_tokens", "error", "stage", "message"])
+    more = ("first_mask_us", "token_us", "log_p", "log_q", "known_tokens", "error", "stage", "message")
+    nothing = dict.fromkeys([*keys, *more])
     return {
         "file": task.file,
         "dataset": task.dataset,
+        "asked": True,
         **nothing,
         "tokens": 0,
         "retries": 0,

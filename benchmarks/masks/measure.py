@@ -45,7 +45,7 @@ def measure(
         with time_limit(limit):
             _compile(engine, case["schema"], record, clock)
             for text, valid in tests:
-                accepted = _accepts(engine, vocabulary.encode(text), record, clock)
+                accepted = accepts(engine, vocabulary.encode(text), record, clock)
                 if accepted and not engine.check(text):
                     accepted = False
                     record["checked_off"] += not valid
@@ -82,8 +82,8 @@ def _fill(engine: Engine, clock: Callable[[], int]) -> float:
     return round((clock() - begin) / 1000, 1)
 
 
-def _accepts(engine: Engine, tokens: list[int], record: dict[str, Any], clock: Callable[[], int]) -> bool:
-    """Does the engine let these tokens pass, and the text end there? Times go into the record, one a token."""
+def accepts(engine: Engine, tokens: list[int], record: dict[str, Any], clock: Callable[[], int]) -> bool:
+    """True if the engine lets these tokens pass, and the text end there. Times go into the record, one a token."""
     engine.start()
     row, mask_us, tbm_us = engine.row, record["mask_us"], record["tbm_us"]
     for token in tokens:

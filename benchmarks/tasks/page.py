@@ -25,7 +25,7 @@ HEAD = (
     "arm", "n", "finished", "parsed", "valid", "right", "right, % (95 %)", "tokens", "forwards", "CPU s",
     "CPU s a right one", "log mass",
 )  # fmt: skip
-BEGIN, END = "<!-- measured -->", "<!-- end of what is measured -->"
+BEGIN, END = "<!-- measured: {} -->", "<!-- end of what is measured -->"
 SHOWN = 150  # characters of an example
 
 
@@ -141,26 +141,38 @@ def shown(record: Record) -> str:
     return f"{text} ({outcome(record)})"
 
 
+def pairs(records: Sequence[Record]) -> str:
+    """`default` beside each other arm, over the items of both."""
+    found = [
+        compared(records, kind, "default", other)
+        for kind in kinds(records) for other in by_arm(records, kind) if other != "default"
+    ]  # fmt: skip
+    head = ["pair", "n", "only the first right", "only the second", "p", "tokens, ratio", "CPU, ratio"]
+    return table(head, [each for each in found if each])
+
+
 def tables(records: Sequence[Record]) -> str:
     """All that is measured, in Markdown."""
     parts = ["### Right answers", overview(records), "### By task"]
     for kind in kinds(records):
         rows = [row(arm, found) for arm, found in by_arm(records, kind).items()]
         parts += [f"#### {TITLES[kind]}", table(list(HEAD), rows)]
-    pairs = [
-        compared(records, kind, "default", other)
-        for kind in kinds(records) for other in by_arm(records, kind) if other != "default"
-    ]  # fmt: skip
-    head = ["pair", "n", "only the first right", "only the second", "p", "tokens, ratio", "CPU, ratio"]
-    parts += ["### Pairs", table(head, [each for each in pairs if each])]
+    parts += ["### Pairs", pairs(records)]
     parts += ["### What went wrong", failures(records), "### Where the default loses", examples(records)]
     return "\n\n".join(parts)
 
 
-def written_into(page: str, records: Sequence[Record]) -> str:
-    """A page with the tables of a record between its two marks. Raises ValueError: it has no marks."""
-    before, begin, rest = page.partition(BEGIN)
+def short_tables(records: Sequence[Record]) -> str:
+    """The same of a small run: one table of all kinds and arms, and the pairs."""
+    rows = [row(f"{kind}: {arm}", each) for kind in kinds(records) for arm, each in by_arm(records, kind).items()]
+    return "\n\n".join([table(list(HEAD), rows), pairs(records)])
+
+
+def written_into(page: str, mark: str, text: str) -> str:
+    """A page with a text between the two marks of a name. Raises ValueError: it has no such marks."""
+    begin = BEGIN.format(mark)
+    before, found, rest = page.partition(begin)
     _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"the page has no {BEGIN} and {END}")
-    return f"{before}{BEGIN}\n\n{tables(records)}\n\n{END}{after}"
+    if not found or not end:
+        raise ValueError(f"the page has no {begin} and {END}")
+    return f"{before}{begin}\n\n{text}\n\n{END}{after}"

@@ -86,6 +86,11 @@ def infill(
     """
     if isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 1:
         raise ConstrainError(f"attempts is a number from 1, not {attempts!r:.60}")
+    if not isinstance(constraint, Constraint):
+        raise ConstrainError(
+            f"infill() takes a constraint, not {constraint!r:.60}",
+            fix="use constrain.grammar(...)",
+        )
     pieces = split_holes(text, holes)
     constraint = constraint.laid_out_like(pieces)
     shown = prompt or (lambda before, after: before)

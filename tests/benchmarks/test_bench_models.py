@@ -18,6 +18,7 @@ from evaluation import decode, report
 from evaluation.decode import Subject, Unconstrained, likelihood, write
 from evaluation.evaluate import Options, evaluate, invalid
 from evaluation.tasks import Task, canonical, dataset_of, empty_record, first_value, leaf_f1, leaves, read_task
+from jsonschemabench import spread
 from masks import engines
 
 SCHEMA = {
@@ -134,6 +135,13 @@ def test_an_evaluation(subject: Subject, engine: Any, tmp_path: Path) -> None:
     assert record["exact"] == (json.loads(record["text"]) == {"ok": True, "n": 2})
 
 
+def test_an_evaluation_without_writing(subject: Subject, engine: Any, tmp_path: Path) -> None:
+    record = evaluate(engine, subject, read_task(write_case(tmp_path), 600, 600), options(), asked=False)
+    assert (record["asked"], record["outcome"], record["tokens"], record["log_p"]) == (False, None, 0, None)
+    assert (record["right"], record["wrong"], report.declared(record)) == (3, 0, True)
+    assert record["compile_s"] > 0 and record["first_mask_us"] > 0 and record["token_us"] > 0
+
+
 def test_what_goes_wrong_is_recorded(subject: Subject, engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     bad = Task("f", "d", {"type": "string", "pattern": "("}, "JSON: ", [], [])
     record = evaluate(engine, subject, bad, options())
@@ -177,6 +185,13 @@ def test_figures() -> None:
     cut = good | {"file": "y", "outcome": "length", "valid": False, "wrong": 1, "exact": False, "leaf_f1": 0.0}
     refused = empty_record(task) | {"file": "z", "error": "compile", "message": "no"}
     assert report.coverage([good, cut, refused, good]) == {"declared": 0.75, "empirical": 0.5, "true": 0.5}
+    unasked = empty_record(task) | {"asked": False, "compile_s": 0.001, "wrong": 0}
+    assert report.coverage([good, unasked, refused]) == {"declared": 2 / 3, "empirical": 0.5, "true": 2 / 3}
+    assert report.compliance([good, cut, unasked, refused]) == 0.5
+    assert report.dataset_tables({"a": [good, cut, refused], "b": [unasked], "c": []}).splitlines()[-2:] == [
+        "| a | 3 | 67 | 33 | 3 | 1 | 0 | 33 | 50 | 1.00 | – | – |",  # the times of x, which both took
+        "| b | 1 | 100 | 100 | 0 | 0 | 0 | – | – | 1.00 | – | – |",
+    ]
     assert report.slowdown([good]) == pytest.approx(10 / 8)  # the first mask is not in the time of later tokens
     assert math.isnan(report.slowdown([refused]))
     results = {"a": [good, cut, refused], "none": [good, cut, good | {"file": "z"}]}
@@ -187,6 +202,12 @@ def test_figures() -> None:
     assert "| d | 3 | 67 / 33 / 33 | 100 / 67 |" in text
     assert "| exact | 50.0 % | 50.0 % |" in text
     assert "| nats per token of the instance, model | 2.000 | 2.000 |" in text
+
+
+def test_files_of_each_data_set() -> None:
+    files = [Path(f"{name}.json") for name in ("A---1", "A---2", "B---1", "A---3", "B---2", "C---1")]
+    assert [path.stem for path in spread(files, 2)] == ["A---1", "A---2", "B---1", "B---2", "C---1"]
+    assert [path.stem for path in spread(files, 1)] == ["A---1", "B---1", "C---1"]
 
 
 @pytest.mark.slow

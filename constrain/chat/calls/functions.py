@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from constrain.chat.tags.parameters import OPENING
 from constrain.errors import ConstrainError, SchemaError
 from constrain.languages.schema.openai_strict import check as check_strict
 from constrain.languages.schema.openai_strict import is_strict
@@ -147,14 +148,8 @@ def _checked(schema: Any, name: str, place: str) -> dict[str, Any]:
             place=place,
             fix='{"type": "object", "properties": {...}}',
         )
-    closed = {} if _opens(schema) else {"additionalProperties": False}
+    closed = {"additionalProperties": False} if OPENING.isdisjoint(schema) else {}
     return {"type": "object", **schema, **closed} if "$ref" not in schema else dict(schema)
-
-
-def _opens(schema: Mapping[str, Any]) -> bool:
-    """True if a schema says itself which further properties there may be."""
-    words = ("additionalProperties", "unevaluatedProperties", "patternProperties", "$ref", "allOf", "anyOf", "oneOf")
-    return any(word in schema for word in words)
 
 
 def _about(given: Any) -> str:

@@ -170,8 +170,8 @@ def tools(
         tokenizer: A tokenizer, for "auto"; or a tokenizer or a `Vocabulary` that says which delimiters
             are special tokens. Default: as in the models of the format.
         undeclared: "avoid": arguments and what is in them have declared properties only, unless a schema says
-            otherwise; "allow" and "refuse": as in `json_schema`. In formats that write arguments as elements,
-            undeclared ones are never written, only objects in them differ.
+            otherwise; "allow" and "refuse": as in `json_schema`. In formats that write arguments as elements, "allow"
+            concerns objects in them only.
 
     Returns:
         A constraint with `read`, which turns a text back into content, thoughts and calls.

@@ -6,11 +6,13 @@
 The idea: each set of values of the schema's normal form (schema/sets) is a rule, so references, combinations and
 recursion need no special case: value → raw text | scalar | element* of an object | element* of an array. Strings are
 written without quotes and escapes, up to the text that closes their element; numbers, booleans and null as in JSON.
-Declared properties come in their order, or in any (`property_order="any"`).
+Declared properties come in their order and before undeclared ones, or all in any (`property_order="any"`). The names of
+undeclared ones are identifiers, or, where the schema says something of them, texts without blanks, quotes and `<>&`.
+Nothing keeps such a name from coming twice: the last one counts, and `minProperties` counts one of them.
 
 Cost: the rules are made when the constraint is, one for each set of values and each place in an object or array.
-Limits: no undeclared properties; no `uniqueItems` and no format that only the finished text decides: a located error;
-at most `MAX_RULES` rules.
+Limits: "minimax-m3", whose elements end with their names, has no undeclared properties; no `uniqueItems` and no format
+that only the finished text decides: a located error; at most `MAX_RULES` rules.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from constrain.errors import LimitError, SchemaError
-from constrain.languages.automata.syntax import EMPTY, Node, intersect, literal
+from constrain.languages.automata.parse.python import parse_python
+from constrain.languages.automata.syntax import ANY_TEXT, EMPTY, Node, intersect, literal
 from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Ref, Sequence
 from constrain.languages.cfg.free_text import without
 from constrain.languages.cfg.rules import Terminal
@@ -28,10 +31,14 @@ from constrain.languages.constraints.combinators import RuleSet
 from constrain.languages.schema import JsonSchema
 from constrain.languages.schema.sets.algebra import Conj
 from constrain.languages.schema.sets.shapes_arrays import CountedArrays
+from constrain.languages.schema.sets.shapes_objects import ObjectShape
+from constrain.languages.schema.sets.strings import without as without_names
 from constrain.languages.schema.write.lower import Lowering
 
 MAX_RULES = 20_000
 MAX_ANY_ORDER = 12  # properties of an object in any order: a rule for each subset
+_IDENTIFIERS = parse_python("[A-Za-z_][A-Za-z0-9_]*")
+_NAMES = parse_python(r"""[^\s\x00-\x1f\x7f<>"'&]+""")
 
 
 class NestedStyle(NamedTuple):
@@ -78,22 +85,34 @@ def elements(whole: JsonSchema, form: NestedStyle, excludes: tuple[str, ...], sp
         if entry.status == "residual" and entry.keyword == "format":
             message = "this format is decided on the finished value, which has no place in nested elements"
             raise SchemaError(message, place=entry.pointer, fix="use a pattern, or leave the format out")
-    maker = _Maker(whole, form, excludes, space)
-    start = maker.body(whole.document.root)
-    rules: dict[str, Expression] = {"arguments": Sequence((start, maker.space)), **maker.made()}
-    return RuleSet(tuple(rules.items()), "arguments")
+    rules = _Nested(whole, form, excludes, space)
+    return rules.constraint(rules.space)
 
 
-class _Maker:
-    """Makes the rules of the sets of values that are reached."""
+class ElementRules:
+    """The rules of an object whose properties are elements. A subclass says how an element is written."""
 
-    def __init__(self, whole: JsonSchema, form: NestedStyle, excludes: tuple[str, ...], space: Node) -> None:
-        self.whole, self.form, self.excludes = whole, form, excludes
+    def __init__(self, whole: JsonSchema) -> None:
+        self.whole = whole
         self.normalizer = whole.normalizer
         self.lowering = Lowering(whole.normalizer, whole.options)
-        self.space: Expression = Leaf(Terminal(space, "whitespace"))
         self.names: dict[Any, str] = {}
         self.pending: list[Any] = []
+
+    def element(self, name: str | Node, value: Conj) -> Expression:
+        """The element of a property. name: its name, or the language of undeclared names."""
+        raise NotImplementedError
+
+    def constraint(self, *after: Expression) -> RuleSet:
+        """The objects of the schema, and what comes behind them. Raises as `elements`."""
+        root = self.whole.document.root
+        start = Choice(tuple(self.objects(root)))
+        if not start.parts:
+            kind = self.whole.written.get("type") if isinstance(self.whole.written, dict) else self.whole.written
+            message = f"parameters are those of an object, not of {kind!r}"
+            raise SchemaError(message, place="$.type", fix='"type": "object"')
+        rules: dict[str, Expression] = {"arguments": Sequence((start, *after)), **self.made()}
+        return RuleSet(tuple(rules.items()), "arguments")
 
     def made(self) -> dict[str, Expression]:
         """The rules of all that was named."""
@@ -113,13 +132,74 @@ class _Maker:
             self.pending.append(key)
         return Ref(self.names[key])
 
-    def body(self, conj: Conj) -> Expression:
-        """The values of a set without an element around them."""
-        return self.ref("bodies", conj)
+    def objects(self, conj: Conj) -> Iterator[Expression]:
+        """The objects of a set of values, a rule for each of their shapes."""
+        place = self.whole.document.site_of(conj).pointer
+        for i, box in enumerate(self.normalizer.normal(conj).objects):
+            for j, shape in enumerate(self.normalizer.object_shapes(box)):
+                if shape.needs:
+                    message = "a condition on some undeclared property, as of a oneOf, has no place in elements"
+                    raise SchemaError(message, place=place, fix='declare the properties, or use style="json"')
+                if shape.low > len(shape.members) + bool(shape.classes):
+                    message = f"minProperties asks for {shape.low} names, but undeclared ones may be one name twice"
+                    raise SchemaError(message, place=f"{place}.minProperties", fix="declare the properties")
+                if not self.lowering.in_order and len(shape.members) > MAX_ANY_ORDER:
+                    message = f"{len(shape.members)} properties in any order, more than {MAX_ANY_ORDER}"
+                    raise LimitError(message, fix='use property_order="schema"')
+                yield self.ref("members", conj, i, j, 0, 0, 0)
 
-    def _bodies(self, conj: Conj) -> Iterator[Expression]:
-        for _, value in self._kinds(conj):
-            yield value
+    def _members(self, conj: Conj, i: int, j: int, done: int, size: int, more: int) -> Iterator[Expression]:
+        """The rest of an object.
+
+        done: how many declared properties are passed; in any order a bit for each written one. size, more: how many
+        declared and other properties are written, if that matters.
+        """
+        shape = self.normalizer.object_shapes(self.normalizer.normal(conj).objects[i])[j]
+        in_order = self.lowering.in_order
+        left = [k for k in range(len(shape.members)) if (k >= done if in_order else not done >> k & 1)]
+        goes_on = shape.high is None or size + more < shape.high
+        counted = 1 if shape.counts else 0
+        for k in left[:1] if in_order else left:
+            after = k + 1 if in_order else done | 1 << k
+            if goes_on:
+                rest = self.ref("members", conj, i, j, after, size + counted, more)
+                yield Sequence((self.element(*shape.members[k]), rest))
+            if in_order and not shape.must[k]:
+                yield self.ref("members", conj, i, j, after, size, more)
+        if in_order and left:
+            return
+        if not any(shape.must[k] for k in left) and (not shape.counts or size + min(more, 1) >= shape.low):
+            yield Sequence(())
+        if goes_on:
+            rest = self.ref("members", conj, i, j, done, size, more + 1 if shape.high is not None else counted)
+            for names, value in shape.classes:
+                yield Sequence((self.element(_undeclared(shape, names), value), rest))
+
+
+def _undeclared(shape: ObjectShape, names: Node) -> Node:
+    """The undeclared names of a class as they may be written."""
+    written = _IDENTIFIERS if names == ANY_TEXT else intersect(_NAMES, names)
+    return without_names(written, list(shape.declared))
+
+
+class _Nested(ElementRules):
+    """The rules of nested elements."""
+
+    def __init__(self, whole: JsonSchema, form: NestedStyle, excludes: tuple[str, ...], space: Node) -> None:
+        super().__init__(whole)
+        self.form, self.excludes = form, excludes
+        self.space: Expression = Leaf(Terminal(space, "whitespace"))
+
+    def element(self, name: str | Node, value: Conj) -> Expression:
+        before, _, behind = self.form.property.partition("{name}")
+        close = self.form.close_property
+        if isinstance(name, str):
+            head, close = _text(before + name + behind), close.replace("{name}", name)
+        elif "{name}" in close:
+            return Choice(())
+        else:
+            head = Sequence((_text(before), Leaf(Terminal(name, "name")), _text(behind)))
+        return Sequence((self.space, head, self.ref("closed", value, close)))
 
     def _closed(self, conj: Conj, close: str) -> Iterator[Expression]:
         """The rest of an element after its beginning: the text of the kind, a value, the end."""
@@ -134,10 +214,8 @@ class _Maker:
             yield 0, Leaf(Terminal(raw, "text"))
         for terminal in self.lowering.terminals(normal._replace(strings=EMPTY, arrays=(), objects=())):
             yield 1, Leaf(terminal)
-        for i in range(len(normal.objects)):
-            for j, shape in enumerate(self.normalizer.object_shapes(normal.objects[i])):
-                if not shape.needs:
-                    yield 2, self.ref("members", conj, i, j, 0, 0)
+        for members in self.objects(conj):
+            yield 2, members
         for i, box in enumerate(normal.arrays):
             array = self.normalizer.array_shape(box)
             if array is not None:
@@ -145,29 +223,6 @@ class _Maker:
                     message = "uniqueItems is decided on values, which nested elements do not show"
                     raise SchemaError(message, place="$", fix="leave it out, or let the items be few constants")
                 yield 3, self.ref("items", conj, i, 0, array.start)
-
-    def _members(self, conj: Conj, i: int, j: int, done: int, size: int) -> Iterator[Expression]:
-        """The rest of an object. done: how many properties are passed; in any order a bit for each written one."""
-        shape = self.normalizer.object_shapes(self.normalizer.normal(conj).objects[i])[j]
-        n = len(shape.members)
-        in_order = self.lowering.in_order
-        if not in_order and n > MAX_ANY_ORDER:
-            message = f"{n} properties in any order, more than {MAX_ANY_ORDER}"
-            raise LimitError(message, fix='use property_order="schema"')
-        left = [k for k in range(n) if (k >= done if in_order else not done >> k & 1)]
-        if not any(shape.must[k] for k in left) and (not shape.counts or size >= shape.low):
-            yield Sequence(())
-        if shape.high is not None and size >= shape.high:
-            return
-        for k in left:
-            name, value = shape.members[k]
-            begin = _text(self.form.property.replace("{name}", name))
-            close = self.form.close_property.replace("{name}", name)
-            after = k + 1 if in_order else done | 1 << k
-            rest = self.ref("members", conj, i, j, after, size + 1 if shape.counts else 0)
-            yield Sequence((self.space, begin, self.ref("closed", value, close), rest))
-            if in_order and shape.must[k]:
-                return
 
     def _items(self, conj: Conj, i: int, at: int, state: tuple[int, ...]) -> Iterator[Expression]:
         """The rest of an array from an index on."""

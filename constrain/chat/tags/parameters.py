@@ -4,34 +4,38 @@
 
 The idea: a property whose value is a string is written as it is, without quotes and escapes, up to the text that closes
 the element; any other value is JSON. Which texts of a property are raw strings follows from the schema's normal form,
-whose strings are a regular language (schema/normalize). Declared properties come in their order, or in any
-(`property_order="any"`), the required ones always.
+whose strings are a regular language (schema/normalize). Which properties there are, and in which order, says
+elements.py; undeclared ones are written where the schema says itself that there are some (`additionalProperties`,
+`patternProperties`), or declares none.
 
 The styles are data (`STYLES`): what opens an element, what closes it, and what stands between its name and its value.
-Limits: no undeclared properties; a schema of one object whose values are independent (no `dependentRequired`, no
-alternatives): a located error else. A raw string does not contain the text that closes its element. Between elements
-stands at most one line end, with up to eight blanks before and after it.
+Limits: a raw string does not contain the text that closes its element. Between elements stands at most one line end,
+with up to eight blanks before and after it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from constrain.chat.tags.elements import MAX_ANY_ORDER, NESTED, elements
-from constrain.errors import ConstrainError, LimitError, SchemaError, UnsatisfiableError
+from constrain.chat.tags.elements import NESTED, ElementRules, elements
+from constrain.errors import ConstrainError, UnsatisfiableError
 from constrain.languages.automata.syntax import EMPTY, EPSILON, Node, chars, concat, intersect, repeat
 from constrain.languages.automata.syntax import optional as optional_node
+from constrain.languages.cfg.ebnf import Choice, Expression
 from constrain.languages.cfg.free_text import without
 from constrain.languages.constraints.base import Constraint
-from constrain.languages.constraints.combinators import alt, optional, ref, rules, seq
+from constrain.languages.constraints.combinators import Piece, alt, expression_of, seq
 from constrain.languages.constraints.regular import Regular
 from constrain.languages.schema import JsonLayout, JsonSchema, json_schema
+from constrain.languages.schema.sets.algebra import Conj
 
 Schema = Callable[..., JsonSchema]
 _KINDS = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean", "null": "null"}
-_FOLDED = {"$schema", "$defs", "definitions", "type", "properties", "required", "additionalProperties", "title",
-           "description", "$id", "$comment", "examples", "default", "strict"}  # fmt: skip
+OPENING = frozenset({"additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames", "$ref",
+                     "allOf", "anyOf", "oneOf"})  # fmt: skip
+"""Keywords with which a schema says itself which further properties there may be."""
 
 
 class Style(NamedTuple):
@@ -110,42 +114,34 @@ def parameters(
     if isinstance(style, str) and style not in STYLES and style not in NESTED:
         known = ", ".join([*STYLES, *NESTED])
         raise ConstrainError(f"unknown style {style!r} of parameters", fix=f"use one of {known}")
-    whole = make(schema)
+    whole = make(declared_only(schema))
     whole.to_grammar()  # raises for a malformed schema
     if isinstance(style, str) and style in NESTED:
         return elements(whole, NESTED[style], excludes, _space(whole.options.whitespace))
-    plain = whole.written
-    if plain is True:
-        plain = {"type": "object"}
-    _check(plain)
-    properties, required = plain.get("properties", {}), plain.get("required", [])
-    if missing := [name for name in required if name not in properties]:
-        raise SchemaError(f"the required property {missing[0]!r} is not declared", place="$.required", fix="declare it")
     form = style if isinstance(style, Style) else STYLES[style]
-    parts: list[tuple[Constraint, bool]] = []
-    for name, value in properties.items():
-        element = _element(name, make(whole.beside_definitions(_schema(value)).schema), form, excludes)
-        if element is None and name in required:
-            raise UnsatisfiableError(f"no value fulfils the property {name!r}", place=f"$.properties.{name}")
-        if element is not None:
-            parts.append((element, name in required))
-    if whole.options.property_order == "any":
-        return seq(_in_any_order(parts), SPACE)
-    return seq(*(element if is_required else optional(element) for element, is_required in parts), SPACE)
+    return _Flat(whole, form, make, excludes).constraint(expression_of(SPACE))
 
 
-def _in_any_order(parts: list[tuple[Constraint, bool]]) -> Constraint:
-    """Each required element once and each other one at most once: a rule for each set of written elements."""
-    if len(parts) > MAX_ANY_ORDER:
-        message = f"{len(parts)} properties in any order, more than {MAX_ANY_ORDER}"
-        raise LimitError(message, fix='use property_order="schema"')
+def declared_only(schema: Any) -> Any:
+    """The schema of arguments, which are the declared ones unless it says itself that there are others."""
+    is_plain = isinstance(schema, dict) and schema.get("properties") and OPENING.isdisjoint(schema)
+    return {**schema, "additionalProperties": False} if is_plain else schema
 
-    def rest(written: int) -> Constraint:
-        left = [i for i in range(len(parts)) if not written >> i & 1]
-        ways: list[Constraint | str] = [seq(parts[i][0], ref(str(written | 1 << i))) for i in left]
-        return alt(*ways, *([] if any(parts[i][1] for i in left) else [""]))
 
-    return rules({str(written): rest(written) for written in range(1 << len(parts))})
+class _Flat(ElementRules):
+    """The rules of elements whose values are raw strings or JSON."""
+
+    def __init__(self, whole: JsonSchema, form: Style, make: Schema, excludes: tuple[str, ...]) -> None:
+        super().__init__(whole)
+        self.form, self.make, self.excludes = form, make, excludes
+        self.elements: dict[tuple[str | Node, Conj], Expression] = {}
+
+    def element(self, name: str | Node, value: Conj) -> Expression:
+        known = self.elements.get((name, value))
+        if known is None:
+            schema = self.make(self.whole.of(value).schema)
+            known = self.elements[name, value] = _element(name, schema, self.form, self.excludes)
+        return known
 
 
 def _space(whitespace: str | JsonLayout) -> Node:
@@ -155,38 +151,15 @@ def _space(whitespace: str | JsonLayout) -> Node:
     return EPSILON if whitespace == "compact" else SPACES
 
 
-def _schema(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {} if value else {"not": {}}
-
-
-def _check(schema: Any) -> None:
-    """Raise SchemaError for what cannot be written as independent elements."""
-    kind = schema.get("type", "object") if isinstance(schema, dict) else None
-    if kind != "object":
-        raise SchemaError(f"parameters are those of an object, not of {kind!r}", place="$.type", fix='"type": "object"')
-    for keyword in schema:
-        if keyword not in _FOLDED:
-            raise SchemaError(
-                f"{keyword} has no meaning for parameters, whose values stand alone",
-                place=f"$.{keyword}",
-                fix='say it in the properties, or use style="json"',
-            )
-
-
-def _element(name: str, value: JsonSchema, form: Style, excludes: tuple[str, ...]) -> Constraint | None:
-    """The element of a property; None if no value fulfils it."""
+def _element(name: str | Node, value: JsonSchema, form: Style, excludes: tuple[str, ...]) -> Expression:
+    """The element of a property. name: its name, or the language of undeclared names."""
     branches: list[Constraint] = []
-    try:
-        normal = value.normalizer.normal(value.document.root)
-    except UnsatisfiableError:
-        return None
-    texts: Node = normal.strings
-    if texts != EMPTY:
-        raw = intersect(texts, without((form.close, *excludes)))
+    raw = intersect(value.normalizer.normal(value.document.root).strings, without((form.close, *excludes)))
+    if raw != EMPTY:
         branches.append(seq(*_open(form.raw, name, "string"), Regular(raw), form.close))
     for kind, others in _others(value):
         branches.append(seq(*_open(form.other, name, kind), SPACE, others, SPACE, form.close))
-    return seq(SPACE, alt(*branches)) if branches else None
+    return expression_of(seq(SPACE, alt(*branches))) if branches else Choice(())
 
 
 def without_strings(value: JsonSchema) -> JsonSchema | None:
@@ -213,9 +186,16 @@ def _others(value: JsonSchema) -> list[tuple[str, JsonSchema]]:
     return found
 
 
-def _open(template: str, name: str, kind: str) -> list[str | Constraint]:
+def _open(template: str, name: str | Node, kind: str) -> list[Piece]:
     """The text that opens an element."""
-    before, space, after = template.partition("{space}")
-    quoted = name.replace("&", "&amp;").replace('"', "&quot;")
-    fill = lambda text: text.replace("{name}", name).replace("{quoted}", quoted).replace("{kind}", kind)  # noqa: E731
-    return [fill(before), SPACE, fill(after)] if space else [fill(before)]
+    quoted = name.replace("&", "&amp;").replace('"', "&quot;") if isinstance(name, str) else Regular(name)
+    written = name if isinstance(name, str) else Regular(name)
+    fields: dict[str, Piece] = {"{name}": written, "{quoted}": quoted, "{kind}": kind, "{space}": SPACE}
+    pieces: list[Piece] = []
+    for text in re.split("({[a-z]+})", template):
+        piece = fields.get(text, text)
+        if isinstance(piece, str) and pieces and isinstance(pieces[-1], str):
+            pieces[-1] += piece
+        else:
+            pieces.append(piece)
+    return pieces

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from constrain.chat.tags.clean import without_texts
 from constrain.chat.tags.dispatch import dispatch, separated, triggered_tags
 from constrain.chat.tags.free import free_text
-from constrain.chat.tags.parameters import parameters
+from constrain.chat.tags.parameters import declared_only, parameters
 from constrain.chat.tags.tag import Tag, tag
 from constrain.chat.tags.token_tags import any_tokens, token_dispatch, token_triggered_tags
 from constrain.errors import ConstrainError, LimitError
@@ -143,7 +143,7 @@ class _Reader:
             raise self.fault("an excluded text is empty: it would occur everywhere", given, f"{place}.excludes")
         make = self.maker(given, place)
         if excludes:
-            schema = without_texts(schema, excludes)
+            schema = without_texts(schema if style == "json" else declared_only(schema), excludes)
         try:
             if style == "json":
                 return make(schema)

@@ -206,7 +206,7 @@ def map(  # noqa: A001  (the public name)
     given = dict(options)
     given["constraint"] = constraint = the_constraint({name: given.pop(name, None) for name in CONSTRAINTS})
     prepare(model, Request.of("x", {**given, "seed": seed}))  # what is wrong with all inputs is said once
-    kept = None if out is None else _File(Path(out), described, prompts, constraint)
+    kept = None if out is None else _File(_path(out), described, prompts, constraint)
     answers = [] if kept is None else kept.answers
     with _bar(len(rows), progress) as bar:
         bar.update(len(answers))
@@ -234,6 +234,13 @@ def _alone(model: Any, prompt: Any, index: int, seed: int, options: Mapping[str,
         return _answer(index, output)
     except Exception as error:  # kept with its input; others go on
         return Answer(index, error=f"{type(error).__name__}: {error}")
+
+
+def _path(out: Any) -> Path:
+    """The path of a file of answers. Raises ConstrainError, and TypeError for what is no path."""
+    if isinstance(out, str) and (not out or any(each == "\0" or "\ud800" <= each <= "\udfff" for each in out)):
+        raise ConstrainError(f"out is the name of a file, not {out!r:.60}", place="out", fix='out="answers.jsonl"')
+    return Path(out)
 
 
 def _answer(index: int, output: Generation[Any]) -> Answer:

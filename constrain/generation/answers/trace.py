@@ -8,6 +8,7 @@ nothing, and any text can be traced, also one that was written elsewhere.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -112,7 +113,7 @@ def trace(
         raise ConstrainError(f"trace has no argument {unknown[0]!r}", fix=f"name one of: {', '.join(CONSTRAINTS)}")
     if isinstance(top, bool) or not isinstance(top, int) or top < 0:
         raise ConstrainError(f"top is a number of tokens, not {top!r:.60}", fix="top=5")
-    if not isinstance(temperature, int | float) or not temperature > 0:
+    if not isinstance(temperature, int | float) or not 0 < temperature <= sys.float_info.max:
         raise ConstrainError(f"temperature must be above 0, not {temperature!r:.60}", fix="leave it out")
     language = the_constraint({name: constraint.get(name) for name in CONSTRAINTS})
     prompts = parse_prompts(prompt)
@@ -122,7 +123,7 @@ def trace(
     handle = handle_of(model, tokenizer)
     [begin] = token_ids(prompts, handle)
     tokens = _tokens(output, handle)
-    log_probs = _log_probs(handle, begin, tokens, temperature)
+    log_probs = _log_probs(handle, begin, tokens, float(temperature))
     allowed = None if language is None else _masks(_narrowed(compile_for(language, handle), handle, tokens), tokens)
     whole = sum(float(row[token]) for row, token in zip(log_probs, tokens, strict=True))
     said = [f"{len(tokens)} tokens", f"log p {whole:.2f}"]
@@ -133,7 +134,7 @@ def _tokens(output: Any, handle: Handle) -> list[int]:
     """The token ids of an output."""
     if isinstance(output, Generation):
         return list(output.tokens)
-    if isinstance(output, str):
+    if isinstance(output, str) and not any("\ud800" <= character <= "\udfff" for character in output):
         return [*cut(handle, output, 0), *sorted(handle.vocabulary.eos_ids)[:1]]
     tokens: list[Any] = list(output) if isinstance(output, Sequence) else [None]
     if not all(isinstance(token, int) and 0 <= token < handle.vocabulary.size for token in tokens):

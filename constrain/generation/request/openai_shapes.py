@@ -75,11 +75,12 @@ def choice_of(given: Any, functions: Any) -> str:
 
 def check_tools(given: Any, choice: Any) -> None:
     """Check what can be checked of `tools` without a model. Raises ConstrainError."""
+    is_auto = isinstance(choice, str) and choice == "auto"
     if given is None:
-        if choice != "auto":
+        if not is_auto:
             raise ConstrainError("tool_choice needs tools", place="tool_choice", fix="pass tools=")
     elif isinstance(given, ToolUse):
-        if choice != "auto":
+        if not is_auto:
             fix = f"constrain.tools(functions, choice={choice_of(choice, given.functions)!r})"
             raise ConstrainError("constrain.tools has its own choice", place="tool_choice", fix=fix)
     else:

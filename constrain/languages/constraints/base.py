@@ -80,6 +80,8 @@ class Constraint:
             >>> import constrain
             >>> constrain.regex("a+").validate(constrain.Limits(seconds=0.5))
         """
+        if limits is not None and not isinstance(limits, Limits):
+            raise ConstrainError(f"limits={limits!r:.60} is no Limits", fix="limits=Limits(seconds=1.0)")
         with within_stack("the constraint"), (limits or Limits()).reading("the constraint"):
             self.to_grammar()
 

@@ -126,7 +126,7 @@ def seq(*parts: Piece) -> Constraint:
         >>> constrain.seq("Answer: ", constrain.choices(["yes", "no"]))
         seq('Answer: ', choices(['yes', 'no']))
     """
-    return _combined("seq", Sequence(tuple(map(_expression, parts))), parts)
+    return _combined("seq", Sequence(tuple(map(expression_of, parts))), parts)
 
 
 def alt(*parts: Piece) -> Constraint:
@@ -148,7 +148,7 @@ def alt(*parts: Piece) -> Constraint:
     """
     if not parts:
         raise GrammarError("alt needs at least one part", fix="give it one")
-    return _combined("alt", Choice(tuple(map(_expression, parts))), parts)
+    return _combined("alt", Choice(tuple(map(expression_of, parts))), parts)
 
 
 def optional(part: Piece) -> Constraint:
@@ -168,7 +168,7 @@ def optional(part: Piece) -> Constraint:
         >>> constrain.seq(constrain.optional("-"), constrain.regex("[0-9]+"))
         seq(optional('-'), regex('[0-9]+'))
     """
-    return _combined("optional", Repeated(_expression(part), 0, 1), (part,))
+    return _combined("optional", Repeated(expression_of(part), 0, 1), (part,))
 
 
 def many(part: Piece, *, separator: Piece | None = None, low: int = 0, high: int | None = None) -> Constraint:
@@ -195,13 +195,13 @@ def many(part: Piece, *, separator: Piece | None = None, low: int = 0, high: int
         raise GrammarError(f"many needs low >= 0, not {low!r}", fix="low is how many there must be")
     if high is not None and (isinstance(high, bool) or not isinstance(high, int) or high < low):
         raise GrammarError(f"many needs high >= low, not {high!r} and {low}", fix="high=None stands for no bound")
-    item = _expression(part)
+    item = expression_of(part)
     stated = {"separator": separator, "low": low or None, "high": high}
     options = [f"{name}={value!r}" for name, value in stated.items() if value is not None]
     if separator is None or high == 0:
         return _combined("many", Repeated(item, low, high), (part,), *options)
     more = Repeated(
-        Sequence((_expression(separator), item)), max(low - 1, 0), None if high is None else max(high - 1, 0)
+        Sequence((expression_of(separator), item)), max(low - 1, 0), None if high is None else max(high - 1, 0)
     )
     copies: Expression = Sequence((item, more))
     return _combined("many", copies if low else Repeated(copies, 0, 1), (part,), *options)
@@ -305,7 +305,7 @@ def rules(definitions: Mapping[str, Piece], *, start: str | None = None) -> Cons
             f"there is no rule {first!r} to start from; the rules are: {', '.join(definitions)}",
             fix="name one of them: start=...",
         )
-    expressions = {name: _expression(part) for name, part in definitions.items()}
+    expressions = {name: expression_of(part) for name, part in definitions.items()}
     for name, expression in expressions.items():
         for used in references(expression):
             if used not in expressions:
@@ -317,7 +317,8 @@ def rules(definitions: Mapping[str, Piece], *, start: str | None = None) -> Cons
     return constraint
 
 
-def _expression(piece: Piece) -> Expression:
+def expression_of(piece: Piece) -> Expression:
+    """A text or a constraint as an expression. Raises GrammarError for anything else."""
     if isinstance(piece, str):
         if any("\ud800" <= character <= "\udfff" for character in piece):
             raise GrammarError(f"a part has a lone surrogate: {piece!r:.60}", fix="it is not text: remove it")

@@ -47,8 +47,19 @@ def _json(text: str) -> Expression:
     return part(json_schema(text, whitespace=_guidance_layout(given) if isinstance(given, dict) else None))
 
 
+_WITHOUT_EFFECT = ("coerce_one_of", "lenient", "json_allow_general_unicode_escapes")
+"""Options of llguidance that take schemas or texts which are taken here anyway, or spellings that nobody writes."""
+_LAYOUT = ("item_separator", "key_separator", "whitespace_pattern", "whitespace_flexible")
+
+
 def _guidance_layout(given: dict[str, Any]) -> Any:
-    """The `whitespace=` of llguidance's options; None: they do not say."""
+    """The `whitespace=` of llguidance's options; None: they do not say. Raises GrammarError for others."""
+    for name in given:
+        if name not in (*_LAYOUT, *_WITHOUT_EFFECT):
+            message = f"x-guidance: {name} is not supported: strings are spelled as serializers write them"
+            if name != "json_allowed_escapes":
+                message = f"x-guidance: there is no option {name!r:.40}"
+            raise GrammarError(message, fix=f"leave it out; there are {', '.join(_LAYOUT + _WITHOUT_EFFECT)}")
     separators = {name: given[name] for name in ("item_separator", "key_separator") if name in given}
     if given.get("whitespace_pattern") is not None:
         return {"pattern": given["whitespace_pattern"], **separators}

@@ -176,6 +176,8 @@ def grammar(
             f"keywords={keywords!r} needs a Lark grammar and lexer='dynamic'",
             fix="put a greedy grammar into a folder whose settings have words (constrain.collection.read_folder)",
         )
+    if not isinstance(grammars, Mapping | None):
+        raise GrammarError(f"grammars= is a dict, not {grammars!r:.40}", fix='grammars={"name": constrain.regex(...)}')
     for name, part in (grammars or {}).items():
         if not isinstance(name, str) or not isinstance(part, Constraint):
             message = f"grammars= takes names and constraints, not {name!r:.40}: {part!r:.40}"
@@ -183,7 +185,8 @@ def grammar(
     start = start if start is not None else "start" if format == "lark" else "root"
     if not isinstance(start, str):
         raise GrammarError(f"start= is the name of a rule, not {start!r:.60}", fix='start="expression"')
-    if not isinstance(base, str | os.PathLike | None):
+    unusual = isinstance(base, str) and any(each == "\0" or "\ud800" <= each <= "\udfff" for each in base)
+    if unusual or not isinstance(base, str | os.PathLike | None):
         raise GrammarError(f"base= is a folder, not {base!r:.60}", fix='pass a Path, or a str such as "grammars"')
     folder = None if base is None else os.fspath(base) or "."
     constraint = GrammarText(text, format, start, lexer, folder, lines, tuple((grammars or {}).items()), keywords)

@@ -167,10 +167,9 @@ class Repeats:
         """The tokens after which a number or a string may still become one that was seen."""
         tables = self.tables
         if state.mode in (VALUE, SCALAR):
-            for key in found.values:
-                if key[0] == "number":
-                    for group in tables.agreeing(state.raw, digits_of(key)):
-                        yield from ([token] for token in _within(group, row))
+            numbers = {digits_of(key) for key in found.values if key[0] == "number"}
+            for group in tables.agreeing(state.raw, numbers):
+                yield from ([token] for token in _within(group, row))
         if state.mode in (VALUE, NAME):
             texts = found.texts(state.mode == NAME)
             beginnings = {text[:n] for text in map(spelled, texts) for n in range(len(text) + 1)} or {b""}

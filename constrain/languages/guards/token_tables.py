@@ -314,23 +314,26 @@ class TokenTables(PerVocabulary):
                 others.append(i)
         return _Numeric([[i] for i in others], dict(right), dict(both))
 
-    def agreeing(self, raw: bytes, digits: bytes | None) -> Iterator[list[int]]:
-        """The tokens after which the digits of a number may begin like those of another one.
+    def agreeing(self, raw: bytes, numbers: set[bytes | None]) -> Iterator[list[int]]:
+        """The tokens after which the digits of a number may begin like those of another one, each once.
 
-        raw: The beginning of the number. digits: Those of the other one without zeros in front; None: unknown.
+        raw: The beginning of the number. numbers: The digits of the others without zeros in front; None: unknown.
         """
         others, right, both = self._numeric
-        yield from others
-        if digits is None or b"e" in raw or b"E" in raw:
+        if numbers:
+            yield from others
+        if None in numbers or (numbers and (b"e" in raw or b"E" in raw)):
             yield from right.values()
             return
         begun = bytes(byte for byte in raw if byte in b"0123456789").lstrip(b"0")
-        if not begun:
-            yield from (both.get(text, []) for text in {digits[:n].rstrip(b"0") for n in range(len(digits) + 1)})
-            return
-        following = digits[len(begun) :] if digits.startswith(begun) else b""
-        if digits.startswith(begun.rstrip(b"0")):
-            yield from (right.get(text, []) for text in {following[:n].rstrip(b"0") for n in range(len(following) + 1)})
+        bare, texts = begun.rstrip(b"0"), set()
+        for digits in numbers:
+            assert digits is not None
+            if digits.startswith(bare):
+                following = digits[len(begun) :] if digits.startswith(begun) else b""
+                texts |= {following[:n].rstrip(b"0") for n in range(len(following) + 1)}
+        spelled = right if begun else both
+        yield from (spelled.get(text, []) for text in texts)
 
     @cached_property
     def structural(self) -> _Structural:

@@ -1,31 +1,36 @@
-"""Places from which a value can still become any number of values, whatever was seen.
+"""Places from which a value can still become any number of values, or more than a text can hold, whatever was seen.
 
 The idea: finitely many values were seen. So a value that can become infinitely many ones cannot run into a dead end.
 It can if a string or a number in it is not finished and takes one more byte without leaving its grammar's state: that
-byte can be repeated, and each time gives another value. Such a place is looked for ahead, inside of the item that must
-differ, along the bytes that the grammar allows. The answer depends on the grammar's state and on the kinds of the open
-containers, not on values, so it is remembered.
+byte can be repeated, and each time gives another value. Nor can one that can become `MANY` ones: an integer with some
+digits to come, since texts that differ in a digit, or in a plain character, are different values. Such a place is
+looked for ahead, inside of the item that must differ, along the bytes that the grammar allows. The answer depends on
+the grammar's state and on the kinds of the open containers, not on values, so it is remembered.
 
     mode    of the JSON reader; NAMED: inside a name
     kinds   the open containers up to the item, innermost last: OBJECT, ARRAY,
             SET (an array whose items must differ: none is completed on the way), FIXED (nor is the array closed)
 
 Cost: some microseconds for each byte on the way, once for each place. Limit: after `MOST` places the answer is no, as
-for languages that have no such place but a great number of values (`maxLength`): then the engine looks at the values.
+for languages that have no such place: then the engine looks at the values.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from constrain.languages.guards.json_reader import AFTER, COLON, NAME, SCALAR, TEXT, VALUE, JsonState, OpenContainer
 
 MOST = 64
+MANY = 1 << 32  # values; no text has so many items
+STEPS, WIDTH = 32, 4  # bytes that are counted along, and states at a time
 NAMED = 6
 OBJECT, ARRAY, SET, FIXED = b"OASF"
 QUOTE, BACKSLASH = b'"\\'
 DIGITS = frozenset(b"123456789")
+PLAIN = frozenset(range(0x20, 0x7F)) - frozenset(b'"\\')
 EXPONENT = frozenset(b"eE")
 SPACE = frozenset(b" \t\n\r")
 
@@ -71,6 +76,7 @@ class Unbounded:
     def __init__(self, ways: Callable[[int], Ways]) -> None:
         self.ways = ways
         self.known: dict[Place, bool] = {}
+        self._varied: dict[tuple[int, bool], bool] = {}
 
     def __contains__(self, place: Place) -> bool:
         known = self.known.get(place)
@@ -81,7 +87,7 @@ class Unbounded:
         path = [start]
         steps = [self._steps(start)]
         while steps and len(visited) < MOST:
-            if self.known.get(path[-1]) or self._repeats(path[-1]):
+            if self.known.get(path[-1]) or self._varies(path[-1]):
                 self.known.update(dict.fromkeys(path, True))
                 return True
             for place in steps[-1]:
@@ -96,16 +102,34 @@ class Unbounded:
         self.known.update(dict.fromkeys([start] if steps else visited, False))
         return False
 
-    def _repeats(self, place: Place) -> bool:
-        """True if a byte that leads back can be repeated to make other values."""
+    def _varies(self, place: Place) -> bool:
+        """True if the string or number under way can become `MANY` values."""
         if place.mode not in (TEXT, NAMED, SCALAR):
             return False
-        for alike, after in self.ways(place.configuration):
-            if after == place.configuration:
-                if place.mode == SCALAR and not DIGITS.isdisjoint(alike):
-                    return True
-                if place.mode != SCALAR and any(0x20 <= byte < 0x7F and byte not in b'"\\' for byte in alike):
-                    return True
+        key = place.configuration, place.mode == SCALAR
+        if key not in self._varied:
+            self._varied[key] = self._is_varied(*key)
+        return self._varied[key]
+
+    def _is_varied(self, start: int, is_number: bool) -> bool:
+        """True if a byte that leads back can be repeated, or `MANY` texts of one length may follow.
+
+        The bytes make other values: digits but 0, or plain characters. Only the states that most texts lead to are
+        followed.
+        """
+        values, counts = DIGITS if is_number else PLAIN, {start: 1}
+        for _ in range(STEPS):
+            following: Counter[int] = Counter()
+            for configuration, count in counts.items():
+                for alike, after in self.ways(configuration):
+                    different = len(values.intersection(alike))
+                    if different and after == configuration:
+                        return True
+                    if different:
+                        following[after] += count * different
+            if following.total() >= MANY:
+                return True
+            counts = dict(following.most_common(WIDTH))
         return False
 
     def _steps(self, place: Place) -> Iterator[Place]:

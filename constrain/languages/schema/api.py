@@ -34,6 +34,7 @@ from constrain.languages.schema.read.dynamic import DynamicReference
 from constrain.languages.schema.read.inputs import published_schema, schema_of_type
 from constrain.languages.schema.read.reader import SchemaReader
 from constrain.languages.schema.read.references import Resource, check_registry
+from constrain.languages.schema.sets.algebra import Conj
 from constrain.languages.schema.sets.json_types import Json
 from constrain.languages.schema.write.json_layout import JsonLayout, read_json_layout
 from constrain.languages.schema.write.lower import Lowering
@@ -126,8 +127,12 @@ class JsonSchema(Constraint):
 
     def _with_definitions(self, raw: Any) -> Any:
         """A schema with the definitions of the root added, so that its references can be resolved."""
-        extra = {key: self.schema[key] for key in ("$schema", "$defs", "definitions") if key in self.schema}
-        return {**extra, **raw}
+        given = self.schema if isinstance(self.schema, dict) else {}
+        return {**{key: given[key] for key in ("$schema", "$defs", "definitions") if key in given}, **raw}
+
+    def of(self, conj: Conj) -> JsonSchema:
+        """The schema of a conjunction of subschemas of this one. Raises SchemaError."""
+        return self.beside_definitions(self.document.written(conj))
 
     @property
     def document(self) -> Document:

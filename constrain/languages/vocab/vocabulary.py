@@ -81,7 +81,7 @@ class Vocabulary:
         self.eos_ids = _checked_eos(eos_ids, self.size)
         for token_id in self.eos_ids:
             self.tokens[token_id] = None
-        self.names = _checked_names(names or {}, self.size)
+        self.names = _checked_names({} if names is None else names, self.size)
         self.tokenizer = tokenizer
         self.kept: dict[Any, Any] = {}
 
@@ -336,6 +336,8 @@ def _checked_eos(eos_ids: Iterable[int], size: int) -> tuple[int, ...]:
 
 
 def _checked_names(names: Mapping[str, int], size: int) -> dict[str, int]:
+    if not isinstance(names, Mapping):
+        raise VocabularyError(f"names are a dict of ids, not {names!r:.60}", fix='names={"<|tool|>": 128011}')
     for name, token_id in names.items():
         if not isinstance(name, str) or not name:
             raise VocabularyError(f"a name of a token is a text, not {name!r:.60}", fix='names={"<|tool|>": 128011}')

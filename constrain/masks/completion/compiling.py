@@ -2,11 +2,12 @@
 
 Masks are exact in bytes: a token is allowed if its bytes begin some member. Where every byte is a token, that member
 can be written. Where some have none, it may be that no tokens spell the rest; so the constraint is cut down first to
-the texts that can be written (writable.py), and a token is allowed exactly if tokens can complete the text.
+the texts over the characters of tokens (writable.py), and, where a character is part of longer tokens only, masks ask
+whether tokens complete the text (spelled.py). Then a token is allowed exactly if tokens can complete the text.
 
-Limit: what writable.py does not find is as in the engine, exact in bytes.
+Limit: what neither finds is as in the engine, exact in bytes.
 
-Cost: nothing for a vocabulary with all bytes; else see writable.py, once for each constraint.
+Cost: nothing for a vocabulary with all bytes; else see writable.py, once for each constraint, and spelled.py.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.limits import within_stack
+from constrain.masks.completion.spelled import spelled
 from constrain.masks.completion.writable import written
 from constrain.masks.engine import CompiledConstraint, compile_bytewise
 from constrain.masks.engine.automaton import TokenAutomaton
@@ -52,4 +54,4 @@ def compile(  # noqa: A001
     with within_stack("the constraint"):
         if isinstance(constraint, Constraint) and isinstance(vocabulary, Vocabulary):
             constraint = written(constraint, vocabulary)
-        return compile_bytewise(constraint, vocabulary, automaton=automaton)
+        return spelled(compile_bytewise(constraint, vocabulary, automaton=automaton))

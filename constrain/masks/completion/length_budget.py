@@ -23,6 +23,7 @@ mask, plus `TokensToEnd.after` for each new configuration.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,9 @@ from constrain.errors import ConstrainError
 from constrain.languages.automata.marks import without_marks
 from constrain.languages.guards.repeats import GuardedText
 from constrain.languages.vocab.bits import has_bit, set_bits
+from constrain.limits import limited
 from constrain.masks.completion.guarded import End, GuardedEnds
-from constrain.masks.completion.tokens_to_end import NEVER, Counts, TokensToEnd
+from constrain.masks.completion.tokens_to_end import NEVER, UNKNOWN, Counts, TokensToEnd
 from constrain.masks.engine.compiled import CompiledConstraint
 from constrain.masks.engine.matcher import Matcher
 
@@ -53,7 +55,8 @@ class LengthBudget:
         complete: Restrict masks to tokens after which the text can be completed in time; else only `least` applies.
 
     Raises:
-        LimitError: No text of the grammar was found (`Shortest`).
+        LimitError: No text of the grammar was found (`Shortest`), or not within the limits of the thread, else of the
+            automaton.
     """
 
     def __init__(self, compiled: CompiledConstraint, *, complete: bool = True) -> None:
@@ -61,7 +64,8 @@ class LengthBudget:
         automaton, self.to_end, self.guarded = compiled.automaton, None, None
         if complete:
             make = lambda: TokensToEnd.of(automaton, compiled.rules, automaton.vocabulary)  # noqa: E731
-            self.to_end = automaton.attempt(make)
+            with nullcontext() if limited() else automaton.memory.limits.of("looking for the shortest text"):
+                self.to_end = automaton.attempt(make)
             if compiled.lookahead is not None and not hasattr(compiled.lookahead.guard, "may_end"):
                 self.guarded = GuardedEnds(self.to_end, compiled.lookahead)
         self.eos = np.zeros(compiled.vocabulary.words, np.uint32)
@@ -80,7 +84,7 @@ class LengthBudget:
 
     def _too_small(self, need: int, most: int) -> ConstrainError:
         alternative = "leave out complete=True"
-        if need >= NEVER:
+        if need >= UNKNOWN:
             return ConstrainError(
                 "no completion was found that the vocabulary can spell, so the text cannot be closed in time",
                 fix=alternative,

@@ -293,14 +293,22 @@ class _Ways:
                     f"how far a text is from its end cannot be told: {symbol.name} has no text within {LIMIT} rules",
                     fix="leave out complete=True; with property_order='schema' there are fewer rules",
                 )
-            table, complete = nearest(symbol, limit, self.least)  # what is known once is not asked again
-            self.is_least &= complete
-            for other, text in least_texts(table, self.glue, self.owner.lexeme, self.least).items():
-                self.least.setdefault(other, text)
+            complete = self._examine(symbol, limit) or self._examine(symbol, limit, deep=True)
             if isinstance(symbol, Terminal):
                 text = self.owner.lexeme(symbol) or b""
                 self.least[symbol] = text + self.glue if text else b""
             limit *= 2
+
+    def _examine(self, symbol: Symbol, limit: int, *, deep: bool = False) -> bool:
+        """Compute the least texts of some rules around a symbol; True if no more will be found of it with this limit.
+
+        deep: depth first. In any order, a text with n required properties ends n rules deep, among 2^n.
+        """
+        table, complete = nearest(symbol, limit, self.least, deep=deep)  # what is known once is not asked again
+        self.is_least &= complete
+        for other, text in least_texts(table, self.glue, self.owner.lexeme, self.least).items():
+            self.least.setdefault(other, text)
+        return complete or symbol in self.least
 
     def text_of(self, record: int) -> bytes:
         """The least text of a symbol by its record."""

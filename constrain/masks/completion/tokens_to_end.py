@@ -15,19 +15,23 @@ Cost: 0.1 s for a vocabulary of 128k tokens; `after` takes 5 ms plus new complet
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.limits import tick
 from constrain.masks.completion.levels import TrieLevelWalk
 from constrain.masks.completion.shortest import Shortest
 from constrain.masks.engine.automaton import TokenAutomaton
 from constrain.masks.engine.compiled_rules import CompiledRules
 
 Counts = NDArray[np.int32]
-NEVER = 1 << 30  # tokens; no completion was found, or the vocabulary cannot spell it
+NEVER = 1 << 30  # tokens; there is no completion that the vocabulary can spell
+UNKNOWN = NEVER - 1  # none was found
+SEARCHED = 1_000  # configurations; where the shortest completion cannot be spelled, the search for one gives up
 REMEMBERED = 128  # configurations whose `after` is cached: half a megabyte each for 128k tokens
 
 KEPT = 8  # grammars of an automaton whose counts are cached for the next request
@@ -39,6 +43,7 @@ class Spellings(PerVocabulary):
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.texts = {token: i for i, token in enumerate(vocabulary.tokens) if token}
         self.longest = max(map(len, self.texts), default=0)
+        self.writes_all = all(bytes([byte]) in self.texts for byte in range(256))
 
     def fewest(self, text: bytes) -> int:
         """The least number of tokens that spell a text; NEVER if no tokens do."""
@@ -88,15 +93,48 @@ class TokensToEnd:
         self._after: OrderedDict[int, Counts] = OrderedDict()
 
     def needs(self, configuration: int) -> int:
-        """The number of tokens that complete the text, EOS included; NEVER if no completion was found."""
+        """The tokens that complete the text, EOS included; UNKNOWN if none were found, NEVER if none do."""
         if self.epoch != self.automaton.epoch:
             self._forget()
         if configuration not in self._needs:
-            text = self.shortest.completion(configuration)
-            if text is not None and text not in self._counts:
-                self._counts[text] = self.spellings.fewest(text)
-            self._needs[configuration] = NEVER if text is None else min(self._counts[text] + 1, NEVER)
+            spelled = self._spelled(configuration)
+            self._needs[configuration] = self._search(configuration) if spelled == UNKNOWN else spelled
         return self._needs[configuration]
+
+    def _spelled(self, configuration: int) -> int:
+        """The number of tokens that spell the shortest completion in bytes, and the EOS; UNKNOWN if none do."""
+        text = self.shortest.completion(configuration)
+        if text is None:
+            return UNKNOWN
+        if text not in self._counts:
+            self._counts[text] = self.spellings.fewest(text)
+        return min(self._counts[text] + 1, UNKNOWN)
+
+    def _search(self, configuration: int) -> int:
+        """The number of tokens to the end over the nearest texts whose shortest completion tokens spell.
+
+        The tokens of one more level are tried at a time, so after the first of them the number is at most one less.
+        """
+        if self.spellings.writes_all:
+            return NEVER
+        seen, level = {configuration}, {configuration}
+        taken, fewest = 0, UNKNOWN
+        while fewest == UNKNOWN:
+            if len(seen) > SEARCHED:
+                return UNKNOWN
+            taken += 1
+            level = {after for before in level for after in self._following(before)} - seen
+            seen |= level
+            fewest = min(map(self._spelled, level), default=NEVER)
+        if fewest == NEVER:
+            self._needs.update(dict.fromkeys(seen, NEVER))
+        return min(taken + fewest, NEVER)
+
+    def _following(self, configuration: int) -> Iterator[int]:
+        """The configurations after the tokens that the grammar allows."""
+        tick()
+        numbers, configurations = self.walk.after(configuration), self.walk.configurations
+        return (configurations[number] for number in np.unique(numbers[numbers > 0]).tolist())
 
     def after(self, configuration: int) -> Counts:
         """int32[V]: `needs` after each token that the grammar allows; NEVER for other tokens."""
@@ -105,13 +143,12 @@ class TokensToEnd:
         if configuration in self._after:
             self._after.move_to_end(configuration)
             return self._after[configuration]
-        walk = self.walk
-        numbers = walk.after(configuration)
-        reached = np.zeros(len(walk.configurations), np.bool_)
+        numbers, configurations = self.walk.after(configuration), self.walk.configurations  # `needs` may walk, too
+        reached = np.zeros(len(configurations), np.bool_)
         reached[numbers] = True
         needed = np.full(len(reached), NEVER, np.int32)
         for number in np.flatnonzero(reached[1:]).tolist():
-            needed[number + 1] = self.needs(walk.configurations[number + 1])
+            needed[number + 1] = self.needs(configurations[number + 1])
         counts = needed[numbers]
         if offset := self.automaton.layout.offset:  # a token may be read in two ways (engine/tokenwise.py)
             counts, twice = counts[: self.automaton.layout.size], counts[offset : offset + self.automaton.layout.size]

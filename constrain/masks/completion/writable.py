@@ -10,9 +10,10 @@ lead into the latter. So each terminal is walked beside its writable texts: if s
 constraint is intersected with the texts over the characters (cfg/transform/product.py), and masks allow exactly what
 can be written. If no terminal has such a beginning, nothing needs to be changed.
 
-What is found is so; not all is found: characters may stand in longer tokens only, which do not fit elsewhere; parts of
-characters are put together in more ways than are looked at; of a grammar with very many rules only the nearest are
-examined, and at most `STATES` states of terminals; constraints that mention tokens are left as they are.
+What is found is so; not all is found here: characters may stand in longer tokens only, which do not fit elsewhere, and
+parts of characters are put together in more ways than are looked at (spelled.py decides both by tokens); of a grammar
+with very many rules only the nearest are examined, and at most `STATES` states of terminals; constraints that mention
+tokens are left as they are.
 Cost: nothing for a vocabulary with all bytes; else that of the shortest text of a grammar and of the walks.
 """
 
@@ -36,6 +37,7 @@ from constrain.masks.completion.shortest import ENOUGH, Text, least_lexeme, leas
 
 REMEMBERED = 256  # constraints whose answer is kept, since servers ask at each request
 STATES = 4_000  # of terminals that are walked
+UNWRITABLE_FIX = "ask for characters that the model's tokens have, or use a model whose tokens write every byte"
 NOT_IN_UTF8 = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
 
 
@@ -45,6 +47,8 @@ class Writable(PerVocabulary):
     Attributes:
         letters: Their code points, or None: the tokens can write every text, as far as can be told here.
         ranges: The same as ranges.
+        by_token: Whether a text that tokens begin may be one that they cannot complete, though they have all of its
+            characters: some byte, or some character of a token, is no token of its own.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -53,10 +57,14 @@ class Writable(PerVocabulary):
         self.shortest_of_none = lru_cache(maxsize=REMEMBERED)(self._shortest_of_none)
         self.part = lru_cache(maxsize=REMEMBERED)(self._part)
         tokens = [token for token in vocabulary.tokens if token]
-        if set(b"".join(tokens)) >= set(range(256)) - NOT_IN_UTF8:
+        self.by_token = False
+        if {token[0] for token in tokens if len(token) == 1} >= set(range(256)) - NOT_IN_UTF8:
             return
+        self.by_token = True
         try:
-            letters = set().union(*(token.decode() for token in tokens))
+            texts = {token.decode() for token in tokens}
+            letters = set().union(*texts)
+            self.by_token = not letters <= texts
             self.ranges, self.letters = union((ord(c), ord(c)) for c in letters), frozenset(map(ord, letters))
         except UnicodeDecodeError:  # parts of characters, which are put together in more ways than are looked at
             return
@@ -199,7 +207,7 @@ def refuse_unwritable(constraint: Constraint, vocabulary: Vocabulary) -> None:
     needed = f": {unwritable[:60]!r}, the shortest, needs {', '.join(map(repr, missing[:8]))}" if missing else ""
     raise UnsatisfiableError(
         f"the tokens of the vocabulary can write no text of this constraint{needed}",
-        fix="ask for characters that the model's tokens have, or use a model whose tokens write every byte",
+        fix=UNWRITABLE_FIX,
     )
 
 

@@ -147,7 +147,7 @@ def between(
             raise ConstrainError(f"{name} is a str, not {type(value).__name__}: {value!r:.60}", fix="decode it")
         if any("\ud800" <= character <= "\udfff" for character in value):
             raise ConstrainError(f"{name} has a lone surrogate: {value!r:.60}", fix="it is not text: remove it")
-    if text is not None or holes:
+    if text is not None or not isinstance(holes, Sequence) or holes:
         if prefix or suffix or text is None:
             raise ConstrainError("between() takes prefix and suffix, or text and holes", fix="leave one pair out")
         prefix, *after = split_holes(text, holes)

@@ -86,7 +86,7 @@ def split_holes(text: str | None, holes: Sequence[tuple[int, int]]) -> list[str]
     """The text before the first hole, between any two, and after the last. Raises ConstrainError, with the place."""
     if not isinstance(text, str):
         raise ConstrainError(f"text is a str, not {type(text).__name__}: {text!r:.60}", fix="decode it")
-    if not holes:
+    if not isinstance(holes, Sequence) or not holes:
         raise ConstrainError("a text with holes needs at least one", fix="holes=[(begin, end)]")
     pieces, at = [], 0
     for number, hole in enumerate(holes):

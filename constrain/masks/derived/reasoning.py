@@ -175,6 +175,8 @@ def after(
             raise ConstrainError(
                 f"the {name} of thoughts is a text or a token, not {edge!r:.60}", fix='"</think>" or token("</think>")'
             )
+    if not isinstance(optional, bool):
+        raise ConstrainError(f"optional is True or False, not {optional!r:.60}", place="optional")
     if trigger == "":
         raise ConstrainError("a trigger is empty: the piece would begin anywhere", fix="name the text that begins it")
     if not isinstance(constraint, Constraint):

@@ -15,7 +15,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from constrain.errors import ConstrainError, LimitError
 from constrain.kernels.records.arena import HEADER
@@ -33,6 +33,7 @@ from constrain.masks.engine.symbol_table import SymbolTable
 from constrain.masks.engine.tokenwise import token_kernels
 
 DEFAULT_BUDGET = 256 << 20
+MOST_BUDGET = 1 << 40
 MASK_LIMITS = Limits(seconds=2.0, megabytes=None)  # of a mask or a step; its memory is that of the automaton
 
 Result = TypeVar("Result")
@@ -113,6 +114,7 @@ class TokenAutomaton:
         tokens: Mentioned = "none",
         limits: Limits = MASK_LIMITS,
     ) -> None:
+        _check(vocabulary, budget, tokens, limits)
         if tokens != "none":
             vocabulary = Marked.of_vocabulary(vocabulary, tokens == "every")
         self.vocabulary = vocabulary  # marked if constraints may mention tokens
@@ -209,6 +211,20 @@ class TokenAutomaton:
         """The configuration before the first byte of a text in some rules. The caller holds the lock."""
         rules.follow(self.epoch)
         return start_configuration(self.symbols, rules)
+
+
+def _check(vocabulary: Any, budget: Any, tokens: Any, limits: Any) -> None:
+    """Check the arguments of a TokenAutomaton. Raises ConstrainError."""
+    wanted = [
+        ("vocabulary", vocabulary, isinstance(vocabulary, Vocabulary), "pass a constrain.Vocabulary"),
+        ("budget", budget, isinstance(budget, int) and 0 <= budget < MOST_BUDGET, "pass a number of bytes: 64 << 20"),
+        ("tokens", tokens, isinstance(tokens, str) and tokens in get_args(Mentioned), "use one of "
+         + ", ".join(map(repr, get_args(Mentioned)))),
+        ("limits", limits, isinstance(limits, Limits), "pass constrain.Limits(seconds=...)"),
+    ]  # fmt: skip
+    for name, value, is_right, fix in wanted:
+        if not is_right:
+            raise ConstrainError(f"{name} of an automaton is {value!r:.60}", place=f"TokenAutomaton({name}=)", fix=fix)
 
 
 def _made(vocabulary: Vocabulary, budget: int, limits: Limits) -> TokenAutomaton:

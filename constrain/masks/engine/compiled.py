@@ -117,16 +117,20 @@ class CompiledConstraint:
             (True, True, b'ab')
         """
         if eos_ids is None and not prefix:  # PERF: one for each request
-            return Matcher(self)
+            return self.make_matcher()
         size = self.vocabulary.size
         ends = None if eos_ids is None else tuple(operator.index(token) for token in eos_ids)
         if ends is not None and not all(0 <= token < size for token in ends):
             raise ConstrainError(f"eos_ids {list(ends)} are not all in the vocabulary of {size} tokens")
-        matcher, tokens = Matcher(self, ends), list(prefix)
+        matcher, tokens = self.make_matcher(ends), list(prefix)
         read = matcher.advance_tokens(tokens)
         if read < len(tokens):
             raise ConstrainError(f"token {tokens[read]!r} of the prefix is not allowed", place=f"prefix[{read}]")
         return matcher
+
+    def make_matcher(self, eos_ids: tuple[int, ...] | None = None) -> Matcher:
+        """A matcher at the beginning of a text. eos_ids: the ids that end it, instead of the vocabulary's."""
+        return Matcher(self, eos_ids)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the constraint and the vocabulary. States are computed again, in the vocabulary's shared automaton."""
@@ -181,6 +185,10 @@ def compile_bytewise(
             fix="use constrain.Vocabulary.from_huggingface(tokenizer)",
         )
     tokens = mentioned(constraint, vocabulary)
+    if automaton is not None and not isinstance(automaton, TokenAutomaton):
+        raise ConstrainError(
+            f"automaton is {automaton!r:.60}", place="automaton", fix="pass a constrain.TokenAutomaton, or leave it out"
+        )
     if automaton is None:
         automaton = TokenAutomaton.of(vocabulary, tokens)
     elif tokens != "none" and not (

@@ -47,7 +47,9 @@ def fill_draft_masks(matcher: Matcher, draft: Sequence[int], out: Rows, *, paren
         >>> [f"{row:03b}" for row in rows[:, 0]]
         ['001', '110', '100', '000']
     """
-    out = shared_array(out)
+    if not hasattr(matcher, "fork"):
+        raise ConstrainError(f"matcher is {matcher!r:.60}", place="matcher", fix="pass compiled.matcher()")
+    out, draft = shared_array(out), list(draft)
     before = list(range(-1, len(draft) - 1)) if parents is None else list(parents)
     if len(before) != len(draft) or not all(-1 <= parent < i for i, parent in enumerate(before)):
         raise ConstrainError("parents[i] is the place in the draft of a token before draft[i], or -1")

@@ -164,7 +164,7 @@ class Matcher(MaskedSteps):
     def fork(self) -> Matcher:
         """An independent copy in the same state. Cost: O(steps)."""
         eos_ids = self._eos_ids  # PERF: without the property
-        copy = Matcher(self.compiled, None if eos_ids is self._automaton.layout.eos_ids else eos_ids)
+        copy = type(self)(self.compiled, None if eos_ids is self._automaton.layout.eos_ids else eos_ids)
         copy._epoch = self._epoch
         copy._steps = self._steps.copy()
         copy._states = self._states.copy()
@@ -317,7 +317,7 @@ def engine_of(matcher: Any) -> Matcher | None:
 
 def reread(compiled: CompiledConstraint, steps: list[int | bytes], eos_ids: tuple[int, ...] | None) -> Matcher:
     """Rebuild a matcher from a pickle, by reading its steps again. Raises ConstrainError."""
-    matcher = Matcher(compiled, eos_ids)
+    matcher = compiled.make_matcher(eos_ids)
     for step in steps:
         taken = matcher.advance_bytes(step) if isinstance(step, bytes) else matcher.advance(step)
         if not taken:

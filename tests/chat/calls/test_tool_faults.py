@@ -63,11 +63,11 @@ FAULTS: list[tuple[Any, dict[str, Any], type[ConstrainError], str, str]] = [
     ([weather], {"thinking_tokens": -3}, ConstrainError, "max_tokens is a number of tokens, not -3", "None"),
     ([weather], {"format": "harmony", "thinking_tokens": 3}, ConstrainError, "begin with several tokens", "open"),
     (
-        [{"name": "f", "parameters": {"type": "object", "anyOf": [{"required": ["a"]}]}}],
+        [{"name": "f", "parameters": {"type": "object", "anyOf": [{"minProperties": 3}]}}],
         {"format": "qwen3-coder"},
         SchemaError,
-        "anyOf has no meaning for parameters",
-        "$.anyOf",
+        "minProperties asks for 3 names, but undeclared ones may be one name twice",
+        "$.minProperties",
     ),
 ]
 
@@ -128,6 +128,25 @@ def test_tools_of_every_kind() -> None:
         assert member == (arguments is not None), text
         if member:
             assert [one.arguments for one in turn.read(text).tool_calls] == [arguments]
+
+
+def test_arguments_as_elements_are_read_by_the_whole_schema() -> None:
+    """A string that looks like a number stays one where `allOf` or a pattern of names says so."""
+    schema = {
+        "allOf": [{"properties": {"s": {"type": "string"}}, "required": ["s"]}, {"properties": {"n": {"minimum": 1}}}],
+        "patternProperties": {"^t_": {"type": "string"}},
+    }
+    turn = constrain.tools([{"name": "f", "parameters": schema | {"type": "object"}}], format="qwen3-coder")
+    each = "<parameter={}>\n{}\n</parameter>\n"
+    written = "".join(each.format(*one) for one in [("s", "1"), ("n", "1"), ("t_a", "1")])
+    text = f"<tool_call>\n<function=f>\n{written}</function>\n</tool_call>"
+    compiled = constrain.compile(turn, constrain.Vocabulary.of_bytes())
+    matcher = compiled.matcher()
+    assert matcher.advance_bytes(text.encode()) and matcher.is_accepting()
+    assert turn.read(text).tool_calls[0].arguments == {"s": "1", "n": 1, "t_a": "1"}
+    for changed in (text.replace("=s>", "=q>"), text.replace("t_a", "u_a")):  # `s` is required, `u_a` not declared
+        assert not compiled.matcher().advance_bytes(changed.encode())
+    assert pickle.loads(pickle.dumps(turn)) == turn
 
 
 def test_turns_are_pickled() -> None:

@@ -1,15 +1,17 @@
-"""Nested elements: the texts of all small values, against a plain encoder and jsonschema."""
+"""Arguments as elements: the texts of all small values, against a plain encoder and jsonschema."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from itertools import product
 from typing import Any
 
 import jsonschema
 import pytest
+import referencing
 
 import constrain
 from constrain import tags
@@ -31,12 +33,14 @@ VALUES = [
 ]
 INTEGER = {"type": "integer"}
 ANY = {"$ref": "#/$defs/any"}
+OPTIONAL_SELF = {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/itself"}]}
 DEFINITIONS = {
+    "itself": {"type": "object", "properties": {"a": OPTIONAL_SELF}, "additionalProperties": False},
     "any": {
         "type": ["null", "boolean", "number", "string", "array", "object"],
         "items": {"$ref": "#/$defs/any"},
         "additionalProperties": False,
-    }
+    },
 }
 INNER = {"type": "object", "properties": {"a": INTEGER}, "required": ["a"], "additionalProperties": False}
 FEW = {"enum": ["x", {"a": 3}, ["x"]]}
@@ -48,17 +52,35 @@ SCHEMAS: dict[str, Any] = {
     "tuples": {"properties": {"a": {"type": "array", "prefixItems": [INTEGER, {"type": "string"}], "items": False}}},
     "contains": {"properties": {"a": {"type": "array", "items": ANY, "contains": INTEGER, "maxContains": 2}, "b": ANY}},
     "nested": {"properties": {"a": INNER, "b": INTEGER}},
-    "recursive": {"properties": {"a": {"anyOf": [{"type": "null"}, {"$ref": "#"}]}}},
+    "recursive": {"properties": {"a": OPTIONAL_SELF}},
     "either": {"properties": {"a": {"oneOf": [INTEGER, {"type": "array", "items": ANY}]}, "b": FEW}},
     "counted": {"properties": {"a": ANY, "b": ANY}, "minProperties": 1, "maxProperties": 1},
     "constants": {"properties": {"a": {"const": [3, "x"]}, "b": {"allOf": [ANY, {"not": {"type": "string"}}]}}},
 }  # fmt: skip
+INT_A = {"properties": {"a": INTEGER}, "required": ["a"]}
+CLOSED = {"additionalProperties": False}
+BOTH = {"properties": {"a": ANY, "b": ANY}}
+COMBINED: dict[str, tuple[str, Any]] = {  # by name: the declared properties, which come first; a schema
+    "nothing declared": ("", {}),
+    "all of": ("ab", {"allOf": [INT_A, {"properties": {"a": {"minimum": 3}, "b": ANY}}]}),
+    "by pattern": ("a", {"properties": {"a": ANY}, "patternProperties": {"^[bc]$": INTEGER}, **CLOSED}),
+    "others": ("a", {"properties": {"a": INTEGER}, "additionalProperties": {"type": ["string", "null"]}}),
+    "by name": ("ac", {"properties": {"a": ANY}, "propertyNames": {"enum": ["a", "c"]}}),
+    "at most one": ("ab", {**BOTH, "maxProperties": 1, "additionalProperties": ANY}),
+    "at least two": ("a", {"properties": {"a": ANY}, "minProperties": 2, "additionalProperties": ANY}),
+    "a reference": ("a", {"$ref": "#/$defs/inner"}),
+    "either": ("ab", {"anyOf": [{**INT_A, **CLOSED}, {"properties": {"b": ANY}, **CLOSED}]}),
+    "one asks for another": ("ab", {**BOTH, "dependentRequired": {"a": ["b"]}, **CLOSED}),
+    "a condition": ("ab", {**BOTH, "if": {"properties": {"a": {"const": 3}}}, "then": {"required": ["b"]}, **CLOSED}),
+}  # fmt: skip
 
 
-def encoded(value: Any, form: str) -> str:
+def encoded(value: Any, form: str, is_whole: bool = True) -> str:
     """A value in a form; of an object or an array, what stands in its element."""
     if isinstance(value, str):
         return value
+    if form in STYLES and not is_whole:
+        return json.dumps(value, ensure_ascii=False)
     if isinstance(value, dict):
         return "".join(element(name, one, form) for name, one in value.items())
     if isinstance(value, list):
@@ -66,9 +88,18 @@ def encoded(value: Any, form: str) -> str:
     return json.dumps(value)
 
 
+TYPES = {type(None): "null", bool: "boolean", int: "number", float: "number", str: "string", list: "array",
+         dict: "object"}  # fmt: skip
+
+
 def element(name: str | None, value: Any, form: str) -> str:
     if form == "minimax-m3":
         return f"{M3}<{name or 'item'}>{encoded(value, form)}{M3}</{name or 'item'}>"
+    if form == "qwen":
+        return f"<parameter={name}>{encoded(value, form, False)}</parameter>"
+    if form == "kimi-k3":
+        begin = f'<|open|>argument key="{name}" type="{TYPES[type(value)]}"<|sep|>'
+        return f"{begin}{encoded(value, form, False)}<|close|>argument<|sep|>"
     kind = {str: "raw", dict: "dict", list: "list"}.get(type(value), "json")
     named = f' name="{name}"' if name else ""
     return f'<cofl:value{named} type="{kind}">{encoded(value, form)}</cofl:value>'
@@ -76,7 +107,11 @@ def element(name: str | None, value: Any, form: str) -> str:
 
 def readings(value: Any, form: str, is_whole: bool = True) -> Iterator[Any]:
     """The values that are written like a value: where no element says the kind, `3` is a text too."""
-    if isinstance(value, dict):
+    if form in STYLES and not is_whole:
+        yield value
+        if form == "qwen" and not isinstance(value, str):
+            yield json.dumps(value, ensure_ascii=False)
+    elif isinstance(value, dict):
         for parts in product(*(readings(one, form, False) for one in value.values())):
             yield dict(zip(value, parts, strict=True))
     elif isinstance(value, list):
@@ -102,7 +137,7 @@ def verdict(compiled: constrain.CompiledConstraint, text: str) -> bool:
 
 
 @pytest.mark.parametrize("order", ["schema", "any"])
-@pytest.mark.parametrize("form", ["cohere", "minimax-m3"])
+@pytest.mark.parametrize("form", ["cohere", "minimax-m3", "qwen", "kimi-k3"])
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_members_are_the_encoded_values(name, form, order):
     schema = {"type": "object", "additionalProperties": False, "$defs": DEFINITIONS, **SCHEMAS[name]}
@@ -118,11 +153,45 @@ def test_members_are_the_encoded_values(name, form, order):
     assert {text for text, is_member in texts.items() if verdict(compiled, text) != is_member} == set()
 
 
-def test_undeclared_properties_are_not_written():
-    compiled = constrain.compile(tags.parameters({"type": "object", "properties": {"a": {}}}, "cohere"), VOCABULARY)
+@pytest.mark.parametrize("order", ["schema", "any"])
+@pytest.mark.parametrize("form", ["cohere", "qwen", "kimi-k3"])
+@pytest.mark.parametrize("name", COMBINED)
+def test_all_keywords_of_the_object_count(name, form, order):
+    declared, stated = COMBINED[name]
+    schema = {"type": "object", "$defs": {**DEFINITIONS, "inner": INNER}, **stated}
+    constraint = tags.parameters(schema, form, make=lambda given: constrain.json_schema(given, property_order=order))
+    compiled = constrain.compile(constraint, VOCABULARY)
+    validator = jsonschema.Draft202012Validator(schema)
+    members = 0
+    for value in [*VALUES, {"c": "x", "a": 3}, {"a": 3, "c": "x"}, {"a": 3, "b": 3, "c": 3}, {"c": None}]:
+        known = [key for key in value if key in declared]
+        comes = order == "any" or list(value)[: len(known)] == sorted(known)
+        expected = comes and any(map(validator.is_valid, readings(value, form)))
+        assert verdict(compiled, encoded(value, form)) == expected, value
+        members += expected
+    assert members >= 1
+
+
+def test_undeclared_properties_are_written_where_the_schema_says_so():
+    schema = {"type": "object", "properties": {"a": {}}}
+    compiled = constrain.compile(tags.parameters(schema, "cohere"), VOCABULARY)
     assert verdict(compiled, encoded({"a": [1, {}]}, "cohere"))
     assert not verdict(compiled, encoded({"b": 1}, "cohere"))
-    assert not verdict(compiled, encoded({"a": {"b": 1}}, "cohere"))
+    opened = constrain.compile(tags.parameters({**schema, "additionalProperties": True}, "cohere"), VOCABULARY)
+    assert verdict(opened, encoded({"b": 1}, "cohere"))
+    ends_with_names = tags.parameters({**schema, "additionalProperties": True}, "minimax-m3")
+    assert not verdict(constrain.compile(ends_with_names, VOCABULARY), encoded({"b": 1}, "minimax-m3"))
+
+
+def test_undeclared_names():
+    """They may repeat, and count once for `minProperties`; blanks, quotes and brackets do not stand in them."""
+    schema = {"type": "object", "properties": {"a": INTEGER}, "patternProperties": {"^-": INTEGER}, "minProperties": 2}
+    compiled = constrain.compile(tags.parameters({**schema, "additionalProperties": False}), VOCABULARY)
+    one, other = element("a", 1, "qwen"), element("-x", 1, "qwen")
+    assert [verdict(compiled, text) for text in (one + other, one + other * 2, other * 2)] == [True, True, False]
+    assert not any(verdict(compiled, one + element(f"-{c}", 1, "qwen")) for c in " \t\n\"'<>&")
+    free = constrain.compile(tags.parameters({"type": "object"}), VOCABULARY)
+    assert [verdict(free, element(name, 1, "qwen")) for name in ("a_1", "1a", "a-b", "")] == [True, False, False, False]
 
 
 RAW = [("a<b", True), ("</cofl:value", True), ("</cofl:value>x", False), (M3, True), ("&lt;", True)]
@@ -173,6 +242,8 @@ def test_elements_in_any_order():
         ),
         ({str(i): {} for i in range(13)}, "13 properties in any order"),
         ({"a": {"type": "string", "pattern": "</cofl:value>"}}, "derives no text"),
+        ({"a": {"minProperties": 2, "maxProperties": 3, "type": "object"}}, "minProperties asks for 2 names"),
+        ({"a": {"type": "object", "not": {"additionalProperties": INTEGER}}}, "a condition on some undeclared"),
     ],
 )
 def test_faults(properties, message):
@@ -180,6 +251,18 @@ def test_faults(properties, message):
     make = lambda given: constrain.json_schema(given, property_order="any")  # noqa: E731
     with pytest.raises(constrain.ConstrainError, match=re.escape(message)):
         tags.parameters(schema, "cohere", make=make).to_grammar()
+
+
+@pytest.mark.parametrize("reference", ["#", "#/properties/b", "other.json"])
+def test_a_value_that_stands_alone_refers_to_definitions_only(reference):
+    """`#` would be the value itself."""
+    schema = {"type": "object", "properties": {"a": {"items": {"$ref": reference}}, "b": {}}}
+    registry = referencing.Registry().with_contents(
+        [("other.json", {"$schema": "https://json-schema.org/draft/2020-12/schema"})]
+    )
+    with pytest.raises(constrain.SchemaError, match=r"means something else where the value stands alone") as caught:
+        tags.parameters(schema, make=partial(constrain.json_schema, registry=registry))
+    assert "$.properties.a" in str(caught.value)
 
 
 @pytest.mark.parametrize("style", sorted(STYLES))

@@ -1,4 +1,4 @@
-"""llguidance's extensions of Lark: languages against `re` on all short texts, and against llguidance; captures."""
+"""Extensions of Lark: languages against `re` on all short texts, and against llguidance or XGrammar; captures."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def test_members_are_those_of_a_regex(case):
     assert [text for text in begun if text in found and not found[text][0]] == []
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.get("peer", True)], ids=lambda case: case["name"])
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.get("peer", True) is True], ids=lambda case: case["name"]
+)
 def test_llguidance_agrees(case):
     llguidance = pytest.importorskip("llguidance")
     names = [bytes([byte]) for byte in range(256)] + [b"<eos>"]
@@ -64,6 +66,19 @@ def test_llguidance_agrees(case):
         assert is_member == bool(re.fullmatch(case["like"], text)), text
 
 
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.get("peer") == "xgrammar"], ids=lambda case: case["name"]
+)
+def test_xgrammar_agrees(case):
+    xgrammar = pytest.importorskip("xgrammar")
+    vocabulary = xgrammar.TokenizerInfo([bytes([byte]) for byte in range(256)] + [b"<eos>"], stop_token_ids=[256])
+    compiled = xgrammar.GrammarCompiler(vocabulary).compile_grammar(xgrammar.Grammar.from_lark(case["grammar"]))
+    for text in texts_of(case):
+        matcher = xgrammar.GrammarMatcher(compiled)
+        is_member = matcher.accept_string(text) and matcher.is_completed()
+        assert is_member == bool(re.fullmatch(case["like"], text)), text
+
+
 CAPTURES = [
     ('start: a "=" b\na[capture]: /[a-z]+/\nb[capture="v"]: /[0-9]+/', "ab=1", [("a", "ab", 0), ("v", "1", 3)]),
     ('start: (item ",")*\nitem[capture]: /[a-z]*/', "a,,bc,", [("item", "a", 0), ("item", "", 2), ("item", "bc", 3)]),
@@ -79,6 +94,16 @@ CAPTURES = [
         'start: x\nx[capture, suffix=/;+/, stop_capture="e"]: /[a;]*/',
         "aa;",
         [("e", ";", 2), ("x", "aa", 0)],
+    ),
+    (  # in XGrammar's dialect
+        '%grammar_options {}\nstart: x "z"\nx[capture, stop="!", stop_capture="e"]: /[a-z]*/',
+        "xy!z",
+        [("e", "!", 2), ("x", "xy", 0)],
+    ),
+    (
+        '%grammar_options {}\nstart: x "z"\nx[capture, max_chars=2, suffix="!", stop_capture="e"]: /[a-z]*/',
+        "xyz",
+        [("x", "xy", 0)],
     ),
     ('start: a a\na[capture]: /é+/', "ééé", [("a", "éé", 0), ("a", "é", 2)]),
     ('start: s\ns[capture]: s "+" s | "1"', "1+1+1",
@@ -103,6 +128,13 @@ def test_captures(text, member, found):
     assert matcher.advance_bytes(member.encode())
     assert matcher.captures() == captures
     assert constraint.captures(member + "\n\n") == []  # no member
+
+
+def test_what_stop_means_is_told():
+    text = 'start: r "!"\nr[stop="!"]: /a*/'
+    assert "under %grammar_options {}, XGrammar's, it is" in " ".join(constrain.grammar(text).findings)
+    assert constrain.grammar("%llguidance {}\n" + text).findings == ()
+    assert constrain.grammar("%grammar_options {}\n" + text).findings == ()
 
 
 def test_captures_of_parts_are_found_where_they_stand():

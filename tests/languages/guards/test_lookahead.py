@@ -24,6 +24,7 @@ from constrain.languages.guards.json_reader import key_of_scalar, unescaped
 from constrain.languages.guards.rivals import canonical, may_become
 from constrain.masks.completion.length_budget import LengthBudget
 from constrain.masks.engine.lookahead import GuardLookahead
+from work import counted
 
 BYTES = constrain.Vocabulary.of_bytes()
 COMPACT: dict[str, Any] = {"whitespace": "compact"}
@@ -319,6 +320,10 @@ OPEN: dict[str, Any] = {
         }
     ),
     "bounded strings": unique({"type": "string", "pattern": "^[ab]+x?$", "maxLength": 3}),
+    "many integers": unique({"type": "integer"}),
+    "some integers": unique({"type": "integer", "maximum": 99, "minimum": 0}),
+    "many strings": unique({"type": "string", "maxLength": 8}),
+    "many codes": unique({"type": "array", "items": {"type": "string", "pattern": "^[ab]{33}$"}, "maxItems": 1}),
 }
 
 
@@ -352,6 +357,30 @@ class Searching(GuardLookahead):
     def moving(self, configuration: int, state: Any, row: Any) -> list[list[int]]:
         self._forget()
         return [[i] for i in range(VOCABULARY.size - 1) if row[i >> 5] >> (i & 31) & 1]
+
+
+@pytest.mark.parametrize("name", ["many integers", "many strings"])
+def test_the_work_for_an_item_does_not_grow_with_their_number(name: str) -> None:
+    shown = "{}," if name == "many integers" else '"{}",'
+    matcher = constrain.compile(constrain.json_schema(OPEN[name], **COMPACT), BYTES).matcher()
+    assert matcher.advance_bytes(b"[")
+    counts = []
+    for start in range(100, 400, 100):
+        text = "".join(map(shown.format, range(start, start + 100))).encode()
+        read, count = counted(matcher.advance_tokens, text)
+        assert read == len(text)
+        counts.append(count)
+    assert counts[2] < 1.2 * counts[1], counts
+
+
+def test_what_may_repeat_a_number_is_tried_once() -> None:
+    matcher = constrain.compile(constrain.json_schema(OPEN["many integers"], **COMPACT), VOCABULARY).matcher()
+    assert matcher.advance_bytes(b"[10,15,59,1,")
+    row = np.zeros(VOCABULARY.words, np.uint32)
+    matcher.fill_mask(row)
+    reading = matcher.compiled.guard.reader(matcher.guard_state())  # type: ignore[union-attr]
+    tokens = [token for alike in reading.guard.suspects(reading.here, row) for token in alike]
+    assert {b"1", b"5"} <= {VOCABULARY.tokens[token] for token in tokens} and len(set(tokens)) == len(tokens)
 
 
 CALLS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import numpy as np
@@ -13,12 +14,14 @@ from constrain.errors import ConstrainError, LimitError
 from constrain.languages.automata.syntax import literal
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
 from constrain.languages.vocab.vocabulary import Vocabulary
-from constrain.masks.completion.length_budget import LengthBudget
+from constrain.limits import Limits
+from constrain.masks.completion.length_budget import BudgetError, LengthBudget
 from constrain.masks.completion.tokens_to_end import NEVER, Spellings
 from constrain.masks.engine import compile_bytewise
 from handmade import Made
 from naive_grammar import random_grammar
 from small_grammars import JSON, STATEMENTS
+from work import Looks
 
 AB = Vocabulary([b"a", b"b", b"ab", b"bba", b"aaaa", None, None], eos_ids=[6])
 
@@ -159,6 +162,28 @@ def test_endlessly_many_rules(monkeypatch):
     assert LengthBudget(compile_bytewise(Made(Grammar(endless(0, 60))), AB)).matcher().needs() == 60  # 58 b, bba, EOS
     with pytest.raises(LimitError, match="no text within 100 rules"):
         LengthBudget(compile_bytewise(Made(Grammar(endless(0, 1000))), AB))
+
+
+def test_any_order_of_many_required_properties():
+    """A text ends 14 rules deep, among 2^14; those nearest to the start have no end."""
+    properties = {f"p{i}": {"type": "integer"} for i in range(14)}
+    schema = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    constraint = constrain.json_schema(schema, property_order="any")
+    budget = LengthBudget(constrain.compile(constraint, Vocabulary.of_bytes()))
+    shortest = budget.shortest()
+    assert json.loads(shortest) == dict.fromkeys(properties, 0)
+    assert budget.matcher(most=len(shortest) + 1).needs() == len(shortest) + 1
+    with pytest.raises(BudgetError, match=f"takes {len(shortest) + 1}"):
+        budget.matcher(most=len(shortest))
+
+
+def test_the_search_for_the_shortest_text_has_limits(monkeypatch):
+    compiled = compile_bytewise(Made(Grammar(endless(0, 20_000))), AB)
+    with pytest.raises(LimitError, match="cancelled"), Limits(None, None, Looks(3)):
+        LengthBudget(compiled)
+    monkeypatch.setattr(compiled.automaton.memory, "limits", Limits(None, None, steps=1000))
+    with pytest.raises(LimitError, match="looking for the shortest text takes more than 1000 steps"):
+        LengthBudget(compiled)
 
 
 def test_a_text_that_begins_inside_an_object():

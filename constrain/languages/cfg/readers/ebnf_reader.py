@@ -31,7 +31,7 @@ from constrain.languages.cfg.ebnf import Expression, Leaf, Sequence
 from constrain.languages.cfg.followed import FollowedRule
 from constrain.languages.cfg.readers.ebnf_macros import MACROS, MacroRule, Substring, expand
 from constrain.languages.cfg.readers.gbnf import BLANK_LINES, GbnfParser, finish
-from constrain.languages.cfg.readers.rule_options import shortest, temperature_of, tokens_of
+from constrain.languages.cfg.readers.rule_options import count_of, shortest, temperature_of
 from constrain.languages.cfg.rules import Terminal
 from constrain.languages.cfg.transform.fold import reachable, to_node
 
@@ -137,8 +137,8 @@ class EbnfParser(GbnfParser):
         old = self.followed.get(rule, FollowedRule(place=place))
         if option == "temperature":
             self.followed[rule] = replace(old, temperature=temperature_of(value, place))
-        elif tokens_of(value, place):
-            self.followed[rule] = replace(old, max_tokens=tokens_of(value, place))
+        elif count_of(value, place):
+            self.followed[rule] = replace(old, max_tokens=count_of(value, place))
         else:
             raise GrammarError("max_tokens=0 leaves the rule no token", place=place, fix='write "" for the empty text')
 

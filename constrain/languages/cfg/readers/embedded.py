@@ -108,6 +108,11 @@ def read_settings(
     from constrain.languages.cfg.readers.extensions import TextSettings
 
     _, end, value = _argument(text, index, directive, place)
+    if settings.directive not in ("", directive):
+        message = (
+            f"%{directive} and %{settings.directive} are of two dialects, which mean stop= and max_chars= otherwise"
+        )
+        raise GrammarError(message, place=place(index, len(directive) + 1), fix="keep one of them")
     initial, repeated, findings = False, settings.repeated_ignored, list(settings.findings)
     known = "no_forcing, allow_initial_skip, allow_invalid_utf8, ignore_once, skip_repetition"
     for name, setting in value.items() if isinstance(value, dict) else [("", value)]:
@@ -130,4 +135,4 @@ def read_settings(
             raise GrammarError(
                 f"%{directive}: there is no setting {name}={setting!r:.40}", place=where, fix=f"there are {known}"
             )
-    return end, TextSettings(initial, repeated, tuple(findings))
+    return end, TextSettings(initial, repeated, tuple(findings), directive)

@@ -19,6 +19,7 @@ Limit: one construct is not looked for inside of another one's JSON.
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable
@@ -50,7 +51,12 @@ _STEP = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _ANY = re.compile(r'[%<{@&~-]|\[|""|::')  # no extension is without one of these
-_RUST = re.compile(r"\\u\{(?P<code>[0-9A-Fa-f]{1,8})\}|\\.|(?P<group>\(\?<(?=[A-Za-z_]))", re.DOTALL)
+_OTHERS = re.compile(
+    r"\\[uUx]\{(?P<code>[0-9A-Fa-f]{1,8})\}|\\c(?P<control>[A-Za-z])|\\.|(?P<group>\(\?<(?=[A-Za-z_]))", re.DOTALL
+)
+_JSON = re.compile(r"\\(?:(?P<code>[/b]|u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w)|.)", re.DOTALL)
+_CLASS = re.compile(r"\\[wWdDsS]")
+_OTHERWISE = re.compile(r"\\[/buwWdDsS]|/[msux]*i")  # what a dialect means otherwise is not without one of these
 _COUNT = re.compile(r"\{[ \t]*(-?\d+)?[ \t]*(?:(,)[ \t]*(-?\d+)?[ \t]*)?\}")
 _HEAD = re.compile(r"(?:%(?:override|extend)[ \t]+)?[ \t!?]*")
 
@@ -62,11 +68,13 @@ class TextSettings(NamedTuple):
         initial_ignored: Ignored text may stand before the first lexeme.
         repeated_ignored: Ignored texts may follow each other.
         findings: Sentences about settings without an effect here.
+        directive: What sets them: "llguidance", "grammar_options" (XGrammar's), or "", if there are none.
     """
 
     initial_ignored: bool = True
     repeated_ignored: bool = True
     findings: tuple[str, ...] = ()
+    directive: str = ""
 
 
 @dataclass(frozen=True)
@@ -145,14 +153,49 @@ class Extracted:
 
 def extract(text: str, place: Draw, readers: Readers) -> Extracted:
     """Rewrite the extensions of a text. place: draws (index, length) in the original text. Raises ConstrainError."""
-    return _Rewriter(text, place, readers).rewrite() if _ANY.search(text) else Extracted(text)
+    if not _ANY.search(text):
+        return Extracted(text)
+    made = _Rewriter(text, place, readers).rewrite()
+    dialect = made.settings.directive  # it may stand behind what it means otherwise
+    return _Rewriter(text, place, readers, dialect).rewrite() if dialect and _OTHERWISE.search(text) else made
+
+
+def _literal(text: str, dialect: str) -> str:
+    r"""A string or regex as Lark writes it.
+
+    A dialect's strings are JSON's: `\/`, `\b`, surrogate pairs. Regexes of Rust have `(?<name>)` and `\u{...}`, those
+    of XGrammar `\cA` too; their classes, and the flag i, are those of ASCII.
+    """
+    if text[0] == '"':
+        return _JSON.sub(_code_point, text) if dialect else text
+    if text[0] != "/" or text[1] == "/":
+        return text
+    body, _, flags = _OTHERS.sub(_character, text)[1:].rpartition("/")
+    is_ascii = dialect == "grammar_options" and ("i" in flags or _CLASS.search(body))
+    return f"/(?a:{body})/{flags}" if is_ascii else f"/{body}/{flags}"
+
+
+def _code_point(found: re.Match[str]) -> str:
+    """The spelling in a string of Lark of what `_JSON` has matched."""
+    return f"\\U{ord(json.loads(chr(34) + found[0] + chr(34))):08x}" if found["code"] else found[0]
+
+
+def _character(found: re.Match[str]) -> str:
+    """The spelling in a regex of Python of what `_OTHERS` has matched."""
+    if found["group"]:
+        return "(?P<"
+    code = ord(found["control"]) % 32 if found["control"] else int(found["code"] or "110000", 16)
+    if code > 0x10FFFF:
+        return found[0]
+    sign = chr(code) if chr(code).isalnum() else f"\\{chr(code)}"  # of ASCII, and none of a regex
+    return sign if 0x20 < code < 0x7F else f"\\U{code:08x}"
 
 
 class _Rewriter:
     """One pass over a text."""
 
-    def __init__(self, text: str, place: Draw, readers: Readers) -> None:
-        self.text, self.place, self.readers = text, place, readers
+    def __init__(self, text: str, place: Draw, readers: Readers, dialect: str = "") -> None:
+        self.text, self.place, self.readers, self.dialect = text, place, readers, dialect
         self.letter = next(c for c in "eabcdfghijklmnopqrstuvwxyz" if not re.search(rf"(?i)\b{c}_\d", text))
         self.private = next(chr(c) for c in range(0xE000, 0xF8FF) if chr(c) not in text)
         self.taken = set(re.findall(r"\w+", text))
@@ -174,8 +217,8 @@ class _Rewriter:
                 self.put(index, "", end)
             elif kind in ("name", "parameter"):
                 end = self.name(step)
-            elif kind == "plain" and step[0][0] == "/" and step[0][1] != "/":
-                self.regex(step)
+            elif kind == "plain" and (written := _literal(step[0], self.dialect)) != step[0]:
+                self.put(index, written, end)
             elif kind in ("directive", "token", "grammar", "count", "condition", "operator"):
                 end = getattr(self, kind)(step)
             index = end
@@ -188,22 +231,11 @@ class _Rewriter:
             made.parts,
             made.signs,
             made.parametric,
-            made.options,
+            {name: options.in_dialect(settings.directive) for name, options in made.options.items()},
             made.names,
             settings,
             made.steps,
         )
-
-    def regex(self, step: re.Match[str]) -> None:
-        r"""Write `(?<name>...)` and `\u{...}` of Rust's regexes as Python's."""
-        for found in _RUST.finditer(step[0]):
-            code = int(found["code"] or "110000", 16)
-            if code <= 0x10FFFF:
-                sign = chr(code) if chr(code).isalnum() else f"\\{chr(code)}"  # of ASCII, and none of a regex
-                character = sign if 0x20 < code < 0x7F else f"\\U{code:08x}"
-                self.put(step.start() + found.start(), character, step.start() + found.end())
-            elif found["group"]:
-                self.put(step.start() + found.start(), "(?P<", step.start() + found.end())
 
     def put(self, index: int, new: str, end: int) -> None:
         """Replace the original from `index` to `end`."""
@@ -316,7 +348,7 @@ class _Rewriter:
             at = head.start("options")
             end, read, definitions = read_options(self.text, head.end() - 1, written, self.place, terminal)
             self.made.options[name] = read
-            self.definitions += definitions
+            self.definitions += [f"{name}: {_literal(value, self.dialect)}" for name, value in definitions]
             if head["parameter"] and (definitions or read.lazy):
                 fix = "write the end as a symbol of the rule"
                 raise GrammarError(

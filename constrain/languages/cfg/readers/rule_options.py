@@ -6,7 +6,7 @@ r"""Options of rules in llguidance's Lark: `name[capture="n", suffix="\n"]: /.*/
 | `lazy` | the rule ends as soon as it can: its texts are those without a proper prefix among them |
 | `suffix=S` | the rule's terminal, then S, ending as soon as it can; S is not captured |
 | `stop=S` | like `suffix`, but S is not part of the text: the rule's texts are what stands before S |
-| `stop_capture="n"` | with `suffix`: what S matched is captured |
+| `stop_capture="n"` | what S matched is captured, where it is part of the text |
 | `max_chars=N` | the texts of at most N characters |
 | `max_tokens=N` | at most N tokens have a byte of the text; 0: the empty text |
 | `temperature=T` | tokens that begin in the rule are drawn at temperature T |
@@ -16,7 +16,11 @@ strings, regexes and terminals, without ignored text inside; so is that of one w
 `stop=""` ends the rule wherever the rest can go on, which is what the rule says without it; so does `suffix=""`. What
 `max_tokens` and `temperature` need: cfg/followed.py.
 
-Source: https://github.com/guidance-ai/llguidance, docs/syntax.md, "Lexeme options".
+In XGrammar's dialect, which a text with `%grammar_options` is in, S of `stop` is part of the text, and a rule with
+`max_chars` ends at the first place from N characters on where it can, also before its `suffix`.
+
+Sources: https://github.com/guidance-ai/llguidance, docs/syntax.md, "Lexeme options";
+https://github.com/mlc-ai/xgrammar, "Lark Grammar", "Rule Options".
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from constrain.errors import ConstrainError, GrammarError, LimitError
 from constrain.languages.automata import syntax
@@ -58,6 +62,7 @@ class RuleOptions:
         max_tokens: The greatest number of tokens of the rule's texts; None: no bound.
         max_chars: The greatest number of characters of the rule's texts, without a stop; None: no bound.
         temperature: The temperature of its tokens; None: that of the whole text.
+        directive: The directive that tells the dialect: "llguidance", "grammar_options" (XGrammar's), or "" for none.
         place: Where the options are written.
     """
 
@@ -69,7 +74,24 @@ class RuleOptions:
     max_chars: int | None = None
     max_tokens: int | None = None
     temperature: float | None = None
+    directive: str = ""
     place: str | None = None
+
+    def in_dialect(self, directive: str) -> RuleOptions:
+        """The options as the dialect of a directive means them. Raises GrammarError."""
+        options = replace(self, directive=directive)
+        if options.in_xgrammar and self.stop:
+            return replace(options, suffix=self.stop, stop=None)
+        if self.stop_capture is not None and self.suffix is None:
+            fix = "use suffix=, or begin with %grammar_options {}: in XGrammar's dialect stop= is part of the text"
+            message = "stop_capture needs suffix=: what stop= names is not part of the text"
+            raise GrammarError(message, place=self.place, fix=fix)
+        return options
+
+    @property
+    def in_xgrammar(self) -> bool:
+        """True if the text is in XGrammar's dialect."""
+        return self.directive == "grammar_options"
 
     @property
     def follows(self) -> bool:
@@ -77,17 +99,19 @@ class RuleOptions:
         return bool(self.max_tokens) or self.temperature is not None
 
 
-def read_options(text: str, index: int, rule: str, place: Draw, terminal: str) -> tuple[int, RuleOptions, list[str]]:
+def read_options(
+    text: str, index: int, rule: str, place: Draw, terminal: str
+) -> tuple[int, RuleOptions, list[tuple[str, str]]]:
     """Read the options of a rule from the bracket at an index.
 
     terminal: the name of a terminal to define for what an option names.
 
     Returns:
-        The index after them, the options, and the definitions of terminals that they need.
+        The index after them, the options, and the terminals that they need, as pairs (name, definition).
     """
     begin = index
     values: dict[str, str] = {}
-    definitions: list[str] = []
+    definitions: list[tuple[str, str]] = []
     index += 1
     while True:
         option = _OPTION.match(text, index)
@@ -98,17 +122,16 @@ def read_options(text: str, index: int, rule: str, place: Draw, terminal: str) -
         if key in values:
             raise GrammarError(f"the option {key} is given twice", place=at, fix="give it once")
         values[key] = _checked(key, value, rule, at)
-        if key in ("suffix", "stop") and value != '""':
-            definitions.append(f"{terminal}: {value}")
+        if key in ("suffix", "stop") and value and value != '""':
+            definitions.append((terminal, value))
         index = option.end()
         if option["next"] == "]":
             break
     where = place(begin, index - begin)
     if {"suffix", "stop"} <= values.keys():
         raise GrammarError("stop and suffix exclude each other", place=where, fix="suffix= is a part of the text")
-    if "stop_capture" in values and "suffix" not in values:
-        fix = "use suffix=; what stop= names is not part of the text"
-        raise GrammarError("stop_capture needs suffix=", place=where, fix=fix)
+    if "stop_capture" in values and not definitions:
+        raise GrammarError("stop_capture needs suffix=", place=where, fix='suffix="text", not an empty one')
     named = {key: terminal if definitions else "" for key in ("suffix", "stop") if key in values}
     options = RuleOptions(
         values.get("capture"),
@@ -119,7 +142,7 @@ def read_options(text: str, index: int, rule: str, place: Draw, terminal: str) -
         int(values["max_chars"]) if "max_chars" in values else None,
         int(values["max_tokens"]) if "max_tokens" in values else None,
         float(values["temperature"]) if "temperature" in values else None,
-        where,
+        place=where,
     )
     return index, options, definitions
 
@@ -136,20 +159,20 @@ def _checked(key: str, value: str | None, rule: str, place: str) -> str:
         return ""
     if key in ("suffix", "stop") and value is not None and not value[0].isdigit():
         return value
-    if key == "max_chars" and value is not None and value.isdecimal():
-        return str(read_count(value))
+    if key == "max_chars":
+        return str(count_of(value, place, key, "characters"))
     if key == "max_tokens":
-        return str(tokens_of(value, place))
+        return str(count_of(value, place))
     if key == "temperature":
         return str(temperature_of(value, place))
     message = f"bad option {key}" if key in _KNOWN.split(", ") else f"unknown option {key}"
     raise GrammarError(message, place=place, fix=f"the options are {_KNOWN}")
 
 
-def tokens_of(value: str | None, place: str) -> int:
-    """The value of `max_tokens`. Raises GrammarError."""
+def count_of(value: str | None, place: str, key: str = "max_tokens", unit: str = "tokens") -> int:
+    """The value of `max_tokens` or `max_chars`. Raises GrammarError."""
     if value is None or not value.isdecimal():
-        raise GrammarError("max_tokens needs a number of tokens", place=place, fix="max_tokens=100")
+        raise GrammarError(f"{key} needs a number of {unit}", place=place, fix=f"{key}=100")
     return read_count(value)
 
 
@@ -179,7 +202,8 @@ def apply_options(
     Returns:
         The rules, what is captured, whose tokens matter, and findings.
     """
-    changed, captures, followed, findings = dict(rules), {}, {}, []
+    changed, captures, followed = dict(rules), {}, {}
+    findings: list[str] = []
     lazy: dict[str, Node] = {}  # rules that end what stands beside them
     instances: dict[str, list[str]] = {}  # rules with a parameter have one for each value
     for rule in rules if options else ():
@@ -199,13 +223,15 @@ def apply_options(
         if rule_options.max_tokens == 0:
             changed[name] = Sequence(())
         elif rule_options.lazy or end is not None or rule_options.max_chars is not None:
-            body = _regular(rules[name], rule_options)
-            ended = _until(body, end, rule_options) if rule_options.lazy or end is not None else body
+            body, ended = _texts(rules[name], end, rule_options)
             changed[name] = Leaf(Terminal(ended, shown(name)))
             if rule_options.lazy or rule_options.suffix:
                 lazy[name] = ended
         elif rule_options.stop == "":
             findings.append(f'rule {shown(name)}: stop="" changes no language: the rule ends where the rest can go on')
+        if rule_options.stop and not rule_options.directive:
+            told = "what stop= names is no part of the text; under %grammar_options {}, XGrammar's, it is"
+            findings.append(f"rule {shown(name)}: {told}")
         if rule_options.capture is not None or rule_options.stop_capture is not None:
             suffix = end if rule_options.suffix else None
             captures[name] = CaptureRule(
@@ -225,9 +251,22 @@ def _regular(expression: Expression, given: RuleOptions) -> Node:
     if node is None or any(leaf.contexts for leaf in terminals_of([expression])):
         message = "lazy, suffix, stop and max_chars need a rule of strings, regexes and terminals"
         raise GrammarError(message, place=given.place, fix="make terminals (upper case) of the rules that it uses")
-    return (
-        node if given.max_chars is None else syntax.intersect(node, syntax.repeat(syntax.ANY_CHAR, 0, given.max_chars))
-    )
+    return node
+
+
+def _texts(expression: Expression, end: Node | None, given: RuleOptions) -> tuple[Node, Node]:
+    """(the texts before a suffix, the texts) of a rule with a regular body. end: what ends it."""
+    body = _regular(expression, given)
+    if given.max_chars is not None and not given.in_xgrammar:
+        body = syntax.intersect(body, syntax.repeat(syntax.ANY_CHAR, 0, given.max_chars))
+    ends = given.lazy or end is not None
+    texts = _until(body, end, given) if ends else body
+    if given.max_chars is None or not given.in_xgrammar:
+        return body, texts
+    late = syntax.intersect(body, syntax.repeat(syntax.ANY_CHAR, given.max_chars))
+    if ends:
+        return body, shortest(syntax.alternate(texts, late))
+    return body, syntax.difference(body, syntax.concat(late, syntax.repeat(syntax.ANY_CHAR, 1)))
 
 
 def shortest(node: Node) -> Node:

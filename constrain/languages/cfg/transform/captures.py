@@ -116,10 +116,12 @@ def _parts(rules: Any) -> dict[Nonterminal, Any]:
 
 def _captured(rule: CaptureRule, text: bytes, begin: int, end: int) -> Iterator[CaptureSpan]:
     """The captures of one text of a rule."""
-    cut = end
+    pairs = [(rule.name, begin, end)]
     if rule.suffix is not None and rule.body is not None:
-        cut = next(at for at in ends(rule.body, text[:end], begin) if end in ends(rule.suffix, text[:end], at))
-    pairs = [(rule.suffix_name, cut, end), (rule.name, begin, cut)]
+        cuts = (at for at in ends(rule.body, text[:end], begin) if end in ends(rule.suffix, text[:end], at))
+        cut = next(cuts, None)  # XGrammar's max_chars may end a rule before its suffix
+        if cut is not None:
+            pairs = [(rule.suffix_name, cut, end), (rule.name, begin, cut)]
     for name, low, high in pairs:
         if name is not None:
             yield name, low, high

@@ -12,6 +12,7 @@ from collections.abc import Container, Sequence
 from constrain.languages.automata.shape import nullable
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.analysis import on_cycles
+from constrain.limits import tick
 
 Alternatives = Sequence[Sequence[Symbol]]
 
@@ -38,21 +39,26 @@ def reachable(start: Nonterminal, limit: int) -> dict[Nonterminal, Alternatives]
     return table
 
 
-def nearest(start: Symbol, limit: int, without: Container[Symbol] = ()) -> tuple[dict[Nonterminal, Alternatives], bool]:
+def nearest(
+    start: Symbol, limit: int, without: Container[Symbol] = (), *, deep: bool = False
+) -> tuple[dict[Nonterminal, Alternatives], bool]:
     """The `limit` nonterminals nearest to the start, with their alternatives; and whether these are all of them.
 
-    without: symbols that are left out, with all that only they lead to.
+    without: symbols that are left out, with all that only they lead to. deep: depth first instead, the first
+    alternative before the others.
     """
     table: dict[Nonterminal, Alternatives] = {}
     queue = deque([start])
     while queue:
-        symbol = queue.popleft()
+        tick()
+        symbol = queue.pop() if deep else queue.popleft()
         if isinstance(symbol, Terminal) or symbol in table or symbol in without:
             continue
         if len(table) == limit:
             return table, False
         table[symbol] = alternatives_of(symbol)
-        queue.extend(symbol for alternative in table[symbol] for symbol in alternative)
+        found = [symbol for alternative in table[symbol] for symbol in alternative]
+        queue.extend(reversed(found) if deep else found)
     return table, True
 
 

@@ -11,6 +11,7 @@ Nothing in the table refers back to it, so a schema that nobody uses is freed wi
 from __future__ import annotations
 
 import json
+import re
 from reprlib import Repr
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -131,6 +132,8 @@ class Negation(NamedTuple):
 
 
 Atom = Site | Negation | ValueAtom | None
+_REFERENCE = re.compile(r'"\$(?:ref|dynamicRef|recursiveRef)": "([^"]*)"')
+_MOVED = re.compile(_REFERENCE.pattern.replace('[^"]*', r'#(?!/\$defs/|/definitions/|\w)[^"]*|[^":#][^":]*'))
 
 
 class Document:
@@ -188,6 +191,26 @@ class Document:
         if serial is None:
             serial = self._negations[conj] = self.add(Negation(conj), Not(Atoms(conj)))
         return (serial,)
+
+    def written(self, conj: Conj) -> Any:
+        """A conjunction as a schema that stands beside the definitions of the root.
+
+        Raises SchemaError for references to anything but these, anchors and whole URIs.
+        """
+        parts = [self._written(self.atoms[serial]) for serial in conj]
+        return parts[0] if len(parts) == 1 and isinstance(parts[0], dict) else {"allOf": parts} if parts else {}
+
+    def _written(self, atom: Atom) -> Any:
+        if isinstance(atom, Site):
+            text = excerpt(atom.raw, 1 << 30)
+            moved = _MOVED.search(text) or (atom.resource is not self.root_site.resource and _REFERENCE.search(text))
+            if moved:
+                message = f"the reference {moved[1]!r} means something else where the value stands alone"
+                raise atom.error(message, 'refer to "#/$defs/..." of the schema itself')
+            return atom.raw
+        if isinstance(atom, Negation):
+            return {"not": self.written(atom.conj)}
+        return False if atom is None else {"const": atom.value}
 
     def site(self, serial: int) -> Site:
         """The place of an atom that is a subschema."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from constrain.errors import ConstrainError
 from constrain.languages.cuts import CanonicalTokens
+from constrain.masks.completion.spelled import spelled
 from constrain.masks.derived.canonical import CanonicalConstraint, canonical_tokens
 from constrain.masks.derived.forced import ForcedConstraint
 from constrain.masks.derived.narrowed import ALL
@@ -60,7 +61,7 @@ class RequestCompiler:
 
     def _compile(self, kind: str, text: str) -> CompiledConstraint | CanonicalConstraint:
         constraint = constraint_of(kind, text, self.options)
-        compiled = compile_bytewise(writable(constraint, self.vocabulary, self.options), self.vocabulary)
+        compiled = spelled(compile_bytewise(writable(constraint, self.vocabulary, self.options), self.vocabulary))
         refuse_tempered(compiled, "the engine")
         return self._narrowed(compiled)
 
