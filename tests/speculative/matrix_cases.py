@@ -1,4 +1,4 @@
-"""Drafts by method, rule, drafter, constraint and processors: what each cell asks of `generate`, and the docs' table."""
+"""Drafts by method, rule, drafter, constraint and processors: the arguments of each cell, and the table of the docs."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class Cell:
 
     @property
     def refused(self) -> str:
-        """Why `generate` refuses the cell, "" where it does not; constraint and processors have no say in it."""
+        """The reason for which `generate` refuses the cell, or ""; constraint and processors have no say in it."""
         speculation, _, _ = self.speculation()
         try:
             check_draft(speculation, METHOD[self.method]())
@@ -185,7 +185,7 @@ COLUMNS = {
 
 
 def way(cell: Cell) -> str:
-    """How a cell works, or the number of the reason why it does not."""
+    """Tell in which way a cell works, or the number of the reason for which it does not."""
     if cell.refused:
         said = {"rule": repr(cell.rule), "method": repr(cell.method)}
         (number,) = [number for number, reason in REASONS.items() if reason.format(**said) == cell.refused]
@@ -205,4 +205,4 @@ def rendered() -> str:
             ways.append(same)
         lines.append(f"| `{method}` | {' | '.join(ways)} |")
     reasons = [f"({number}) {reason.format(rule='…', method='…')}" for number, reason in REASONS.items()]
-    return "\n".join([*lines, "", "; ".join(reasons) + "."])
+    return "\n".join([*lines, "", ";\n".join(reasons) + "."])

@@ -1,5 +1,6 @@
-"""What goes with what: every cell of method, rule, drafter, constraint and processors works, or is refused with a
-reason. What is accepted is used: drafters are asked, rules are asked, processors change the output."""
+"""Every cell of method, rule, drafter, constraint and processors works, or is refused with a reason.
+
+What is accepted is used: drafters are asked, rules are asked, processors change the output."""
 
 from __future__ import annotations
 
@@ -103,7 +104,7 @@ def test_every_drafter_drafts_under_methods_that_read_ahead(drafter: str) -> Non
 )
 @pytest.mark.parametrize("rule", ["match", "token", "fused-match"])
 def test_what_faithful_chooses_drafts(options: dict[str, Any], chosen: str, rule: str) -> None:
-    """Under `exact` and `cars`, which choose tokens themselves, drafts are read ahead, whatever verifies under `sir`."""
+    """Under `exact` and `cars`, which choose tokens themselves, drafts are read ahead; a rule verifies under `sir`."""
     cell = Cell("faithful", rule, "model")
     speculation, asked, judging = cell.speculation()
     arguments = cell.arguments(method=Faithful(**options, pilot=2), regex="red (age|00)")
