@@ -228,7 +228,8 @@ def test_every_character(first: int, last: int) -> None:
         state, at, found = pieces.start, 0, []
         for at, byte in enumerate(data.encode(), 1):
             before, state = state, pieces.step(state, byte)
-            found += [at - k for k in range(31) if pieces.ended[before, byte] >> k & 1]
+            borders = int(pieces.ended[before, byte])
+            found += [at - k for k in range(borders.bit_length()) if borders >> k & 1]
         found += [at - k for k in range(31) if pieces.finish(state) >> k & 1]
         offsets = [len(character.encode()) for character in data]
         ends = list(itertools.accumulate(offsets, initial=0))
