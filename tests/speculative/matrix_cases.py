@@ -80,16 +80,17 @@ class Even(pydantic.BaseModel):
 
 
 @cache
-def constrained_by(name: str) -> dict[str, Any]:
-    """The argument of `generate` that has a constraint of this kind."""
+def constrained_by(name: str, few: bool) -> dict[str, Any]:
+    """The argument of `generate` that has a constraint of this kind. few: it has few prefixes"""
     if name == "monitor":
         grammar = constrain.grammar('start: "select " /[a-d]{1,2}/ ("," /[a-d]{1,2}/)~1..3 " from t"')
         tables = constrain.monitors.sql({"t": ["a", "bc", "d"]}, ahead="known")
         return {"constraint": constrain.monitors.monitored(grammar, tables)}
+    inner = '("a" "age" "b" | "age")' if few else "start"
     given: dict[str, dict[str, Any]] = {
         "schema": {"schema": {"type": "array", "items": {"enum": ["red", 1]}, "minItems": 2, "maxItems": 3}},
-        "regex": {"regex": "((red|green|a) ?){2,3}"},
-        "CFG": {"grammar": 'start: "a" start "b" | "red" start | "age"'},
+        "regex": {"regex": "(red|a) ?(age|a)" if few else "((red|green|a) ?){2,3}"},
+        "CFG": {"grammar": f'start: "a" {inner} "b" | "red" {inner} | "age"'},
         "validator": {"type": Even},
     }
     return given[name]
@@ -150,7 +151,7 @@ class Cell:
 
     def arguments(self, **changes: Any) -> dict[str, Any]:
         """Of `generate`, but for the drafts."""
-        own = constrained_by(self.constraint)
+        own = constrained_by(self.constraint, few=self.method == "exact")
         given = {"method": METHOD[self.method](), "processors": PROCESSORS[self.processors](), "canonical": False}
         flat = {"temperature": 4.0} if self.method == "rejection" else {}  # the language has more of the mass
         return {**own, **given, **flat, "seed": 3, "max_tokens": 24, **changes}

@@ -71,7 +71,8 @@ def check(case: Case, method: Callable[[], Any], drafts: Callable[[], Speculatio
     """Outputs, weights, evidence and populations have the joint distribution that they have without drafts."""
     found, plain = walk(case, method, drafts, processors), walk(case, method, None, processors)
     assert math.fsum(q for q, _ in found) == pytest.approx(1, abs=TINY)
-    assert table(found) == pytest.approx(table(plain), abs=TINY)
+    likely = [{outcome: q for outcome, q in table(each).items() if q > TINY} for each in (found, plain)]
+    assert likely[0] == pytest.approx(likely[1], abs=TINY)
     return found
 
 
