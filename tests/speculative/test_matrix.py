@@ -31,8 +31,12 @@ def sample(seed: int) -> list[Cell]:
 
 
 def grid() -> list[Cell]:
-    """Every working pair with every constraint and all processors, and with every drafter."""
-    found = [Cell(*pair, *rest) for pair in WORKING for rest in itertools.product(["words"], CONSTRAINT, PROCESSORS)]
+    """Every working pair with every drafter, and with a third of constraints × processors, another one for the next."""
+    found = [
+        Cell(*pair, *rest)
+        for place, pair in enumerate(WORKING)
+        for rest in list(itertools.product(["words"], CONSTRAINT, PROCESSORS))[place % 3 :: 3]
+    ]
     lists = CONSTRAINT, list(PROCESSORS)
     for number, (pair, drafter) in enumerate(itertools.product(WORKING, DRAFTER)):
         found.append(Cell(*pair, drafter, *(each[number % len(each)] for each in lists)))
