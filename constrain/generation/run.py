@@ -256,8 +256,8 @@ class Run:
 
     def _running(self, job: Job) -> Generator[tuple[int, list[int]], None, list[Sample]]:
         """The steps of the method on a job. What is read ahead are logits that processors have changed already."""
-        more = () if self.reads_ahead is None else (self.reads_ahead.ahead,)
-        return run_processed(self.method, job, self.processors, *more)
+        ahead = None if self.reads_ahead is None else self.reads_ahead.ahead
+        return run_processed(self.method, job, self.processors, ahead)
 
     def _row_keys(self, rows: Sequence[int], keys: Sequence[str]) -> list[str] | None:
         """A key for the constraint of each row; None: all rows have the same one.

@@ -97,11 +97,11 @@ def target_of(model: LanguageModel) -> Target:
     return cast(Target, model) if hasattr(model, "open") else ForkTarget(model)
 
 
-class ShapedTarget:
-    """A target whose softmax is p, as the shaped model's is: temperature and truncation come before any mask."""
+class WrappedTarget:
+    """A target whose logits another one computes: base class of what changes them."""
 
-    def __init__(self, target: Target, settings: Settings) -> None:
-        self.target, self.settings = target, settings
+    def __init__(self, target: Target) -> None:
+        self.target = target
 
     @property
     def width(self) -> int:
@@ -112,6 +112,14 @@ class ShapedTarget:
     def branching(self) -> bool:
         """It reads trees; if not, chains only."""
         return self.target.branching
+
+
+class ShapedTarget(WrappedTarget):
+    """A target whose softmax is p, as the shaped model's is: temperature and truncation come before any mask."""
+
+    def __init__(self, target: Target, settings: Settings) -> None:
+        super().__init__(target)
+        self.settings = settings
 
     def open(self, rows: int) -> ShapedTrees:
         return ShapedTrees(self.target.open(rows), self.settings)
@@ -167,7 +175,7 @@ class ShapedTrees(WrappedTrees):
         return [shape(logits, self.settings) for logits in self.trees.forward(chunks, keep, tokens, parents)]
 
 
-class ProcessedTarget:
+class ProcessedTarget(WrappedTarget):
     """A target whose distribution is what processors make of another's: states are carried along each path of a tree.
 
     Args:
@@ -175,17 +183,8 @@ class ProcessedTarget:
     """
 
     def __init__(self, model: ProcessedModel) -> None:
-        self.model, self.target = model, target_of(model.model)
-
-    @property
-    def width(self) -> int:
-        """Logits per position."""
-        return self.target.width
-
-    @property
-    def branching(self) -> bool:
-        """It reads trees; if not, chains only."""
-        return self.target.branching
+        super().__init__(target_of(model.model))
+        self.model = model
 
     def open(self, rows: int) -> ProcessedTrees:
         return ProcessedTrees(self.target.open(rows), self.model, [None] * rows)

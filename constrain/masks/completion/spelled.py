@@ -30,12 +30,15 @@ from constrain.masks.engine.rows import Row
 class SpelledConstraint(CompiledConstraint):
     """A constraint compiled for a vocabulary that cannot complete every text. Made by `spelled`.
 
+    Its `rules` are not those of equal constraints, which are not watched.
+
+    Attributes:
+        to_end: The number of tokens to the end of a text; the others are those of the base class.
+
     Raises:
         UnsatisfiableError: The tokens can write no text of the constraint.
         LimitError: A stated limit was reached.
     """
-
-    # As of its base class; `to_end` counts the tokens to the end. Its `rules` are not shared with equal constraints.
 
     def __init__(self, constraint: Constraint, vocabulary: Vocabulary, automaton: TokenAutomaton) -> None:
         super().__init__(constraint, vocabulary, automaton)

@@ -18,7 +18,7 @@ from constrain.sampling.processors.core.processor import Processor
 
 
 def run_processed(
-    method: Method, job: Job, processors: Sequence[Processor], last: Callable[[Job], Job] = lambda job: job
+    method: Method, job: Job, processors: Sequence[Processor], ahead: Callable[[Job], Job] | None = None
 ) -> Generator[tuple[int, list[int]], None, list[Sample]]:
     """The samples of a method about what processors make of the job's model.
 
@@ -26,7 +26,7 @@ def run_processed(
         method: of `constrain.sampling`.
         job: the rows.
         processors: asked in this order; none: the job as it is.
-        last: what is made of each job after that, such as one whose model reads drafts ahead.
+        ahead: makes a job one whose model reads drafts ahead, of the processed logits; None: no drafts are read.
 
     Yields:
         What the method yields, and returns its samples in the order of the rows.
@@ -44,11 +44,11 @@ def run_processed(
         True
     """
     if not processors:
-        return (yield from method(last(job)))
+        return (yield from method(job if ahead is None else ahead(job)))
     outputs: dict[int, Sample] = {}
     for rows in separable(job):
         part = _part(job, rows, processors, getattr(method, "memory", None) is not None)
-        steps = method(last(part))
+        steps = method(part if ahead is None else ahead(part))
         while True:
             try:
                 row, tokens = next(steps)
