@@ -8,6 +8,8 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
+from constrain.languages.automata.unicode.intervals import has_lone_surrogate
+
 
 def jsonable(value: Any) -> Any:
     """A value as JSON has it: models and dataclasses by their fields, an Enum by its value, infinities as None."""
@@ -18,7 +20,7 @@ def json_text(value: Any) -> str:
     """A value as JSON text, which is UTF-8: half a surrogate pair is written as an escape."""
     plain = jsonable(value)
     text = json.dumps(plain, ensure_ascii=False)
-    return text if text.isascii() or not any("\ud800" <= each <= "\udfff" for each in text) else json.dumps(plain)
+    return text if text.isascii() or not has_lone_surrogate(text) else json.dumps(plain)
 
 
 def one_line(value: Any, most: int) -> str:

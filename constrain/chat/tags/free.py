@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from constrain.errors import ConstrainError
 from constrain.languages.automata.syntax import ANY_CHAR, intersect, repeat
+from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.cfg.ebnf import Leaf
 from constrain.languages.cfg.free_text import without
 from constrain.languages.cfg.rules import Terminal
@@ -47,7 +48,7 @@ def checked_texts(texts: Iterable[str], what: str) -> tuple[str, ...]:
     if isinstance(texts, str):
         raise ConstrainError(f"{what} stands in a list, not alone: {texts!r:.60}", fix=f"[{texts!r:.40}]")
     for text in found:
-        if not isinstance(text, str) or any("\ud800" <= character <= "\udfff" for character in text):
+        if not isinstance(text, str) or has_lone_surrogate(text):
             raise ConstrainError(f"{what} is a text, not {text!r:.60}", fix="pass a str")
         if not text:
             raise ConstrainError(f"{what} is empty: it would occur everywhere", fix="leave it out")

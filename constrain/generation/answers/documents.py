@@ -31,6 +31,7 @@ from constrain.generation.request.request import Request, arguments_of
 from constrain.generation.request.signature import AnyOptions, ModelLike
 from constrain.generation.result import Generation
 from constrain.generation.verdict import verdict
+from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.sampling.core.sampler import check_count
 
 if TYPE_CHECKING:
@@ -238,7 +239,7 @@ def _alone(model: Any, prompt: Any, index: int, seed: int, options: Mapping[str,
 
 def _path(out: Any) -> Path:
     """The path of a file of answers. Raises ConstrainError, and TypeError for what is no path."""
-    if isinstance(out, str) and (not out or any(each == "\0" or "\ud800" <= each <= "\udfff" for each in out)):
+    if isinstance(out, str) and (not out or "\0" in out or has_lone_surrogate(out)):
         raise ConstrainError(f"out is the name of a file, not {out!r:.60}", place="out", fix='out="answers.jsonl"')
     return Path(out)
 

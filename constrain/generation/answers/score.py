@@ -31,6 +31,7 @@ from constrain.generation.handles import handle_of
 from constrain.generation.request.arguments import check_settings, check_tokenizer
 from constrain.generation.request.prompts import parse_prompts, token_ids, tokenize
 from constrain.generation.request.signature import ModelLike, PromptLike, PromptsLike
+from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.sampling.core.sampler import log_add
 
@@ -235,7 +236,7 @@ def _text(value: Any, place: int) -> str:
             place=f"option {place}",
             fix=_FORMS,
         )
-    if any("\ud800" <= character <= "\udfff" for character in value):
+    if has_lone_surrogate(value):
         raise ConstrainError(f"an option has a lone surrogate: {value!r:.60}", place=f"option {place}")
     return value
 

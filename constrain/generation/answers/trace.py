@@ -25,6 +25,7 @@ from constrain.generation.handles import Handle, handle_of
 from constrain.generation.request.arguments import CONSTRAINTS, check_tokenizer, compile_for, the_constraint
 from constrain.generation.request.prompts import parse_prompts, token_ids
 from constrain.generation.result import Generation
+from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.vocab.bits import has_bit
 from constrain.masks.derived.narrowed import with_canonical
 
@@ -134,7 +135,7 @@ def _tokens(output: Any, handle: Handle) -> list[int]:
     """The token ids of an output."""
     if isinstance(output, Generation):
         return list(output.tokens)
-    if isinstance(output, str) and not any("\ud800" <= character <= "\udfff" for character in output):
+    if isinstance(output, str) and not has_lone_surrogate(output):
         return [*cut(handle, output, 0), *sorted(handle.vocabulary.eos_ids)[:1]]
     tokens: list[Any] = list(output) if isinstance(output, Sequence) else [None]
     if not all(isinstance(token, int) and 0 <= token < handle.vocabulary.size for token in tokens):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from constrain.chat.calls.functions import Function
 from constrain.errors import ConstrainError
 from constrain.generation.handles import Handle
+from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 
 FORMS = (
     "pass a str, a list of chat messages (dicts), a list of token ids, what a processor returned, or a list of such "
@@ -122,7 +123,7 @@ def _several(prompt: Any) -> Sequence[Any] | None:
 def _parse(prompt: Any, name: str) -> Parsed:
     prompt = _plain(prompt)
     if isinstance(prompt, str):
-        if any("\ud800" <= character <= "\udfff" for character in prompt):
+        if has_lone_surrogate(prompt):
             raise ConstrainError(f"{name} has a lone surrogate: {prompt!r:.60}", fix="it is not text: remove it")
         return prompt
     if _is_features(prompt):

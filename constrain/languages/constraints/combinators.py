@@ -21,6 +21,7 @@ from typing import Any
 
 from constrain.errors import GrammarError, LimitError
 from constrain.languages.automata.syntax import Node, Tokens, literal, shown_tokens
+from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.cfg.build import GrammarReading, build
 from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Ref, Repeated, Sequence
 from constrain.languages.cfg.rules import Terminal
@@ -320,7 +321,7 @@ def rules(definitions: Mapping[str, Piece], *, start: str | None = None) -> Cons
 def expression_of(piece: Piece) -> Expression:
     """A text or a constraint as an expression. Raises GrammarError for anything else."""
     if isinstance(piece, str):
-        if any("\ud800" <= character <= "\udfff" for character in piece):
+        if has_lone_surrogate(piece):
             raise GrammarError(f"a part has a lone surrogate: {piece!r:.60}", fix="it is not text: remove it")
         return Leaf(Terminal(literal(piece), repr(piece), literal=True))
     if isinstance(piece, Combined) and piece.inlined:

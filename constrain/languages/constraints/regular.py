@@ -12,6 +12,7 @@ from constrain.errors import GrammarError, RegexError, UnsatisfiableError
 from constrain.languages.automata.parse.ecma import parse_ecma
 from constrain.languages.automata.parse.python import parse_python
 from constrain.languages.automata.syntax import Node, literals
+from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.constraints.base import Constraint
 from constrain.lazily import lazily
 
@@ -155,7 +156,7 @@ def choices(options: Iterable[str] | type[Enum]) -> Constraint:
         if not isinstance(option, str):
             message = f"choice {index} is not a str but {type(option).__name__}: {option!r:.60}"
             raise GrammarError(message, fix="convert it with str() or json.dumps()")
-        if any("\ud800" <= character <= "\udfff" for character in option):
+        if has_lone_surrogate(option):
             raise GrammarError(f"choice {index} has a lone surrogate: {option!r:.60}", fix="it is not text: remove it")
     if not listed:
         raise UnsatisfiableError("choices needs at least one option: no text is one of none", fix="give an option")

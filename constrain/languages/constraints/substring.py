@@ -23,6 +23,7 @@ from typing import Literal, get_args
 from constrain.errors import GrammarError, UnsatisfiableError
 from constrain.languages.automata.decide import matches
 from constrain.languages.automata.syntax import Acyclic, Node, alternate, concat, literal
+from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.constraints.base import Constraint
 
 Granularity = Literal["word", "char", "chunk"]
@@ -155,7 +156,7 @@ def substring(text: str | Iterable[str], granularity: Granularity = "word", *, b
     for index, symbol in enumerate(symbols):
         if not isinstance(symbol, str) or not symbol:
             raise GrammarError(f"chunk {index} is not a text: {symbol!r:.60}", fix="leave it out")
-        if any("\ud800" <= character <= "\udfff" for character in symbol):
+        if has_lone_surrogate(symbol):
             raise GrammarError(f"a lone surrogate in the text: {symbol!r:.60}", fix="it is not text: remove it")
     if not symbols:
         raise UnsatisfiableError("there is nothing to quote: the text is empty", fix="give a text")

@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 
 from constrain.errors import GrammarError
 from constrain.languages.automata.syntax import Node
+from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.cfg.build import GrammarReading
 from constrain.languages.cfg.layout import Layout, columns_of, read_layout
 from constrain.languages.cfg.readers.ebnf_reader import read_ebnf
@@ -185,7 +186,7 @@ def grammar(
     start = start if start is not None else "start" if format == "lark" else "root"
     if not isinstance(start, str):
         raise GrammarError(f"start= is the name of a rule, not {start!r:.60}", fix='start="expression"')
-    unusual = isinstance(base, str) and any(each == "\0" or "\ud800" <= each <= "\udfff" for each in base)
+    unusual = isinstance(base, str) and ("\0" in base or has_lone_surrogate(base))
     if unusual or not isinstance(base, str | os.PathLike | None):
         raise GrammarError(f"base= is a folder, not {base!r:.60}", fix='pass a Path, or a str such as "grammars"')
     folder = None if base is None else os.fspath(base) or "."

@@ -22,6 +22,7 @@ from typing import Any
 from constrain.errors import ConstrainError
 from constrain.languages.automata import quotient as regular
 from constrain.languages.automata.syntax import Node
+from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.cfg.rules import Grammar
 from constrain.languages.cfg.transform.analysis import empty_node
 from constrain.languages.constraints.base import Constraint, refuse_tokens
@@ -145,7 +146,7 @@ def between(
     for name, value in (("prefix", prefix), ("suffix", suffix)):
         if not isinstance(value, str):
             raise ConstrainError(f"{name} is a str, not {type(value).__name__}: {value!r:.60}", fix="decode it")
-        if any("\ud800" <= character <= "\udfff" for character in value):
+        if has_lone_surrogate(value):
             raise ConstrainError(f"{name} has a lone surrogate: {value!r:.60}", fix="it is not text: remove it")
     if text is not None or not isinstance(holes, Sequence) or holes:
         if prefix or suffix or text is None:

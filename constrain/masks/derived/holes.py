@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from constrain.errors import ConstrainError, LimitError, span
+from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.cfg.rules import Grammar, Nonterminal
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.report import ReportLine
@@ -114,6 +115,6 @@ def split_holes(text: str | None, holes: Sequence[tuple[int, int]]) -> list[str]
         at = end
     pieces.append(text[at:])
     for piece in pieces:
-        if any("\ud800" <= character <= "\udfff" for character in piece):
+        if has_lone_surrogate(piece):
             raise ConstrainError(f"the text has a lone surrogate: {piece!r:.60}", fix="it is not text: remove it")
     return pieces

@@ -22,6 +22,7 @@ from typing import Any
 from constrain.errors import ConstrainError, VocabularyError
 from constrain.languages.automata.marks import LENGTH, MARK, token_of, without_marks
 from constrain.languages.automata.syntax import ANY_TEXT, Node, Ranges, Tokens, literal
+from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.cfg.ebnf import Leaf
 from constrain.languages.cfg.free_text import up_to, without
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
@@ -169,7 +170,7 @@ def after(
         (4, 11)
     """
     for name, edge in (("trigger", trigger), ("beginning", begin)):
-        if isinstance(edge, str) and any("\ud800" <= character <= "\udfff" for character in edge):
+        if isinstance(edge, str) and has_lone_surrogate(edge):
             raise ConstrainError(f"the {name} of thoughts is a text, not {edge!r:.60}", fix="pass a str")
         if not isinstance(edge, str) and not _names(edge):
             raise ConstrainError(

@@ -30,6 +30,7 @@ from constrain.languages.automata.syntax import (
     literal,
     literals,
 )
+from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.cfg.free_text import going_on
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.product import product
@@ -114,7 +115,7 @@ def stopped(constraint: Constraint, stop: Any) -> Stopped:
     """
     stops = (stop,) if isinstance(stop, str) else tuple(stop) if isinstance(stop, list | tuple) else (stop,)
     for text in stops:
-        if not isinstance(text, str) or not text or any("\ud800" <= character <= "\udfff" for character in text):
+        if not isinstance(text, str) or not text or has_lone_surrogate(text):
             raise ConstrainError(f"a stop sequence is a text that is not empty, not {text!r:.60}", fix='stop="\\n\\n"')
     if not stops:
         raise ConstrainError("stop is an empty list", fix="leave it out, or name the sequences that end a text")

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from constrain.errors import ConstrainError, GrammarError
 from constrain.languages.automata.syntax import Tokens, literal
+from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.cfg.ebnf import counted
 from constrain.languages.cfg.free_text import up_to, without
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
@@ -205,7 +206,7 @@ def _piece(given: Any) -> Piece:
         raise ConstrainError(f"a piece is (start, inner, stop), not {given!r:.60}")
     piece = Piece(*given)
     for name, text in (("start", piece.start), ("stop", piece.stop)):
-        if not isinstance(text, str) or any("\ud800" <= character <= "\udfff" for character in text):
+        if not isinstance(text, str) or has_lone_surrogate(text):
             raise ConstrainError(f"the {name} of a piece is a text, not {text!r:.60}", fix="pass a str")
     if not piece.start:
         raise ConstrainError("a trigger is empty: the piece would begin anywhere", fix="name the text that begins it")

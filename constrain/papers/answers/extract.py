@@ -32,6 +32,7 @@ from constrain.generation.handles import handle_of
 from constrain.generation.request.prompts import token_ids
 from constrain.generation.request.request import Request
 from constrain.generation.request.signature import DEFAULTS, ModelLike, PromptLike
+from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.sampling.core.sampler import check_count
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def extract(
         raise ConstrainError(f"boundaries must be 'token' or 'word', not {boundaries!r:.60}")
     if not isinstance(blank, bool):
         raise ConstrainError(f"blank must be True or False, not {blank!r:.60}")
-    if not isinstance(document, str) or any("\ud800" <= character <= "\udfff" for character in document):
+    if not isinstance(document, str) or has_lone_surrogate(document):
         raise ConstrainError(f"the document is no text: {document!r:.60}", place="document")
     if not request.prompts.single:
         raise ConstrainError("extract takes one prompt", fix="call it once for each prompt")

@@ -6,11 +6,18 @@ integers, and every operation is one merge. Surrogates are in no set. Cost: line
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from constrain.languages.automata.syntax import ANY_CHAR, MAX_CODE_POINT, Chars, Ranges, chars
 
 ANY: Ranges = ANY_CHAR.ranges
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def has_lone_surrogate(text: str) -> bool:
+    """True if a str is not the text of any bytes: a half of a surrogate pair is in it."""
+    return _SURROGATE.search(text) is not None
 
 
 def union(*sets: Iterable[tuple[int, int]]) -> Ranges:
