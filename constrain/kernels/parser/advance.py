@@ -1,4 +1,4 @@
-"""Configurations after a token, after bytes, and the bytes that are forced.
+"""Configurations after a token and after bytes.
 
 The idea: most configurations in the middle of a token are never asked again. So a token of three bytes or more *leaps*
 to the configuration after it where there is one way to cut it into lexemes; the configurations in between are made when
@@ -10,28 +10,11 @@ Cost: a look-up a byte once the configurations are known. Reference: tests/naive
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.lexer.derivatives import step
-from constrain.kernels.lexer.states import tags
-from constrain.kernels.parser.closure import close
-from constrain.kernels.parser.configurations import accepts, note_watching, peek_configuration, step_configuration
-from constrain.kernels.parser.earley import scan
-from constrain.kernels.records.arena import HEADER, NO_TAGS, NONE, arena_top, intern_list, is_of_epoch, key_end
-from constrain.kernels.records.configurations import (
-    CONFIG,
-    PAIR,
-    begun_word,
-    config_is_greedy,
-    config_length,
-    config_pair,
-    config_pairs,
-    fresh_word,
-    is_watched,
-    pair_is_fresh,
-    pair_parser,
-)
-from constrain.kernels.records.expressions import continues
-from constrain.kernels.records.parser_states import PARSER
-from constrain.kernels.records.stack import STACK, push, sort_groups, top
+from constrain.kernels.parser.configurations import peek_configuration, step_configuration
+from constrain.kernels.parser.leaps import READ_WATCHED, UNREAD, begin_leap, can_leap, leap_byte, leapt
+from constrain.kernels.records.arena import HEADER, NONE, arena_top, is_of_epoch
+from constrain.kernels.records.configurations import is_watched
+from constrain.kernels.records.stack import STACK, set_top
 from constrain.kernels.records.vocabulary import token_byte, token_end
 
 MIN_LEAP = 3  # bytes of a token for which no configurations are made at first
@@ -39,68 +22,26 @@ WATCH = 1 << 40  # added by `advance` to a configuration if one on the way to it
 STATE = WATCH - 1  # the bits of the configuration in such a result
 
 
-@kernel("i(arena, arena, arena, i, i, i, i)")
-def configuration_of(A, H, S, p, e, q, lexer):
-    """The configuration of a lexeme of p that the lexer goes on with in e, if any (else NONE), and of the next lexeme,
-    of q in this lexer state, if one may begin (else q is 0)."""
-    start = top(S)
-    push(S, PARSER.GRAMMAR(A, p))
-    pairs = start + 1
-    if continues(A, e):
-        push(S, begun_word(p))
-        push(S, e)
-    if q != 0:
-        push(S, fresh_word(q))
-        push(S, lexer)
-    sort_groups(S, pairs, top(S), PAIR.WORDS)
-    c = intern_list(A, H, S, CONFIG.KIND, start)
-    if A[c + CONFIG.WATCHED] == 0:
-        note_watching(A, c)
-    return c
-
-
-@kernel("i(arena, i)")
-def is_cut(A, c):
-    """True if a configuration of the dynamic lexer is one open lexeme, with or without the beginning of the next."""
-    n = config_length(A, c)
-    return n == 1 or (n == 2 and pair_is_fresh(A, config_pair(c, 0)) != pair_is_fresh(A, config_pair(c, 1)))
-
-
 @kernel("i(arena, arena, arena, i, i, i)")
 def leap(A, H, S, c, first, stop):
     """The configuration after the bytes first..stop-1 of the text of all tokens, and WATCH, without those in between.
     NONE if there is none; 0 if a byte both goes on with a lexeme and begins the next."""
-    p, e, q, lexer = np.int64(0), np.int64(NONE), np.int64(0), np.int64(NONE)
-    for pair in range(config_pairs(c), key_end(A, c), PAIR.WORDS):
-        if pair_is_fresh(A, pair) and config_length(A, c) == 2:
-            q, lexer = pair_parser(A, pair), PAIR.LEXER(A, pair)
-        else:
-            p, e = pair_parser(A, pair), PAIR.LEXER(A, pair)
+    here = begin_leap(A, S, c)
     watch = False
     for at in range(first, stop):
-        b = token_byte(A, at)
-        e = step(A, H, S, e, b)
-        f = step(A, H, S, lexer, b)
-        if f != NONE:
-            if e != NONE:
-                return 0
-            p, e = q, f
-        t = tags(A, H, S, e)
-        q = scan(A, H, S, p, t) if t != NO_TAGS else 0
-        if not continues(A, e):
-            if q == 0:
-                return NONE
-            e = np.int64(NONE)
-        lexer = close(A, H, S, q) if q != 0 else NONE
-        watch = watch or (e != NONE and A[p + PARSER.WATCHED] == 2) or (q != 0 and A[q + PARSER.WATCHED] == 2)
-    d = configuration_of(A, H, S, p, e, q, lexer)
+        read = leap_byte(A, H, S, here, token_byte(A, at))
+        if read <= UNREAD:
+            set_top(S, here)
+            return NONE if read == UNREAD else 0
+        watch = watch or read == READ_WATCHED
+    d = leapt(A, H, S, here)
     return d + WATCH if watch else d
 
 
 @kernel("i(arena, arena, arena, i, i, i)")
 def advance_slowly(A, H, S, c, first, stop):
     """`advance`, for bytes whose configurations are not all known: made when the one after them is met again."""
-    if stop - first >= MIN_LEAP and not config_is_greedy(A, c) and is_cut(A, c):
+    if stop - first >= MIN_LEAP and can_leap(A, c):
         records = arena_top(A)
         d = leap(A, H, S, c, first, stop)
         if d == NONE or (d & STATE) >= records:
@@ -168,36 +109,6 @@ def advance_bytes(A, H, S, c, text):
         watch = watch or is_watched(A, c)
     S[STACK.READ] = text.size
     return c + WATCH if watch else c
-
-
-@kernel("i(arena, arena, arena, i)")
-def forced_byte(A, H, S, c):
-    """The only byte that may follow, when the text is not valid yet; else -1."""
-    if accepts(A, H, S, c):
-        return -1
-    only = -1
-    for b in range(256):
-        if step_configuration(A, H, S, c, b) != NONE:
-            if only >= 0:
-                return -1
-            only = b
-    return only
-
-
-@kernel("i(arena, arena, arena, i, arena)", entry=True)
-def forced_run(A, H, S, c, text):
-    """Writes the bytes that must follow into `text`, one a word; returns how many these are, and WATCH."""
-    watch = is_watched(A, c)
-    length = 0
-    while length < text.size:
-        b = forced_byte(A, H, S, c)
-        if b < 0:
-            break
-        text[length] = b
-        length += 1
-        c = step_configuration(A, H, S, c, b)
-        watch = watch or is_watched(A, c)
-    return length + WATCH if watch else length
 
 
 @kernel("i(arena, arena, arena, i, arena)", entry=True)

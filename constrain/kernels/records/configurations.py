@@ -23,6 +23,7 @@ class CONFIG(Record, kind=18):
     ACCEPTS = memo("1 no, 2 yes: the text so far is a member")
     WATCHED = memo("1 no, 2 yes: a lexeme in progress began in a watched parser state")
     WHOLE = memo("the configuration whose last pair has its lexer state")
+    FORCED = memo("1 fewer than two bytes must follow, 2 more, 3 more if the guard lets them")
 
 
 class PAIR(Region):
@@ -30,6 +31,15 @@ class PAIR(Region):
 
     BEGUN = word("2 p + 1 if nothing was read yet (a fresh pair), else 2 p; p: the parser state before the lexeme")
     LEXER = word("the lexer state; 0: the pair is open, its parser state may not be closed yet")
+
+
+class LEAP(Region):
+    """On the stack: one open lexeme, and the beginning of the next, in place of a dynamic configuration."""
+
+    PARSER = word("the parser state in which the lexeme began")
+    LEXER = word("its lexer state; NONE: it cannot go on")
+    NEXT = word("the parser state after it, if it may end here; else 0")
+    NEXT_LEXER = word("the lexer state of the next lexeme; NONE: none may begin")
 
 
 class LEXER_LIST(Record, kind=21):

@@ -14,14 +14,14 @@ is canonical is computed when the next forced text is met.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from constrain.kernels.cuts.rows import only_token
 from constrain.languages.cuts.canonical import CutState
-from constrain.languages.cuts.forced import NO_TOKENS, Firsts
 from constrain.languages.vocab.bits import has_bit, has_bits, set_bits
 from constrain.masks.derived.canonical import CanonicalConstraint, CanonicalMatcher, CutMask
 from constrain.masks.engine import fill_masks
@@ -29,21 +29,35 @@ from constrain.masks.engine.rows import Row
 
 LEAST = 2  # bytes: one alone is one token, or one of the twins that a vocabulary with byte tokens has
 MOST = 16  # bytes by which the first token is decided
+WINDOW = 64  # forced bytes that are read at once: the tokens of the first ones find the others known
 MANY = 1 << 16  # places of which is known what is forced
-NONE_FIRST = Firsts([], NO_TOKENS)
 
 
 class Forced(NamedTuple):
-    """Bytes that must follow, at most `MOST`; none where they are fewer than two: the place is open.
+    """Bytes that must follow, at most `WINDOW`; none where they are fewer than two: the place is open.
 
-    is_end: nothing may follow them
+    is_end: nothing may follow them. is_all: no more of them must follow
     """
 
     text: bytes
     is_end: bool
+    is_all: bool
 
 
-OPEN = Forced(b"", False)
+OPEN = Forced(b"", False, True)
+
+
+class ForcedPlace:
+    """A place where text is forced: its mask, that text, and the state of the canonical tokens.
+
+    after: by token, the place after it, if known and still remembered; None where the text after it is open
+    """
+
+    __slots__ = ("__weakref__", "after", "forced", "mask", "state")
+
+    def __init__(self, mask: CutMask, forced: Forced, state: CutState) -> None:
+        self.mask, self.forced, self.state = mask, forced, state
+        self.after: dict[int, Callable[[], ForcedPlace | None] | None] = {}
 
 
 class ForcedConstraint(CanonicalConstraint):
@@ -54,9 +68,16 @@ class ForcedConstraint(CanonicalConstraint):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self._forced: dict[Any, Forced] = {}
+        self.is_plain = not (self.checks or self.guards)  # what follows a place depends on nothing before it
 
     def make_matcher(self, inner: Any) -> ForcedMatcher:
         return ForcedMatcher(self, inner, [self.canonical.start])
+
+    def is_open(self, inner: Any) -> bool:
+        """True where fewer than two bytes must follow. inner: a matcher of the constraint"""
+        if hasattr(inner, "is_forced"):
+            return not inner.is_forced()
+        return not self.forced(inner).text
 
     def forced(self, inner: Any) -> Forced:
         """The bytes that must follow. inner: a matcher of the constraint"""
@@ -70,9 +91,9 @@ class ForcedConstraint(CanonicalConstraint):
     def follows(self, inner: Any, before: Forced, token: int) -> None:
         """Note what is forced after a token of a forced text. inner: a matcher that has read it"""
         length = len(self.vocabulary.tokens[token] or b"")
-        if length <= len(before.text) < MOST:
-            text = before.text[length:]
-            self._note(self._key(inner), Forced(text, before.is_end) if len(text) >= LEAST else OPEN)
+        text = before.text[length:]
+        if len(text) >= MOST or (before.is_all and length <= len(before.text)):
+            self._note(self._key(inner), before._replace(text=text) if len(text) >= LEAST else OPEN)
 
     def _note(self, key: Any, forced: Forced) -> None:
         if len(self._forced) > MANY:
@@ -80,15 +101,24 @@ class ForcedConstraint(CanonicalConstraint):
         self._forced[key] = forced
 
     def _key(self, inner: Any) -> Any:
-        return self.key(inner, self.canonical.start) if self.checks or self.guards else inner.state
+        return inner.state if self.is_plain else self.key(inner, self.canonical.start)
 
-    def make_place(self, inner: Any, state: CutState) -> CutMask:
-        """The mask at a place that is not remembered.
+    def forced_place(self, inner: Any, state: CutState) -> ForcedPlace:
+        """The place of a matcher of the constraint and a state of the canonical tokens, where text is forced."""
+        key = self.key(inner, state)
+        known: ForcedPlace | None = self.canonical.places.get(key)
+        if known is None:
+            forced = self.forced(inner)
+            known = ForcedPlace(self._mask(inner, state, forced), forced, state)
+            known.mask.row.flags.writeable = False
+            self.canonical.places.keep(key, known, known.mask.row.nbytes)
+        return known
 
-        A token that goes on beyond the forced text is a choice of the model, if it may come next.
-        """
-        text, is_end = self.forced(inner)
-        within, beyond = self.canonical.forced.firsts(state, text, is_end=is_end) if text else NONE_FIRST
+    def _mask(self, inner: Any, state: CutState, forced: Forced) -> CutMask:
+        """A token that goes on beyond the forced text is a choice of the model, if it may come next."""
+        text = forced.text[:MOST]
+        is_end = forced.is_end and text == forced.text
+        within, beyond = self.canonical.forced.firsts(state, text, is_end=is_end)
         if len(within) == 1 and not beyond.size and inner.allows(within[0]):
             row = np.zeros(self.vocabulary.words, np.uint32)
             set_bits(row, within)
@@ -102,39 +132,74 @@ class ForcedConstraint(CanonicalConstraint):
 
 
 def _forced(inner: Any) -> Forced:
-    text = inner.forced_bytes(MOST) if hasattr(inner, "forced_bytes") else b""
+    if hasattr(inner, "forced_end"):
+        text, may_end = inner.forced_end(WINDOW)
+    else:
+        text, may_end = inner.forced_bytes(WINDOW) if hasattr(inner, "forced_bytes") else b"", True
     if len(text) < LEAST:
         return OPEN
+    if not may_end:
+        return Forced(text, False, len(text) < WINDOW)
     after = inner.fork()
-    return Forced(text, after.advance_bytes(text) and after.is_accepting() and after.is_finished())
+    is_end = after.advance_bytes(text) and after.is_accepting() and after.is_finished()
+    return Forced(text, is_end, is_end or len(text) < WINDOW)
 
 
 class ForcedMatcher(CanonicalMatcher):
     """One sequence under a `ForcedConstraint`.
 
-    unread: the last tokens, which `states` does not know yet. is_here_open: what `is_open` said, if it was asked
+    read: the tokens. states: before each of them and after the last; None where it was not needed yet. is_here_open:
+    what `is_open` said, if it was asked. here: the place, if it is known. came: the place and the token before it,
+    which are to be told where they led
     """
 
-    __slots__ = ("is_here_open", "unread")
+    __slots__ = ("came", "here", "is_here_open", "read")
     constraint: ForcedConstraint
+    states: list[CutState | None]  # type: ignore[assignment]
 
-    def __init__(self, constraint: ForcedConstraint, inner: Any, states: list[CutState]) -> None:
+    def __init__(self, constraint: ForcedConstraint, inner: Any, states: list[Any]) -> None:
         super().__init__(constraint, inner, states)
-        self.unread: list[int] = []
+        self.read: list[int] = []
+        self._forget()
+
+    def _forget(self) -> None:
         self.is_here_open: bool | None = None
+        self.here: ForcedPlace | None = None
+        self.came: tuple[ForcedPlace, int] | None = None
 
     def is_open(self) -> bool:
         """True where the masks are those of the constraint's own matcher."""
         known = self.is_here_open
         if known is None:
-            known = self.is_here_open = not self.constraint.forced(self.inner).text
+            known = self.is_here_open = self.constraint.is_open(self.inner)
+            if known and self.came is not None:
+                before, token = self.came
+                before.after[token] = None
         return known
 
     def cut(self) -> CutState:
-        for token in self.unread:
-            self.states.append(self.constraint.canonical.after(self.states[-1], token))
-        self.unread.clear()
-        return self.states[-1]
+        states, known = self.states, len(self.states) - 1
+        while (state := states[known]) is None:
+            known -= 1
+        for place in range(known, len(self.read)):
+            state = states[place + 1] = self.constraint.canonical.after(state, self.read[place])
+        return state
+
+    def place(self) -> ForcedPlace:
+        """The place, whose text is forced."""
+        known = self.here
+        if known is None:
+            known = self.here = self.constraint.forced_place(self.inner, self.cut())
+            if self.came is not None:
+                before, token = self.came
+                before.after[token] = weakref.ref(known)
+        return known
+
+    def _here(self) -> CutMask:
+        if not self.is_open():
+            return self.place().mask
+        row = self.constraint.masked(self.inner)
+        return CutMask(row, only_token(row), False)
 
     def fill_mask(self, row: Row) -> None:
         if self.is_here_open or self.is_open():
@@ -146,19 +211,33 @@ class ForcedMatcher(CanonicalMatcher):
         return bool(self.inner.allows(token_id)) if self.is_open() else super().allows(token_id)
 
     def advance(self, token_id: int) -> bool:
-        is_read: bool
         if self.is_open():
-            is_read = self.inner.advance(token_id)
-            if is_read:
-                self.unread.append(token_id)
+            if not self.inner.advance(token_id):
+                return False
+            self.states.append(None)
+            self._forget()
         else:
-            forced = self.constraint.forced(self.inner)
-            is_read = super().advance(token_id)
-            if is_read:
-                self.constraint.follows(self.inner, forced, token_id)
-        if is_read:
-            self.is_here_open = None
-        return is_read
+            place = self.place()
+            if not has_bit(place.mask.row, token_id) or not self.inner.advance(token_id):
+                return False
+            self._follow(place, token_id)
+        self.read.append(token_id)
+        return True
+
+    def _follow(self, place: ForcedPlace, token_id: int) -> None:
+        """Go to the place after a token of a forced text."""
+        self._forget()
+        state: CutState | None = None
+        known = place.after.get(token_id, _gone)
+        here = known and known()
+        if known is None:
+            self.is_here_open = True
+        elif here is not None:
+            self.is_here_open, self.here, state = False, here, here.state
+        else:
+            self.constraint.follows(self.inner, place.forced, token_id)
+            self.came = (place, token_id) if self.constraint.is_plain else None
+        self.states.append(state)
 
     def is_accepting(self) -> bool:
         return bool(self.inner.is_accepting())
@@ -168,15 +247,18 @@ class ForcedMatcher(CanonicalMatcher):
 
     def rollback(self, n_tokens: int) -> None:
         self.inner.rollback(n_tokens)
-        self.is_here_open = None
-        known = max(n_tokens - len(self.unread), 0)  # of `states`
-        del self.unread[len(self.unread) - (n_tokens - known) :]
-        del self.states[len(self.states) - known :]
+        del self.read[len(self.read) - n_tokens :]
+        del self.states[len(self.states) - n_tokens :]
+        self._forget()
 
     def fork(self) -> ForcedMatcher:
         copy = ForcedMatcher(self.constraint, self.inner.fork(), list(self.states))
-        copy.unread, copy.is_here_open = list(self.unread), self.is_here_open
+        copy.read, copy.is_here_open, copy.here, copy.came = list(self.read), self.is_here_open, self.here, self.came
         return copy
+
+
+def _gone() -> None:
+    """What stands for a place that is not known, or not remembered any more."""
 
 
 def fill_forced(matchers: Sequence[ForcedMatcher], out: np.ndarray) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import ConstrainError
-from constrain.kernels.parser import advance, configurations
+from constrain.kernels.parser import advance, configurations, forced
 from constrain.kernels.records import arena
 from constrain.kernels.records.arena import HEADER
 from constrain.kernels.records.configurations import CONFIG, is_watched
@@ -242,20 +242,39 @@ class Matcher(MaskedSteps):
         Raises:
             LimitError: A step does not fit into the automaton's memory.
         """
-        forced, fork = bytearray(), self
-        while len(forced) < most and not self.ended:
-            words = np.zeros(min(most - len(forced), RUN), np.int32)
-            length = fork._ask(advance.forced_run, words)
+        return self.forced_end(most)[0]
+
+    def forced_end(self, most: int = MAX_FORCED) -> tuple[bytes, bool]:
+        """`forced_bytes`, and False where it is known that something follows them."""
+        found, fork = bytearray(), self
+        while len(found) < most and not self.ended:
+            words = np.zeros(min(most - len(found), RUN), np.int32)
+            length = fork._ask(forced.forced_run, words)
             run = words[: length & STATE].astype(np.uint8).tobytes().partition(bytes([MARK]))[0]
-            guarded = length >= WATCH and self.compiled.guard is not None
+            guarded = length & WATCH and self.compiled.guard is not None
             if len(run) < len(words) and not guarded:
-                return bytes(forced + run)
+                return bytes(found + run), bool(length & forced.NOTHING_FOLLOWS)
             fork = self.fork() if fork is self else fork
             taken = bytes(itertools.takewhile(lambda byte: fork.advance_bytes(bytes([byte])), run))  # noqa: B023
-            forced += taken
+            found += taken
             if len(taken) < len(words):
                 break
-        return bytes(forced)
+        return bytes(found), True
+
+    def is_forced(self) -> bool:
+        """True if two bytes or more must follow, as `forced_bytes` has them.
+
+        Raises:
+            LimitError: A step does not fit into the automaton's memory.
+        """
+        now = len(self._steps)
+        if self._end == now:
+            return False
+        known = forced.known_forced(self._memory.A, self._epoch, self._states[now])
+        known = known or self._ask(forced.is_forced, np.empty(2, np.int32))
+        if known == 3 and self.compiled.guard is not None:
+            return len(self.forced_bytes(2)) == 2
+        return known > 1
 
     def any_byte(self, bits: NDArray[np.int32]) -> bool:
         """True if one of the bytes of a bitmap, int32[8], low bit first, may follow. The guard is not asked.

@@ -17,10 +17,10 @@ from constrain.kernels.lexer.states import tags
 from constrain.kernels.masks.common.tokens import push_tokens
 from constrain.kernels.masks.common.whole import walk_configuration
 from constrain.kernels.masks.dynamic.tables import tables_of
-from constrain.kernels.parser.advance import configuration_of
 from constrain.kernels.parser.closure import close
 from constrain.kernels.parser.configurations import step_configuration
 from constrain.kernels.parser.earley import scan
+from constrain.kernels.parser.leaps import configuration_of
 from constrain.kernels.records.arena import NO_TAGS, NONE, OWN, key_end, note_visits
 from constrain.kernels.records.configurations import PAIR, config_pairs, pair_parser
 from constrain.kernels.records.dynamic_tables import (
