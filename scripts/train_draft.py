@@ -3,6 +3,7 @@
     python scripts/train_draft.py --kind eagle --out build/eagle.safetensors
     python scripts/train_draft.py --kind model --loss tvd --texts draft --out build/draft
     python scripts/train_draft.py --kind exit --out build/lens.safetensors
+    python scripts/train_draft.py --model build/real/smollm2 --chat --kind model --out build/smollm2-draft
 
 1. Texts: outputs under schemas of MaskBench (`CONSTRAIN_DATA`), by masked decoding at temperature 1. `--texts draft`
    (of --kind model): the draft model itself writes them, so that it learns on what it will propose (on-policy: Agarwal
@@ -35,11 +36,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch.nn import functional as F
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 import constrain
 from constrain.errors import ConstrainError
+from constrain.masks.derived.narrowed import narrowed
 from constrain.models.hf import HFModel
 from constrain.models.hf.hidden import watched
 from constrain.papers import DraftHeads, EarlyExit, ExitLens, Heads
@@ -56,9 +59,35 @@ KINDS = {
     "medusa": lambda model: Medusa(model, depth=3),
     "hydra": lambda model: Hydra(model, depth=4),
     "eagle": lambda model: Eagle(model, depth=4),
-    "eagle3": lambda model: Eagle3(model, depth=4, layers=(1, 2, 3)),
+    "eagle3": lambda model: Eagle3(model, depth=4, layers=spread_layers(model)),
     "exit": lambda model: ExitLens(model),
 }
+
+
+def spread_layers(model: HFModel) -> tuple[int, int, int]:
+    """The layers that EAGLE-3 reads: an early one, the middle one, a late one (its section 3.1)."""
+    count = model.text_config.num_hidden_layers
+    return (1, 2, 3) if count < 8 else (2, count // 2, count - 3)
+
+
+def target_of(options: argparse.Namespace) -> tuple[HFModel, Any]:
+    """The model that drafts are for, and a draft model to begin with: the reference model's, or of another model its
+    first and last layer."""
+    if options.model is None:
+        reference = constrain.reference.load()
+        return HFModel(reference.model, reference.tokenizer), copy.deepcopy(reference.draft)
+    tokenizer = AutoTokenizer.from_pretrained(options.model)
+    model = AutoModelForCausalLM.from_pretrained(options.model, dtype=torch.float32).eval()
+    config = copy.deepcopy(model.config)
+    config.num_hidden_layers = 2
+    if getattr(config, "layer_types", None):
+        config.layer_types = [config.layer_types[0], config.layer_types[-1]]
+    draft = type(model)(config).float()
+    kept = {name.replace(f"layers.{model.config.num_hidden_layers - 1}.", "layers.1."): tensor
+            for name, tensor in model.state_dict().items() if ".layers.1." not in name}  # fmt: skip
+    missing = draft.load_state_dict(kept, strict=False).missing_keys
+    assert not missing, f"layers of another name: {missing[:3]}"
+    return HFModel(model, tokenizer), draft
 
 
 class Text(NamedTuple):
@@ -69,15 +98,20 @@ class Text(NamedTuple):
     allowed: torch.Tensor
 
 
-def tasks(handle: HFModel, files: list[Path], count: int) -> Iterator[tuple[str, Any]]:
-    """(prompt, compiled constraint) of the first files that compile."""
+def tasks(handle: HFModel, files: list[Path], count: int, chat: bool) -> Iterator[tuple[list[int], Any]]:
+    """(tokens of a prompt, compiled constraint) of the first files that compile.
+
+    chat: the prompt is a message of a user
+    """
     for path in files:
         task = read_task(path, 600, 600)
+        prompt = handle.tokenizer(task.prompt)["input_ids"]
+        if chat:
+            turns = [{"role": "user", "content": task.prompt}]
+            prompt = handle.tokenizer.apply_chat_template(turns, add_generation_prompt=True, return_dict=False)
         try:
-            yield (
-                task.prompt,
-                constrain.compile(constrain.json_schema(task.schema, whitespace="compact"), handle.vocabulary),
-            )
+            constraint = constrain.json_schema(task.schema, whitespace="consistent" if chat else "compact")
+            yield prompt, constrain.compile(constraint, handle.vocabulary)
         except ConstrainError:
             continue
         count -= 1
@@ -86,12 +120,12 @@ def tasks(handle: HFModel, files: list[Path], count: int) -> Iterator[tuple[str,
 
 
 def outputs(
-    handle: HFModel, writer: HFModel, files: list[Path], count: int, tokens: int, temperature: float
-) -> Iterator[tuple[str, Any, Any]]:
+    handle: HFModel, writer: HFModel, files: list[Path], count: int, temperature: float, options: argparse.Namespace
+) -> Iterator[tuple[list[int], Any, Any]]:
     """(prompt, constraint, generation) for the first `count` files whose output has some tokens."""
     found = 0
-    for prompt, constraint in tasks(handle, files, len(files)):
-        given = {"constraint": constraint, "temperature": temperature, "seed": found, "max_tokens": tokens}
+    for prompt, constraint in tasks(handle, files, len(files), options.chat):
+        given = {"constraint": constraint, "temperature": temperature, "seed": found, "max_tokens": options.tokens}
         try:
             written = constrain.generate(writer, prompt, draft="auto", **given)
         except ConstrainError:
@@ -103,11 +137,12 @@ def outputs(
             return
 
 
-def text_of(handle: HFModel, prompt: str, constraint: Any, written: Any) -> Text:
+def text_of(handle: HFModel, prompt: list[int], constraint: Any, written: Any) -> Text:
     """A text with the masks along its output."""
-    shown = handle.tokenizer(prompt)["input_ids"][-SHOWN:]
+    shown = prompt[-SHOWN:]
     masks = np.zeros((len(written.tokens), handle.vocabulary.words), np.uint32)
-    matcher = constraint.matcher()
+    (decoded,), _ = narrowed([constraint], None, tokenizer=handle.tokenizer)  # as `generate` does
+    matcher = decoded.matcher()
     for row, token in zip(masks, written.tokens, strict=True):
         matcher.fill_mask(row)
         if not matcher.advance(token):
@@ -222,7 +257,7 @@ def measure(handle: HFModel, made: Any, files: list[Path], when: str, options: a
     """Acceptance and tokens a forward over schemas that were not trained on, with no other drafter and with "auto"."""
     for temperature in (0.0, 1.0):
         total = {name: [0, 0, 0, 0, 0] for name in ("none", "alone", "with auto")}
-        written = list(outputs(handle, handle, files, options.measured, options.tokens, temperature))
+        written = list(outputs(handle, handle, files, options.measured, temperature, options))
         for seed, (prompt, constraint, plain) in enumerate(written):
             given = {"constraint": constraint, "temperature": temperature, "seed": seed, "max_tokens": options.tokens}
             drafts = {
@@ -255,6 +290,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="file for heads, folder for a draft model")
     parser.add_argument("--kind", choices=[*KINDS, "model"], default="sequential")
+    parser.add_argument("--model", help="folder of a model of transformers; otherwise the reference model")
+    parser.add_argument("--chat", action="store_true", help="prompts are messages, in the model's template")
     parser.add_argument("--loss", choices=["kl", "tvd"], default="kl")
     parser.add_argument("--texts", choices=["target", "draft"], default="target", help="who writes them")
     parser.add_argument("--schemas", type=int, default=200, help="to train on")
@@ -268,17 +305,14 @@ def main() -> None:
         parser.error("heads cannot write a text without the target: --texts draft is for --kind model")
     torch.set_num_threads(1)
     torch.manual_seed(options.seed)
-    reference = constrain.reference.load()
-    handle = HFModel(reference.model, reference.tokenizer)
-    made: Any = copy.deepcopy(reference.draft) if options.kind == "model" else KINDS[options.kind](handle)
+    handle, draft = target_of(options)
+    made: Any = draft if options.kind == "model" else KINDS[options.kind](handle)
     files = sorted((DATA / "maskbench-dev").glob("*.json"))
     random.Random(options.seed).shuffle(files)
     half = len(files) // 2
     start = time.thread_time()
-    writer = HFModel(made, reference.tokenizer) if options.texts == "draft" else handle
-    texts = [
-        text_of(handle, *each) for each in outputs(handle, writer, files[half:], options.schemas, options.tokens, 1.0)
-    ]
+    writer = HFModel(made, handle.tokenizer) if options.texts == "draft" else handle
+    texts = [text_of(handle, *each) for each in outputs(handle, writer, files[half:], options.schemas, 1.0, options)]
     report(texts=len(texts), tokens=sum(len(each.tokens) for each in texts), minutes=minutes(start))
     measure(handle, made.eval(), files[:half], "before", options)
     start = time.thread_time()

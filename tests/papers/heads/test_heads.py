@@ -125,7 +125,7 @@ def test_trained_heads_are_taken(handle: HFModel, kind: str, loss: str) -> None:
     deep = HFModel(tiny_llama(handle.tokenizer, num_hidden_layers=4), handle.tokenizer)
     constraint = constrain.compile(constrain.regex("[a-f]{24}"), deep.vocabulary)
     plain = constrain.generate(deep, "red", constraint=constraint, temperature=0)
-    text = text_of(deep, "red", constraint, plain)
+    text = text_of(deep, deep.tokenizer("red")["input_ids"], constraint, plain)
     assert text.allowed[:-1].sum(-1).min() > 1
     torch.manual_seed(0)
     heads = MAKE[kind](deep).to(torch.float64)

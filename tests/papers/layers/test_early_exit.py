@@ -258,7 +258,7 @@ def test_a_lens_learns_what_the_model_says_and_a_file_keeps_it(tmp_path: Path) -
     constraint = constrain.compile(constrain.regex("[a-f]{24}"), handle.vocabulary)
     given = {"constraint": constraint, "temperature": 0}
     plain = constrain.generate(handle, "red", **given)
-    text = text_of(handle, "red", constraint, plain)
+    text = text_of(handle, handle.tokenizer("red")["input_ids"], constraint, plain)
     lens = ExitLens(handle)
     said = told(handle, text, lens.reads)
     greedy = torch.nn.functional.one_hot(said.probs.argmax(-1), said.probs.shape[1]).to(said.probs)
