@@ -73,6 +73,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--functions", type=Path, help="the folder bfcl_eval/data")
     parser.add_argument("--data", type=Path, help="folder of data (default: $CONSTRAIN_DATA, else ../shared/data)")
     parser.add_argument("--count", type=int, help="of each kind (default: those of the published run)")
+    parser.add_argument("--temperature", type=float, default=0.0, help="of the arms that have none of their own")
     parser.add_argument("--quick", action="store_true", help="few of each kind: about ten minutes on one core")
     parser.add_argument("--judge", type=Path, metavar="DIR", help="judge the texts of a record again, with no model")
     add_records(parser, "settings and summary.md")
@@ -125,7 +126,7 @@ def ask(options: argparse.Namespace, records: Records) -> None:
             except ImportError as error:
                 print(f"{arm}: left out ({error})\n  fix: pip install 'constrain-lm[bench]'", file=sys.stderr)
     arms = [arm for arm in arms if ARMS[arm].engine not in ENGINES or arm in peers]
-    subject = Subject(handle, peers, options.chat)
+    subject = Subject(handle, peers, options.chat, options.temperature)
     for task in chosen(options):
         for arm in arms:
             if f"{task.name} {arm}" not in records.done and (made := record(subject, arm, task)):
@@ -159,7 +160,10 @@ def main(arguments: list[str] | None = None) -> int:
         judge_again(options)
         print(tables(Records(options.judge, ANSWERS, "id").all()))
         return 0
-    settings = {**machine(), "command": f"run_tasks.py --model {options.model.name}{' --chat' * options.chat}"}
+    command = (
+        f"run_tasks.py --model {options.model.name}{' --chat' * options.chat} --temperature {options.temperature:g}"
+    )
+    settings = {**machine(), "command": command}
     open_folder(options.out, settings, options.resume)
     records = Records(options.out, ANSWERS, "id")
     ask(options, records)

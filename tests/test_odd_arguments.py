@@ -39,6 +39,7 @@ ODD: dict[str, Callable[[], Any]] = {
     "[None]": lambda: [None], "[[]]": lambda: [[]], "a tuple": lambda: (1, "a"), "{}": dict, "a dict": lambda: {1: 2},
     "a set": lambda: {1}, "a range": lambda: range(3), "a class": lambda: int,
     "a function": lambda: lambda: 1, "a scalar array": lambda: np.array(1),
+    "an array": lambda: np.arange(3), "texts": lambda: np.array(["a", "b"]), "an empty array": lambda: np.zeros((0, 2)),
     "an int of numpy": lambda: np.int64(3), "an object": object, "no comparison": Falls, "a constraint": lambda: A,
     "a compiled constraint": lambda: COMPILED, "an error": lambda: ValueError("x"), "a module": lambda: np,
 }  # fmt: skip

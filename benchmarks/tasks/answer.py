@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import time
+import zlib
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -25,17 +26,20 @@ from tasks.arms import ARMS, Arm, constraint_of
 from tasks.peers import Peer
 from tasks.task import Score, Task
 
-SEED = 1
 MORE = 80  # tokens for thoughts
 THINK = '\nAnswer with JSON: {"reasoning": think in a few words, "answer": the answer}.'
 
 
 class Subject(NamedTuple):
-    """The model under test, the engines of other libraries by name, and whether prompts are messages."""
+    """The model under test.
+
+    peers: the engines of other libraries by name. chat: prompts are messages. temperature: where an arm has none
+    """
 
     handle: HFModel
     peers: dict[str, Peer]
     chat: bool
+    temperature: float = 0.0
 
 
 def record(subject: Subject, name: str, task: Task) -> dict[str, Any] | None:
@@ -68,7 +72,8 @@ def _answered(subject: Subject, arm: Arm, task: Task) -> dict[str, Any] | None:
         given = None if made is None else {"constraint": made}
     if given is None:
         return None
-    settings = {"temperature": 0.0, "max_tokens": task.tokens, "seed": SEED, **given, **arm.given}
+    seed = zlib.crc32(task.name.encode())  # one a question: under one seed for all, draws would err together
+    settings = {"temperature": subject.temperature, "max_tokens": task.tokens, "seed": seed, **given, **arm.given}
     if arm.reason:
         settings["max_tokens"] += MORE
         task = replace(task, told=f"{task.told}{THINK}".strip(), shots=())  # the examples have no thoughts

@@ -1,4 +1,4 @@
-"""The ways to get an answer, as one table. All have the same questions, limits of tokens and seed.
+"""The ways to get an answer, as one table. All have the same questions, limits of tokens, and a seed for each question.
 
 Temperature 0 but where the arm says otherwise. What a form of answers has no use for is left out: `CONSTRAINTS` has the
 constraint of our arms for each form, and None where an arm does not apply.

@@ -93,6 +93,8 @@ def infill(
         )
     pieces = split_holes(text, holes)
     constraint = constraint.laid_out_like(pieces)
+    if prompt is not None and not callable(prompt):
+        raise ConstrainError(f"infill(prompt=) takes a function of two texts, not {prompt!r:.60}", fix="leave it out")
     shown = prompt or (lambda before, after: before)
     for attempt in range(attempts):
         before, made, reason = pieces[0], [], "stop"

@@ -62,7 +62,7 @@ def refuse_progress(what: str) -> None:
 
 def check_progress(progress: Any) -> None:
     """Refuse what is no value of `progress` of `constrain.map`. Raises ConstrainError."""
-    if progress is not True and progress is not False and progress != "always":
+    if not isinstance(progress, bool) and not (isinstance(progress, str) and progress == "always"):
         raise ConstrainError(
             f'progress must be True, False or "always", not {progress!r}',
             fix='True draws a bar on a terminal, "always" also elsewhere',

@@ -40,9 +40,9 @@ def format_of(given: str | Format, tokenizer: Any = None) -> Format:
     """
     if isinstance(given, Format):
         return given
-    if given == "auto":
+    if isinstance(given, str) and given == "auto":
         return _fitting(_template_of(tokenizer))
-    if given not in NAMES:
+    if not isinstance(given, str) or given not in NAMES:
         near = get_close_matches(str(given), NAMES, 3, 0.5)
         fix = f"did you mean {', '.join(map(repr, near))}?" if near else f"use one of {', '.join(sorted(NAMES))}"
         raise ConstrainError(f"there is no format {given!r:.60}", place="format", fix=fix)

@@ -206,6 +206,10 @@ def tools(
                 fix=f"use a name of the characters {form.names}",
             )
     called = found
+    if not isinstance(choice, str):
+        raise ConstrainError(f"choice is a str, not {choice!r:.60}", place="choice", fix=", ".join(map(repr, CHOICES)))
+    if not isinstance(parallel, bool):
+        raise ConstrainError(f"parallel must be True or False, not {parallel!r:.60}", place="parallel")
     if choice not in CHOICES:
         called = tuple(function for function in found if function.name == choice)
         if not called:
@@ -221,7 +225,7 @@ def tools(
 
 
 def _check_thinking(form: Format, thinking: str, budget: int | None) -> None:
-    if thinking not in THINKING:
+    if not isinstance(thinking, str) or thinking not in THINKING:
         raise ConstrainError(
             f"thinking is {', '.join(map(repr, THINKING))}, not {thinking!r:.60}", place="thinking", fix='"optional"'
         )

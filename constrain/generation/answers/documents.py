@@ -196,7 +196,7 @@ def map(  # noqa: A001  (the public name)
     check_progress(progress)
     arguments_of(options, "map", WITHOUT)
     seed = options.pop("seed", None) or 0
-    if workers != 1 and not is_ray(inputs):
+    if not is_ray(inputs) and not (isinstance(workers, int) and workers == 1):
         raise ConstrainError(f"workers={workers!r} is for data sets of Ray", fix="batch= generates rows together")
     if is_ray(inputs):
         the_constraint({name: options.get(name) for name in CONSTRAINTS})  # what is malformed is said before it runs

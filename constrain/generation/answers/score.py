@@ -28,7 +28,7 @@ from typing import Any, Literal, overload
 from constrain.errors import ConstrainError, LimitError
 from constrain.generation.answers.token_tree import ROOT, TokenTree, TreeScores, read_tree
 from constrain.generation.handles import handle_of
-from constrain.generation.request.arguments import check_settings, check_tokenizer
+from constrain.generation.request.arguments import check_settings, check_switch, check_tokenizer
 from constrain.generation.request.prompts import parse_prompts, token_ids, tokenize
 from constrain.generation.request.signature import ModelLike, PromptLike, PromptsLike
 from constrain.languages.automata.unicode.intervals import has_lone_surrogate
@@ -187,8 +187,9 @@ def score(
     settings = check_settings(1, temperature, None, None)
     if settings.temperature == 0:
         raise ConstrainError("temperature 0 has no probabilities", fix="leave temperature out")
-    if tokenisations not in ("canonical", "all"):
+    if not isinstance(tokenisations, str) or tokenisations not in ("canonical", "all"):
         raise ConstrainError(f'tokenisations must be "canonical" or "all", not {tokenisations!r:.60}')
+    check_switch("end", end)
     options = options_of(choices)
     check_tokenizer(tokenizer)
     prompts = parse_prompts(prompt)

@@ -144,8 +144,8 @@ def substring(text: str | Iterable[str], granularity: Granularity = "word", *, b
     """
     if blank is not None and not isinstance(blank, bool):
         raise GrammarError(f"blank must be True or False, not {blank!r:.60}", fix="leave it out")
-    if granularity not in get_args(Granularity):
-        raise GrammarError(f"unknown granularity {granularity!r}", fix="use 'word', 'char' or 'chunk'")
+    if not isinstance(granularity, str) or granularity not in get_args(Granularity):
+        raise GrammarError(f"unknown granularity {granularity!r:.60}", fix="use 'word', 'char' or 'chunk'")
     if isinstance(text, str) == (granularity == "chunk"):
         wanted = "a list of texts" if granularity == "chunk" else "a str"
         raise GrammarError(

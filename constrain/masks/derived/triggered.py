@@ -193,7 +193,7 @@ def triggered(
                     f"the trigger {one.start!r} holds the trigger {two.start!r}, which would come first",
                     fix="choose triggers none of which is a part of another",
                 )
-    counts = all(isinstance(n, int) and n >= 0 for n in (least, most or 0))
+    counts = all(isinstance(n, int) and n >= 0 for n in (least, 0 if most is None else most))
     if not counts or (most is not None and most < max(least, 1)):
         raise ConstrainError(f"least={least!r} and most={most!r} are no numbers of pieces", fix="0 <= least <= most")
     made = Triggered(tuple(pieces), least, most)

@@ -116,7 +116,7 @@ class CompiledConstraint:
             >>> matcher.advance(ord("z")), matcher.ended, matcher.text
             (True, True, b'ab')
         """
-        if eos_ids is None and not prefix:  # PERF: one for each request
+        if eos_ids is None and isinstance(prefix, tuple) and not prefix:  # PERF: one for each request
             return self.make_matcher()
         size = self.vocabulary.size
         ends = None if eos_ids is None else tuple(operator.index(token) for token in eos_ids)

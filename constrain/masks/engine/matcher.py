@@ -10,6 +10,7 @@ A matcher belongs to one thread at a time. Any number of matchers may run in par
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
@@ -150,6 +151,8 @@ class Matcher(MaskedSteps):
         """
         if not isinstance(token_ids, Iterable):
             raise ConstrainError(f"advance_tokens() takes token ids, not {token_ids!r:.60}", fix="advance(id)")
+        if not isinstance(atomic, bool):
+            raise ConstrainError(f"atomic must be True or False, not {atomic!r:.60}")
         before = len(self._steps)
         try:
             complete = all(map(self.advance, token_ids))
@@ -242,7 +245,7 @@ class Matcher(MaskedSteps):
         Raises:
             LimitError: A step does not fit into the automaton's memory.
         """
-        return self.forced_end(most)[0]
+        return self.forced_end(operator.index(most))[0]
 
     def forced_end(self, most: int = MAX_FORCED) -> tuple[bytes, bool]:
         """`forced_bytes`, and False where it is known that something follows them."""
