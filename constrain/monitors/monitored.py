@@ -30,6 +30,10 @@ class Monitored(Constraint):
         return replace(self.inner.to_grammar(), watched=True)
 
     @property
+    def made_of(self) -> tuple[Any, ...]:
+        return (self.inner,)
+
+    @property
     def token_sets(self) -> Any:
         """The token sets of the inner constraint."""
         return self.inner.token_sets

@@ -110,6 +110,12 @@ class Constraint:
         return self
 
     @property
+    def made_of(self) -> tuple[Any, ...]:
+        """The values on which its language depends: texts, numbers, other constraints."""
+        described: Any = self
+        return tuple(getattr(self, each.name) for each in fields(described) if each.compare)
+
+    @property
     def node(self) -> Node | None:
         """The syntax tree of the language if it is known to be regular, else None."""
         return None

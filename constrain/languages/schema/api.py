@@ -85,6 +85,10 @@ class JsonSchema(Constraint):
     closing: Closed | None = None
 
     @property
+    def made_of(self) -> tuple[Any, ...]:
+        return self.schema, self.registry
+
+    @property
     def written(self) -> Any:
         """The schema as it was written, also where `schema` is closed."""
         return self.schema if self.closing is None else self.closing.written

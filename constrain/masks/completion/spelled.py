@@ -6,7 +6,8 @@ removes the tokens after which no sequence of tokens reaches the end (tokens_to_
 
 Exact, but where the search gives up, for what guards veto and for what is checked on the finished text: there a token
 stays. Cost: `TokensToEnd.after` for each new configuration. Vocabularies that write every byte, or each of their
-characters, as a token need none of this (`Writable.by_token`).
+characters, as a token need none of this, nor do constraints that name none of the characters that a byte-level
+vocabulary lacks (`Writable.asks_tokens`).
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ def spelled(compiled: CompiledConstraint) -> CompiledConstraint:
         >>> [[made.matcher().allows(token) for token in range(3)] for made in (compiled, spelled(compiled))]
         [[True, True, True], [False, True, True]]
     """
-    if not Writable.of(compiled.vocabulary).by_token:
+    if not Writable.of(compiled.vocabulary).asks_tokens(compiled.constraint):
         return compiled
     return SpelledConstraint(compiled.constraint, compiled.vocabulary, compiled.automaton)
 

@@ -34,6 +34,7 @@ from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.limits import tick
 from constrain.masks.completion.shortest import ENOUGH, Text, least_lexeme, least_texts
+from constrain.masks.completion.unwritten import names_any, unwritten_ranges
 
 REMEMBERED = 256  # constraints whose answer is kept, since servers ask at each request
 STATES = 4_000  # of terminals that are walked
@@ -49,6 +50,8 @@ class Writable(PerVocabulary):
         ranges: The same as ranges.
         by_token: Whether a text that tokens begin may be one that they cannot complete, though they have all of its
             characters: some byte, or some character of a token, is no token of its own.
+        unwritten: The characters that the tokens cannot write, where these are all whose first byte is no token; else
+            none. A constraint that names none of them has no such text (unwritten.py).
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -56,11 +59,17 @@ class Writable(PerVocabulary):
         self.ranges: Ranges = ()
         self.shortest_of_none = lru_cache(maxsize=REMEMBERED)(self._shortest_of_none)
         self.part = lru_cache(maxsize=REMEMBERED)(self._part)
+        self.unwritten: Ranges = ()
+        self.names = lru_cache(maxsize=REMEMBERED)(lambda constraint: names_any(constraint, self.unwritten))
         tokens = [token for token in vocabulary.tokens if token]
         self.by_token = False
-        if {token[0] for token in tokens if len(token) == 1} >= set(range(256)) - NOT_IN_UTF8:
+        missing = set(range(256)) - NOT_IN_UTF8 - {token[0] for token in tokens if len(token) == 1}
+        if not missing:
             return
         self.by_token = True
+        if not missing & set(range(0x80, 0xC0)) and not any(missing.intersection(token) for token in tokens):
+            self.unwritten = unwritten_ranges(missing)
+            return
         try:
             texts = {token.decode() for token in tokens}
             letters = set().union(*texts)
@@ -68,6 +77,10 @@ class Writable(PerVocabulary):
             self.ranges, self.letters = union((ord(c), ord(c)) for c in letters), frozenset(map(ord, letters))
         except UnicodeDecodeError:  # parts of characters, which are put together in more ways than are looked at
             return
+
+    def asks_tokens(self, constraint: Constraint) -> bool:
+        """True if masks that are exact in bytes may allow what tokens cannot complete."""
+        return self.by_token and not (self.unwritten and not self.names(constraint))
 
     def _shortest_of_none(self, constraint: Constraint) -> str | None:
         """The shortest text of a constraint of which none can be written; None: one can be, or it is not known."""

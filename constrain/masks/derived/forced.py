@@ -258,7 +258,7 @@ class ForcedMatcher(CanonicalMatcher):
 
 
 def _gone() -> None:
-    """What stands for a place that is not known, or not remembered any more."""
+    """A reference to a place that is not known: None, as of one that is forgotten."""
 
 
 def fill_forced(matchers: Sequence[ForcedMatcher], out: np.ndarray) -> None:

@@ -27,6 +27,11 @@ def union(*sets: Iterable[tuple[int, int]]) -> Ranges:
     return merged.ranges
 
 
+def contains(ranges: Ranges, code_point: int) -> bool:
+    """True if a set has a character."""
+    return any(low <= code_point <= high for low, high in ranges)
+
+
 def negate(ranges: Ranges) -> Ranges:
     """The complement of a set."""
     gaps: list[tuple[int, int]] = []

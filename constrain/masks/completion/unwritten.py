@@ -1,0 +1,101 @@
+"""Constraints that name a character which a vocabulary cannot write.
+
+The idea: byte-level vocabularies of a trained tokenizer often lack the bytes that their texts never had: some control
+characters, and 0xF1 and 0xF2, with which characters of planes begin that Unicode has not assigned. Such a character
+matters to a mask only if some place of the language allows it and no other. Character classes, categories, formats and
+JSON treat it like its neighbours, so a constraint has to name it, or an end of a range beside it, as a character or by
+an escape. If none does, each text with such characters has a twin without them, and masks that are exact in bytes are
+exact in tokens.
+
+Cost: one search for escapes over all texts of the constraint, once for each constraint. What is not understood counts
+as naming. Reference: masks that ask for the end by tokens (tests/masks/completion/test_unwritten.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from constrain.languages.automata.syntax import Chars, Node, Ranges
+from constrain.languages.automata.unicode.intervals import contains, union
+from constrain.languages.constraints.base import Constraint
+
+HALVES = range(0xD800, 0xDC00)  # the first half of a character that is escaped in two
+ESCAPE = re.compile(
+    r"(?:\\[xuU]\{?|[#%]x)(?P<hexadecimal>[0-9A-Fa-f]+)|\\(?:o\{)?(?P<octal>[0-7]{1,3})|\\c(?P<control>.)"
+    r"|(?P<other>\\N|%import\s+\.)",
+    re.DOTALL,
+)
+PLAIN = (int, float, type(None), type)
+
+
+def unwritten_ranges(missing: Iterable[int]) -> Ranges:
+    """The characters whose encoding begins with some bytes.
+
+    Args:
+        missing: Bytes that begin a character, one of ASCII or the first of several.
+    """
+    return union(*([span] for span in map(_beginning_with, missing)))
+
+
+def _beginning_with(byte: int) -> tuple[int, int]:
+    if byte < 0x80:
+        return byte, byte
+    for first, bits, low in ((0xF0, 18, 0x10000), (0xE0, 12, 0x800), (0xC0, 6, 0x80)):
+        if byte >= first:
+            start = (byte - first) << bits
+            return max(start, low), start + (1 << bits) - 1
+    raise ValueError(f"byte {byte:#x} begins no character")
+
+
+def names_any(description: Any, unwritten: Ranges) -> bool:
+    """True if a text in a constraint, or in what it is made of, names an unwritten character or a neighbour of one.
+
+    Args:
+        description: A constraint, or a part of one.
+        unwritten: The characters that cannot be written.
+
+    Example:
+        >>> import constrain
+        >>> from constrain.masks.completion.unwritten import names_any
+        >>> [names_any(constrain.regex(pattern), ((4, 4),)) for pattern in (r"[^\\x00-\\x1f]", r"a\\x04", "[^a]")]
+        [False, True, False]
+    """
+    near = union((max(low - 1, 0), high + 1) for low, high in unwritten)
+    literal = re.compile("[" + "".join(f"{re.escape(chr(low))}-{re.escape(chr(high))}" for low, high in near) + "]")
+    return _names(description, literal, near)
+
+
+def _names(value: Any, literal: re.Pattern[str], near: Ranges) -> bool:
+    if isinstance(value, str):
+        return bool(literal.search(value)) or any(_is_near(found, near) for found in ESCAPE.finditer(value))
+    if isinstance(value, PLAIN):
+        return False
+    if isinstance(value, Chars):
+        return any(contains(near, end) for span in value.ranges for end in span)
+    if isinstance(value, Mapping):
+        return any(_names(each, literal, near) for pair in value.items() for each in pair)
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return any(_names(each, literal, near) for each in value)
+    if isinstance(value, bytes):
+        return _names(value.decode("latin-1"), literal, near)
+    if isinstance(value, (Constraint, Node)):
+        return _names(value.made_of if isinstance(value, Constraint) else value.args, literal, near)
+    if is_dataclass(value):
+        return any(_names(getattr(value, each.name), literal, near) for each in fields(value) if each.compare)
+    return True
+
+
+def _is_near(found: re.Match[str], near: Ranges) -> bool:
+    """True for an escape that stands for one of the characters, however many of its digits belong to it."""
+    if digits := found["hexadecimal"]:
+        readings = [int(digits[:length], 16) for length in (2, 4, 6, 8, len(digits))]
+    elif digits := found["octal"]:
+        readings = [int(digits[:length], 8) for length in (1, 2, 3)]
+    elif control := found["control"]:
+        readings = [ord(control) & 31]
+    else:
+        return True
+    return any(reading in HALVES or contains(near, reading) for reading in readings)
