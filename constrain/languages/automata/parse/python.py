@@ -43,7 +43,7 @@ def parse_python(pattern: str, *, flags: int = 0) -> Node:
         effective = _compiled_flags(pattern, flags)
     except RecursionError:
         PythonParser(pattern, Flags()).read()  # raises an error with the place, unless the stack was nearly full before
-        raise
+        raise LimitError("the pattern is nested too deeply", fix="use fewer levels, or call it from fewer") from None
     parser = PythonParser(
         pattern,
         Flags(
