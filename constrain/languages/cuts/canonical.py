@@ -20,6 +20,7 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -391,12 +392,16 @@ class _Added:
         some = re.compile(b"|".join(re.escape(text) for text in self.texts.values()))
         inside = [i for i, text in enumerate(tokens) if text and i not in self.texts and some.search(text)]
         set_bits(self.broken, inside)
-        self.order = sorted((text, i) for i, text in enumerate(tokens) if text)
         self.rests: dict[bytes, list[bytes]] = {}  # by a proper beginning of an added token, what completes it
         for text in self.texts.values():
             for cut in range(1, len(text)):
                 self.rests.setdefault(text[:cut], []).append(text[cut:])
         self._known: dict[int, Row] = {}
+
+    @cached_property
+    def order(self) -> list[tuple[bytes, int]]:
+        """All tokens by their texts: made when a part of an added token is met first."""
+        return sorted((text, i) for i, text in enumerate(self.tokens) if text)
 
     def __bool__(self) -> bool:
         return bool(self.texts)
