@@ -22,6 +22,7 @@ import numpy as np
 
 from constrain.kernels.cuts.rows import only_token
 from constrain.languages.cuts.canonical import CutState
+from constrain.languages.cuts.forced import NO_TOKENS, Firsts
 from constrain.languages.vocab.bits import has_bit, has_bits, set_bits
 from constrain.masks.derived.canonical import CanonicalConstraint, CanonicalMatcher, CutMask
 from constrain.masks.engine import fill_masks
@@ -45,6 +46,7 @@ class Forced(NamedTuple):
 
 
 OPEN = Forced(b"", False, True)
+NONE_FIRST = Firsts([], NO_TOKENS)
 
 
 class ForcedPlace:
@@ -118,7 +120,7 @@ class ForcedConstraint(CanonicalConstraint):
         """A token that goes on beyond the forced text is a choice of the model, if it may come next."""
         text = forced.text[:MOST]
         is_end = forced.is_end and text == forced.text
-        within, beyond = self.canonical.forced.firsts(state, text, is_end=is_end)
+        within, beyond = self.canonical.forced.firsts(state, text, is_end=is_end) if text else NONE_FIRST
         if len(within) == 1 and not beyond.size and inner.allows(within[0]):
             row = np.zeros(self.vocabulary.words, np.uint32)
             set_bits(row, within)

@@ -255,9 +255,14 @@ class Matcher(MaskedSteps):
             length = fork._ask(forced.forced_run, words)
             run = words[: length & STATE].astype(np.uint8).tobytes().partition(bytes([MARK]))[0]
             guarded = length & WATCH and self.compiled.guard is not None
-            if len(run) < len(words) and not guarded:
-                return bytes(found + run), bool(length & forced.NOTHING_FOLLOWS)
+            if not guarded:
+                found += run
+                if len(run) < len(words) or len(found) == most:
+                    return bytes(found), bool(length & forced.NOTHING_FOLLOWS)
             fork = self.fork() if fork is self else fork
+            if not guarded:
+                fork.advance_bytes(run)
+                continue
             taken = bytes(itertools.takewhile(lambda byte: fork.advance_bytes(bytes([byte])), run))  # noqa: B023
             found += taken
             if len(taken) < len(words):
