@@ -55,7 +55,7 @@ def test_what_the_page_says_of_further_arms(records: list[dict[str, Any]]) -> No
         ratio[kind, arm] = tokens
     right = {arm: sum(r["right"] for r in each) for arm, each in by_arm(records, "extraction").items()}
     page = " ".join(how_good.PAGE.read_text(encoding="utf-8").split())
-    assert f"yet {right['sampled']} and {right['awrs']} of 40 extractions are right" in page
+    assert f"{right['sampled']} (`sampled`) and {right['awrs']} (`awrs`) of 40 extractions are right" in page
     assert min(ratio[kind, "compact"] for kind in ("calls", "extraction")) > 1 > ratio["extraction", "repair"]
     assert 2.5 < 1 / ratio["extraction", "reasoning"] < 3.5
 
