@@ -256,12 +256,13 @@ def drafter_of(handle: HFModel, made: Any) -> Drafter:
 def measure(handle: HFModel, made: Any, files: list[Path], when: str, options: argparse.Namespace) -> None:
     """Acceptance and tokens a forward over schemas that were not trained on, with no other drafter and with "auto"."""
     for temperature in (0.0, 1.0):
-        total = {name: [0, 0, 0, 0, 0] for name in ("none", "alone", "with auto")}
+        total = {name: [0, 0, 0, 0, 0] for name in ("none", "auto", "alone", "with auto")}
         written = list(outputs(handle, handle, files, options.measured, temperature, options))
         for seed, (prompt, constraint, plain) in enumerate(written):
             given = {"constraint": constraint, "temperature": temperature, "seed": seed, "max_tokens": options.tokens}
             drafts = {
-                "none": None,
+                "none": False,
+                "auto": "auto",
                 "alone": [drafter_of(handle, made)],
                 "with auto": ["auto", drafter_of(handle, made)],
             }
