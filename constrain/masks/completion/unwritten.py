@@ -81,8 +81,10 @@ def _names(value: Any, literal: re.Pattern[str], near: Ranges) -> bool:
         return any(_names(each, literal, near) for each in value)
     if isinstance(value, bytes):
         return _names(value.decode("latin-1"), literal, near)
-    if isinstance(value, (Constraint, Node)):
-        return _names(value.made_of if isinstance(value, Constraint) else value.args, literal, near)
+    if isinstance(value, Node):
+        return _names(value.args, literal, near)
+    if isinstance(value, Constraint) and is_dataclass(value):
+        return _names(value.made_of, literal, near)
     if is_dataclass(value):
         return any(_names(getattr(value, each.name), literal, near) for each in fields(value) if each.compare)
     return True

@@ -201,7 +201,9 @@ class ForcedMatcher(CanonicalMatcher):
         if not self.is_open():
             return self.place().mask
         row = self.constraint.masked(self.inner)
-        return CutMask(row, only_token(row), False)
+        only = only_token(row)
+        row.flags.writeable = False
+        return CutMask(row, only, False)
 
     def fill_mask(self, row: Row) -> None:
         if self.is_here_open or self.is_open():

@@ -254,19 +254,16 @@ class Matcher(MaskedSteps):
             words = np.zeros(min(most - len(found), RUN), np.int32)
             length = fork._ask(forced.forced_run, words)
             run = words[: length & STATE].astype(np.uint8).tobytes().partition(bytes([MARK]))[0]
-            guarded = length & WATCH and self.compiled.guard is not None
-            if not guarded:
-                found += run
-                if len(run) < len(words) or len(found) == most:
-                    return bytes(found), bool(length & forced.NOTHING_FOLLOWS)
-            fork = self.fork() if fork is self else fork
+            guarded = bool(length & WATCH) and self.compiled.guard is not None
+            if fork is self and (guarded or len(run) == len(words)):
+                fork = self.fork()
+            if guarded:
+                run = bytes(itertools.takewhile(lambda byte: fork.advance_bytes(bytes([byte])), run))  # noqa: B023
+            found += run
+            if len(run) < len(words) or len(found) == most:
+                return bytes(found), guarded or bool(length & forced.NOTHING_FOLLOWS)
             if not guarded:
                 fork.advance_bytes(run)
-                continue
-            taken = bytes(itertools.takewhile(lambda byte: fork.advance_bytes(bytes([byte])), run))  # noqa: B023
-            found += taken
-            if len(taken) < len(words):
-                break
         return bytes(found), True
 
     def is_forced(self) -> bool:

@@ -103,6 +103,16 @@ def test_a_real_vocabulary_needs_no_look_at_the_end() -> None:
         assert not isinstance(constrain.compile(make(), vocabulary), SpelledConstraint)
 
 
+def test_what_is_not_understood_counts_as_naming() -> None:
+    """A constraint of a user's own, which does not say what its language depends on."""
+
+    class Own(constrain.Constraint):
+        node = constrain.regex("ab").node
+
+    assert names_any(Own(), unwritten_ranges(MISSING))
+    assert isinstance(constrain.compile(Own(), VOCABULARY), SpelledConstraint)
+
+
 def test_other_vocabularies_ask_for_tokens() -> None:
     """A byte inside of a character, and one that a longer token has."""
     for tokens in ([b"\xc3", *TOKENS[:0x80], None], [*TOKENS[:-1], b"\x04a", None]):

@@ -33,6 +33,13 @@ def forced_text(texts: list[bytes], before: bytes) -> bytes:
     return commonprefix(rests)  # noqa: RUF071
 
 
+def test_masks_of_open_places_are_read_only(both: tuple[Tokenizer, constrain.Vocabulary]) -> None:
+    tokenizer, vocabulary = both
+    compiled = constrain.compile(constrain.choices(["a", "s"]), vocabulary)
+    matcher = ForcedConstraint.of(compiled, CanonicalTokens.of(tokenizer, vocabulary)).matcher()
+    assert matcher.is_open() and not matcher.mask().flags.writeable
+
+
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language[0])
 def test_every_place(both: tuple[Tokenizer, constrain.Vocabulary], language: list[str]) -> None:
     """All tokens where less than two bytes are forced; the one of the own cuts where they agree on it."""
