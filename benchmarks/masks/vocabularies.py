@@ -3,6 +3,8 @@
     llama3   128,256 ids   byte-level BPE, from the ranks in $CONSTRAIN_DATA/tokenizers/llama3/tokenizer.model
     tekken   131,072 ids   byte-level BPE, comes with the package mistral-common
     spm32k    32,000 ids   SentencePiece with byte fallback, comes with mistral-common
+    smollm2   49,152 ids   byte-level BPE of SmolLM2, from `make real`
+    gemma3   262,144 ids   SentencePiece-like BPE with byte fallback of Gemma 3, likewise
     bytes        257 ids   one for each byte: for right and wrong, where time does not matter
 
 Every engine gets the bytes of the same tokens and the ids of the same texts, so that tokenizers play no part in the
@@ -13,12 +15,14 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-VOCABULARIES = ("llama3", "tekken", "spm32k")  # those that are measured
+VOCABULARIES = ("llama3", "tekken", "spm32k", "smollm2", "gemma3")  # those that are measured
+REAL = Path(os.environ.get("CONSTRAIN_REAL") or Path(__file__).resolve().parent.parent.parent / "build" / "real")
 LLAMA3_PATTERN = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -43,7 +47,9 @@ class BenchVocabulary:
 
 def load(name: str, data: Path) -> BenchVocabulary:
     """A vocabulary by name. data: the folder that holds `tokenizers/`."""
-    vocabulary = {"llama3": _llama3, "tekken": _tekken, "spm32k": _spm32k, "bytes": _bytes}[name](data)
+    readers = {"llama3": _llama3, "tekken": _tekken, "spm32k": _spm32k, "bytes": _bytes}
+    readers |= {"smollm2": lambda data: _real("smollm2"), "gemma3": lambda data: _real("gemma3", "gemma3-270m")}
+    vocabulary = readers[name](data)
     check_spelling(vocabulary)
     return vocabulary
 
@@ -114,3 +120,16 @@ def _spm32k(data: Path) -> BenchVocabulary:
         return ids[newline + 1 :]
 
     return BenchVocabulary("spm32k", tokens, model.eos_id(), encode)
+
+
+def _real(name: str, folder: str | None = None) -> BenchVocabulary:
+    """The vocabulary of a model of `make real`; its bytes as this library reads them."""
+    from tokenizers import Tokenizer
+
+    from constrain import Vocabulary
+
+    path = REAL / (folder or name) / "tokenizer.json"
+    read, tokenizer = Vocabulary.from_huggingface(path), Tokenizer.from_file(str(path))
+    return BenchVocabulary(
+        name, read.tokens, read.eos_ids[0], lambda text: tokenizer.encode(text, add_special_tokens=False).ids
+    )

@@ -1,6 +1,7 @@
-"""`constrain warmup`: compile the kernels, so that no request waits; and the bar that other commands show.
+"""`constrain warmup`: compile the kernels and read tokenizers, so that no request waits; and the bar of other commands.
 
-Where the kernels came as machine code with the package, nothing is compiled.
+Where the kernels came as machine code with the package, nothing is compiled. What is computed of a tokenizer lies in
+the disk cache afterwards (languages/vocab/disk_cache.py).
 """
 
 from __future__ import annotations
@@ -15,16 +16,32 @@ from constrain.cli.console import say_json, terminal
 
 
 def command(
+    tokenizers: Annotated[
+        list[str] | None,
+        typer.Option("--tokenizer", help="Also read this model's tokenizer, by name, folder or file. Repeatable."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object: seconds.")] = False,
 ) -> None:
     """Compile all kernels into their cache (for images; once per version)."""
     begin = time.perf_counter()
     load_kernels()
+    for name in tokenizers or []:
+        read_tokenizer(name)
     seconds = time.perf_counter() - begin
     if as_json:
         say_json({"seconds": round(seconds, 3)})
     else:
-        typer.echo(f"kernels are ready ({seconds:.1f} s)")
+        typer.echo(" and ".join(["kernels", *(tokenizers or [])]) + f" are ready ({seconds:.1f} s)")
+
+
+def read_tokenizer(name: str) -> None:
+    """Compute all that a vocabulary needs, so that it lies in the disk cache."""
+    from constrain import Vocabulary
+    from constrain.masks.derived.canonical import canonical_tokens
+
+    vocabulary = Vocabulary.from_huggingface(name)
+    assert len(vocabulary.trie) > 0
+    canonical_tokens(None, vocabulary)
 
 
 def load_kernels() -> None:

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+import constrain
 import vocabularies
 from constrain.cli.app import app
+from constrain.languages.vocab import disk_cache
 
 PROPERTIES = '{"name": {"type": "string"}, "ok": {"type": "boolean"}}'
 ONE = '{"type": "object", "properties": {"a": {"type": "null"}}, "required": ["a"]}'
@@ -239,6 +241,18 @@ def test_warmup() -> None:
     result = invoke("warmup")
     assert result.exit_code == 0
     assert result.stdout.startswith("kernels are ready (")
+
+
+def test_warmup_reads_tokenizers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(disk_cache, "WORTHWHILE", 0)
+    monkeypatch.setenv("CONSTRAIN_CACHE", str(tmp_path))
+    path = tmp_path / "tokenizer.json"
+    constrain.reference.load().tokenizer.backend_tokenizer.save(str(path))
+    (tmp_path / "config.json").write_text('{"eos_token_id": 0}')
+    result = invoke("warmup", "--tokenizer", str(path))
+    assert result.exit_code == 0
+    assert str(path) in result.stdout
+    assert sorted(file.name.split("-")[0] for file in tmp_path.glob("*.npz")) == ["merges", "pieces", "vocabulary"]
 
 
 def test_help_names_the_exit_codes_and_loads_nothing() -> None:

@@ -28,13 +28,16 @@ from numpy.typing import NDArray
 
 from constrain import kernels
 from constrain.errors import VocabularyError
+from constrain.kernels.cuts.lookahead import follow_bytes
 from constrain.kernels.cuts.rows import narrow_row
+from constrain.kernels.cuts.tables import AFTER_TOKEN
 from constrain.languages.cuts.following import CutPlace, FollowTables
 from constrain.languages.cuts.forced import ForcedCuts
 from constrain.languages.cuts.merges import Merges
 from constrain.languages.cuts.pieces import Pieces
 from constrain.languages.cuts.remembered import Remembered
 from constrain.languages.vocab.bits import clear_bits, has_bit, has_bits, set_bits, tokens_of
+from constrain.languages.vocab.joined import JoinedTokens
 from constrain.languages.vocab.vocabulary import Vocabulary
 
 Row = NDArray[np.uint32]
@@ -96,10 +99,11 @@ class CanonicalTokens:
         self.pieces = pieces
         self.merges = merges
         self._byte_tokens = frozenset(tokens_of(merges.byte_tokens).tolist())
-        self.added = _Added(self.tokens, self.words, added)
-        self.first_bytes = np.array([token[0] if token else 256 for token in self.tokens], np.int32)
+        joined = JoinedTokens.of(vocabulary)
+        self.added = _Added(self.tokens, self.words, added, joined)
+        self.first_bytes = joined.first()
         self._specials = np.zeros(self.words, np.uint32)
-        set_bits(self._specials, [i for i, token in enumerate(self.tokens) if not token])
+        set_bits(self._specials, np.flatnonzero(self.first_bytes == 256))
         self._alone = merges.alone() & ~self.added.broken
         self._whole = merges.whole & ~self.added.broken
         self._outside = self._alone.copy()  # less those that are written only within a character, if at all
@@ -118,7 +122,7 @@ class CanonicalTokens:
         self._loose: dict[CutState, NDArray[np.int32]] = {}
         self.start = CutState(NONE, pieces.start, 0, 0)
         self.forced = ForcedCuts(self)
-        self.following = self._following()
+        self.following = self._following(joined)
 
     @classmethod
     def of(cls, tokenizer: Any, vocabulary: Vocabulary) -> CanonicalTokens:
@@ -309,9 +313,9 @@ class CanonicalTokens:
             self._rows.keep(place, known, known.nbytes)
         return known
 
-    def _following(self) -> FollowTables:
+    def _following(self, joined: JoinedTokens) -> FollowTables:
         """The tables by which kernels look ahead."""
-        text, starts = _joined(self.tokens)
+        text, starts = joined.text.astype(np.int32), joined.starts
         classes, apart = self._apart_by_class(text, starts)
         unknown = self._specials | self.added.row | self.added.broken
         set_bits(unknown, [token for token in self._byte_tokens if self.first_bytes[token] >= 0x80])
@@ -367,10 +371,12 @@ class CanonicalTokens:
         if now.last == NONE:
             loose = safe
         else:
-            joining = np.zeros(257, bool)
-            joining[self.first_bytes[tokens_of(self.merges.conflicts(now.last) & self._alone)]] = True
-            joining[self._becoming.get(self.tokens[now.last] or b"", [])] = True
-            loose = safe & ((borders >> 1 & 1 == 1) | ~joining[:256])
+            conflicts, counts = self.merges.conflicts(now.last), np.zeros(257, np.int32)
+            follow_bytes(
+                conflicts, self._alone, self.first_bytes, counts, counts, np.zeros(AFTER_TOKEN.WORDS, np.int32)
+            )
+            counts[self._becoming.get(self.tokens[now.last] or b"", [])] = 1
+            loose = safe & ((borders >> 1 & 1 == 1) | (counts[:256] == 0))
         return np.packbits(loose, bitorder="little").view(np.int32)
 
 
@@ -380,7 +386,7 @@ class _Added:
     row: their bits. broken: tokens that contain one of them, and so are never written
     """
 
-    def __init__(self, tokens: Sequence[bytes | None], words: int, added: Sequence[int]) -> None:
+    def __init__(self, tokens: Sequence[bytes | None], words: int, added: Sequence[int], joined: JoinedTokens) -> None:
         self.texts = {token: tokens[token] or b"" for token in added}
         self.row = np.zeros(words, np.uint32)
         self.broken = np.zeros(words, np.uint32)
@@ -389,9 +395,10 @@ class _Added:
             return
         set_bits(self.row, added)
         self.tokens = tokens
+        self._joined = joined
         some = re.compile(b"|".join(re.escape(text) for text in self.texts.values()))
-        inside = [i for i, text in enumerate(tokens) if text and i not in self.texts and some.search(text)]
-        set_bits(self.broken, inside)
+        likely = joined.holding(bytes({text[0] for text in self.texts.values()}))
+        set_bits(self.broken, [i for i in likely if i not in self.texts and some.search(tokens[i] or b"")])
         self.rests: dict[bytes, list[bytes]] = {}  # by a proper beginning of an added token, what completes it
         for text in self.texts.values():
             for cut in range(1, len(text)):
@@ -413,8 +420,7 @@ class _Added:
         """The tokens in which an added one may begin, without being complete."""
         if not self.texts:
             return []
-        first = re.compile(b"[" + re.escape(bytes({text[0] for text in self.rests})) + b"]")
-        return [i for i, text in enumerate(self.tokens) if text and first.search(text) and self._rests(i)]
+        return [i for i in self._joined.holding(bytes({text[0] for text in self.rests})) if self._rests(i)]
 
     def begins(self, last: int) -> bool:
         """An added token may begin in this ordinary token."""
@@ -463,13 +469,6 @@ def _apart(text: NDArray[np.int32], starts: NDArray[np.int32]) -> NDArray[np.int
     apart = np.ones((256, 256), bool)
     apart[text[first], text[first + 1]] = False
     return np.packbits(apart, axis=1, bitorder="little").view(np.int32).reshape(-1)
-
-
-def _joined(tokens: Sequence[bytes | None]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The bytes of all tokens, and where each begins."""
-    lengths = [len(token or b"") for token in tokens]
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-    return np.frombuffer(b"".join(token or b"" for token in tokens), np.uint8).astype(np.int32), starts
 
 
 def _character_length(byte: int) -> int:

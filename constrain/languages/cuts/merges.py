@@ -10,16 +10,18 @@ Two things are not between neighbours: a tokenizer that ignores its merges where
 that stand for a character without a token (`byte_tokens`, `has_character`).
 
 Cost: tables 0.03 s for 49,000 tokens and merges, 0.17 s for 262,000 tokens with 515,000 merges (38 MB); reading these
-from a tokenizer 0.07 and 1 s. A row 2 and 3 µs (p99 5 and 24; after a space 30 and 400), cached up to ROW_BYTES.
+from a tokenizer 0.07 and 1 s, from the disk cache 0.01 and 0.03 s. A row 2 and 3 µs (p99 5 and 24; after a space 30 and
+400), cached up to ROW_BYTES.
 """
 
 from __future__ import annotations
 
 import functools
 import gc
+import hashlib
 import json
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +31,9 @@ from constrain import kernels
 from constrain.errors import VocabularyError
 from constrain.kernels.cuts import merging, neighbours
 from constrain.kernels.cuts.tables import LEAF, MERGE, NO_MERGE, RUN, TOKEN, UNMADE
+from constrain.languages.vocab import disk_cache
 from constrain.languages.vocab.bits import Row, has_bit
+from constrain.languages.vocab.huggingface import model_key
 from constrain.languages.vocab.vocabulary import Vocabulary
 
 Ints = NDArray[np.int32]
@@ -128,7 +132,12 @@ class Merges:
         if type(model).__name__ != "BPE":
             seen = f"model {type(model).__name__}" if model is not None else type(tokenizer).__name__
             raise VocabularyError("this tokenizer has no merges", place=seen, fix=FIX)
-        return cls(_rules_of(*_read(model.__getstate__()), vocabulary), vocabulary)
+        known = vocabulary.model_key if backend is vocabulary.tokenizer else None
+
+        def build() -> Rules:
+            return _rules_of(*_read(model.__getstate__()), vocabulary)
+
+        return cls(_cached(lambda: known or model_key(backend), build, vocabulary), vocabulary)
 
     @classmethod
     def of_ranks(cls, ranks: Mapping[bytes, int], vocabulary: Vocabulary) -> Merges:
@@ -149,7 +158,13 @@ class Merges:
             >>> [(a, b) for a in (0, 1) for b in (0, 1) if merges.together(a, b)]
             [(1, 0), (1, 1)]
         """
-        return cls(_rules_of_ranks(ranks, vocabulary), vocabulary)
+
+        def key() -> str:
+            ids = np.fromiter(ranks.values(), np.int64, len(ranks))
+            lengths = np.fromiter(map(len, ranks), np.int64, len(ranks))
+            return hashlib.sha256(ids.tobytes() + lengths.tobytes() + b"".join(ranks)).hexdigest()
+
+        return cls(_cached(key, lambda: _rules_of_ranks(ranks, vocabulary), vocabulary), vocabulary)
 
     # --- questions ----------------------------------------------------------------------------------------------------
 
@@ -346,3 +361,51 @@ def _check_ids(ids: Any, vocabulary: Vocabulary) -> None:
             f"the tokenizer has the id {last}, the vocabulary {vocabulary.size} tokens",
             fix="pass the vocabulary that was read from this tokenizer",
         )
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def _cached(key: Callable[[], str], build: Callable[[], Rules], vocabulary: Vocabulary) -> Rules:
+    """The rules, read from disk if they are known. key: a hash of what they are built from beside the vocabulary"""
+    if vocabulary.size < disk_cache.WORTHWHILE:
+        return build()
+    kind, unpack = disk_cache.kind_of("merges", __file__), functools.partial(_unpacked, size=vocabulary.size)
+    whole = hashlib.sha256(f"{key()} {vocabulary.text_key}".encode()).hexdigest()
+    return disk_cache.fetch(kind, whole, build, _packed, unpack)
+
+
+def _packed(rules: Rules) -> dict[str, NDArray[Any]]:
+    characters = sorted(rules.characters)
+    return {
+        "symbols": rules.symbols,
+        "starts": rules.starts,
+        "merges": rules.merges,
+        "byte_tokens": np.array(list(rules.byte_tokens.items()), np.int32).reshape(-1, 2),
+        "characters": np.frombuffer(b"".join(characters), np.uint8),
+        "lengths": np.array([len(character) for character in characters], np.int32),
+        "ignores_merges": np.array(rules.ignores_merges),
+    }
+
+
+def _unpacked(arrays: disk_cache.Arrays, size: int) -> Rules:
+    """The rules of a file. Kernels read them without bounds checks, so every index is checked here."""
+    symbols, starts, merges, byte_tokens = (arrays[name] for name in ("symbols", "starts", "merges", "byte_tokens"))
+    require = disk_cache.require
+    for name, array, shape in (
+        ("symbols", symbols, (symbols.size,)),
+        ("starts", starts, (size + 1,)),
+        ("merges", merges, (len(merges), MERGE.WORDS)),
+        ("byte_tokens", byte_tokens, (len(byte_tokens), 2)),
+    ):
+        require(array.dtype == np.int32 and array.shape == shape, f"{name}: type")
+        require(array.size == 0 or array.min() >= -(name == "symbols"), f"{name}: values")
+    require(starts[0] == 0 and starts[-1] == symbols.size and (np.diff(starts) >= 0).all(), "starts: values")
+    require(max(symbols.max(initial=0), merges[:, : MERGE.RANK].max(initial=0)) < size, "a token that does not exist")
+    require((np.diff(merges[:, MERGE.RANK]) >= 0).all(), "merges: order")
+    require((byte_tokens < [256, size]).all(), "byte_tokens: values")
+    ends = np.cumsum(arrays["lengths"]).tolist()
+    text = arrays["characters"].tobytes()
+    require((arrays["lengths"] > 0).all() and (ends[-1] if ends else 0) == len(text), "characters: lengths")
+    characters = frozenset(map(text.__getitem__, map(slice, [0, *ends[:-1]], ends)))
+    return Rules(symbols, starts, merges, dict(byte_tokens.tolist()), characters, bool(arrays["ignores_merges"]))

@@ -29,11 +29,13 @@ class Read(NamedTuple):
         tokens: The bytes of each token id; None if it is never text.
         eos_ids: The ids that end a text, as far as the tokenizer knows them.
         names: The ids of special and of added tokens by their names.
+        model_key: A hash of the tokenizer's model, if it was needed (huggingface.py).
     """
 
     tokens: list[bytes | None]
     eos_ids: list[int]
     names: Mapping[str, int] = MappingProxyType({})
+    model_key: str | None = None
 
 
 # --- tiktoken ---------------------------------------------------------------------------------------------------------

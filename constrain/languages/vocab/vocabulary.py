@@ -15,13 +15,13 @@ import operator
 import os
 import weakref
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any, SupportsIndex
 
 import numpy as np
 
 from constrain.errors import VocabularyError
-from constrain.languages.vocab import disk_cache, huggingface, readers
+from constrain.languages.vocab import disk_cache, huggingface, packed, readers
 from constrain.languages.vocab.slices import Slice, slices_of
 from constrain.languages.vocab.trie import SortedTokens, Trie
 
@@ -53,6 +53,7 @@ class Vocabulary:
         words (int): The number of uint32 words of a mask, ceil(V / 32).
         tokenizer (Any): As given, or the backend of what it was read from; None: it is not known. A pickle leaves it
             out.
+        model_key (str | None): A hash of the model of the tokenizer, if it is known.
         kept (dict): Objects made of this vocabulary once, such as its trie's levels and its automaton, by their class.
 
     Example:
@@ -83,6 +84,7 @@ class Vocabulary:
             self.tokens[token_id] = None
         self.names = _checked_names({} if names is None else names, self.size)
         self.tokenizer = tokenizer
+        self.model_key: str | None = None
         self.kept: dict[Any, Any] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -159,7 +161,9 @@ class Vocabulary:
             read = huggingface.read_huggingface(tokenizer, as_text)
             all_eos = [*chosen, *(read.eos_ids if eos_ids is None else ())]
             backend = huggingface.backend_of(tokenizer)  # the wrapper around it would not be forgotten
-            cached[options] = cls(_padded(read.tokens, size), all_eos, names=read.names, tokenizer=backend)
+            made = cls(_padded(read.tokens, size), all_eos, names=read.names, tokenizer=backend)
+            made.model_key = read.model_key
+            cached[options] = made
         return cached[options]
 
     @classmethod
@@ -287,7 +291,8 @@ class Vocabulary:
     def _derived(self) -> tuple[Trie, tuple[Slice, ...]]:
         if self.size < disk_cache.WORTHWHILE:
             return self._derive()
-        return disk_cache.fetch(self.text_key, self.size, self._derive)
+        unpack = partial(packed.unpack, size=self.size)
+        return disk_cache.fetch(packed.KIND, self.text_key, self._derive, packed.pack, unpack)
 
     def _derive(self) -> tuple[Trie, tuple[Slice, ...]]:
         spelled = {token_id: token for token_id, token in enumerate(self.tokens) if token}

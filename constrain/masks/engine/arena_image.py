@@ -15,6 +15,7 @@ from constrain.languages.automata.marks import mark_ranges
 from constrain.languages.automata.memory import Int32
 from constrain.languages.automata.store import Alphabet, Store
 from constrain.languages.automata.syntax import Ranges, Tokens
+from constrain.languages.vocab.joined import JoinedTokens
 from constrain.languages.vocab.marked import Marked, Spans
 from constrain.languages.vocab.slices import Slice
 from constrain.languages.vocab.trie import Trie
@@ -53,17 +54,14 @@ class VocabularyLayout(Alphabet):
         look()
         vocabulary = self.vocabulary
         trie = vocabulary.trie
-        tokens = [token or b"" for token in vocabulary.tokens]
-        token_at = np.zeros(vocabulary.size + 1, np.int32)
-        token_at[1:] = np.cumsum(np.fromiter(map(len, tokens), np.int32, len(tokens)))
-        text = b"".join(tokens)
+        joined = JoinedTokens.of(vocabulary)
         next_same = np.full(vocabulary.size, -1, np.int32)
         next_same[: len(trie.next_same)] = trie.next_same
         tables = {
             HEADER.TRIE: _nodes(trie),
             HEADER.NEXT_SAME: next_same,
-            HEADER.TOKEN_AT: token_at,
-            HEADER.TOKEN_BYTES: np.frombuffer(text + bytes(-len(text) % 4), "<i4").astype(np.int32),
+            HEADER.TOKEN_AT: joined.starts,
+            HEADER.TOKEN_BYTES: np.pad(joined.text, (0, -len(joined.text) % 4)).view("<i4").astype(np.int32),
             HEADER.SEEN: np.zeros(vocabulary.size, np.int32),
             HEADER.NODE_SEEN: np.zeros(len(trie), np.int32),
             HEADER.EOS: np.array(vocabulary.eos_ids, np.int32),
