@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from typing import Any
 
 from constrain.languages.automata.syntax import Chars, Node, Ranges
@@ -63,31 +64,43 @@ def names_any(description: Any, unwritten: Ranges) -> bool:
         >>> [names_any(constrain.regex(pattern), ((4, 4),)) for pattern in (r"[^\\x00-\\x1f]", r"a\\x04", "[^a]")]
         [False, True, False]
     """
+    near, literal = _neighbourhood(unwritten)
+    texts: list[str] = []
+    pending = [description]
+    while pending:  # PERF: a schema has hundreds of short texts, and one search over all takes a tenth of the time
+        value = pending.pop()
+        if isinstance(value, str):
+            texts.append(value)
+        elif isinstance(value, PLAIN):
+            pass
+        elif isinstance(value, Mapping):
+            pending += value
+            pending += value.values()
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            pending += value
+        elif isinstance(value, bytes):
+            texts.append(value.decode("latin-1"))
+        elif isinstance(value, Chars):
+            if any(contains(near, end) for span in value.ranges for end in span):
+                return True
+        elif isinstance(value, Node):
+            pending += value.args
+        elif isinstance(value, Constraint) and is_dataclass(value):
+            pending += value.made_of
+        elif is_dataclass(value):
+            pending += [getattr(value, each.name) for each in fields(value) if each.compare]
+        else:
+            return True
+    text = " ".join(texts)  # where an escape goes on into the next text, that counts as naming
+    return bool(literal.search(text)) or any(_is_near(found, near) for found in ESCAPE.finditer(text))
+
+
+@lru_cache(maxsize=8)
+def _neighbourhood(unwritten: Ranges) -> tuple[Ranges, re.Pattern[str]]:
+    """The characters that count as naming, and what finds them in a text."""
     near = union((max(low - 1, 0), high + 1) for low, high in unwritten)
-    literal = re.compile("[" + "".join(f"{re.escape(chr(low))}-{re.escape(chr(high))}" for low, high in near) + "]")
-    return _names(description, literal, near)
-
-
-def _names(value: Any, literal: re.Pattern[str], near: Ranges) -> bool:
-    if isinstance(value, str):
-        return bool(literal.search(value)) or any(_is_near(found, near) for found in ESCAPE.finditer(value))
-    if isinstance(value, PLAIN):
-        return False
-    if isinstance(value, Chars):
-        return any(contains(near, end) for span in value.ranges for end in span)
-    if isinstance(value, Mapping):
-        return any(_names(each, literal, near) for pair in value.items() for each in pair)
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return any(_names(each, literal, near) for each in value)
-    if isinstance(value, bytes):
-        return _names(value.decode("latin-1"), literal, near)
-    if isinstance(value, Node):
-        return _names(value.args, literal, near)
-    if isinstance(value, Constraint) and is_dataclass(value):
-        return _names(value.made_of, literal, near)
-    if is_dataclass(value):
-        return any(_names(getattr(value, each.name), literal, near) for each in fields(value) if each.compare)
-    return True
+    spans = "".join(f"{re.escape(chr(low))}-{re.escape(chr(high))}" for low, high in near)
+    return near, re.compile(f"[{spans}]")
 
 
 def _is_near(found: re.Match[str], near: Ranges) -> bool:
