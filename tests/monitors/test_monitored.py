@@ -267,12 +267,12 @@ def test_places_that_are_met_again_are_kept(monkeypatch: pytest.MonkeyPatch) -> 
     """With room for 200 places, a text that is read again and again keeps its own, and others go."""
     monkeypatch.setattr(reading, "MAX_STATES", 200)
     known, free = reading.MonitorReading(python()), reading.MonitorReading(python())
-    often, made = b"a = 1\nprint(a)\n", set()
+    often, made = b"a = 1\nprint(a)\n", {}  # all places that were kept once: an id is that of one object while it lives
     state = known.step(known.start(), often)
     for i in range(30):
         text = b"x%d = [%d]\nx%d.append(%d)\n" % (i, i, i, i)
         assert known.step(known.start(), text) == free.step(free.start(), text) is not None
-        made.update(map(id, known._known.values()))
+        made |= {id(place): place for place in known._known.values()}
         assert known.step(known.start(), often) is state
         assert len(known._known) <= 100 and len(known._older) <= 100
     assert len(made) > 300
