@@ -12,6 +12,7 @@
 #   make bench-tasks   what the first of these answers to tasks with known answers, ten minutes (docs/how-good.md)
 #   make docs       the pages of docs/ as a site
 #   make wheel      a wheel for this platform, its kernels compiled
+#   make wheels     one for each platform of native/platforms.py, made here, and a table of them: dist/wheels.md
 #   make serve-test tests with vLLM itself, in an environment of their own: .venv-vllm, 4 GB
 #   make local-test tests with local engines and frameworks (mlx-lm, LangChain, …), likewise: .venv-local
 #   make clean      remove what can be made again
@@ -48,7 +49,7 @@ DEMO_PROMPT := [{"name": "Ada", "age": 36, "tags": ["red"]},
 
 NIGHTLY := tests/masks/engine/test_exact.py tests/masks/engine/test_masks.py tests/kernels/test_arena.py tests/masks/engine/test_interrupts.py
 
-.PHONY: demo test test-all nightly serve-test local-test lint versions bench bench-tasks gpu real docs wheel clean
+.PHONY: demo test test-all nightly serve-test local-test lint versions bench bench-tasks gpu real docs wheel wheels clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -113,6 +114,11 @@ docs: $(VENV)/.docs
 wheel: | $(BIN)/python
 	$(PIP) build
 	CONSTRAIN_NATIVE=1 $(BIN)/python -m build --wheel
+
+wheels: | $(BIN)/python
+	$(PIP) build ziglang lief
+	$(BIN)/python -m native.build --out build/native --platforms all
+	$(BIN)/python scripts/make_wheels.py --libraries build/native --out dist
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

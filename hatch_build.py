@@ -3,7 +3,8 @@
 A wheel with compiled kernels is for one platform, and for all Pythons from 3.10 on (abi3). Where numba or a C compiler
 is missing, and for an editable install, whose kernels may be edited, the wheel is pure Python and asks for numba.
 `CONSTRAIN_NATIVE=1` makes it an error if the kernels cannot be compiled (releases), `CONSTRAIN_NATIVE=0` leaves it.
-`CONSTRAIN_MACHINE=aarch64`, with a `CC` that compiles for it, makes a wheel for another machine.
+`CONSTRAIN_LIBRARY=FOLDER/win_amd64/_native.pyd`: this library, of `python -m native.build --platforms`, is packed, into
+a wheel of that platform; `make wheels` does so for all.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ class Kernels(BuildHookInterface[Any]):
         """Called by hatchling before it packs."""
         self.folder = tempfile.mkdtemp(prefix="constrain-")
         asked = os.environ.get("CONSTRAIN_NATIVE", "")
+        made = os.environ.get("CONSTRAIN_LIBRARY")
         reason = "an editable install" if version == "editable" else "asked for" if asked == "0" else _missing()
-        if not reason:
-            machine = os.environ.get("CONSTRAIN_MACHINE") or platform.machine()
-            library = self._compile(machine)
-            build_data["force_include"][str(library)] = f"constrain/kernels/compiler/{library.name}"
-            build_data["pure_python"] = False
-            build_data["tag"] = f"cp310-abi3-{_platform(library, machine)}"
+        if made:
+            self._pack(Path(made), Path(made).parent.name, build_data)
+        elif not reason:
+            library = self._compile()
+            self._pack(library, _platform(library), build_data)
         elif asked == "1":
             raise RuntimeError(f"the kernels cannot be compiled: {reason}")
         else:
@@ -51,9 +52,15 @@ class Kernels(BuildHookInterface[Any]):
         """Called by hatchling when it has packed."""
         shutil.rmtree(self.folder)
 
-    def _compile(self, machine: str) -> Path:
+    @staticmethod
+    def _pack(library: Path, tag: str, build_data: dict[str, Any]) -> None:
+        build_data["force_include"][str(library)] = f"constrain/kernels/compiler/{library.name}"
+        build_data["pure_python"] = False
+        build_data["tag"] = f"cp310-abi3-{tag}"
+
+    def _compile(self) -> Path:
         path = os.pathsep.join(filter(None, [self.root, os.environ.get("PYTHONPATH")]))
-        command = [sys.executable, "-m", "native.build", "--out", self.folder, "--machine", machine]
+        command = [sys.executable, "-m", "native.build", "--out", self.folder]
         subprocess.run(command, cwd=self.root, env={**os.environ, "PYTHONPATH": path}, check=True)
         (library,) = Path(self.folder).iterdir()
         return library
@@ -71,10 +78,10 @@ def _missing() -> str:
     return f"{absent[0]} is not installed" if absent else ""
 
 
-def _platform(library: Path, machine: str) -> str:
+def _platform(library: Path) -> str:
     """The platform's tag: all systems with the glibc that the library asks for, where that can be told."""
     if platform.libc_ver()[0] != "glibc":
         return re.sub(r"\W", "_", sysconfig.get_platform())
     needed = [(int(a), int(b)) for a, b in re.findall(rb"GLIBC_(\d+)\.(\d+)", library.read_bytes())]
     major, minor = max([OLDEST, *needed])
-    return f"manylinux_{major}_{minor}_{machine}"
+    return f"manylinux_{major}_{minor}_{platform.machine()}"

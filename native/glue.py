@@ -12,9 +12,10 @@ from native.lower import Error
 from native.optimise import entry_name
 
 CHOICES = {  # how a level is recognised; the best first
-    "x86-64-v3": '__builtin_cpu_supports("x86-64-v3")',
-    "x86-64-v2": '__builtin_cpu_supports("x86-64-v2")',
+    "x86-64-v3": "x86_level() >= 3",
+    "x86-64-v2": "x86_level() >= 2",
     "generic": "1",
+    "apple-m1": "1",
 }
 
 
@@ -42,9 +43,8 @@ def _kernel(number: int, kernel: Kernel, levels: Sequence[str]) -> str:
         if isinstance(kind, types.Array):
             shape = "VECTOR" if kind.ndim == 1 else "MATRIX"
             take.append(f"    Array a{place};")
-            take.append(
-                f'    if (!array("{name}", {place}, given[{place}], {str(kind.dtype).upper()}, {kind.ndim}, &a{place}))'
-            )
+            kinds = f"OF_{str(kind.dtype).upper()}, {kind.ndim}"
+            take.append(f'    if (!array("{name}", {place}, given[{place}], {kinds}, &a{place}))')
             declared.append(shape)
             passed.append(f"PASS_{shape}(a{place})")
         else:

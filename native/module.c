@@ -7,10 +7,38 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdint.h>
-#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
-#include <numpy/ndarraytypes.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
+#ifdef _WIN32
+#include <windows.h>
+#else
+#include <time.h>
+#endif
 
-enum type { INT16, INT32, UINT32, INT64 };
+/* The beginnings of PyArrayObject_fields and PyArray_Descr (numpy/ndarraytypes.h, alike in numpy 1 and 2), of type
+   numbers and of flags. numpy's own header says what the machine that builds is like, not the one it is built for. */
+typedef struct {
+    PyObject_HEAD
+    PyTypeObject *scalar;
+    char kind, type, byteorder, former_flags;
+    int type_num;
+} Descr;
+
+typedef struct {
+    PyObject_HEAD
+    char *data;
+    int nd;
+    Py_ssize_t *dimensions, *strides;
+    PyObject *base;
+    Descr *descr;
+    int flags;
+} Fields;
+
+enum { NPY_SHORT = 3, NPY_INT = 5, NPY_UINT = 6, NPY_LONG = 7, NPY_ULONG = 8, NPY_LONGLONG = 9 };
+enum { CARRAY = 0x1 | 0x100 | 0x400 }; /* contiguous, aligned, writable */
+
+enum type { OF_INT16, OF_INT32, OF_UINT32, OF_INT64 };
 static const char *const TYPES[] = {"int16", "int32", "uint32", "int64"};
 
 typedef struct {
@@ -29,9 +57,9 @@ static PyTypeObject *ndarray;
 static int is_of(enum type type, int number)
 {
     switch (type) {
-    case INT16: return number == NPY_SHORT;
-    case INT32: return number == NPY_INT || (sizeof(long) == 4 && number == NPY_LONG);
-    case UINT32: return number == NPY_UINT || (sizeof(long) == 4 && number == NPY_ULONG);
+    case OF_INT16: return number == NPY_SHORT;
+    case OF_INT32: return number == NPY_INT || (sizeof(long) == 4 && number == NPY_LONG);
+    case OF_UINT32: return number == NPY_UINT || (sizeof(long) == 4 && number == NPY_ULONG);
     default: return number == NPY_LONGLONG || (sizeof(long) == 8 && number == NPY_LONG);
     }
 }
@@ -39,16 +67,15 @@ static int is_of(enum type type, int number)
 static int array(const char *name, int place, PyObject *object, enum type type, int dimensions, Array *found)
 {
     if (Py_TYPE(object) == ndarray || PyType_IsSubtype(Py_TYPE(object), ndarray)) {
-        PyArrayObject *it = (PyArrayObject *)object;
-        if (is_of(type, PyArray_DESCR(it)->type_num) && PyArray_ISNBO(PyArray_DESCR(it)->byteorder)
-            && PyArray_NDIM(it) == dimensions
-            && (PyArray_FLAGS(it) & NPY_ARRAY_CARRAY) == NPY_ARRAY_CARRAY) {
-            found->data = PyArray_DATA(it);
-            found->bytes = type == INT16 ? 2 : type == INT64 ? 8 : 4;
+        Fields *it = (Fields *)object;
+        if (is_of(type, it->descr->type_num) && it->descr->byteorder != '>' && it->nd == dimensions
+            && (it->flags & CARRAY) == CARRAY) { /* all machines that there are kernels for are little-endian */
+            found->data = it->data;
+            found->bytes = type == OF_INT16 ? 2 : type == OF_INT64 ? 8 : 4;
             found->items = 1;
             for (int d = 0; d < dimensions; d++) {
-                found->shape[d] = PyArray_DIMS(it)[d];
-                found->strides[d] = PyArray_STRIDES(it)[d];
+                found->shape[d] = it->dimensions[d];
+                found->strides[d] = it->strides[d];
                 found->items *= found->shape[d];
             }
             return 1;
@@ -92,6 +119,50 @@ static PyObject *failed(int32_t code)
     Py_XDECREF(type);
     return NULL;
 }
+
+/* The CPU time of this thread, as clock_gettime(CLOCK_THREAD_CPUTIME_ID) gives it: seconds and nanoseconds. Kernels
+   call it, and know neither the number of that clock nor the systems that have none. */
+int32_t thread_time(int32_t clock, int64_t *time)
+{
+    (void)clock;
+#ifdef _WIN32
+    FILETIME begun, ended, kernel, user;
+    if (!GetThreadTimes(GetCurrentThread(), &begun, &ended, &kernel, &user))
+        return -1;
+    uint64_t spent = (((uint64_t)kernel.dwHighDateTime << 32) | kernel.dwLowDateTime)
+        + (((uint64_t)user.dwHighDateTime << 32) | user.dwLowDateTime);
+    time[0] = (int64_t)(spent / 10000000);
+    time[1] = (int64_t)(spent % 10000000) * 100;
+#else
+    struct timespec now;
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now))
+        return -1;
+    time[0] = now.tv_sec;
+    time[1] = now.tv_nsec;
+#endif
+    return 0;
+}
+
+#ifdef __x86_64__
+/* The level of this processor: x86-64 psABI, section 3.1.1; Intel's manual, volume 2, CPUID. 0: below 2. Compilers have
+   __builtin_cpu_supports for this, which with zig knows no processor. */
+static int x86_level(void)
+{
+    enum { SSE3 = 1 << 0, SSSE3 = 1 << 9, FMA = 1 << 12, CX16 = 1 << 13, SSE41 = 1 << 19, SSE42 = 1 << 20,
+           MOVBE = 1 << 22, POPCNT = 1 << 23, OSXSAVE = 1 << 27, AVX = 1 << 28, F16C = 1 << 29 };
+    enum { BMI1 = 1 << 3, AVX2 = 1 << 5, BMI2 = 1 << 8, LAHF = 1 << 0, LZCNT = 1 << 5, XMM_AND_YMM = 6 };
+    const unsigned second = SSE3 | SSSE3 | CX16 | SSE41 | SSE42 | POPCNT, third = FMA | MOVBE | OSXSAVE | AVX | F16C;
+    unsigned a, b, c, d, basic, extended, saved;
+    if (!__get_cpuid(1, &a, &b, &basic, &d) || (basic & second) != second)
+        return 0;
+    if (!__get_cpuid(0x80000001, &a, &b, &extended, &d) || !(extended & LAHF))
+        return 0;
+    if ((basic & third) != third || !(extended & LZCNT) || !__get_cpuid_count(7, 0, &a, &b, &c, &d))
+        return 2;
+    __asm__("xgetbv" : "=a"(saved), "=d"(d) : "c"(0)); /* what the operating system saves of a thread */
+    return (b & BMI1) && (b & AVX2) && (b & BMI2) && (saved & XMM_AND_YMM) == XMM_AND_YMM ? 3 : 2;
+}
+#endif
 
 #include "kernels.h"
 

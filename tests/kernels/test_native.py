@@ -4,6 +4,8 @@ numba is not there."""
 from __future__ import annotations
 
 import os
+import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +13,8 @@ from pathlib import Path
 
 import pytest
 from small_package import FIRST, RESULTS, SmallPackage
+
+from native.platforms import PLATFORMS
 
 pytestmark = pytest.mark.skipif(shutil.which(os.environ.get("CC", "cc")) is None, reason="needs a C compiler")
 
@@ -160,3 +164,67 @@ assert not thread.is_alive()
 def test_other_threads_run_beside_a_kernel(package: SmallPackage) -> None:
     """A kernel waits for a word that only another thread of Python can change."""
     assert package.ask(WAITED_FOR, CONSTRAIN_KERNELS="native")["results"] == RESULTS
+
+
+EMIT = """
+import sys
+from pathlib import Path
+from native import build, optimise, platforms
+
+built, out = build.Build(), Path(sys.argv[1])
+for name, target in platforms.PLATFORMS.items():
+    for level in target.levels:
+        content = optimise.emit(built.lowered.module, built.symbols, target.triple, level)
+        (out / f"{name}.{level}").write_bytes(content)
+"""
+OBJECTS = {  # how a file begins: of ELF 64-bit and its machine, of Mach-O 64-bit and its processor, of COFF
+    "linux_x86_64": (b"\x7fELF\x02\x01", 18, b"\x3e\x00"),
+    "linux_aarch64": (b"\x7fELF\x02\x01", 18, b"\xb7\x00"),
+    "macosx_arm64": (b"\xcf\xfa\xed\xfe", 4, b"\x0c\x00\x00\x01"),
+    "macosx_x86_64": (b"\xcf\xfa\xed\xfe", 4, b"\x07\x00\x00\x01"),
+    "win_amd64": (b"\x64\x86", 0, b"\x64\x86"),
+}
+
+
+def run_small(small: SmallPackage, repository: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run Python where `constrain` is the small package."""
+    path = os.pathsep.join([str(small.folder), str(repository)])
+    environment = {**os.environ, "PYTHONPATH": path, "CONSTRAIN_KERNELS": "numba"}
+    return subprocess.run(
+        [sys.executable, *command], env=environment, cwd=small.folder, capture_output=True, text=True, check=False
+    )
+
+
+def test_kernels_of_every_platform(package: SmallPackage, repository: Path, tmp_path: Path) -> None:
+    """LLVM makes objects of each format, in which the kernels of every level have their names."""
+    done = run_small(package, repository, "-c", EMIT, str(tmp_path))
+    assert done.returncode == 0, done.stderr[-3000:]
+    names = {(name, level) for name, target in PLATFORMS.items() for level in target.levels}
+    assert {(path.stem, path.suffix[1:]) for path in tmp_path.iterdir()} == names
+    for name, level in names:
+        content = (tmp_path / f"{name}.{level}").read_bytes()
+        system = re.sub(r"^(manylinux|musllinux|macosx)_\d+_\d+_", lambda m: f"{m[1].replace('many', '')}_", name)
+        begins, at, machine = OBJECTS[system.replace("musllinux", "linux")]
+        assert content.startswith(begins)
+        assert content[at:].startswith(machine)
+        assert f"kernel_0_{level.replace('-', '_')}".encode() in content
+
+
+def test_libraries_of_every_platform(package: SmallPackage, repository: Path, tmp_path: Path) -> None:
+    """`zig cc` links all of them, and this machine runs the one that is made for it."""
+    pytest.importorskip("ziglang", reason="other platforms are linked with ziglang: pip install ziglang")
+    done = run_small(package, repository, "-m", "native.build", "--out", str(tmp_path), "--platforms", "all")
+    assert done.returncode == 0, done.stderr[-3000:]
+    for name, target in PLATFORMS.items():
+        content = (tmp_path / name / target.library).read_bytes()
+        assert b"PyInit__native" in content
+    own = tmp_path / f"manylinux_2_17_{platform.machine()}" / "_native.abi3.so"
+    place = package.kernels / "compiler" / "_native.abi3.so"
+    before = place.read_bytes()
+    place.unlink()
+    try:
+        shutil.copy(own, place)
+        assert package.ask(CONSTRAIN_KERNELS="native")["results"] == RESULTS
+        package.ask(TAKEN, CONSTRAIN_KERNELS="native")
+    finally:
+        place.write_bytes(before)
