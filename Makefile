@@ -40,7 +40,7 @@ PYTEST ?=
 BENCH ?=
 GPU ?= build/gpu
 
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 DEMO_SCHEMA := {"type": "object", "properties": {"name": {"type": "string", "pattern": "^[A-Z][a-z]{2,11}$$"}, "age": {"type": \
 "integer", "minimum": 0, "maximum": 120}, "tags": {"type": "array", "items": {"enum": ["red", "green", "blue"]}, "maxItems": 3}}, \
