@@ -12,6 +12,7 @@ from constrain.chat.calls.reading import Reader
 from constrain.chat.calls.tools import ToolUse
 from constrain.chat.streaming import Change, JsonValues, TypedValues, reader_of, typed_of
 from constrain.errors import ConstrainError, IncompleteError
+from constrain.generation.confidence import PartConfidence, confidence_of, value_span
 from constrain.generation.display.html import shares_html, tokens_html
 from constrain.generation.display.live import Frame, screen_of
 from constrain.generation.display.plot import Plot
@@ -226,6 +227,33 @@ class Generation(Generic[T]):
     def shown(self) -> list[ShownToken]:
         """The tokens with what was recorded of them: probability, the mass that was allowed, whether it was forced."""
         return shown_tokens(self.pieces, self.tokens, self.trace)
+
+    def confidence(self, part: str) -> PartConfidence:
+        """Tell how sure the model was of a part of the text.
+
+        Args:
+            part: A JSON pointer (RFC 6901) into a text that is JSON, such as "/age", or "" for all of it; or the name
+                of a capture, of which the first counts.
+
+        Returns:
+            Its text, its log-probability, the mass that the constraint allowed there, and from both a probability.
+
+        Raises:
+            ConstrainError: There is no such part, the text is no JSON, or the method records no probabilities.
+
+        Example:
+            >>> import constrain
+            >>> schema = {"type": "object", "properties": {"age": {"enum": [36, 37]}}, "required": ["age"]}
+            >>> g = constrain.generate(constrain.reference.load(), "A person: ", schema=schema, seed=1)
+            >>> sure = g.confidence("/age")
+            >>> sure.text == str(g.value["age"]), 0 < sure.probability <= 1
+            (True, True)
+        """
+        named = [each for each in self.captures if each.name == part]
+        if not named and part and not part.startswith("/"):
+            raise ConstrainError(f"the output has no capture {part!r:.60}", fix='a JSON pointer begins with "/"')
+        span = (named[0].begin, named[0].end) if named else value_span(self.text, part)
+        return confidence_of(self.text, span, self.pieces, self.shown)
 
     def show(self, console: Any = None) -> None:
         """Print the output in colours: what was unlikely, what was forced, where the constraint overruled the model.

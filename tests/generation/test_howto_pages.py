@@ -73,7 +73,8 @@ def test_see(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    names = run(repository, "see", 5)
+    names = run(repository, "see", 6)
+    assert names["sure"].text == json.dumps(names["output"].value["city"])
     assert names["output"].value["city"] in ("Paris", "Rome", "Lima")
     assert names["watched"].text == names["output"].text
     assert len(names["trace"]) == len(names["output"].tokens)

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from constrain.errors import ConstrainError, MissingExtraError
 from constrain.generation.answers.cluster import is_ray, on_ray
 from constrain.generation.call import prepare
+from constrain.generation.confidence import of_members
 from constrain.generation.plain import json_text
 from constrain.generation.progress import Progress, check_progress
 from constrain.generation.request.arguments import CONSTRAINTS, the_constraint
@@ -54,6 +55,7 @@ class Answer:
         log_weight: As in `Generation`.
         fault: What a residual check said, if it failed.
         error: What went wrong with this input: kind and message.
+        confidence: Of a complete JSON object, how sure the model was of each member (`Generation.confidence`).
 
     Example:
         >>> import constrain
@@ -70,6 +72,7 @@ class Answer:
     log_weight: float | None = None
     fault: str | None = None
     error: str | None = None
+    confidence: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -113,8 +116,9 @@ class Answers(Sequence[Answer]):
         and a warning says so.
 
         Args:
-            spread: Give each field of the values a column of its own, `value.age`, in place of `value`; where a value
-                has no such field, or there is none, the cell is None.
+            spread: Give each field of the values a column of its own, `value.age`, in place of `value`, and one for
+                its confidence, `confidence.age`, if any is known; where a value has no such field, or there is none,
+                the cell is None.
 
         Returns:
             A frame of polars if the inputs were one, else one of pandas.
@@ -131,9 +135,11 @@ class Answers(Sequence[Answer]):
             ['input', 'text', 'value.name', 'value.age']
         """
         columns: dict[str, list[Any]] = {}
-        for name in (each.name for each in fields(Answer) if each.name != "index"):
+        for name in (each.name for each in fields(Answer) if each.name not in ("index", "confidence")):
             column = [getattr(answer, name) for answer in self.answers]
             columns |= _fields_of(column) if spread and name == "value" else {name: column}
+        if spread:
+            columns |= _fields_of([answer.confidence for answer in self.answers], "confidence")
         if _is_frame(self.inputs, "polars"):
             import polars
 
@@ -245,9 +251,11 @@ def _path(out: Any) -> Path:
 
 
 def _answer(index: int, output: Generation[Any]) -> Answer:
+    confidence = of_members(output.text, output.pieces, output.shown) if output.finish_reason == "stop" else {}
     return Answer(
-        index, output.text, output.value, output.finish_reason, output.logprob, output.log_weight, output.fault
-    )
+        index, output.text, output.value, output.finish_reason, output.logprob, output.log_weight, output.fault,
+        confidence=confidence,
+    )  # fmt: skip
 
 
 def _bar(total: int, progress: Progress) -> Any:
@@ -307,11 +315,11 @@ def _as_rows(inputs: Any, answers: Sequence[Answer]) -> list[Mapping[str, Any]]:
     return [row if isinstance(row, Mapping) else {"input": row} for row in rows]
 
 
-def _fields_of(values: Sequence[Any]) -> dict[str, list[Any]]:
+def _fields_of(values: Sequence[Any], column: str = "value") -> dict[str, list[Any]]:
     """A column for each field of some values. Raises ConstrainError: a value has no fields."""
     rows = [_named(value) for value in values]
     names = dict.fromkeys(name for row in rows for name in row)
-    return {f"value.{name}": [row.get(name) for row in rows] for name in names}
+    return {f"{column}.{name}": [row.get(name) for row in rows] for name in names}
 
 
 def _named(value: Any) -> Mapping[str, Any]:

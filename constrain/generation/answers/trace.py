@@ -18,6 +18,7 @@ import torch
 
 from constrain.errors import ConstrainError
 from constrain.generation.answers.score import cut
+from constrain.generation.confidence import PartConfidence, confidence_of, value_span
 from constrain.generation.display.html import page, tokens_html
 from constrain.generation.display.terminal import print_tokens
 from constrain.generation.display.tokens import Alternative, ShownToken, readable
@@ -35,6 +36,7 @@ class Trace(list[ShownToken]):
 
     Attributes:
         said: What is known of the output as a whole, in short sentences.
+        pieces: The bytes of each token; none of special tokens.
 
     Example:
         >>> import constrain
@@ -44,9 +46,31 @@ class Trace(list[ShownToken]):
         ('<|eos|>', True)
     """
 
-    def __init__(self, tokens: Sequence[ShownToken] = (), said: Sequence[str] = ()) -> None:
+    def __init__(
+        self, tokens: Sequence[ShownToken] = (), said: Sequence[str] = (), pieces: Sequence[bytes] = ()
+    ) -> None:
         super().__init__(tokens)
         self.said = list(said)
+        self.pieces = list(pieces)
+
+    def confidence(self, pointer: str) -> PartConfidence:
+        """Tell how sure the model was of a value in the text, with its margin.
+
+        Args:
+            pointer: A JSON pointer (RFC 6901); "": the whole text.
+
+        Raises:
+            ConstrainError: The text is no JSON, has no such value, or was traced without a constraint.
+
+        Example:
+            >>> import constrain
+            >>> model, schema = constrain.reference.load(), {"enum": [{"a": 1}, {"a": 2}]}
+            >>> trace = constrain.trace(model, "A: ", '{"a": 1}', schema=schema, top=20)
+            >>> trace.confidence("/a").text
+            '1'
+        """
+        text = b"".join(self.pieces).decode("utf-8", "surrogateescape")
+        return confidence_of(text, value_span(text, pointer), self.pieces, self)
 
     def show(self, console: Any = None) -> None:
         """Print the tokens in colours. console: of rich. Raises MissingExtraError if rich is not installed."""
@@ -128,7 +152,8 @@ def trace(
     allowed = None if language is None else _masks(_narrowed(compile_for(language, handle), handle, tokens), tokens)
     whole = sum(float(row[token]) for row, token in zip(log_probs, tokens, strict=True))
     said = [f"{len(tokens)} tokens", f"log p {whole:.2f}"]
-    return Trace(list(_shown(handle, tokens, log_probs, allowed, top)), said)
+    pieces = [handle.vocabulary.to_bytes([token]) for token in tokens]
+    return Trace(list(_shown(handle, tokens, log_probs, allowed, top)), said, pieces)
 
 
 def _tokens(output: Any, handle: Handle) -> list[int]:
@@ -192,6 +217,7 @@ def _shown(handle: Handle, tokens: Sequence[int], log_probs: torch.Tensor, masks
                 vocabulary.to_bytes([other], names=True).decode("utf-8", "replace"),
                 math.exp(value),
                 None if mask is None else has_bit(mask, other),
+                other,
             )
             for value, other in zip(best.values.tolist(), best.indices.tolist(), strict=True)
         )

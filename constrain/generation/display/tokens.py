@@ -23,11 +23,13 @@ class Alternative(NamedTuple):
         text: Its bytes, as text.
         probability: What the model gave it.
         allowed: Whether the constraint allowed it; None: that is not known.
+        token: Its id; -1: not known.
     """
 
     text: str
     probability: float
     allowed: bool | None = None
+    token: int = -1
 
 
 class ShownToken(NamedTuple):
