@@ -28,6 +28,8 @@ from constrain.sampling.core.job import Clock
 
 Outputs = Generation[Any] | Generations[Any] | list[Generation[Any]] | list[Generations[Any]]
 
+USUAL = 256  # tokens of an output, for an estimate
+
 
 @dataclass
 class Call:
@@ -115,7 +117,8 @@ def _decoding(request: Request, rows: Sequence[Row], handle: Handle) -> MaskedDe
     if request.draft is not None and request.draft is not False:
         return speculation_of(request.draft, for_drafts(handle), [each.constraint for each in distinct], request.method)
     if request.draft is None:
-        drafting = speculation_by_default(request, handle, [each.compiled for each in distinct], len(rows))
+        lengths = [len(row.prompt) + min(row.terms.length.at_most, USUAL) for row in rows]
+        drafting = speculation_by_default(request, handle, [each.compiled for each in distinct], lengths)
         if drafting is not None:
             return drafting
     if request.stream or request.heals or request.limited or request.processors or tempered_rule(terms.compiled):

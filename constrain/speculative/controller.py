@@ -65,29 +65,42 @@ LAUNCH = 1.5e-2  # of the forward of any model on an accelerator
 CHEAP = 1.5e-2  # a forward that costs less is no dearer than a step of drafting
 MARGIN = 2.0  # half of the nodes are such as need no forward without drafts either
 DEAREST = 0.15  # chance beyond which too few nodes are worth it for drafting to be worth its time
+DEAREST_CHAIN = 0.75  # the same of a model that reads chains only
 
 
-def affordable(weights: int, rows: int, device: str) -> Fixed | None:
+def affordable(weights: int, rows: int, device: str, copied: int | None = None) -> Fixed | None:
     """The budget with which drafts cannot lose, by an estimate; None: there is none.
 
     A node is worth reading if the forward that it spares with some chance costs more than the node. A forward is the
     dearer the larger the model is, and the less of it is spared the more sequences share it.
 
+    A model that reads chains only (`ForkTarget`) copies its memory for each, reads what was taken of one once more if
+    not all was, and reads sequences one by one. So a chain whose tokens come true with the chances r1 > r2 > … > rk
+    spares r1 + … + rk forwards and costs 1 - rk and the copy: each token has to have more than half the chance.
+
     Args:
         weights: bytes of the model's weights.
         rows: sequences that are read together.
         device: the kind of device, as torch names it.
+        copied: bytes of what the model remembers of a sequence, if it reads chains only; None: it reads trees.
 
     Example:
         >>> from constrain.speculative.controller import affordable
         >>> affordable(270_000_000, 1, "cpu"), affordable(15_000_000, 1, "cpu"), affordable(270_000_000, 9, "cpu")
         (Fixed(nodes=32, depth=32, least=0.05), None, None)
+        >>> affordable(270_000_000, 1, "cpu", copied=27_000_000), affordable(270_000_000, 2, "cpu", copied=27_000_000)
+        (Fixed(nodes=32, depth=32, least=0.6), None)
     """
     on_cpu = device == "cpu"
     forward = weights / CPU_BYTES if on_cpu else LAUNCH + weights / DEVICE_BYTES
     node = NODE + READ * forward if on_cpu else NODE
     least = MARGIN * rows * node / forward
-    return Fixed(32, 32, max(0.05, least)) if least <= DEAREST and forward >= CHEAP else None
+    if least > DEAREST or forward < CHEAP:
+        return None
+    if copied is None:
+        return Fixed(32, 32, max(0.05, least))
+    chance = 0.5 + copied / weights  # half of the copy, which is read and written
+    return Fixed(32, 32, chance) if rows == 1 and chance <= DEAREST_CHAIN else None
 
 
 def default_controller(drafters: Sequence[Drafter]) -> Fixed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from speculative_cases import context_of
 import constrain
 from constrain.models.hf import HFModel
 from constrain.sampling import Settings, TorchDraw
-from constrain.speculative import Context, DraftBudget, Fixed, LegalWords, Outcome, Setting, TreeBuilder
+from constrain.speculative import Context, DraftBudget, Fixed, ForkTarget, LegalWords, Outcome, Setting, TreeBuilder
 from constrain.speculative.controller import affordable
 
 BYTES = constrain.Vocabulary.of_bytes()
@@ -121,6 +122,24 @@ def test_drafts_are_affordable_for_large_models_and_few_rows(
     assert (affordable(int(weights), rows, device) is not None) == drafts
 
 
+@pytest.mark.parametrize("copied, least", [(0, 0.5), (27e6, 0.6), (54e6, 0.7), (68e6, None)])
+def test_chains_need_half_the_chance_and_a_small_memory(copied: float, least: float | None) -> None:
+    found = affordable(int(270e6), 1, "cpu", int(copied))
+    assert (None if found is None else found.least) == (None if least is None else pytest.approx(least))
+    assert affordable(int(270e6), 2, "cpu", int(copied)) is None
+    assert affordable(int(15e6), 1, "cpu", int(copied)) is None
+
+
+def test_a_chain_is_worth_what_it_spares_less_what_it_costs() -> None:
+    """For all chances in tenths of up to four tokens: whatever passes the threshold spares more than it costs."""
+    chosen = affordable(int(270e6), 1, "cpu", 0)
+    assert chosen is not None
+    for steps in itertools.product([each / 10 for each in range(1, 11)], repeat=4):
+        reached = [each for each in itertools.accumulate(steps, lambda a, b: a * b) if each > chosen.least]
+        if reached:
+            assert sum(reached) - (1 - reached[-1]) > 0
+
+
 GIVEN: list[dict[str, Any]] = [
     {"temperature": 0},
     {"seed": 3},
@@ -130,14 +149,31 @@ GIVEN: list[dict[str, Any]] = [
 ]
 
 
+def test_what_a_model_remembers_is_its_cache() -> None:
+    """The estimate is the size of the keys and values that a forward returns."""
+    model = constrain.reference.load()
+    handle = HFModel(model.model, model.tokenizer)
+    with torch.inference_mode():
+        cache = handle.model(input_ids=torch.ones((1, 9), dtype=torch.int64), use_cache=True).past_key_values
+    layers = [(layer.keys, layer.values) for layer in cache.layers]
+    assert handle.remembered(9) == sum(each.numel() * each.element_size() for pair in layers for each in pair)
+
+
 def in_double(reference: Any) -> HFModel:
     """The reference model in float64, in which no processor's rounding tips a draw."""
     return HFModel(copy.deepcopy(reference.model).double(), reference.tokenizer)
 
 
+@pytest.mark.parametrize("branching", [True, False])
 @pytest.mark.parametrize("given", GIVEN, ids=str)
-def test_drafts_by_default_change_no_output(given: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drafts_by_default_change_no_output(
+    given: dict[str, Any], branching: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = in_double(constrain.reference.load())
+    assert model.branching
+    if not branching:  # as models that look back over a window
+        vars(model)["branching"] = False
+        monkeypatch.setattr(HFModel, "open", lambda handle, rows: ForkTarget(handle).open(rows))
 
     def run(**more: Any) -> list[Any]:
         options = {"type": dict[str, int], "max_tokens": 40, **given, **more}
@@ -149,7 +185,8 @@ def test_drafts_by_default_change_no_output(given: dict[str, Any], monkeypatch: 
 
     small, without = run(), run(draft=False)
     assert [each.stats.drafts for each in small] == [{}] * len(small)  # the model is too small for drafts to pay
-    monkeypatch.setattr("constrain.generation.request.drafts.affordable", lambda *_: Fixed(16, 16))
+    controller = Fixed(16, 16) if branching else Fixed(16, 16, 0.5)
+    monkeypatch.setattr("constrain.generation.request.drafts.affordable", lambda *_: controller)
     drafted = run()
     assert all(each.stats.drafts.keys() >= {"words", "lookup"} for each in drafted)
     assert [each.tokens for each in drafted] == [each.tokens for each in without] == [each.tokens for each in small]

@@ -66,17 +66,26 @@ def check_draft(draft: Any, method: Any) -> None:
             )
 
 
-def speculation_by_default(request: Any, handle: Any, compiled: Sequence[Any], rows: int) -> Speculation | None:
+def speculation_by_default(request: Any, handle: Any, compiled: Sequence[Any], lengths: Sequence[int]) -> Any:
     """The method of a call that says nothing of drafts: "auto" where it cannot lose by an estimate; None: no drafts.
 
-    That is for masked decoding by constraints of this library, by a model of transformers that reads trees.
+    That is for masked decoding by constraints of this library, by a model of transformers.
+    lengths: about how many tokens the model has to remember of each row
     """
     shaped = request.processors or request.limited or request.heals or request.sees
     own = all(isinstance(each, CompiledConstraint | CanonicalConstraint) for each in compiled)
     if request.method is not lcd or shaped or type(handle) is not HFModel or not own or tempered_rule(compiled[0]):
         return None
-    controller = affordable(handle.weights, rows, handle.model.device.type)
-    if controller is None or not handle.branching:
+    device = handle.model.device.type
+    if affordable(handle.weights, len(lengths), device) is None:
+        return None
+    copied = None
+    if not handle.branching:
+        copied = handle.remembered(max(lengths))
+        if copied is None:
+            return None
+    controller = affordable(handle.weights, len(lengths), device, copied)
+    if controller is None:
         return None
     constraints = [each.constraint for each in compiled]
     setting: dict[str, Any] = {"encode": encoder(handle), "hints": hints_of(constraints, handle)}

@@ -135,6 +135,17 @@ class HFModel:
         """Bytes of the weights, which a forward reads."""
         return sum(each.numel() * each.element_size() for each in self.model.parameters())
 
+    def remembered(self, length: int) -> int | None:
+        """Bytes of keys and values of a text of so many tokens, at most; None: it remembers other things, too."""
+        config = self.text_config
+        heads = getattr(config, "num_attention_heads", None)
+        layers, width = getattr(config, "num_hidden_layers", None), getattr(config, "hidden_size", None)
+        if self.encodes or not self.plain or not (heads and layers and width):
+            return None
+        of_head = getattr(config, "head_dim", None) or width // heads
+        keys = getattr(config, "num_key_value_heads", None) or heads
+        return int(2 * layers * keys * of_head * length * next(self.model.parameters()).element_size())
+
     @cached_property
     def noting(self) -> list[Any]:
         """The modules in which the model notes something about the images of its last prompt."""
