@@ -161,6 +161,17 @@ def tiny_handle() -> Any:
     return HFModel(tiny_llama(tokenizer), tokenizer)
 
 
+def chain_reader() -> Any:
+    """The handle of a model that reads chains only: its windows are such as no mask tells."""
+    from constrain.models.hf import HFModel
+
+    tokenizer = tiny_tokenizer()
+    handle = HFModel(tiny_mistral(tokenizer), tokenizer)
+    vars(handle)["windows"] = None
+    assert not handle.branching
+    return handle
+
+
 def tiny_mistral(tokenizer: Any, seed: int = 0) -> Any:
     """A random Mistral whose layers see a window of 4 positions, in float64: it cannot grow ragged."""
     from transformers import MistralConfig, MistralForCausalLM

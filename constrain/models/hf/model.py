@@ -213,6 +213,18 @@ class HFModel:
         )
 
     @cached_property
+    def windows(self) -> dict[str, int | None] | None:
+        """The tokens that layers look back, by their kind ("" of all; None: to the beginning).
+
+        None: no layer has a window that matters, or it is of a kind that masks of four dimensions do not tell.
+        """
+        config, kinds = self.text_config, {"full_attention", "sliding_attention"}
+        window, layers = getattr(config, "sliding_window", None), set(getattr(config, "layer_types", None) or ())
+        if self.may_be_ragged or not self.plain or self.encodes or not isinstance(window, int) or layers - kinds:
+            return None
+        return {"full_attention": None, "sliding_attention": window} if layers == kinds else {"": window}
+
+    @cached_property
     def reading(self) -> CacheProtocol:
         """The protocol of reading; found by trial when first asked for. Raises ConstrainError, as `reading_of` does."""
         return reading_of(self)

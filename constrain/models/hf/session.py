@@ -106,7 +106,7 @@ class HFSession:
         if self.handle.takes_keep:
             arguments["logits_to_keep"] = wanted
         if self.cache is None and reading.given:
-            self.cache = self.handle.new_cache()
+            self.cache = self.new_cache()
         if self.cache is not None:
             arguments[reading.argument] = self.cache
         places = [name.rpartition(".") for name in reading.held]
@@ -117,6 +117,10 @@ class HFSession:
         self.cache = getattr(output, reading.argument, self.cache)
         self._held = [getattr(module, attribute) for module, attribute in modules]
         return output
+
+    def new_cache(self) -> Any:
+        """An empty memory, which the first forward is given."""
+        return self.handle.new_cache()
 
     @torch.inference_mode()
     def select(self, rows: Sequence[int]) -> None:

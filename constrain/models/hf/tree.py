@@ -10,7 +10,11 @@ the mask hides; when holes are many they are squeezed out.
 A chain needs no such mask: it is read as any text is, with a mask over slots. So the first read of a prompt, and models
 that know no other mask, take the plain way. Whether a model reads trees right is tried once, on three nodes.
 
-Cost: one forward; a gather of the new slots; squeezing copies what the rows hold. Limit: as of model.py.
+Layers with a window would forget what a refused branch pushed out. So all layers keep everything here, and the mask of
+a layer with a window hides what lies too far back, in tokens, not in slots.
+
+Cost: one forward; a gather of the new slots; squeezing copies what the rows hold. With windows a cache of the whole
+text, where plain decoding keeps the window's. Limit: as of model.py.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
+from transformers import DynamicCache
 
 from constrain.models.hf.cache import own_layers
 from constrain.models.hf.hidden import watched
@@ -44,13 +49,15 @@ class FirstLayersRead(Protocol):
 
 def open_trees(handle: HFModel, rows: int) -> TreeSession:
     """A session of so many empty rows; one that reads chains only where the model cannot grow ragged or remember."""
+    if handle.windows is not None:
+        return HFTreeSession(handle, rows) if handle.branching else ForkSession(handle, rows)
     remembers = handle.ragged and handle.reading.argument is not None
     return HFTreeSession(handle, rows) if remembers else ForkSession(handle, rows)
 
 
 def reads_trees(handle: HFModel) -> bool:
     """True if logits of a tree are those of its paths, for this model; found by three small forward passes."""
-    if not handle.ragged or not handle.reading.positions:
+    if handle.windows is None and not (handle.ragged and handle.reading.positions):
         return False
     known = _tried.get(handle.model)
     if known is None:
@@ -73,7 +80,9 @@ def _try(handle: HFModel) -> bool:
     _, (first,) = handle.start([[*source, begin, begin, x]], [1])
     _, (second,) = handle.start([[*source, begin, begin, y, z, end]], [3])
     expected = torch.cat([first[-1:], second])
-    precision = torch.finfo(expected.dtype).eps ** 0.75 * max(1.0, float(expected.abs().max()))
+    of_type = torch.finfo(expected.dtype)
+    # Rounding of 16 bits grows within 18 layers to six units of the last place; a wrong mask moves logits by wholes.
+    precision = of_type.eps ** (0.6 if of_type.bits == 16 else 0.75) * max(1.0, float(expected.abs().max()))
     return bool(((torch.cat([found[1:], after]) - expected).abs() < precision).all())
 
 
@@ -81,7 +90,9 @@ class HFTreeSession(HFSession):
     """A batch that grows by trees; see `constrain.speculative.TreeSession`."""
 
     def __init__(self, handle: HFModel, rows: int) -> None:
-        super().__init__(handle, rows, handle.reading)
+        self.windows = handle.windows
+        all_kept = handle.plainly._replace(positions=True, padded=True, ragged=True)
+        super().__init__(handle, rows, handle.reading if self.windows is None else all_kept)
         self._before = (self.attention, self.lengths)  # of the slots before the last forward
         self._chunks: list[int] = []  # what the last forward read: lengths of chunks, and of trees
         self._nodes: list[int] = []
@@ -115,7 +126,9 @@ class HFTreeSession(HFSession):
         if shallow is not None and self.keep_hidden is False:
             return self._read(rows, wanted, parents, shallow)
         with watched(self.handle, self.keep_hidden) as seen:
-            logits = self.feed(rows, wanted) if chains else self._read(rows, wanted, parents)
+            # a window is counted in slots where a mask over slots is given: right as long as no row has holes
+            plainly = chains and (self.windows is None or not self.attention.shape[1])
+            logits = self.feed(rows, wanted) if plainly else self._read(rows, wanted, parents)
         if self.keep_hidden is True and seen:
             self.hidden = [row[row.shape[0] - k :] for row, k in zip(seen[-1], wanted, strict=True)]
         elif seen:
@@ -136,16 +149,36 @@ class HFTreeSession(HFSession):
             [self.attention.bool().unsqueeze(1).expand(-1, slots, -1), torch.from_numpy(seen).to(self.device)], dim=2
         )
         padded = [[FILL] * (slots - len(row)) + row for row in rows]
+        positions = self.lengths.unsqueeze(1) + torch.from_numpy(depths).to(self.device)
         arguments = {
             "input_ids": torch.tensor(padded, dtype=torch.int64, device=self.device),
-            "attention_mask": additive(visible, self.handle.model.dtype),
-            "position_ids": self.lengths.unsqueeze(1) + torch.from_numpy(depths).to(self.device),
+            "attention_mask": self._masks(visible, positions),
+            "position_ids": positions,
         }
         if shallow is None:
             output = self.call(wanted=max(wanted), **arguments)
         else:
             output = shallow.resume(self.cache, rows, parents, max(wanted), arguments)
         return [logits[logits.shape[0] - k :] for logits, k in zip(output.logits, wanted, strict=True)]
+
+    def _masks(self, visible: torch.Tensor, positions: torch.Tensor) -> Any:
+        """Make the mask of a forward: one, or one for each kind of layers.
+
+        visible: bool[B, queries, keys]. positions: int64[B, queries]
+        """
+        dtype = self.handle.model.dtype
+        if self.windows is None:
+            return additive(visible, dtype)
+        keys = torch.cat([self.attention.cumsum(1) - 1, positions], dim=1)
+        distance = positions.unsqueeze(2) - keys.unsqueeze(1)
+        masks = {
+            kind: additive(visible if window is None else visible & (distance < window), dtype)
+            for kind, window in self.windows.items()
+        }
+        return masks.get("", masks)
+
+    def new_cache(self) -> Any:
+        return DynamicCache() if self.windows is not None else super().new_cache()
 
     @torch.inference_mode()
     def commit(self, paths: Sequence[Sequence[int]]) -> None:

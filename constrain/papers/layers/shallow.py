@@ -240,7 +240,7 @@ def can_be_cut(first: FirstLayers, handle: HFModel) -> bool:
 
 
 def _try(first: FirstLayers, handle: HFModel) -> bool:
-    if not handle.branching:
+    if not handle.branching or handle.windows is not None:  # its layers take one mask
         return False
     begin, x, y, z, end = (i % handle.width for i in (1, 2, 3, 4, 5))
     tokens, parents = np.array([x, y, z], np.int32), np.array([ROOT, ROOT, 1], np.int32)  # x | y z

@@ -11,19 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tree_cases import TREES, WIDTH, alone, paths_to, random_tree, tiny
+from tree_cases import TREES, WIDTH, WINDOWS, alone, paths_to, random_tree, tiny
 
 from constrain.models.hf import HFModel
 from constrain.models.hf.tree import HFTreeSession
-from constrain.speculative.target import ForkSession
 from toy_model import tiny_gpt2, tiny_llama, tiny_mistral, tiny_tokenizer
-
-LAYERS = ["sliding_attention", "full_attention"]
 
 
 @pytest.fixture(scope="module")
 def models() -> dict[str, HFModel]:
-    return {name: HFModel(tiny(name), None) for name in [*TREES, "gemma3", "bloom"]}
+    return {name: HFModel(tiny(name), None) for name in [*TREES, *WINDOWS, "bloom"]}
 
 
 def walk(handle: HFModel, seed: int, steps: int, tolerance: float, chain: bool = False) -> Any:
@@ -71,17 +68,18 @@ def check_cache(handle: HFModel, session: Any, rows: list[list[int]]) -> None:
                 held = getattr(layer, name)[i]
                 if hasattr(layer, "stems"):
                     held = torch.cat([getattr(layer, f"stem_{name}")[layer.stems[i]], held], dim=-2)
-                torch.testing.assert_close(held[:, real], getattr(other, name)[0], rtol=1e-5, atol=1e-5)
+                wanted = getattr(other, name)[0]  # of a layer with a window the last ones
+                torch.testing.assert_close(held[:, real][:, -wanted.shape[1] :], wanted, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("name", [*TREES, *WINDOWS])
 def test_logits_of_a_tree_are_those_of_its_paths(models: dict[str, HFModel], name: str) -> None:
     assert models[name].branching
     for seed in range(2):
         walk(models[name], seed, 6, 1e-9)
 
 
-@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("name", [*TREES, *WINDOWS])
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
 def test_in_single_precision(name: str, attention: str) -> None:
     model = tiny(name).float()
@@ -89,12 +87,6 @@ def test_in_single_precision(name: str, attention: str) -> None:
     handle = HFModel(model, None)
     assert handle.branching
     walk(handle, 3, 3, 1e-5)
-
-
-def test_layers_with_a_window_cannot_be_cut_and_read_chains(models: dict[str, HFModel]) -> None:
-    handle = models["gemma3"]
-    assert not handle.branching
-    assert isinstance(walk(handle, 1, 6, 1e-9, chain=True), ForkSession)
 
 
 def test_positions_that_count_slots_are_no_good_for_trees(models: dict[str, HFModel]) -> None:
@@ -192,4 +184,4 @@ def test_sessions_that_fork_keep_what_they_share(models: dict[str, HFModel]) -> 
 def test_the_models_of_other_tests() -> None:
     tokenizer = tiny_tokenizer()
     branching = [HFModel(make(tokenizer), tokenizer).branching for make in (tiny_llama, tiny_gpt2, tiny_mistral)]
-    assert branching == [True, True, False]
+    assert branching == [True, True, True]

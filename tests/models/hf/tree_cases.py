@@ -32,12 +32,13 @@ def tiny(name: str, layers: int = 2) -> Any:
         "gpt2": lambda: hf.GPT2LMHeadModel(
             hf.GPT2Config(vocab_size=WIDTH, n_embd=32, n_layer=layers, n_head=2, n_positions=256, initializer_range=0.3)
         ),
-        # Beside them, those that read chains only.
+        "windows": lambda: hf.MistralForCausalLM(hf.MistralConfig(**shape, sliding_window=4)),
         "gemma3": lambda: hf.Gemma3ForCausalLM(
             hf.Gemma3TextConfig(
                 **shape, head_dim=8, sliding_window=4, layer_types=["sliding_attention", "full_attention"]
             )
         ),
+        # Beside them, one that reads chains only.
         "bloom": lambda: hf.BloomForCausalLM(
             hf.BloomConfig(vocab_size=WIDTH, hidden_size=32, n_layer=2, n_head=4, initializer_range=0.3)
         ),
@@ -46,6 +47,7 @@ def tiny(name: str, layers: int = 2) -> Any:
 
 
 TREES = ["llama", "qwen2", "qwen3", "mistral", "gemma", "gpt2"]
+WINDOWS = ["windows", "gemma3"]  # in all layers, and in every second one
 
 
 def alone(handle: HFModel, ids: list[int]) -> torch.Tensor:

@@ -21,7 +21,7 @@ from constrain.papers import Heads, Judge
 from constrain.papers.heads import JudgeHead
 from constrain.sampling import enumerate_draws
 from constrain.speculative import NONE, BuiltTree, Case, Drafter, DraftTree, Fixed, Model, Speculation
-from toy_model import tiny_handle, tiny_llama, tiny_mistral, tiny_tokenizer
+from toy_model import chain_reader, tiny_handle, tiny_llama, tiny_tokenizer
 
 handle = pytest.fixture(scope="module", name="handle")(tiny_handle)
 
@@ -206,7 +206,7 @@ def test_what_needs_weights_refuses_it(handle: HFModel) -> None:
 
 def test_models_and_drafters_that_tell_other_states() -> None:
     tokenizer = tiny_tokenizer()
-    forgets = HFModel(tiny_mistral(tokenizer), tokenizer)
+    forgets = chain_reader()
     with pytest.raises(ConstrainError, match="tells no hidden states, which the verifier 'judge' reads"):
         constrain.generate(forgets, "red", regex="[a-f]{4}", draft=judged(Always(1.0), ["lookup"]), max_tokens=9)
 

@@ -21,7 +21,7 @@ from constrain.papers import DraftHeads, Heads, load_heads
 from constrain.papers.heads import Eagle, Eagle3, HeadsAdapter, Hydra, Medusa
 from constrain.papers.heads.layer import DecoderLayer, Shape
 from constrain.speculative import Fixed, Speculation
-from toy_model import tiny_gpt2, tiny_llama, tiny_mistral, tiny_tokenizer
+from toy_model import chain_reader, tiny_gpt2, tiny_llama, tiny_tokenizer
 
 MAKE: dict[str, Callable[[HFModel], HeadsAdapter]] = {
     "sequential": lambda model: DraftHeads(model, depth=3),
@@ -283,8 +283,7 @@ def test_another_family() -> None:
 
 
 def test_models_that_read_chains_tell_no_hidden_states() -> None:
-    tokenizer = tiny_tokenizer()
-    model = HFModel(tiny_mistral(tokenizer), tokenizer)
+    model = chain_reader()
     with pytest.raises(ConstrainError, match="this model tells no hidden states, which the drafter 'heads' reads"):
         constrain.generate(model, "red", regex="[a-f]{9}", draft=[Heads(Medusa(model))], max_tokens=12)
 

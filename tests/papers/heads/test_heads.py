@@ -14,7 +14,7 @@ from constrain.errors import ConstrainError
 from constrain.models.hf import HFModel
 from constrain.papers import DraftHeads, Heads
 from constrain.speculative import Fixed, Speculation
-from toy_model import tiny_gpt2, tiny_handle, tiny_llama, tiny_mistral, tiny_tokenizer
+from toy_model import chain_reader, tiny_gpt2, tiny_handle, tiny_llama, tiny_tokenizer
 
 handle = pytest.fixture(scope="module", name="handle")(tiny_handle)
 
@@ -93,8 +93,7 @@ def test_they_change_no_output(kind: str, family: Any, temperature: float) -> No
 @pytest.mark.parametrize("method", ["lcd", "smc"])
 def test_a_model_that_tells_no_hidden_states(method: str) -> None:
     """One that reads chains: heads would be given nothing, and draft nothing."""
-    tokenizer = tiny_tokenizer()
-    model = HFModel(tiny_mistral(tokenizer), tokenizer)
+    model = chain_reader()
     with pytest.raises(ConstrainError, match="this model tells no hidden states, which the drafter 'heads' reads"):
         constrain.generate(model, "red", regex="[a-f]{4}", draft=Heads(random_heads(model, KINDS[0])), method=method)
 
