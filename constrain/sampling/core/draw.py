@@ -21,7 +21,6 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 Result = TypeVar("Result")
 NO_TOKEN = -1  # where the model gives all allowed tokens no mass, so that there is nothing to draw
@@ -106,16 +105,6 @@ class TorchDraw:
             probabilities = probabilities.cpu()
         return invert(probabilities, uniform.to(probabilities.device).unsqueeze(1)).squeeze(1).to(device)
 
-    def pick(self, weights: NDArray[np.floating], stream: int) -> int:
-        """The outcome for one row of weights that need not sum to 1: that of a call, without the price of tensors."""
-        uniform = float(self.peek(stream, 1)[0])
-        self.skip(stream, 1)
-        if len(weights) <= 2 * BLOCK:
-            return _invert_row(weights, uniform)[0]
-        sums = np.add.reduceat(weights, np.arange(0, len(weights), BLOCK), dtype=np.float64)
-        block, uniform = _invert_row(sums, uniform)
-        return block * BLOCK + _invert_row(weights[block * BLOCK : (block + 1) * BLOCK], uniform)[0]
-
     def peek(self, stream: int, count: int) -> np.ndarray:
         """float64[count] in [0, 1): what the next draws of a stream will be decided by. `skip` what was used."""
         ready = self._ready.get(stream, NOTHING)
@@ -127,6 +116,10 @@ class TorchDraw:
     def skip(self, stream: int, count: int) -> None:
         """So many of the numbers that were peeked at have been used."""
         self._ready[stream] = self._ready.get(stream, NOTHING)[count:]
+
+    def uniform(self, stream: int) -> float:
+        """The number in [0, 1) that decides the next draw of a stream."""
+        return float(self._uniform(stream))
 
     def _uniform(self, stream: int) -> torch.Tensor:
         one = self._ready.get(stream, NOTHING)[:1]
@@ -208,16 +201,6 @@ def _invert_short(weights: torch.Tensor, uniform: torch.Tensor) -> tuple[torch.T
     share = weights.gather(1, outcome).double()
     rest = (target - (cumulative.gather(1, outcome) - share)) / share
     return outcome, rest.clamp(0, 1)
-
-
-def _invert_row(weights: NDArray[np.floating], uniform: float) -> tuple[int, float]:
-    """`_invert_short` for one row of numpy."""
-    cumulative = weights.cumsum(dtype=np.float64)
-    total = float(cumulative[-1])
-    target = uniform * total
-    outcome = min(int(cumulative.searchsorted(target, "right")), int(cumulative.searchsorted(total, "left")))
-    share = float(weights[outcome])
-    return outcome, min(1.0, max(0.0, (target - (float(cumulative[outcome]) - share)) / share))
 
 
 def enumerate_draws(run: Callable[[Draw], Result]) -> Iterator[tuple[float, Result]]:
