@@ -21,8 +21,11 @@ PART = 1024  # ids at a time, and the words of a mask for them
 WORDS = PART // 32
 ROOM = 2 * PART + WORDS  # int32 of scratch: a part, another one, words of a mask
 FAULTY, NOTHING = -2, -1  # what `measure` says beside a token
-TEMPERATURE, UNIFORM, TOP, BASE, TOTAL, MASS = range(6)  # of the float64 numbers of a row
-NUMBERS = 6
+TEMPERATURE, UNIFORM, TOP, BASE, TOTAL, MASS, LIMIT, KEPT, FLOOR, CUT = range(10)  # of a row: float64, but CUT
+NUMBERS = 10
+DIGIT = 11  # bits of an order, doubled, that a turn of `cut_off` decides
+DIGITS = 1 << DIGIT
+BINS = 2 * DIGITS  # int64 of scratch: counts by digit, then masses
 FAINT_LOG = -57.0  # the log of a weight that may have lost digits in float32, beside a largest of 0
 INFINITY = 0x7F800000  # the bits of inf; those of NaN are above it, but for the sign
 LEAST = -0x7F800001  # -inf in the order of `order_part`
@@ -229,4 +232,91 @@ def draw_token(logits, words, size, numbers, sums, room):
             reached += np.float64(weight)
             if reached > target:
                 break
+    return token
+
+
+@kernel("void(arena, row, i, i, i, ids, arena, ids)")
+def fill_bins(logits, words, size, prefix, shift, numbers, room, bins):
+    """Count and weigh the allowed tokens by the digit of their doubled order above `shift`, where what is above it is
+    `prefix`. Those below CUT, and those of less weight than FLOOR, are left out."""
+    values, masses = numbers.view(np.float64), bins.view(np.float64)
+    least = np.float32(values[FLOOR])
+    bins[:] = 0
+    other = room[PART : 2 * PART]
+    for start in range(0, len(logits), PART):
+        if take_mask(words, start, size, room) == NONE:
+            continue
+        take_part(logits, start, room)
+        if order_part(room) < numbers[CUT]:
+            continue
+        take_part(logits, start, other)
+        weigh_part(other, BASE, numbers)
+        for j in range(PART):
+            weight = other.view(np.float32)[j]
+            if weight < least or room[j] < numbers[CUT]:
+                continue
+            place = (np.int64(room[j]) + (1 << 31)) * 2
+            if place >> (shift + DIGIT) == prefix and (room[2 * PART + (j >> 5)] >> np.int32(j & 31)) & 1:
+                digit = (place >> shift) & (DIGITS - 1)
+                bins[digit] += 1
+                masses[DIGITS + digit] += np.float64(weight)
+
+
+@kernel("void(arena, row, i, i, ids, arena, ids)", entry=True)
+def cut_off(logits, words, size, is_counted, numbers, room, bins):
+    """Keep the likeliest of the tokens that are allowed and not below CUT, after `measure`: LIMIT of them, if they are
+    counted, else so many that their weights reach the share LIMIT of KEPT. CUT and KEPT, the weights of what is kept,
+    become less. Tokens as likely as the last one are kept.
+
+    The threshold is found digit by digit of the order. Tokens of less weight than half of what may be lost, over the
+    number of tokens, are never needed.
+    """
+    values, masses = numbers.view(np.float64), bins.view(np.float64)
+    limit = values[LIMIT] if is_counted else values[LIMIT] * values[KEPT]
+    values[FLOOR] = 0.0 if is_counted else 0.5 * (values[KEPT] - limit) / len(logits)
+    reached, mass = np.float64(0.0), np.float64(0.0)
+    prefix, shift = np.int64(0), np.int64(3 * DIGIT)
+    while shift > 0:
+        shift -= DIGIT
+        fill_bins(logits, words, size, prefix, shift, numbers, room, bins)
+        chosen, is_enough = np.int64(NOTHING), False
+        for digit in range(DIGITS - 1, -1, -1):
+            if bins[digit] == 0:
+                continue
+            if chosen != NOTHING:
+                reached += np.float64(bins[chosen]) if is_counted else masses[DIGITS + chosen]
+                mass += masses[DIGITS + chosen]
+            chosen = np.int64(digit)
+            is_enough = reached + (np.float64(bins[digit]) if is_counted else masses[DIGITS + digit]) >= limit
+            if is_enough:
+                break
+        if prefix == 0 and shift == 2 * DIGIT and not is_enough:
+            return  # all of them are not too many
+        prefix = prefix * DIGITS + chosen
+        if bins[chosen] == 1:
+            break
+    numbers[CUT] = ((prefix << shift) >> 1) - (1 << 31)
+    values[KEPT] = mass + masses[DIGITS + chosen]
+
+
+@kernel("i(arena, row, i, ids, arena)", entry=True)
+def draw_kept(logits, words, size, numbers, room):
+    """`draw_token` of the tokens that `cut_off` keeps: their weights from UNIFORM of KEPT on."""
+    target = numbers.view(np.float64)[UNIFORM] * numbers.view(np.float64)[KEPT]
+    token, reached = np.int64(NOTHING), np.float64(0.0)
+    other = room[PART : 2 * PART]
+    for start in range(0, len(logits), PART):
+        take_part(logits, start, room)
+        if order_part(room) < numbers[CUT] or take_mask(words, start, size, room) == NONE:
+            continue
+        take_part(logits, start, other)
+        weigh_part(other, BASE, numbers)
+        for j in range(PART):
+            weight = other.view(np.float32)[j]
+            if room[j] < numbers[CUT] or weight <= 0.0 or not (room[2 * PART + (j >> 5)] >> np.int32(j & 31)) & 1:
+                continue
+            token = start + j
+            reached += np.float64(weight)
+            if reached > target:
+                return token
     return token

@@ -25,12 +25,14 @@ class Measured(NamedTuple):
         value: its logit over the temperature.
         log_total: log Σ exp of all logits over the temperature.
         log_mass: that of the allowed ones; -inf if nothing that is allowed has any weight.
+        log_kept: that of the allowed ones that truncation keeps, from which the token was drawn.
     """
 
     token: int
     value: float
     log_total: float
     log_mass: float
+    log_kept: float
 
 
 @cache
@@ -53,6 +55,8 @@ def measured(
     size: int,
     temperature: float,
     uniforms: Callable[[int], float] | None,
+    top_k: int | None = None,
+    top_p: float | None = None,
 ) -> Iterator[Measured | None]:
     """Measure each row, and choose a token of it.
 
@@ -62,6 +66,7 @@ def measured(
         size: tokens of the vocabulary.
         temperature: above 0.
         uniforms: gives the number in [0, 1) by which the token of a row is drawn; None: the likeliest is taken.
+        top_k, top_p: truncate before a draw; None keeps all.
 
     Yields:
         What was found; None for a row that holds NaN or inf, or nothing but -inf.
@@ -70,21 +75,34 @@ def measured(
     width = logits.shape[1]
     numbers = np.zeros(kernels.NUMBERS)
     numbers[kernels.TEMPERATURE] = temperature
-    scratch = numbers.view(np.int64), np.empty(-(-width // kernels.PART), np.int64), np.empty(kernels.ROOM, np.int32)
+    counted = numbers.view(np.int64)
+    sums, room = np.empty(-(-width // kernels.PART), np.int64), np.empty(kernels.ROOM, np.int32)
+    top_p = None if top_p == 1 else top_p
+    cuts = [(is_counted, limit) for is_counted, limit in ((1, top_k), (0, top_p)) if limit is not None]
+    bins = np.empty(kernels.BINS if cuts else 0, np.int64)
     for i, row in enumerate(logits.detach()):
         values = row.float().contiguous().numpy()
-        bits = values.view(np.int32)
         words = EVERYTHING if bitmask is None else np.ascontiguousarray(bitmask[i]).view(np.uint32)
-        token = kernels.measure(bits, words, size, *scratch)
+        given = values.view(np.int32), words, size
+        token = kernels.measure(*given, counted, sums, room)
         if token == kernels.FAULTY:
             yield None
             continue
-        log_mass = -math.inf
+        log_mass = log_kept = -math.inf
         if token != kernels.NOTHING:
+            base = numbers[kernels.BASE] / temperature
+            log_mass = log_kept = base + math.log(numbers[kernels.MASS])
             if uniforms is not None:
                 numbers[kernels.UNIFORM] = uniforms(i)
-                token = kernels.draw_token(bits, words, size, *scratch)
-            log_mass = numbers[kernels.BASE] / temperature + math.log(numbers[kernels.MASS])
+                numbers[kernels.KEPT], counted[kernels.CUT] = numbers[kernels.MASS], kernels.LEAST
+                for is_counted, limit in cuts:
+                    numbers[kernels.LIMIT] = limit
+                    kernels.cut_off(*given, is_counted, counted, room, bins)
+                log_kept = base + math.log(numbers[kernels.KEPT])
+                if cuts:
+                    token = kernels.draw_kept(*given, counted, room)
+                else:
+                    token = kernels.draw_token(*given, counted, sums, room)
         log_total = numbers[kernels.TOP] / temperature + math.log(numbers[kernels.TOTAL])
         value = float(values[token] / np.float32(temperature))
-        yield Measured(token, value, float(log_total), float(log_mass))
+        yield Measured(token, value, *map(float, (log_total, log_mass, log_kept)))

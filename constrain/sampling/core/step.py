@@ -118,7 +118,7 @@ def step(
         if chosen is not None:
             return chosen
     greedy = settings.temperature == 0
-    if is_measured(logits) and (greedy or (isinstance(draw, TorchDraw) and not settings.truncates)):
+    if is_measured(logits) and (greedy or isinstance(draw, TorchDraw)):
         chosen = by_cpu_kernels(logits, bitmask, settings=settings, draw=draw, streams=streams, size=size)
         if chosen is not None:
             return chosen
@@ -167,14 +167,14 @@ def by_cpu_kernels(
     streams: Sequence[int],
     size: int | None,
 ) -> Step | None:
-    """`step` by the kernels of `constrain.sampling.core.measure`, at temperature 0 or without truncation; None if a row
-    is faulty. Arguments as of `step`, checked."""
+    """`step` by the kernels of `measure.py`; None if a row is faulty. Arguments as of `step`, checked."""
     greedy = settings.temperature == 0
     uniforms = (lambda row: draw.uniform(streams[row])) if isinstance(draw, TorchDraw) and not greedy else None
     width = logits.shape[1] if size is None or bitmask is None else size
     tokens = torch.empty(len(logits), dtype=torch.int64)
     numbers = torch.empty((3, len(logits)), dtype=torch.float32)
-    for i, found in enumerate(measured(logits, bitmask, width, settings.temperature or 1.0, uniforms)):
+    cuts = settings.top_k, settings.top_p
+    for i, found in enumerate(measured(logits, bitmask, width, settings.temperature or 1.0, uniforms, *cuts)):
         if found is None:
             return None  # the fault is named by whoever goes on
         tokens[i] = found.token
@@ -182,7 +182,7 @@ def by_cpu_kernels(
             numbers[:, i] = torch.tensor([-math.inf, 0.0, -math.inf])
         else:
             numbers[0, i] = found.value - found.log_total
-            numbers[1, i] = 0.0 if greedy else found.value - found.log_mass
+            numbers[1, i] = 0.0 if greedy else found.value - found.log_kept
             numbers[2, i] = min(0.0, found.log_mass - found.log_total)
     return Step(tokens, *numbers)
 
