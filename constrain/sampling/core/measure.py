@@ -80,8 +80,9 @@ def measured(
     top_p = None if top_p == 1 else top_p
     cuts = [(is_counted, limit) for is_counted, limit in ((1, top_k), (0, top_p)) if limit is not None]
     bins = np.empty(kernels.BINS if cuts else 0, np.int64)
-    for i, row in enumerate(logits.detach()):
-        values = row.float().contiguous().numpy()
+    logits = logits.detach()
+    for i in range(len(logits)):
+        values = logits[i].float().contiguous().numpy()
         words = EVERYTHING if bitmask is None else np.ascontiguousarray(bitmask[i]).view(np.uint32)
         given = values.view(np.int32), words, size
         token = kernels.measure(*given, counted, sums, room)

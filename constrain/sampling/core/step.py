@@ -171,20 +171,19 @@ def by_cpu_kernels(
     greedy = settings.temperature == 0
     uniforms = (lambda row: draw.uniform(streams[row])) if isinstance(draw, TorchDraw) and not greedy else None
     width = logits.shape[1] if size is None or bitmask is None else size
-    tokens = torch.empty(len(logits), dtype=torch.int64)
-    numbers = torch.empty((3, len(logits)), dtype=torch.float32)
+    tokens, numbers = [], []
     cuts = settings.top_k, settings.top_p
-    for i, found in enumerate(measured(logits, bitmask, width, settings.temperature or 1.0, uniforms, *cuts)):
+    for found in measured(logits, bitmask, width, settings.temperature or 1.0, uniforms, *cuts):
         if found is None:
             return None  # the fault is named by whoever goes on
-        tokens[i] = found.token
+        tokens.append(found.token)
         if found.token == NO_TOKEN:
-            numbers[:, i] = torch.tensor([-math.inf, 0.0, -math.inf])
-        else:
-            numbers[0, i] = found.value - found.log_total
-            numbers[1, i] = 0.0 if greedy else found.value - found.log_kept
-            numbers[2, i] = min(0.0, found.log_mass - found.log_total)
-    return Step(tokens, *numbers)
+            numbers.append((-math.inf, 0.0, -math.inf))
+            continue
+        sampled = 0.0 if greedy else found.value - found.log_kept
+        numbers.append((found.value - found.log_total, sampled, min(0.0, found.log_mass - found.log_total)))
+    columns = np.array(numbers, np.float32).reshape(len(tokens), 3)
+    return Step(torch.tensor(tokens, dtype=torch.int64), *torch.from_numpy(columns).T)
 
 
 def _choose(rows: LogitRows, allowed: Allowed, settings: Settings, draw: Draw, streams: Sequence[int]) -> Step:
