@@ -1,7 +1,7 @@
 """Rows of logits on a CPU by kernels (`constrain.kernels.masks.choices`): a token, and the sums that say its numbers.
 
-Cost: two passes over a row, nothing of its size is made; 16-bit logits are widened to one row of float32 at a time.
-Reference: `constrain.sampling.core.logits`, which does the same for float64, for truncation and on devices.
+Cost: two passes over a row, about five with truncation; nothing of its size is made, but 16-bit logits are widened, a
+row at a time. `logits.py` does the same for float64, for draws that are enumerated, and on devices.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def measured(
     numbers = np.zeros(kernels.NUMBERS)
     numbers[kernels.TEMPERATURE] = temperature
     counted = numbers.view(np.int64)
-    sums, room = np.empty(-(-width // kernels.PART), np.int64), np.empty(kernels.ROOM, np.int32)
+    sums, scratch = np.empty(-(-width // kernels.SPAN), np.int64), np.empty(kernels.SCRATCH, np.int32)
     top_p = None if top_p == 1 else top_p
     cuts = [(is_counted, limit) for is_counted, limit in ((1, top_k), (0, top_p)) if limit is not None]
     bins = np.empty(kernels.BINS if cuts else 0, np.int64)
@@ -85,7 +85,7 @@ def measured(
         values = logits[i].float().contiguous().numpy()
         words = EVERYTHING if bitmask is None else np.ascontiguousarray(bitmask[i]).view(np.uint32)
         given = values.view(np.int32), words, size
-        token = kernels.measure(*given, counted, sums, room)
+        token = kernels.measure(*given, counted, sums, scratch)
         if token == kernels.FAULTY:
             yield None
             continue
@@ -94,16 +94,16 @@ def measured(
             base = numbers[kernels.BASE] / temperature
             log_mass = log_kept = base + math.log(numbers[kernels.MASS])
             if uniforms is not None:
-                numbers[kernels.UNIFORM] = uniforms(i)
-                numbers[kernels.KEPT], counted[kernels.CUT] = numbers[kernels.MASS], kernels.LEAST
+                numbers[kernels.QUANTILE] = uniforms(i)
+                numbers[kernels.KEPT_MASS], counted[kernels.LEAST_KEPT] = numbers[kernels.MASS], kernels.LEAST
                 for is_counted, limit in cuts:
                     numbers[kernels.LIMIT] = limit
-                    kernels.cut_off(*given, is_counted, counted, room, bins)
-                log_kept = base + math.log(numbers[kernels.KEPT])
+                    kernels.cut_off(*given, is_counted, counted, scratch, bins)
+                log_kept = base + math.log(numbers[kernels.KEPT_MASS])
                 if cuts:
-                    token = kernels.draw_kept(*given, counted, room)
+                    token = kernels.draw_kept(*given, counted, scratch)
                 else:
-                    token = kernels.draw_token(*given, counted, sums, room)
+                    token = kernels.draw_token(*given, counted, sums, scratch)
         log_total = numbers[kernels.TOP] / temperature + math.log(numbers[kernels.TOTAL])
         value = float(values[token] / np.float32(temperature))
         yield Measured(token, value, *map(float, (log_total, log_mass, log_kept)))
