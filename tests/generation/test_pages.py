@@ -12,7 +12,7 @@ import pytest
 import constrain
 
 PAGES = ["start", *(f"moving/{name}" for name in ("outlines", "guidance", "xgrammar", "llguidance"))]
-PAGES += ["moving/lm-format-enforcer", "moving/instructor"]
+PAGES += ["moving/lm-format-enforcer", "moving/instructor", "moving/llama-cpp"]
 
 
 def run(repository: Path, name: str) -> dict[str, Any]:
@@ -63,6 +63,12 @@ def test_loops(repository: Path, page: str) -> None:
     assert names["matcher"].text == (
         names["tokenizer"].decode([names["token"]]).encode() if page == "xgrammar" else b""
     )
+
+
+def test_llama_cpp(repository: Path) -> None:
+    names = run(repository, "moving/llama-cpp")
+    assert names["digits"].accepts("1,22") and not names["digits"].accepts("1,")
+    assert names["point"].accepts('{ "x": 1 }') and not names["point"].accepts('{"y": 1}')
 
 
 def test_lm_format_enforcer(repository: Path) -> None:

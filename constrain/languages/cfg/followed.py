@@ -20,7 +20,7 @@ from constrain.languages.automata.shape import nullable
 from constrain.languages.automata.syntax import Alternate, Chars, Concat, Literals, Node, Repeat, Tokens
 from constrain.languages.cfg.ebnf import Expression, Leaf, Sequence
 from constrain.languages.cfg.rules import Terminal
-from constrain.languages.cfg.transform.fold import reachable, references, to_node
+from constrain.languages.cfg.transform.fold import reachable, references, to_node, with_loops
 
 LARGEST = 1_000_000  # weight of a body that becomes one regular language
 
@@ -55,7 +55,7 @@ def checked(rules: Mapping[str, Expression], followed: Mapping[str, FollowedRule
             message = f"rule {name} contains itself, so its texts have no one beginning"
             raise GrammarError(message, place=rule.place, fix="give the option to a rule that uses it")
         if rule.max_tokens is not None:
-            body = to_node(rules, name, limit=LARGEST)
+            body = to_node(with_loops(rules), name, limit=LARGEST)
             if body is None:
                 message = "max_tokens needs a rule of strings, regexes and terminals: its end must be near anywhere"
                 raise GrammarError(message, place=rule.place, fix="give it to the parts that are texts")

@@ -1,7 +1,7 @@
 """The meaning of what Lark texts embed: `%json`, `%regex`, `%lark` and `@name`.
 
     %json {...}                               texts of a JSON Schema; the options are `json_schema`'s defaults, and what
-                                              `x-guidance` says of whitespace and separators
+                                              `x-guidance` says of whitespace, separators, escapes
     %regex {"substring_words": "..."}         any span of the words of a text, as llguidance divides it: runs of
                                               whitespace, of word characters, and of others
     %regex {"substring_chars": "..."}         any span of characters
@@ -44,7 +44,11 @@ def _json(text: str) -> Expression:
 
     value: Any = json.loads(text)
     given = value.get("x-guidance") if isinstance(value, dict) else None
-    return part(json_schema(text, whitespace=_guidance_layout(given) if isinstance(given, dict) else None))
+    if not isinstance(given, dict):
+        return part(json_schema(text))
+    schema = json_schema(text, whitespace=_guidance_layout(given))
+    escapes = given.get("json_allowed_escapes")
+    return part(schema if escapes is None else schema & _with_escapes(escapes))
 
 
 _WITHOUT_EFFECT = ("coerce_one_of", "lenient", "json_allow_general_unicode_escapes")
@@ -52,14 +56,24 @@ _WITHOUT_EFFECT = ("coerce_one_of", "lenient", "json_allow_general_unicode_escap
 _LAYOUT = ("item_separator", "key_separator", "whitespace_pattern", "whitespace_flexible")
 
 
+def _with_escapes(letters: Any) -> Constraint:
+    """The texts whose backslashes stand before these letters only; in JSON they stand in strings. Raises GrammarError.
+
+    Hexadecimal digits need no mention: what else makes a text JSON asks for them.
+    """
+    if not isinstance(letters, str) or not set(letters) <= set('nrbtf/\\"u'):
+        message = f"json_allowed_escapes are letters that JSON has after a backslash, not {letters!r:.40}"
+        raise GrammarError(message, fix='like "nrbtf\\\\\\""')
+    return regex(r"(?:[^\\]" + (rf"|\\[{re.escape(letters)}]" if letters else "") + ")*")
+
+
 def _guidance_layout(given: dict[str, Any]) -> Any:
     """The `whitespace=` of llguidance's options; None: they do not say. Raises GrammarError for others."""
+    known = (*_LAYOUT, *_WITHOUT_EFFECT, "json_allowed_escapes")
     for name in given:
-        if name not in (*_LAYOUT, *_WITHOUT_EFFECT):
-            message = f"x-guidance: {name} is not supported: strings are spelled as serializers write them"
-            if name != "json_allowed_escapes":
-                message = f"x-guidance: there is no option {name!r:.40}"
-            raise GrammarError(message, fix=f"leave it out; there are {', '.join(_LAYOUT + _WITHOUT_EFFECT)}")
+        if name not in known:
+            message = f"x-guidance: there is no option {name!r:.40}"
+            raise GrammarError(message, fix=f"leave it out; there are {', '.join(known)}")
     separators = {name: given[name] for name in ("item_separator", "key_separator") if name in given}
     if given.get("whitespace_pattern") is not None:
         return {"pattern": given["whitespace_pattern"], **separators}

@@ -10,7 +10,7 @@ from constrain.languages.automata import syntax
 from constrain.languages.cfg.build import build
 from constrain.languages.cfg.ebnf import Choice, Leaf, Ref, Repeated, Sequence
 from constrain.languages.cfg.rules import Terminal
-from constrain.languages.cfg.transform.fold import fold, to_node
+from constrain.languages.cfg.transform.fold import fold, to_node, with_loops
 from constrain.languages.cfg.transform.regular import inline_ignored, regular_language
 from constrain.languages.grammar_text.text import grammar
 from naive_grammar import language, matches, random_node, texts
@@ -50,6 +50,23 @@ def test_folding_keeps_the_language(seed):
     node = to_node(rules, "r0")
     if node is not None:
         assert {text for text in texts("ab", 5) if matches(node, text)} == {t for t, (m, _) in written.items() if m}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_rule_that_refers_to_itself_at_its_ends_is_regular(seed):
+    rng = random.Random(seed)
+    leaves = [Leaf(Terminal(random_node(rng, "ab", 1))) for _ in range(4)]
+    again = [Sequence((leaves[0], Ref("r1"))), Sequence((leaves[1], leaves[2], Ref("r1")))][: rng.randint(1, 2)]
+    parts = [leaves[3], *again]
+    rng.shuffle(parts)
+    rules = {"r0": Sequence((Ref("r1"), leaves[0])), "r1": Choice(tuple(parts))}
+    node = to_node(with_loops(rules), "r0")
+    assert node is not None
+    assert {text for text in texts("ab", 5) if matches(node, text)} == {
+        t for t, (m, _) in _language(rules).items() if m
+    }
+    for other in (Choice((*parts, Sequence((Ref("r1"), Ref("r1"))))), Choice(tuple(again))):
+        assert to_node(with_loops({**rules, "r1": other}), "r0") is None
 
 
 def test_some_of_these_fold_and_some_do_not():

@@ -168,7 +168,7 @@ def test_grammars_by_name():
         constrain.grammar('start: "a"', grammars={"n": "start: x"})
 
 
-LAYOUTS = [
+GUIDANCE = [
     ({"whitespace_flexible": False}, ['{"a":[1,2]}'], ['{"a": [1,2]}', '{"a":[1, 2]}']),
     ({"whitespace_flexible": True}, ['{"a":[1,2]}', '{ "a"\t:\n [1,2\n\n\n] }'], ['{"a":[1,\u00a02]}']),
     (
@@ -176,12 +176,15 @@ LAYOUTS = [
         ['{"a": [1  , 2]}', '{"a": [1,2]}'],
         ['{"a":[1,2]}', '{"a": [1,   2]}', '{ "a": [1,2]}'],
     ),
+    ({"json_allowed_escapes": 'n"'}, [r'{"é\n":"\""}'], [r'{"a":"\t"}', r'{"\\":1}', r'{"a":"\u00e9"}']),
+    ({"json_allowed_escapes": "u"}, [r'{"a":"\u00e9"}', r'{"\u001e":1}'], [r'{"a":"\n"}', r'{"a":"\\u00e9"}']),
+    ({"json_allowed_escapes": ""}, ['{"a":"é"}'], [r'{"a":"\n"}']),
     ({"whitespace_pattern": " {1,2}", "item_separator": ", "}, ['{"a":[1, 2]}', '{ "a" :  [1, 2]}'], ['{"a":[1,2]}']),
 ]
 
 
-@pytest.mark.parametrize(("options", "members", "others"), LAYOUTS)
-def test_layouts_of_embedded_schemas(options, members, others):
+@pytest.mark.parametrize(("options", "members", "others"), GUIDANCE)
+def test_options_of_embedded_schemas(options, members, others):
     schema = json.dumps({"type": "object", "x-guidance": options})
     compiled = constrain.compile(constrain.grammar(f"start: %json {schema}"), BYTES)
 

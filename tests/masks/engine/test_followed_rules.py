@@ -65,6 +65,10 @@ CASES = {
         'start: x y\nx[lazy, max_tokens=2]: /[ab]*\\n/\ny: "a"*',
         [[("[ab]*?\n", 2, None), ("a*", None, None)]],
     ),
+    "a rule that refers to itself at its end": Case(
+        'start: x "\\n"\nx[max_tokens=2]: s\ns: "a" s | "b" | "ab" "a"? s',
+        [[("(a|aba?)*b", 2, None), ("\n", None, None)]],
+    ),
     "an inner temperature": Case(
         'start: x "\\n"\nx[temperature=0.5]: "a"* y\ny[temperature=0.25, max_tokens=1]: "b"*',
         [[("a*", None, 0.5), ("b*", 1, 0.25), ("\n", None, None)]],

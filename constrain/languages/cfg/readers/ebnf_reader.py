@@ -12,7 +12,7 @@ by which XGrammar classifies tokens before it sees what follows; they do not cha
 texts with and without). They are read, checked and reported in `findings`; masks are exact here without them.
 **Options** in brackets after a rule's name: `capture` and `capture="n"` (`Constraint.captures`); `lazy`: a regular rule
 ends as soon as it can; `max_chars=n`: a regular rule has at most n characters (XGrammar lets it run on to where it can
-end). `temperature` and `max_tokens`: cfg/followed.py.
+end). `temperature` and `max_tokens`: cfg/followed.py. What XGrammar prints of parts of captures: told in `findings`.
 **Macros** (`Regex(...)`, `TagDispatch(...)`): ebnf_macros.py.
 """
 
@@ -33,7 +33,7 @@ from constrain.languages.cfg.readers.ebnf_macros import MACROS, MacroRule, Subst
 from constrain.languages.cfg.readers.gbnf import BLANK_LINES, GbnfParser, finish
 from constrain.languages.cfg.readers.rule_options import count_of, shortest, temperature_of
 from constrain.languages.cfg.rules import Terminal
-from constrain.languages.cfg.transform.fold import reachable, to_node
+from constrain.languages.cfg.transform.fold import reachable, to_node, with_loops
 
 _OPTIONS = re.compile(r'\[(?:[^\]"\n]|"(?:\\.|[^"\\\n])*")*\]')
 _OPTION = re.compile(r'[ \t]*([A-Za-z_]+)[ \t]*(?:=[ \t]*("(?:\\.|[^"\\\n])*"|[^,"\s]+))?[ \t]*(?:,|$)')
@@ -125,6 +125,8 @@ class EbnfParser(GbnfParser):
         elif (option == "lazy" and value is None) or (option == "max_chars" and number >= 0):
             place = span(self.text, at, len(option))
             self.narrowed.setdefault(rule, []).append((option, number, place))
+        elif option.startswith("capture_hidden_") or option == "stop_capture":
+            self.notes.append(f"rule {rule}: {option} changes no language, and captures are as without it")
         elif option in ("lazy", "max_chars", "capture"):
             fix = 'write lazy, max_chars=100 or capture="name"'
             raise self.fault(f"bad value of the option {option}", at, len(option), fix)
@@ -147,7 +149,7 @@ class EbnfParser(GbnfParser):
         rules = super().read()
         narrowed = dict(rules)
         for name, options in self.narrowed.items():
-            node = to_node(rules, name)
+            node = to_node(with_loops(rules), name)
             self.written |= reachable(rules, name).keys()
             for option, number, place in options:
                 if node is None:

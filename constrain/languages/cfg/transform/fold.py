@@ -5,7 +5,7 @@ boundaries of lexemes do not matter: `[0-9] [0-9]*` may be two terminals or one.
 So rules that do not reach a recursion are inlined bottom-up, up to a limit of size, and adjacent terminals are merged.
 
 Cost: linear in the grammar plus what is inlined. Limit: right- or left-linear recursion is regular too, but stays a
-rule.
+rule, unless `with_loops` made a loop of it.
 """
 
 from __future__ import annotations
@@ -63,6 +63,25 @@ def to_node(rules: Mapping[str, Expression], start: str, limit: int = 10 * MAX_W
     """The language as a regular one of texts if the start rule folds into a single terminal; else None."""
     folded = fold(rules, limit)[start]
     return folded.terminal.node if isinstance(folded, Leaf) and not token_sets(folded.terminal.node) else None
+
+
+def with_loops(rules: Mapping[str, Expression]) -> dict[str, Expression]:
+    """The rules; one that refers to itself at its ends only is a loop: `a: "x" a | "y"` becomes `a: "x"* "y"`."""
+    return {name: _loop(name, expression) for name, expression in rules.items()}
+
+
+def _loop(name: str, expression: Expression) -> Expression:
+    """One rule of `with_loops`."""
+    again: list[Expression] = []
+    last: list[Expression] = []
+    for part in expression.parts if isinstance(expression, Choice) else (expression,):
+        items = part.parts if isinstance(part, Sequence) else (part,)
+        if items and items[-1] == Ref(name):
+            again.append(Sequence(items[:-1]))
+        else:
+            last.append(part)
+    repeated = Sequence((Repeated(Choice(tuple(again)), 0, None), Choice(tuple(last))))
+    return repeated if again and last and name not in references(repeated) else expression
 
 
 def _leaves_first(edges: Mapping[str, list[str]]) -> list[str]:
