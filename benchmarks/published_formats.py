@@ -9,7 +9,8 @@ DIR: `models/templates` of llama.cpp (as in the source distribution of llama-cpp
 SGLang and vLLM, of which single files are imported; what they import besides is replaced by stand-ins. Any of the three
 may be missing. Random tools and turns are those of tests/chat/calls, 200 for each row:
 
-* template: a published template or encoder writes the turn; it is a member, and reads back to the same calls.
+* template: a published template or encoder writes the turn; it is a member, and reads back to the same calls. `auto`:
+  the format that the template names.
 * reader: a parser of SGLang reads a turn that our template of the tests wrote, which is a member.
 * grammar: XGrammar's structural tag for the model takes that turn.
 
@@ -203,7 +204,8 @@ def of_templates(folder: Path, rows: list[dict[str, Any]]) -> None:
             except Exception as error:  # of a template that does not write such a turn
                 found = f"template: {type(error).__name__}: {error}"[:60]
             seen[found] += 1
-        rows.append({"kind": "template", "format": name, "source": file, **seen})
+        named = constrain.calls.format_of("auto", path.read_text("utf-8")).name  # by the template alone
+        rows.append({"kind": "template", "format": name, "source": file, "auto": named, **seen})
 
 
 def by_template(template: str, turn: Turn, given: dict[str, Any]) -> tuple[str, bool]:

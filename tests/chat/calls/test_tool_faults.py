@@ -225,6 +225,11 @@ def test_a_chat_template_names_its_format(name: str, template: str) -> None:
     assert all(format_of(alias).name == name for alias in FORMATS[name].aliases)
 
 
+def test_the_template_of_gpt_oss_has_no_token_for_constraints() -> None:
+    template = "{{ '<|start|>assistant to=functions.' + name + '<|channel|>commentary json<|message|>' }}"
+    assert format_of("auto", template).name == "harmony"
+
+
 @pytest.mark.parametrize("form", FORMATS.values(), ids=list(FORMATS))
 def test_marks_begin_calls_and_do_not_overlap_themselves(form: Any) -> None:
     assert (form.begin or form.call).startswith(form.trigger)

@@ -18,6 +18,6 @@ FORMAT = Format(
     answer=("<|channel|>final<|message|>", ""),
     tokens=("<|channel|>", "<|message|>", "<|constrain|>", "<|end|>", "<|start|>"),
     ends=("<|call|>", "<|return|>"),
-    template=("<|channel|>", "<|constrain|>"),
+    template=("<|channel|>commentary", "functions."),
     aliases=("gpt-oss",),
 )
