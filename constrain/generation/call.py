@@ -92,9 +92,9 @@ def rows_of(request: Request, handle: Handle, clock: Clock) -> list[Row]:
     if request.tools is not None:
         tools = tools_of(*request.tools, handle.tokenizer)
         constraints = constraints._replace(values=[tools] * len(constraints.values))
-    functions = [each.functions if isinstance(each, ToolUse) else () for each in constraints.values]
+    uses = [each if isinstance(each, ToolUse) else None for each in constraints.values]
     warn_of(request.prompts, constraints, handle)
-    texts = token_ids(request.prompts, handle, functions, request.images)
+    texts = token_ids(request.prompts, handle, uses, request.images)
     with clock.stage("compile"):
         compiled = constraints.each(lambda each: None if each is None else compile_for(each, handle))
     if request.heals:

@@ -11,6 +11,7 @@ import pytest
 
 ENGINES = {
     "llama_cpp_json",
+    "local_server",
     "mlx_json",
     "onnx_json",
     "ray_serve",
@@ -19,7 +20,7 @@ ENGINES = {
     "vllm_offline",
     "vllm_weights",
 }
-"""Run by `make local-test` and `make serve-test`."""
+"""Run by `make local-test`, `make serve-test` and tests of their own."""
 SCRIPTS = (
     "call_tools", "draft_tokens", "extract_records", "mix_constraints", "own_decoding_loop", "query_a_database",
     "sample_faithfully", "score_options", "see_what_was_forced", "stream_fields", "think_then_answer", "write_python",

@@ -46,14 +46,14 @@ def test_a_chat_chooses(chatty: HFModel) -> None:
 
 
 def test_a_call_of_a_tool(chatty: HFModel) -> None:
-    """A format that the template does not name; its call is read back."""
+    """The template has no place for tools: the model is told in words, and its call is read back."""
 
     def born(name: str) -> str:
         """The year in which a person was born."""
         return name
 
-    turn = constrain.tools([born], format="hermes", choice="required")
-    g = constrain.generate(chatty, CHAT, constraint=turn, temperature=0, max_tokens=80, complete=True)
+    given: dict[str, Any] = {"tools": [born], "tool_choice": "required"}
+    g = constrain.generate(chatty, CHAT, **given, temperature=0, max_tokens=80, complete=True)
     assert g.finish_reason == "stop"
     assert [call.name for call in g.tool_calls][:1] == ["born"]
 

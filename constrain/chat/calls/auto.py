@@ -2,7 +2,8 @@
 
 The idea: the chat template of a model has the delimiters of its format, since it writes earlier calls with them. A
 format fits if the template has all of `Format.template` and none of `Format.template_without`; of several that fit, the
-one whose texts are most.
+one whose texts are most. A template that no format fits and that has no word of tools, as SmolLM2's, gets Hermes'
+format, in which models are told in words how to call (generation/request/untold.py).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from constrain.chat.calls.formats import FORMATS
 from constrain.errors import ConstrainError
 
 NAMES = {name: form for form in FORMATS.values() for name in (form.name, *form.aliases)}
+UNTOLD = "hermes"  # the format where the chat template has no place for tools
 SHOWN = 8  # texts in messages
 NAMING = f'name the format, as in tools=constrain.tools(functions, format="hermes"): {", ".join(sorted(NAMES))}'
 
@@ -23,7 +25,8 @@ def format_of(given: str | Format, tokenizer: Any = None) -> Format:
     """The format that is meant.
 
     Args:
-        given: A `Format`, the name of one, or "auto": the one that the chat template of the tokenizer names.
+        given: A `Format`, the name of one, or "auto": the one that the chat template of the tokenizer names; "hermes"
+            if the template has no place for tools.
         tokenizer: A tokenizer with a `chat_template`, or the template as text; only for "auto".
 
     Returns:
@@ -41,7 +44,7 @@ def format_of(given: str | Format, tokenizer: Any = None) -> Format:
     if isinstance(given, Format):
         return given
     if isinstance(given, str) and given == "auto":
-        return _fitting(_template_of(tokenizer))
+        return _fitting(template_of(tokenizer))
     if not isinstance(given, str) or given not in NAMES:
         near = get_close_matches(str(given), NAMES, 3, 0.5)
         fix = f"did you mean {', '.join(map(repr, near))}?" if near else f"use one of {', '.join(sorted(NAMES))}"
@@ -49,7 +52,13 @@ def format_of(given: str | Format, tokenizer: Any = None) -> Format:
     return NAMES[given]
 
 
-def _template_of(tokenizer: Any) -> str:
+def has_tools(template: str) -> bool:
+    """True if a chat template has a place for tools."""
+    return "tool" in template
+
+
+def template_of(tokenizer: Any) -> str:
+    """The chat template of a tokenizer that is used with tools. Raises ConstrainError: there is none."""
     template = tokenizer if isinstance(tokenizer, str) else getattr(tokenizer, "chat_template", None)
     if isinstance(template, dict):  # several, by their names
         template = template.get("tool_use", template.get("default"))
@@ -75,6 +84,8 @@ def _fitting(template: str) -> Format:
     found = [form for form in fitting if sum(map(len, form.template)) == best]
     if len(found) == 1:
         return found[0]
+    if not found and not has_tools(template):
+        return NAMES[UNTOLD]
     known = {text for form in FORMATS.values() for text in form.template if text in template}
     names = ", ".join(map(repr, sorted(known)[:SHOWN])) or "none of the texts of a format"
     several = " and ".join(repr(form.name) for form in found)

@@ -13,7 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
+from constrain.chat.tags.elements import NestedStyle, split_tokens
 from constrain.chat.tags.parameters import Style
 
 NAME, ARGUMENTS = "name", "arguments"
@@ -37,8 +39,12 @@ class Format:
         before: What stands between content and calls.
         preamble: What stands around content before calls; None: there is no content before calls.
         answer: What stands around content without calls.
+        others: Other ways in which such models write a call.
+        tail: What ends every turn, behind the answer or the calls.
         instead: Calls stand instead of content, and content does not begin with `trigger`.
         thinking: What stands around thoughts; None: there are none.
+        unthought: What may stand in place of thoughts.
+        order: The order of arguments: "schema", or "any" where models have an order of their own.
         parameters: How arguments are written as elements; None: as JSON.
         fields: The languages of further fields, as patterns. The value of one is its first group, if it has a group.
         id: The id of a call, made of its fields; "": it has none.
@@ -61,9 +67,13 @@ class Format:
     before: str = ""
     preamble: tuple[str, str] | None = ("", "")
     answer: tuple[str, str] = ("", "")
+    others: tuple[str, ...] = ()
+    tail: str = ""
     instead: bool = False
     thinking: tuple[str, str] | None = ("<think>", "</think>")
-    parameters: Style | None = None
+    unthought: str = ""
+    order: Literal["schema", "any"] = "schema"
+    parameters: Style | NestedStyle | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
     id: str = ""
     names: str = NAMES
@@ -86,7 +96,4 @@ class Format:
 
     def split(self, text: str) -> list[tuple[str, bool]]:
         """A text as pairs (piece, whether it is the name of a special token)."""
-        if not self.tokens:
-            return [(text, False)] if text else []
-        found = re.split(f"({'|'.join(map(re.escape, sorted(self.tokens, key=len, reverse=True)))})", text)
-        return [(piece, i % 2 == 1) for i, piece in enumerate(found) if piece]
+        return split_tokens(text, self.tokens)

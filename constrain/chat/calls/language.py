@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -19,8 +20,8 @@ from constrain.chat.calls.format import ARGUMENTS, NAME, Format
 from constrain.chat.calls.functions import Function
 from constrain.chat.calls.guarded import ArgumentsRegion, GuardedCalls
 from constrain.chat.tags.free import free_text
-from constrain.chat.tags.parameters import parameters
-from constrain.errors import ConstrainError
+from constrain.chat.tags.parameters import Style, parameters
+from constrain.errors import ConstrainError, LimitError
 from constrain.languages.automata.syntax import ANY_TEXT, complement, concat, intersect, literal
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.combinators import Combined, Piece, alt, many, optional, seq, shown_call, token
@@ -57,6 +58,10 @@ def language(form: Format, functions: Sequence[Function], wanted: Wanted) -> Con
     arguments = {function.name: _arguments(form, function, wanted) for function in functions}
     regions = [] if wanted.choice == "none" else _regions(form, arguments, wanted)
     turn = _turn(form, arguments, wanted)
+    if form.tail:
+        turn = seq(turn, *_edges(form, form.tail))
+    if form.unthought and wanted.thinking in ("optional", "none"):
+        turn = seq(optional(seq(*_edges(form, form.unthought))), turn)
     if wanted.thinking == "none" or form.thinking is None:
         return _guarded(form, turn, regions, wanted)
     opening, closing = (_edges(form, edge) for edge in form.thinking)
@@ -118,7 +123,7 @@ def _preamble(form: Format) -> Constraint:
 def _excluded(form: Format) -> list[str]:
     """The texts and token names that content does not contain: they begin calls or thoughts, or end the content."""
     texts = [form.trigger, *(form.thinking or ()), form.answer[1], *(form.preamble or ())]
-    found = [form.split(text)[0][0] for text in texts if text]
+    found = [form.split(text.strip())[0][0] for text in texts if text]
     return list(dict.fromkeys(found))
 
 
@@ -129,7 +134,11 @@ def _instead(form: Format) -> Constraint:
 
 def _calls(form: Format, arguments: Arguments, wanted: Wanted) -> Constraint:
     """One or several calls."""
-    each = [seq(*_fields(form, form.call, {NAME: name, ARGUMENTS: one})) for name, one in arguments.items()]
+    each = [
+        seq(*_fields(form, call, {NAME: name, ARGUMENTS: one}))
+        for name, one in arguments.items()
+        for call in (form.call, *form.others)
+    ]
     one = alt(*each)
     between = _edges(form, form.between or "")
     most = None if _is_parallel(form, wanted) else 1
@@ -164,8 +173,8 @@ def _regions(form: Format, arguments: Arguments, wanted: Wanted) -> list[Argumen
     if form.parameters is not None:
         return []
     regions = []
-    for name, content in arguments.items():
-        pieces = [(name, False) if one == (NAME, True) else one for one in form.pieces(form.call)]
+    for name, content, call in ((*one, call) for one in arguments.items() for call in (form.call, *form.others)):
+        pieces = [(name, False) if one == (NAME, True) else one for one in form.pieces(call)]
         at = pieces.index((ARGUMENTS, True))
         before = max((i + 1 for i, (_, is_field) in enumerate(pieces[:at]) if is_field), default=0)
         begin = form.split("".join(one for one, _ in pieces[before:at]))
@@ -196,10 +205,14 @@ def _arguments(form: Format, function: Function, wanted: Wanted) -> Constraint:
     schema = dict(function.parameters)
     if form.parameters is None:
         return json_schema(schema, undeclared=wanted.undeclared)
-    close = form.parameters.close.strip()
-    excludes = (close,) if close != form.parameters.close else ()
+    close = form.parameters.close.strip() if isinstance(form.parameters, Style) else ""
+    excludes = (close,) if isinstance(form.parameters, Style) and close != form.parameters.close else ()
     make = partial(json_schema, undeclared=wanted.undeclared)
-    return parameters(schema, form.parameters, make=make, excludes=excludes)
+    if form.order == "any":
+        with suppress(LimitError):  # an object has too many properties for every order
+            any_order = partial(make, property_order="any")
+            return parameters(schema, form.parameters, make=any_order, excludes=excludes, tokens=form.tokens)
+    return parameters(schema, form.parameters, make=make, excludes=excludes, tokens=form.tokens)
 
 
 def _fields(form: Format, template: str, values: dict[str, Piece]) -> list[Piece]:

@@ -33,7 +33,8 @@ from constrain.chat.calls.message import (
     Thought,
     ToolCall,
 )
-from constrain.chat.calls.values import Values, held
+from constrain.chat.calls.nested import reading_of
+from constrain.chat.calls.values import held
 
 SHOWN = 30  # characters of the text in faults
 FIELD_MOST = 64  # characters that a field may have
@@ -174,14 +175,16 @@ class Reader:
             if form.preamble is not None:
                 preamble = form.preamble
                 parts.append((preamble[0], lambda: self._enter_delimited(preamble[1])))
-        parts.append((form.trigger, self._enter_calls))
+        parts += [(text, lambda: True) for text in (form.tail, form.unthought) if text]
+        calls = [form.trigger, *(other.partition("$")[0].lstrip() for other in form.others)]
+        parts += [(text, self._enter_calls) for text in calls]
         blank = len(self.text) - len(self.text.lstrip())
         undecided = False
         for opening, enter in parts:
-            rest = self.text[blank:]
+            rest, opening = self.text[blank:], opening.lstrip()
             if rest.startswith(opening):
                 self._take(blank)
-                if opening == form.trigger:
+                if opening in calls:
                     return self._enter_calls()
                 self._take(len(opening))
                 return enter()
@@ -262,7 +265,9 @@ class Reader:
             return False
         self._start, self._name, self._found = self.at, "", {}
         self._values = {}
-        self._items = _items(self.format, self.format.call)
+        ways = (self.format.call, *self.format.others)
+        begun = (one for one in ways if self.text.startswith(one.partition("$")[0].lstrip()))
+        self._items = _items(self.format, next(begun, self.format.call))
         self._then = self._ended
         self._state = self._template
         return True
@@ -320,7 +325,7 @@ class Reader:
             self._end, self._pieces = JsonEnd(), []
             self._state = self._json
         else:
-            self._reading = Values(self.format.parameters, self.functions.get(self._name))
+            self._reading = reading_of(self.format.parameters, self.functions.get(self._name))
             self._state = self._elements
 
     def _json(self) -> bool:
@@ -352,15 +357,19 @@ class Reader:
                 return True
             if following.startswith(rest) and not self._closing:
                 return False
+        inside = self._reading.inside
         try:
             count = self._reading.feed(rest)
         except ValueError as error:
             raise Malformed(f"the arguments of {self._name!r}: {error}") from None
         if count:
             self._events.append(ArgumentsText(len(self.message.tool_calls), self._take(blank + count)))
-        elif self._closing:
+        if self._reading.problem:
+            raise Malformed(f"the arguments of {self._name!r}: {self._reading.problem}")
+        moved = count > 0 or self._reading.inside != inside
+        if self._closing and not moved:
             raise Malformed(f"the arguments of {self._name!r} end early")
-        return count > 0
+        return moved
 
     def _ended(self) -> bool:
         """A call is complete."""

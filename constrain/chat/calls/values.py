@@ -1,7 +1,8 @@
 """Arguments that stand in elements: the values of a call, read from a model's own markup.
 
-A string stands as it is, any other value as JSON; which of them a property may be, its schema says. A text that spells
-a value of another type that is allowed is read as that value: `null` of an optional string is None.
+A string stands as it is, any other value as JSON. Which of them it is, the element says, or the property's schema.
+Where only the schema says it, a text that spells a value of another type that is allowed is read as that value: `null`
+of an optional string is None.
 """
 
 from __future__ import annotations
@@ -34,16 +35,18 @@ class Values:
     Attributes:
         values: The values so far.
         inside: The text goes on inside of an element.
+        problem: What is wrong with the last value; "" if nothing is.
     """
 
     def __init__(self, style: Style, function: Function | None) -> None:
         self.style = style
         self.function = function
         self.values: dict[str, Any] = {}
-        self.inside = False
-        before, _, after = style.raw.replace("{space}", " ").partition("{name}")
-        self._before, self._after = before, after.split()
+        self.inside, self.problem = False, ""
+        self._before, _, after = style.raw.replace("{quoted}", "{name}").replace("{space}", " ").partition("{name}")
         self._inner = after[len(after.rstrip()) :]  # white space inside of an element, before its value
+        self._typed = style.raw != style.other or "{kind}" in style.raw
+        self._openings = [(text.split(), strings) for text, strings in _openings(style)]
         self._close = style.close.strip()
         self._lead = style.close[: len(style.close) - len(style.close.lstrip())]
         self._name, self._strings = "", True
@@ -69,8 +72,11 @@ class Values:
         self._pieces.append(text[:taken])
         if end < 0:
             return taken
-        self.values[self._name] = self._value("".join(self._pieces))
         self.inside = False
+        try:
+            self.values[self._name] = self._value("".join(self._pieces))
+        except ValueError as error:
+            self.problem = str(error)
         return end + len(self._close)
 
     def _open(self, text: str) -> int:
@@ -79,21 +85,22 @@ class Values:
             if self._before.startswith(text):
                 return 0
             raise ValueError(f"{self._before!r} is expected")
-        end = text.find(self._after[0], len(self._before))
+        parts = self._openings[0][0]
+        end = text.find(parts[0], len(self._before))
         if end < 0:
             return 0
-        at = end
-        for part in self._after:
-            at += len(text[at:]) - len(text[at:].lstrip())
-            if not text.startswith(part, at):
-                if part.startswith(text[at:]):
-                    return 0
-                raise ValueError(f"{part!r} is expected")
-            at += len(part)
+        found = [(_behind(text, end, parts), strings) for parts, strings in self._openings]
+        at, strings = max(found, key=lambda one: one[0])
+        if at <= 0:
+            if at == 0:
+                return 0
+            raise ValueError(f"{' '.join(parts)!r} is expected")
         if len(text) < at + len(self._inner):
             return 0
         self._name = text[len(self._before) : end]
-        self._strings, self._others = self._kinds(self._name)
+        if "{quoted}" in self.style.raw:
+            self._name = self._name.replace("&quot;", '"').replace("&amp;", "&")
+        self._strings, self._others = (strings, _never) if self._typed else self._kinds(self._name)
         self._pieces, self._end, self.inside = [], None if self._strings else JsonEnd(), True
         return at + len(self._inner) if text.startswith(self._inner, at) else at
 
@@ -102,6 +109,9 @@ class Values:
             raw = raw.removesuffix(self._lead)
             if not self._others(raw.strip()):
                 return raw
+        word = raw.strip()
+        if word in self.style.words:
+            return (None, False, True)[self.style.words.index(word)]
         try:
             return json.loads(raw)
         except ValueError:
@@ -133,6 +143,30 @@ def kinds_of(function: Function, name: str) -> Kinds:
         return False, lambda text: True
     others: JsonSchema | None = without_strings(one)
     return True, (lambda text: False) if others is None else (lambda text: is_member(others, text))
+
+
+def _openings(style: Style) -> list[tuple[str, bool]]:
+    """The texts between a name and a value, and whether the value is a string."""
+    found = []
+    for template, kinds in ((style.raw, ("string",)), (style.other, ("number", "boolean", "null", "object", "array"))):
+        behind = template.replace("{quoted}", "{name}").replace("{space}", " ").partition("{name}")[2]
+        some = kinds if "{kind}" in behind else kinds[:1]
+        found += [(behind.replace("{kind}", kind), kinds[0] == "string") for kind in some]
+    return found
+
+
+def _behind(text: str, at: int, parts: list[str]) -> int:
+    """The place behind parts with any white space before each; 0: the text ends before; -1: it has other ones."""
+    for part in parts:
+        at += len(text[at:]) - len(text[at:].lstrip())
+        if not text.startswith(part, at):
+            return 0 if part.startswith(text[at:]) else -1
+        at += len(part)
+    return at
+
+
+def _never(text: str) -> bool:
+    return False
 
 
 def _is_json(text: str) -> bool:

@@ -2,10 +2,12 @@
 
     constrain.tags.parameters(schema, "cohere")      # <cofl:value name="city" type="raw">Paris</cofl:value>
     constrain.tags.parameters(schema, "minimax-m3")  # ]<]minimax[>[<city>Paris]<]minimax[>[</city>
+    constrain.tags.parameters(schema, "gemma4")      # city:<|"|>Paris<|"|>,days:[1,2]
+    constrain.tags.parameters(schema, "pythonic")    # city="Paris", days=[1, 2]
 
 The idea: each set of values of the schema's normal form (schema/sets) is a rule, so references, combinations and
 recursion need no special case: value → raw text | scalar | element* of an object | element* of an array. Strings are
-written without quotes and escapes, up to the text that closes their element; numbers, booleans and null as in JSON.
+written without quotes and escapes, up to the text that closes their element, or as in JSON; numbers as in JSON.
 Declared properties come in their order and before undeclared ones, or all in any (`property_order="any"`). The names of
 undeclared ones are identifiers, or, where the schema says something of them, texts without blanks, quotes and `<>&`.
 Nothing keeps such a name from coming twice: the last one counts, and `minProperties` counts one of them.
@@ -17,17 +19,19 @@ that only the finished text decides: a located error; at most `MAX_RULES` rules.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from constrain.errors import LimitError, SchemaError
 from constrain.languages.automata.parse.python import parse_python
-from constrain.languages.automata.syntax import ANY_TEXT, EMPTY, Node, intersect, literal
+from constrain.languages.automata.syntax import ANY_TEXT, EMPTY, EPSILON, Node, intersect, literal
 from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Ref, Sequence
 from constrain.languages.cfg.free_text import without
 from constrain.languages.cfg.rules import Terminal
 from constrain.languages.constraints.base import Constraint
-from constrain.languages.constraints.combinators import RuleSet
+from constrain.languages.constraints.combinators import RuleSet, expression_of, token
 from constrain.languages.schema import JsonSchema
 from constrain.languages.schema.sets.algebra import Conj
 from constrain.languages.schema.sets.shapes_arrays import CountedArrays
@@ -37,20 +41,28 @@ from constrain.languages.schema.write.lower import Lowering
 
 MAX_RULES = 20_000
 MAX_ANY_ORDER = 12  # properties of an object in any order: a rule for each subset
+BEGUN, ROOT = 1, 2  # places in an object: an element is written already; it is the whole of the arguments
+JSON_CONSTANTS = ("null", "false", "true")
 _IDENTIFIERS = parse_python("[A-Za-z_][A-Za-z0-9_]*")
+_INNER = r"""[^"\\]+"""  # names in quotes
 _NAMES = parse_python(r"""[^\s\x00-\x1f\x7f<>"'&]+""")
 
 
 class NestedStyle(NamedTuple):
-    """The texts around nested elements. `{name}` stands for a property's name.
+    """The texts around nested elements. `{name}` stands for a property's name, `{quoted}` for it as a JSON string.
 
     Attributes:
         property: The beginning of a property's element.
         item: The beginning of an item's element.
-        kinds: The texts between that and a value: for raw strings, other scalars, objects and arrays.
+        kinds: The texts between that and a value: for strings, other scalars, objects and arrays.
         close_property: The end of a property's element.
         close_item: The end of an item's element.
-        stop: The text that raw strings do not contain.
+        stop: The text that raw strings do not contain; "": strings are JSON strings.
+        closes: The texts behind a value, by kinds.
+        separator: The text between two elements; "": any whitespace.
+        root: The beginning of an argument, if it is other than that of a property.
+        constants: How null, false and true are written.
+        names: The names that an argument may have, as a pattern; "": any.
     """
 
     property: str
@@ -59,9 +71,15 @@ class NestedStyle(NamedTuple):
     close_property: str
     close_item: str
     stop: str
+    closes: tuple[str, str, str, str] = ("", "", "", "")
+    separator: str = ""
+    root: str = ""
+    constants: tuple[str, str, str] = JSON_CONSTANTS
+    names: str = ""
 
 
 _M3 = "]<]minimax[>["
+_QUOTE = '<|"|>'
 NESTED: dict[str, NestedStyle] = {
     "cohere": NestedStyle(
         '<cofl:value name="{name}"',
@@ -72,25 +90,68 @@ NESTED: dict[str, NestedStyle] = {
         "</cofl:value>",
     ),
     "minimax-m3": NestedStyle(_M3 + "<{name}>", _M3 + "<item>", ("",) * 4, _M3 + "</{name}>", _M3 + "</item>", _M3),
+    "gemma4": NestedStyle(
+        "{name}:",
+        "",
+        (_QUOTE, "", "{", "["),
+        "",
+        "",
+        _QUOTE,
+        closes=(_QUOTE, "", "}", "]"),
+        separator=",",
+        names=r"""[^\s:,{}\[\]<>|"]+""",
+    ),
+    "pythonic": NestedStyle(
+        "{quoted}: ",
+        "",
+        ("", "", "{", "["),
+        "",
+        "",
+        "",
+        closes=("", "", "}", "]"),
+        separator=", ",
+        root="{name}=",
+        constants=("None", "False", "True"),
+        names="[A-Za-z_][A-Za-z0-9_]*",
+    ),
 }
 
 
-def elements(whole: JsonSchema, form: NestedStyle, excludes: tuple[str, ...], space: Node) -> Constraint:
+def split_tokens(text: str, tokens: tuple[str, ...]) -> list[tuple[str, bool]]:
+    """A text as pairs (piece, whether it is the name of a special token)."""
+    if not tokens:
+        return [(text, False)] if text else []
+    found = re.split(f"({'|'.join(map(re.escape, sorted(tokens, key=len, reverse=True)))})", text)
+    return [(piece, i % 2 == 1) for i, piece in enumerate(found) if piece]
+
+
+def elements(
+    whole: JsonSchema, form: NestedStyle, excludes: tuple[str, ...], space: Node, tokens: tuple[str, ...] = ()
+) -> Constraint:
     """The values of a schema as nested elements, without an element around the whole.
 
-    space: the whitespace before elements, and behind the last one. Raises SchemaError for conditions on values that no
-    grammar remembers, LimitError for too many rules, UnsatisfiableError if no value is left.
+    space: the whitespace before elements, and behind the last one, where nothing separates them. tokens: the special
+    tokens in the style's texts. Raises SchemaError for conditions on values that no grammar remembers, LimitError for
+    too many rules, UnsatisfiableError if no value is left.
     """
     for entry in whole.report:
         if entry.status == "residual" and entry.keyword == "format":
             message = "this format is decided on the finished value, which has no place in nested elements"
             raise SchemaError(message, place=entry.pointer, fix="use a pattern, or leave the format out")
-    rules = _Nested(whole, form, excludes, space)
+    rules = _Nested(whole, form, excludes, EPSILON if form.separator else space, tokens)
     return rules.constraint(rules.space)
 
 
 class ElementRules:
-    """The rules of an object whose properties are elements. A subclass says how an element is written."""
+    """The rules of an object whose properties are elements. A subclass says how an element is written.
+
+    Attributes:
+        separator: The text between two elements.
+        rooted: Whether the elements of the whole are written otherwise than those in it.
+    """
+
+    separator: str = ""
+    rooted: bool = False
 
     def __init__(self, whole: JsonSchema) -> None:
         self.whole = whole
@@ -99,14 +160,14 @@ class ElementRules:
         self.names: dict[Any, str] = {}
         self.pending: list[Any] = []
 
-    def element(self, name: str | Node, value: Conj) -> Expression:
-        """The element of a property. name: its name, or the language of undeclared names."""
+    def element(self, name: str | Node, value: Conj, root: bool = False) -> Expression:
+        """The element of a property. name: its name, or the language of undeclared names. root: it is an argument."""
         raise NotImplementedError
 
     def constraint(self, *after: Expression) -> RuleSet:
         """The objects of the schema, and what comes behind them. Raises as `elements`."""
         root = self.whole.document.root
-        start = Choice(tuple(self.objects(root)))
+        start = Choice(tuple(self.objects(root, ROOT if self.rooted else 0)))
         if not start.parts:
             kind = self.whole.written.get("type") if isinstance(self.whole.written, dict) else self.whole.written
             message = f"parameters are those of an object, not of {kind!r}"
@@ -132,48 +193,52 @@ class ElementRules:
             self.pending.append(key)
         return Ref(self.names[key])
 
-    def objects(self, conj: Conj) -> Iterator[Expression]:
-        """The objects of a set of values, a rule for each of their shapes."""
-        place = self.whole.document.site_of(conj).pointer
+    def objects(self, conj: Conj, place: int = 0) -> Iterator[Expression]:
+        """The objects of a set of values, a rule for each of their shapes. place: `ROOT` or 0."""
+        pointer = self.whole.document.site_of(conj).pointer
         for i, box in enumerate(self.normalizer.normal(conj).objects):
             for j, shape in enumerate(self.normalizer.object_shapes(box)):
                 if shape.needs:
                     message = "a condition on some undeclared property, as of a oneOf, has no place in elements"
-                    raise SchemaError(message, place=place, fix='declare the properties, or use style="json"')
+                    raise SchemaError(message, place=pointer, fix='declare the properties, or use style="json"')
                 if shape.low > len(shape.members) + bool(shape.classes):
                     message = f"minProperties asks for {shape.low} names, but undeclared ones may be one name twice"
-                    raise SchemaError(message, place=f"{place}.minProperties", fix="declare the properties")
+                    raise SchemaError(message, place=f"{pointer}.minProperties", fix="declare the properties")
                 if not self.lowering.in_order and len(shape.members) > MAX_ANY_ORDER:
                     message = f"{len(shape.members)} properties in any order, more than {MAX_ANY_ORDER}"
                     raise LimitError(message, fix='use property_order="schema"')
-                yield self.ref("members", conj, i, j, 0, 0, 0)
+                yield self.ref("members", conj, i, j, 0, 0, 0, place)
 
-    def _members(self, conj: Conj, i: int, j: int, done: int, size: int, more: int) -> Iterator[Expression]:
+    def _members(self, conj: Conj, i: int, j: int, done: int, size: int, more: int, place: int) -> Iterator[Expression]:
         """The rest of an object.
 
         done: how many declared properties are passed; in any order a bit for each written one. size, more: how many
-        declared and other properties are written, if that matters.
+        declared and other properties are written, if that matters. place: `ROOT`, and `BEGUN` if a separator follows.
         """
         shape = self.normalizer.object_shapes(self.normalizer.normal(conj).objects[i])[j]
         in_order = self.lowering.in_order
         left = [k for k in range(len(shape.members)) if (k >= done if in_order else not done >> k & 1)]
         goes_on = shape.high is None or size + more < shape.high
         counted = 1 if shape.counts else 0
+        begun = place | BEGUN if self.separator else place
+        between = (_text(self.separator),) if place & BEGUN else ()
+        root = bool(place & ROOT)
         for k in left[:1] if in_order else left:
             after = k + 1 if in_order else done | 1 << k
             if goes_on:
-                rest = self.ref("members", conj, i, j, after, size + counted, more)
-                yield Sequence((self.element(*shape.members[k]), rest))
+                rest = self.ref("members", conj, i, j, after, size + counted, more, begun)
+                yield Sequence((*between, self.element(*shape.members[k], root), rest))
             if in_order and not shape.must[k]:
-                yield self.ref("members", conj, i, j, after, size, more)
+                yield self.ref("members", conj, i, j, after, size, more, place)
         if in_order and left:
             return
         if not any(shape.must[k] for k in left) and (not shape.counts or size + min(more, 1) >= shape.low):
             yield Sequence(())
         if goes_on:
-            rest = self.ref("members", conj, i, j, done, size, more + 1 if shape.high is not None else counted)
+            passed = more + 1 if shape.high is not None else counted
+            rest = self.ref("members", conj, i, j, done, size, passed, begun)
             for names, value in shape.classes:
-                yield Sequence((self.element(_undeclared(shape, names), value), rest))
+                yield Sequence((*between, self.element(_undeclared(shape, names), value, root), rest))
 
 
 def _undeclared(shape: ObjectShape, names: Node) -> Node:
@@ -185,34 +250,61 @@ def _undeclared(shape: ObjectShape, names: Node) -> Node:
 class _Nested(ElementRules):
     """The rules of nested elements."""
 
-    def __init__(self, whole: JsonSchema, form: NestedStyle, excludes: tuple[str, ...], space: Node) -> None:
+    def __init__(
+        self, whole: JsonSchema, form: NestedStyle, excludes: tuple[str, ...], space: Node, tokens: tuple[str, ...]
+    ) -> None:
         super().__init__(whole)
-        self.form, self.excludes = form, excludes
-        self.space: Expression = Leaf(Terminal(space, "whitespace"))
+        self.form, self.excludes, self.tokens = form, excludes, tokens
+        self.separator, self.rooted = form.separator, bool(form.root)
+        self.space: Expression = Leaf(Terminal(space, "whitespace")) if space != EPSILON else Sequence(())
 
-    def element(self, name: str | Node, value: Conj) -> Expression:
-        before, _, behind = self.form.property.partition("{name}")
+    def element(self, name: str | Node, value: Conj, root: bool = False) -> Expression:
+        opening = self.form.root if root else self.form.property
         close = self.form.close_property
         if isinstance(name, str):
-            head, close = _text(before + name + behind), close.replace("{name}", name)
+            if (root or not self.rooted) and self.form.names and not re.fullmatch(self.form.names, name):
+                fix = f"use a name of the characters {self.form.names}"
+                raise SchemaError(f"an argument's name cannot be {name!r:.60} in this style", place="$", fix=fix)
+            quoted = json.dumps(name, ensure_ascii=False)
+            head = self.text(opening.replace("{name}", name).replace("{quoted}", quoted))
+            close = close.replace("{name}", name)
         elif "{name}" in close:
             return Choice(())
         else:
-            head = Sequence((_text(before), Leaf(Terminal(name, "name")), _text(behind)))
+            spelled = self.form.names if root or not self.rooted else _INNER
+            name = intersect(name, parse_python(spelled)) if spelled else name
+            before, _, behind = opening.replace("{quoted}", '"{name}"').partition("{name}")
+            head = Sequence((self.text(before), Leaf(Terminal(name, "name")), self.text(behind)))
         return Sequence((self.space, head, self.ref("closed", value, close)))
+
+    def text(self, text: str) -> Expression:
+        """A text with its special tokens."""
+        if not self.tokens:
+            return _text(text)
+        pieces = split_tokens(text, self.tokens)
+        return Sequence(tuple(expression_of(token(piece)) if special else _text(piece) for piece, special in pieces))
 
     def _closed(self, conj: Conj, close: str) -> Iterator[Expression]:
         """The rest of an element after its beginning: the text of the kind, a value, the end."""
         for kind, value in self._kinds(conj):
-            yield Sequence((_text(self.form.kinds[kind]), value, _text(close)))
+            yield Sequence((self.text(self.form.kinds[kind]), value, self.text(self.form.closes[kind] + close)))
 
     def _kinds(self, conj: Conj) -> Iterator[tuple[int, Expression]]:
         """(kind, values) of the values of a set."""
         normal = self.normalizer.normal(conj)
-        if normal.strings != EMPTY:
-            raw = intersect(normal.strings, without((self.form.stop, *self.excludes)))
-            yield 0, Leaf(Terminal(raw, "text"))
-        for terminal in self.lowering.terminals(normal._replace(strings=EMPTY, arrays=(), objects=())):
+        scalars = normal._replace(arrays=(), objects=())
+        if self.form.stop:
+            scalars = scalars._replace(strings=EMPTY)
+            if normal.strings != EMPTY:
+                raw = intersect(normal.strings, without((self.form.stop, *self.excludes)))
+                yield 0, Leaf(Terminal(raw, "text"))
+        if self.form.constants != JSON_CONSTANTS:
+            held = (normal.null, False in normal.booleans, True in normal.booleans)
+            for written, is_member in zip(self.form.constants, held, strict=True):
+                if is_member:
+                    yield 1, _text(written)
+            scalars = scalars._replace(null=False, booleans=frozenset())
+        for terminal in self.lowering.terminals(scalars):
             yield 1, Leaf(terminal)
         for members in self.objects(conj):
             yield 2, members
@@ -235,7 +327,8 @@ class _Nested(ElementRules):
                 following = at + 1 if shape.high is not None else min(at + 1, max(shape.steady, 1))
                 element = self.ref("closed", value, self.form.close_item)
                 rest = self.ref("items", conj, i, following, after)
-                yield Sequence((self.space, _text(self.form.item), element, rest))
+                head = self.text((self.separator if at else "") + self.form.item)
+                yield Sequence((self.space, head, element, rest))
 
 
 def _text(text: str) -> Expression:

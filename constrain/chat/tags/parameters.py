@@ -19,14 +19,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from constrain.chat.tags.elements import NESTED, ElementRules, elements
+from constrain.chat.tags.elements import NESTED, ElementRules, NestedStyle, elements, split_tokens
 from constrain.errors import ConstrainError, UnsatisfiableError
 from constrain.languages.automata.syntax import EMPTY, EPSILON, Node, chars, concat, intersect, repeat
 from constrain.languages.automata.syntax import optional as optional_node
 from constrain.languages.cfg.ebnf import Choice, Expression
 from constrain.languages.cfg.free_text import without
 from constrain.languages.constraints.base import Constraint
-from constrain.languages.constraints.combinators import Piece, alt, expression_of, seq
+from constrain.languages.constraints.combinators import Piece, alt, expression_of, seq, token
 from constrain.languages.constraints.regular import Regular
 from constrain.languages.schema import JsonLayout, JsonSchema, json_schema
 from constrain.languages.schema.sets.algebra import Conj
@@ -47,11 +47,13 @@ class Style(NamedTuple):
         raw: The text before a string.
         other: The text before any other value.
         close: The end of the element.
+        words: How null, false and true are written besides, as in Python; (): as in JSON only.
     """
 
     raw: str
     other: str
     close: str
+    words: tuple[str, ...] = ()
 
 
 STYLES: Mapping[str, Style] = {
@@ -84,16 +86,23 @@ SPACE = Regular(SPACES)
 
 
 def parameters(
-    schema: Any, style: str | Style = "qwen", *, make: Schema = json_schema, excludes: tuple[str, ...] = ()
+    schema: Any,
+    style: str | Style | NestedStyle = "qwen",
+    *,
+    make: Schema = json_schema,
+    excludes: tuple[str, ...] = (),
+    tokens: tuple[str, ...] = (),
 ) -> Constraint:
     """The properties of an object as elements of a model's own markup.
 
     Args:
         schema: A JSON Schema of an object, as `json_schema` takes it.
         style: One of `STYLES`: "qwen", "minimax", "deepseek", "deepseek-v4.1", "glm" or "kimi-k3"; or a `Style`. Or
-            "cohere" or "minimax-m3", where objects and arrays are elements in elements (elements.py).
+            "cohere", "minimax-m3", "gemma4" or "pythonic", or a `NestedStyle`, where objects and arrays are elements in
+            elements (elements.py).
         make: Makes the constraint of a schema; by default `json_schema`.
         excludes: Texts that do not occur in raw strings.
+        tokens: The texts of the style that are special tokens, as `constrain.token` takes them.
 
     Returns:
         A constraint.
@@ -116,10 +125,10 @@ def parameters(
         raise ConstrainError(f"unknown style {style!r} of parameters", fix=f"use one of {known}")
     whole = make(declared_only(schema))
     whole.to_grammar()  # raises for a malformed schema
-    if isinstance(style, str) and style in NESTED:
-        return elements(whole, NESTED[style], excludes, _space(whole.options.whitespace))
-    form = style if isinstance(style, Style) else STYLES[style]
-    return _Flat(whole, form, make, excludes).constraint(expression_of(SPACE))
+    form = style if not isinstance(style, str) else NESTED[style] if style in NESTED else STYLES[style]
+    if isinstance(form, NestedStyle):
+        return elements(whole, form, excludes, _space(whole.options.whitespace), tokens)
+    return _Flat(whole, form, make, excludes, tokens).constraint(expression_of(SPACE))
 
 
 def declared_only(schema: Any) -> Any:
@@ -131,16 +140,18 @@ def declared_only(schema: Any) -> Any:
 class _Flat(ElementRules):
     """The rules of elements whose values are raw strings or JSON."""
 
-    def __init__(self, whole: JsonSchema, form: Style, make: Schema, excludes: tuple[str, ...]) -> None:
+    def __init__(
+        self, whole: JsonSchema, form: Style, make: Schema, excludes: tuple[str, ...], tokens: tuple[str, ...]
+    ) -> None:
         super().__init__(whole)
-        self.form, self.make, self.excludes = form, make, excludes
+        self.form, self.make, self.excludes, self.tokens = form, make, excludes, tokens
         self.elements: dict[tuple[str | Node, Conj], Expression] = {}
 
-    def element(self, name: str | Node, value: Conj) -> Expression:
+    def element(self, name: str | Node, value: Conj, root: bool = False) -> Expression:
         known = self.elements.get((name, value))
         if known is None:
             schema = self.make(self.whole.of(value).schema)
-            known = self.elements[name, value] = _element(name, schema, self.form, self.excludes)
+            known = self.elements[name, value] = _element(name, schema, self.form, self.excludes, self.tokens)
         return known
 
 
@@ -151,14 +162,22 @@ def _space(whitespace: str | JsonLayout) -> Node:
     return EPSILON if whitespace == "compact" else SPACES
 
 
-def _element(name: str | Node, value: JsonSchema, form: Style, excludes: tuple[str, ...]) -> Expression:
+def _element(
+    name: str | Node, value: JsonSchema, form: Style, excludes: tuple[str, ...], tokens: tuple[str, ...]
+) -> Expression:
     """The element of a property. name: its name, or the language of undeclared names."""
     branches: list[Constraint] = []
+    close = _pieces(form.close, tokens)
     raw = intersect(value.normalizer.normal(value.document.root).strings, without((form.close, *excludes)))
     if raw != EMPTY:
-        branches.append(seq(*_open(form.raw, name, "string"), Regular(raw), form.close))
+        branches.append(seq(*_open(form.raw, name, "string", tokens), Regular(raw), *close))
+    normal = value.normalizer.normal(value.document.root)
+    held = (normal.null, False in normal.booleans, True in normal.booleans)
+    for word, kind, is_member in zip(form.words, ("null", "boolean", "boolean"), held, strict=False):
+        if is_member:
+            branches.append(seq(*_open(form.other, name, kind, tokens), SPACE, word, SPACE, *close))
     for kind, others in _others(value):
-        branches.append(seq(*_open(form.other, name, kind), SPACE, others, SPACE, form.close))
+        branches.append(seq(*_open(form.other, name, kind, tokens), SPACE, others, SPACE, *close))
     return expression_of(seq(SPACE, alt(*branches))) if branches else Choice(())
 
 
@@ -186,16 +205,21 @@ def _others(value: JsonSchema) -> list[tuple[str, JsonSchema]]:
     return found
 
 
-def _open(template: str, name: str | Node, kind: str) -> list[Piece]:
+def _open(template: str, name: str | Node, kind: str, tokens: tuple[str, ...]) -> list[Piece]:
     """The text that opens an element."""
     quoted = name.replace("&", "&amp;").replace('"', "&quot;") if isinstance(name, str) else Regular(name)
     written = name if isinstance(name, str) else Regular(name)
     fields: dict[str, Piece] = {"{name}": written, "{quoted}": quoted, "{kind}": kind, "{space}": SPACE}
     pieces: list[Piece] = []
     for text in re.split("({[a-z]+})", template):
-        piece = fields.get(text, text)
-        if isinstance(piece, str) and pieces and isinstance(pieces[-1], str):
-            pieces[-1] += piece
-        else:
-            pieces.append(piece)
+        for piece in [fields[text]] if text in fields else _pieces(text, tokens):
+            if isinstance(piece, str) and pieces and isinstance(pieces[-1], str):
+                pieces[-1] += piece
+            else:
+                pieces.append(piece)
     return pieces
+
+
+def _pieces(text: str, tokens: tuple[str, ...]) -> list[Piece]:
+    """A text with its special tokens."""
+    return [token(piece) if special else piece for piece, special in split_tokens(text, tokens)]

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, TypeAlias
 
-from constrain.chat.calls.functions import Function
+from constrain.chat.calls.tools import ToolUse
 from constrain.errors import ConstrainError
 from constrain.generation.handles import Handle
 from constrain.languages.automata.unicode.intervals import has_lone_surrogate
@@ -160,15 +160,15 @@ def _check_messages(messages: Sequence[Mapping[str, Any]], name: str) -> None:
 def token_ids(
     prompts: ParsedPrompts,
     handle: Handle,
-    functions: Sequence[Sequence[Function]] = (),
+    uses: Sequence[ToolUse | None] = (),
     images: Sequence[Sequence[Any]] | None = None,
 ) -> list[list[int]]:
     """Token ids of every prompt. Raises ConstrainError: what the model or its tokenizer cannot read.
 
-    functions: of each prompt the tools, which the chat template tells the model; nothing where there are none.
+    uses: of each prompt the tools, which the chat template tells the model; None where there are none.
     images: of each prompt; the handle reads images then (`images.seeing`).
     """
-    tools = [[function.json for function in each] for each in functions or [()] * len(prompts.each)]
+    tools = uses or [None] * len(prompts.each)
     pictures = images or [()] * len(prompts.each)
     contents = told_contents(prompts, handle)
     return [
@@ -186,7 +186,7 @@ def told_contents(prompts: ParsedPrompts, handle: Any) -> list[Parsed]:
     return [placed(each, told, handle) if told else each for each, told in zip(prompts.each, prompts.told, strict=True)]
 
 
-def _ids(prompt: Any, handle: Any, name: str, tools: list[dict[str, Any]], images: Sequence[Any]) -> list[int]:
+def _ids(prompt: Any, handle: Any, name: str, tools: ToolUse | None, images: Sequence[Any]) -> list[int]:
     if isinstance(prompt, Mapping) or images:
         return _fitting(_with_images(prompt, handle, name, tools, images), handle, name)
     if isinstance(prompt, str):
@@ -207,7 +207,7 @@ def _ids(prompt: Any, handle: Any, name: str, tools: list[dict[str, Any]], image
     return _fitting(ids if begun is None else begun(ids, name), handle, name)
 
 
-def _with_images(prompt: Any, handle: Any, name: str, tools: list[dict[str, Any]], images: Sequence[Any]) -> list[int]:
+def _with_images(prompt: Any, handle: Any, name: str, tools: ToolUse | None, images: Sequence[Any]) -> list[int]:
     """The sequence of a prompt with images, by the model's processor. Raises ConstrainError."""
     from constrain.generation.request.images import processed
     from constrain.models.hf.images import ImageModel, image_prompt, placeholder_ids
@@ -255,13 +255,18 @@ def _beginning(tokenizer: Any, name: str) -> list[int]:
     raise ConstrainError(f"{name} is empty, and the tokenizer has no token to begin a text with", fix="write a prompt")
 
 
-def _render(messages: Sequence[Any], tokenizer: Any, name: str, tools: list[dict[str, Any]]) -> str:
+def _render(messages: Sequence[Any], tokenizer: Any, name: str, tools: ToolUse | None) -> str:
     if not getattr(tokenizer, "chat_template", None):
         raise ConstrainError(
             f"{name} is a list of chat messages, and the tokenizer has no chat template",
             fix="pass the prompt as a str, or set tokenizer.chat_template",
         )
-    given = {"tools": tools} if tools else {}  # a tokenizer of another make may not take the argument
+    given: dict[str, Any] = {}  # a tokenizer of another make may not take the argument
+    if tools is not None:
+        from constrain.generation.request.untold import with_tools
+
+        told = with_tools(messages, tools, tokenizer)
+        messages, given = (messages, {"tools": tools.schemas}) if told is None else (told, {})
     return tokenizer.apply_chat_template(list(messages), **given, tokenize=False, add_generation_prompt=True)
 
 

@@ -43,7 +43,7 @@ FAULTS: list[tuple[Any, dict[str, Any], type[ConstrainError], str, str]] = [
     ([weather], {"format": "qwen"}, ConstrainError, "there is no format 'qwen'", "did you mean 'qwen3'"),
     ([weather], {"format": "zzz"}, ConstrainError, "there is no format 'zzz'", "use one of cohere"),
     ([weather], {"format": "auto"}, ConstrainError, "there is no tokenizer", "pass tokenizer="),
-    ([weather], {"format": "auto", "tokenizer": "{{ x }}"}, ConstrainError, "fits no format", "name the format"),
+    ([weather], {"format": "auto", "tokenizer": "{{ tools }}"}, ConstrainError, "fits no format", "name the format"),
     ([{"name": "a b"}], {"format": "qwen3"}, ConstrainError, "cannot spell the name 'a b'", "tools[0].name"),
     ([weather, {"name": 'x"y'}], {"format": "qwen3"}, ConstrainError, "cannot spell", "tools[1].name"),
     ([weather], {"choice": "clock"}, ConstrainError, "there is no tool 'clock' to choose", "the tools are weather"),
@@ -223,6 +223,11 @@ MARKS = [(name, "".join(form.template)) for name, form in FORMATS.items()]
 def test_a_chat_template_names_its_format(name: str, template: str) -> None:
     assert format_of("auto", template).name == name
     assert all(format_of(alias).name == name for alias in FORMATS[name].aliases)
+
+
+def test_the_template_of_gpt_oss_has_no_token_for_constraints() -> None:
+    template = "{{ '<|start|>assistant to=functions.' + name + '<|channel|>commentary json<|message|>' }}"
+    assert format_of("auto", template).name == "harmony"
 
 
 @pytest.mark.parametrize("form", FORMATS.values(), ids=list(FORMATS))

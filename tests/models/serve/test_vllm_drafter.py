@@ -182,5 +182,9 @@ def test_a_fault_costs_drafts_and_no_request() -> None:
     assert asked.drafts["1"] is None
 
 
-def test_without_a_runner_nothing_is_drafted() -> None:
-    assert drafter().propose([[1]], [1], [[1]]) == [[]]
+def test_without_a_runner_nothing_is_drafted_and_the_log_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
+    asked = drafter()
+    assert [asked.propose([[1]], [1], [[1]]) for _ in range(2)] == [[[]], [[]]]
+    assert [record.message for record in caplog.records if "nothing is drafted" in record.message] == [
+        "constrain: nothing is drafted: the model runner that asks was not found"
+    ]

@@ -11,6 +11,7 @@ FORMAT = Format(
     call="<tool_call>$name\n$arguments</tool_call>",
     between="\n",
     before="\n",
+    thinking=("\n<think>", "</think>"),
     parameters=Style(
         "<arg_key>{name}</arg_key>{space}<arg_value>", "<arg_key>{name}</arg_key>{space}<arg_value>", "</arg_value>"
     ),

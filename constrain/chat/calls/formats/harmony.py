@@ -5,15 +5,19 @@ from constrain.chat.calls.format import Format
 FORMAT = Format(
     name="harmony",
     models="gpt-oss",
-    source="https://github.com/openai/harmony; chat template of openai/gpt-oss-20b",
+    source="openai/harmony, docs/format.md; the chat template writes the recipient before the channel",
     trigger="<|channel|>commentary to=",
     call="<|channel|>commentary to=functions.$name <|constrain|>json<|message|>$arguments",
+    others=(
+        "<|channel|>commentary to=functions.$name<|constrain|>json<|message|>$arguments",
+        " to=functions.$name<|channel|>commentary json<|message|>$arguments",
+    ),
     between=None,
     thinking=("<|channel|>analysis<|message|>", "<|end|><|start|>assistant"),
     preamble=("<|channel|>commentary<|message|>", "<|end|><|start|>assistant"),
     answer=("<|channel|>final<|message|>", ""),
     tokens=("<|channel|>", "<|message|>", "<|constrain|>", "<|end|>", "<|start|>"),
     ends=("<|call|>", "<|return|>"),
-    template=("<|channel|>", "<|constrain|>"),
+    template=("<|channel|>commentary", "functions."),
     aliases=("gpt-oss",),
 )

@@ -4,7 +4,7 @@ from constrain.chat.calls.format import Format
 
 FORMAT = Format(
     name="kimi-k2",
-    models="Kimi K2, Kimi K2 Thinking",
+    models="Kimi K2, Kimi K2 Thinking, Kimi K2.5",
     source="chat template of moonshotai/Kimi-K2-Thinking",
     trigger="<|tool_calls_section_begin|>",
     call="<|tool_call_begin|>functions.$name:$index<|tool_call_argument_begin|>$arguments<|tool_call_end|>",
@@ -21,5 +21,5 @@ FORMAT = Format(
     ),
     ends=("<|im_end|>",),
     template=("<|tool_calls_section_begin|>",),
-    aliases=("kimi",),
+    aliases=("kimi", "kimi-k2.5"),
 )

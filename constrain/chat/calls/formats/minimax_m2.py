@@ -5,7 +5,7 @@ from constrain.chat.tags.parameters import Style
 
 FORMAT = Format(
     name="minimax-m2",
-    models="MiniMax-M2",
+    models="MiniMax-M2, MiniMax-M2.5",
     source="chat template of MiniMaxAI/MiniMax-M2",
     trigger="<minimax:tool_call>",
     call='<invoke name="$name">\n$arguments</invoke>\n',

@@ -41,6 +41,8 @@ class ConstraintDrafter:
         vllm_config: The configuration of the engine.
     """
 
+    warned = False  # that no model runner was found
+
     def __init__(self, vllm_config: Any) -> None:
         from vllm.tokenizers import cached_tokenizer_from_config
 
@@ -81,6 +83,9 @@ class ConstraintDrafter:
         """
         runner = _runner()
         if runner is None:
+            if not self.warned:
+                logger.warning("constrain: nothing is drafted: the model runner that asks was not found")
+            self.warned = True
             return [[] for _ in sampled_token_ids]
         ids = list(runner.input_batch.req_ids)
         for gone in self.drafts.keys() - ids:

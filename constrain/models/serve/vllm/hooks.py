@@ -214,7 +214,7 @@ def check_request(params: Any, options: EngineOptions, vocabulary: Vocabulary | 
         ConstrainError: It is faulty. vLLM's own error unless exactly one kind is asked for.
     """
     params.__post_init__()
-    if params._backend is not None:
+    if getattr(params, "_backend", None) is not None:
         raise ConstrainError("a request cannot choose its backend", place="_backend", fix="leave it out")
     for name, fix in _REFUSED.items():
         if getattr(params, name, None) and (name != _CLOSING or options.undeclared == "allow"):
