@@ -23,10 +23,11 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.languages.vocab.bits import clear_bits
+from constrain.languages.vocab.bits import clear_bits, set_bits
 from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.trie import Trie
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.monitors.ends import DoubtedEnds, FollowedGrammar
 from constrain.monitors.monitor import CLASSES, NAME, WORD, Lexicon, Monitor, Names
 from constrain.monitors.reading import Empty, MonitorReading, State
 
@@ -36,7 +37,9 @@ MAX_GUARDS = 16  # monitors that are remembered for each vocabulary
 GROUP = 64  # words after the same bytes that are judged at once
 Row = NDArray[np.uint32]
 T = TypeVar("T")
+REFUSED, DOUBTFUL = 1, 2  # verdicts on a node
 _DIGITS = frozenset(b"0123456789")
+_LETTERS = [byte for byte in range(0x80) if CLASSES[byte] == WORD and byte not in _DIGITS]
 
 
 class MonitorGuard:
@@ -84,14 +87,20 @@ class MonitorGuard:
         if at.decided is None:
             if len(self._remembered) >= MAX_ROWS:
                 old = _second_chance(self._remembered, lambda state: state)
-                old.decided = old.refused = None
-            at.decided, at.refused = np.zeros((2, self.words.size), np.uint32)
+                old.decided = old.refused = old.doubtful = None
+            at.decided, at.refused, at.doubtful = np.zeros((3, self.words.size), np.uint32)
             self._remembered.append(at)
         new = row & ~at.decided
         if new.any():
-            at.refused |= self._refused_tokens(at, new.copy())
+            refused, doubtful = self._judge_tokens(at, new.copy())
+            at.refused |= refused
+            at.doubtful |= doubtful
             at.decided |= new
         row &= ~at.refused
+
+    def ends(self, grammar: FollowedGrammar) -> DoubtedEnds:
+        """The ends that the monitor and a grammar allow."""
+        return DoubtedEnds(self._judging, grammar)
 
     def known_row(self, state: Hashable, key: tuple[int, int]) -> Row | None:
         """The mask that was kept at a state; None: none was."""
@@ -114,26 +123,27 @@ class MonitorGuard:
                 del old.rows[old_key]
             self._kept.append((at, key))
 
-    def _refused_tokens(self, state: State, asked: Row) -> Row:
-        """uint32[ceil(V / 32)]: the refused ones of some tokens at a state. asked is overwritten."""
+    def _judge_tokens(self, state: State, asked: Row) -> tuple[Row, Row]:
+        """uint32[ceil(V / 32)] each: the refused and the doubtful ones of some tokens at a state. Overwrites asked."""
         state = state.blank_copy()
-        refused = np.zeros_like(asked)
+        refused, doubtful = np.zeros_like(asked), np.zeros_like(asked)
         asked &= ~self.words.tokens_within(state.free)
         for group in self.words.groups:
             mine = asked & group.mask
             if mine.any():
                 verdict = self._judge(state, group)
                 if verdict is not None:
-                    refused |= mine & verdict
+                    refused |= mine & verdict.refused
+                    doubtful |= mine & verdict.doubtful
                     asked &= ~mine
         words = self.words
         left = np.flatnonzero(words.bits(asked) & (words.node >= 0))
         nodes = words.node[left]
-        bad = self._walk(state, nodes)[nodes]
-        return refused | words.row(left[bad])
+        verdicts = self._walk(state, nodes)[nodes]
+        return refused | words.row(left[verdicts == REFUSED]), doubtful | words.row(left[verdicts == DOUBTFUL])
 
-    def _walk(self, state: State, asked: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """bool[nodes]: the refused nodes of the vocabulary's trie, among those of some tokens and those before them.
+    def _walk(self, state: State, asked: NDArray[np.int32]) -> NDArray[np.int8]:
+        """int8[nodes]: what is known of the nodes of the vocabulary's trie, of those of some tokens and before them.
 
         A byte is read once for all tokens that begin alike; where one is refused, so are all that go on from there.
         """
@@ -142,7 +152,7 @@ class MonitorGuard:
         flags = np.zeros(len(trie) + 1, np.int32)
         flags[asked + 1] = 1
         before = np.cumsum(flags)  # asked nodes before each
-        refused = np.zeros(len(trie), np.bool_)
+        verdicts = np.zeros(len(trie), np.int8)
         stack = [(state, 0, len(trie))]
         while stack:
             at, node, last = stack.pop()
@@ -151,30 +161,37 @@ class MonitorGuard:
                 if before[behind] != before[node]:
                     after = step(at, bytes((byte[node],)))
                     if after is None:
-                        refused[node:behind] = True
-                    elif behind > node + 1 and int(below[node]) & ~after.free:
+                        verdicts[node:behind] = REFUSED
+                        node = behind
+                        continue
+                    if self._judging.in_doubt(after):
+                        verdicts[node] = DOUBTFUL
+                    if behind > node + 1 and int(below[node]) & ~after.free:
                         stack.append((after, node + 1, behind))
                 node = behind
-        return refused
+        return verdicts
 
-    def _judge(self, state: State, group: Group) -> Row | None:
-        """The refused tokens, complete for those of a group; None: its tokens have to be read one by one."""
+    def _judge(self, state: State, group: Group) -> Verdict | None:
+        """The verdict on the tokens of a group; None: they have to be read one by one."""
         at = self._judging.step(state, group.before)
         if at is None:
-            return group.mask
+            return Verdict(group.mask, self.words.none)
         if at.free & WORD:
-            return self.words.none
+            return self.words.clear
         if at.kind == NAME:
-            return None if at.names is None else group.refused(self._judging.lexicon, at.names, at.text)
-        if self._judging.lexicon.scan(at.kind, at.text, ord("0" if group.is_digits else "a")) >= 0:
+            return None if at.names is None else group.judge(self._judging.lexicon, at.names, at.text)
+        scan = self._judging.lexicon.scan
+        if any(scan(at.kind, at.text, byte) >= 0 for byte in (b"0" if group.is_digits else _LETTERS)):
             return None
         if group.is_digits:
             begun = self._judging.step(at, b"0")
-            return group.mask if begun is None else self.words.none if begun.free & WORD else None
+            if begun is None:
+                return Verdict(group.mask, self.words.none)
+            return self.words.clear if begun.free & WORD else None
         names = self._judging.language(at)
         if names is False:
-            return group.mask
-        return self.words.none if names is None else group.refused(self._judging.lexicon, names, b"")
+            return Verdict(group.mask, self.words.none)
+        return self.words.clear if names is None else group.judge(self._judging.lexicon, names, b"")
 
 
 def _second_chance(queue: deque[T], state_of: Callable[[T], State]) -> T:
@@ -186,6 +203,13 @@ def _second_chance(queue: deque[T], state_of: Callable[[T], State]) -> T:
     return queue.popleft()
 
 
+class Verdict(NamedTuple):
+    """Rows of tokens: the refused ones, and those after which only the grammar knows whether the text goes on."""
+
+    refused: Row
+    doubtful: Row
+
+
 class Group(NamedTuple):
     """Tokens that are the same bytes and then a word.
 
@@ -195,7 +219,7 @@ class Group(NamedTuple):
         words: (word, token id).
         mask: uint32[ceil(V / 32)]: the tokens.
         folded: Lexicon -> folded word -> token ids.
-        verdicts: (names, begun text) -> the tokens that begin no rest of a name.
+        verdicts: (names, begun text) -> the verdict on the tokens: those that begin no rest of a name are refused.
     """
 
     before: bytes
@@ -203,10 +227,10 @@ class Group(NamedTuple):
     words: list[tuple[bytes, int]]
     mask: Row
     folded: dict[Lexicon, dict[bytes, list[int]]]
-    verdicts: dict[tuple[Names, bytes], Row]
+    verdicts: dict[tuple[Names, bytes], Verdict]
 
-    def refused(self, lexicon: Lexicon, names: Names, begun: bytes) -> Row:
-        """The tokens of the group whose word goes on with no name that begins with a text."""
+    def judge(self, lexicon: Lexicon, names: Names, begun: bytes) -> Verdict:
+        """The verdict on the tokens, whose words go on with a name that begins with a text."""
         verdict = self.verdicts.get((names, begun))
         if verdict is None:
             if lexicon not in self.folded:
@@ -214,15 +238,19 @@ class Group(NamedTuple):
                 for word, token in self.words:
                     table.setdefault(lexicon.folded(NAME, word), []).append(token)
             table = self.folded[lexicon]
-            verdict = self.mask.copy()
-            for rest in names.rests(lexicon.folded(NAME, begun)):
+            refused, doubtful = self.mask.copy(), np.zeros_like(self.mask)
+            text = lexicon.folded(NAME, begun)
+            for rest in names.rests(text):
                 for n in range(1, len(rest) + 1):
-                    clear_bits(verdict, table.get(rest[:n], ()))
+                    tokens = table.get(rest[:n], ())
+                    clear_bits(refused, tokens)
+                    if tokens and names.begins_keyword(text + rest[:n]):
+                        set_bits(doubtful, tokens)
             for prefix in names.prefixes:
-                self._clear_open(verdict, table, lexicon.folded(NAME, begun), prefix)
+                self._clear_open(refused, table, text, prefix)
             if len(self.verdicts) >= MAX_ROWS:
                 self.verdicts.clear()
-            self.verdicts[names, begun] = verdict
+            verdict = self.verdicts[names, begun] = Verdict(refused, doubtful)
         return verdict
 
     @staticmethod
@@ -245,6 +273,7 @@ class Words(PerVocabulary):
     Attributes:
         size: The number of words of a row.
         none: A row without tokens.
+        clear: The verdict that none is refused or doubtful.
         trie: The trie of the tokens.
         node: int32[32 size]: the node where a token ends; -1: it has no bytes.
         below: uint8[nodes]: the classes of the bytes beneath a node.
@@ -254,6 +283,7 @@ class Words(PerVocabulary):
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.size = -(-vocabulary.size // 32)
         self.none = np.zeros(self.size, np.uint32)
+        self.clear = Verdict(self.none, self.none)
         self.trie = trie = vocabulary.trie
         self.node = _nodes_of_tokens(trie, 32 * self.size)
         self.below = _classes_below(trie, np.array(CLASSES, np.uint8))

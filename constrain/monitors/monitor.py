@@ -44,33 +44,43 @@ class Names:
 
     Args:
         names: The names, as the lexicon folds them (`Lexicon.folded`).
-        words: Keywords that the grammar admits there. They need no quotes, and cannot be quoted.
-        reserved: Words that are no names unless they are quoted.
+        words: Keywords that the grammar may admit there. They need no quotes, and cannot be quoted.
+        bare: The names that need no quotes; None: all of them.
+        keywords: Words, some of the names among them, of which the grammar decides if they may be names there.
         prefixes: Prefixes of names: all names with one of them may stand too.
 
     Attributes:
-        is_empty: Whether there are no names.
+        is_empty: Whether there are no names. Words do not count.
     """
 
-    __slots__ = ("_all", "_quoted", "_with", "is_empty", "prefixes")
+    __slots__ = ("_all", "_certain", "_quoted", "_with", "is_empty", "prefixes")
 
     def __init__(
         self,
         names: Iterable[str],
         words: Iterable[str] = (),
-        reserved: frozenset[str] = frozenset(),
+        bare: Iterable[str] | None = None,
+        keywords: frozenset[str] = frozenset(),
         prefixes: Iterable[str] = (),
     ) -> None:
         self.prefixes = tuple(prefix.encode() for prefix in prefixes)
         quoted = set(names)
-        self.is_empty = not quoted
+        self.is_empty = not quoted and not self.prefixes
         self._with: dict[frozenset[str], Names] = {}
         self._quoted = sorted(name.encode() for name in quoted)
-        self._all = sorted(name.encode() for name in (quoted - reserved if reserved else quoted) | set(words))
+        unquoted = quoted if bare is None else set(bare)
+        self._certain = sorted(name.encode() for name in unquoted - keywords)
+        self._all = sorted(name.encode() for name in unquoted.union(words))
 
     def begins(self, text: bytes, *, quoted: bool = False) -> bool:
         """True if a name begins with a text."""
-        table = self._quoted if quoted else self._all
+        return self._begins(self._quoted if quoted else self._all, text)
+
+    def begins_keyword(self, text: bytes) -> bool:
+        """True if only keywords begin with a text: the grammar decides which of them may stand."""
+        return not self._begins(self._certain, text) and self._begins(self._all, text)
+
+    def _begins(self, table: list[bytes], text: bytes) -> bool:
         i = bisect_left(table, text)
         return (i < len(table) and table[i].startswith(text)) or (bool(self.prefixes) and self.may_begin(text))
 
@@ -89,9 +99,12 @@ class Names:
         known = self._with.get(names)
         if known is None:
             known = self._with[names] = Names(())
-            known._all = sorted({*self._all, *(name.encode() for name in names)})
-            known._quoted = sorted({*self._quoted, *(name.encode() for name in names)})
-            known.is_empty, known.prefixes = not known._quoted, self.prefixes
+            added = {name.encode() for name in names}
+            known._all, known._certain, known._quoted = (
+                sorted(added.union(table)) for table in (self._all, self._certain, self._quoted)
+            )
+            known.prefixes = self.prefixes
+            known.is_empty = not known._quoted and not known.prefixes
         return known
 
     def rests(self, text: bytes) -> list[bytes]:

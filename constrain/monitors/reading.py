@@ -48,17 +48,19 @@ class State:
         steps: byte -> the state after it, or None.
         decided: The tokens that were judged at this state (guard.py).
         refused: The refused ones of these tokens.
+        doubtful: Those after which only the grammar knows whether the text goes on (`in_doubt`).
         rows: Masks by (epoch, configuration).
         met: Whether a mask was asked for since the guard last looked for one to forget.
     """
 
-    __slots__ = ("decided", "free", "inner", "kind", "met", "names", "refused", "rows", "steps", "text")
+    __slots__ = ("decided", "doubtful", "free", "inner", "kind", "met", "names", "refused", "rows", "steps", "text")
 
     def __init__(self, kind: int, text: bytes, inner: Inner, names: Names | None, free: int) -> None:
         self.kind, self.text, self.inner, self.names, self.free = kind, text, inner, names, free
         self.steps: dict[int, State | None] = {}
         self.decided: Any = None
         self.refused: Any = None
+        self.doubtful: Any = None
         self.rows: dict[tuple[int, int], Any] = {}
         self.met = False
 
@@ -130,6 +132,13 @@ class MonitorReading:
             return False
         ended = self.monitor.begin(inner.value, END, b"")
         return ended is not None and self.monitor.may_end(ended)
+
+    def in_doubt(self, state: State) -> bool:
+        """True if only the grammar knows whether a text goes on: the begun lexeme is a keyword, or a sign that may
+        become another one."""
+        if state.kind == NAME:
+            return state.names is not None and state.names.begins_keyword(self.lexicon.folded(NAME, state.text))
+        return state.kind == SIGN and not self.lexicon.is_decided(SIGN, state.text)
 
     def language(self, state: State) -> Names | Literal[False] | None:
         """The names that the begun lexeme may be, or that may begin; None: any; False: none may begin."""

@@ -287,8 +287,8 @@ def test_masks_that_are_asked_for_again_are_kept(monkeypatch: pytest.MonkeyPatch
         monitored(constrain.collection.load("sql"), sql({"kept": ["abc"]})), vocabularies.tiny()
     )
     monitoring, judged = compiled.guard, []
-    refused_tokens = monitoring._refused_tokens
-    monkeypatch.setattr(monitoring, "_refused_tokens", lambda at, asked: judged.append(at) or refused_tokens(at, asked))
+    judge_tokens = monitoring._judge_tokens
+    monkeypatch.setattr(monitoring, "_judge_tokens", lambda at, asked: judged.append(at) or judge_tokens(at, asked))
     oracle = {text: compiled.matcher(prefix=text).mask() for text in _BEGINNINGS}
     judged.clear()
     for text in [*_BEGINNINGS, *reversed(_BEGINNINGS)]:

@@ -61,6 +61,22 @@ class EndingGuard(Guard, Protocol):
         """True if the text may end, if the grammar allows it."""
 
 
+class GuardEnds(Protocol):
+    """The answers of a guard that doubts at some states whether the grammar leaves anything that it takes.
+
+    A guard that has such states makes them for a grammar: `guard.ends(grammar)`.
+    """
+
+    def doubts(self, state: Hashable) -> bool:
+        """True if only the grammar knows whether a text goes on."""
+
+    def doubtful(self, state: Hashable, row: NDArray[np.uint32]) -> list[int]:
+        """The tokens of a mask, after `veto`, behind which the guard doubts."""
+
+    def lives(self, configuration: int, state: Hashable) -> bool:
+        """True if the grammar and the guard both go on with a text."""
+
+
 class RememberingGuard(EndingGuard, Protocol):
     """A guard that remembers masks. A mask depends on the guard's state and the configuration alone."""
 

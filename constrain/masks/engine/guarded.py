@@ -63,7 +63,7 @@ class GuardedSteps(Steps):
         if guard is None:
             return True
         after = self._guard_step(self.guard_state(), step)
-        if after is None or (doubted(guard, after) is not None and not self._lives_after(step, after)):
+        if after is None or not self._lives_after(step, after):
             return False
         if keep:
             self._guarded[len(self._steps) + 1 :] = (after,)
@@ -75,8 +75,9 @@ class GuardedSteps(Steps):
         state: the guard's after the step.
         """
         lookahead, memory = self.compiled.lookahead, self._memory
-        assert lookahead is not None  # some guard has a doubt
         inner = self.compiled.inner_state(state)
+        if lookahead is None or not lookahead.doubts(inner):
+            return True
         kernel: Any = advance.advance_bytes if isinstance(step, bytes) else self._kernels.step
         argument: Any = words_of(step) if isinstance(step, bytes) else step
 
@@ -92,6 +93,11 @@ class GuardedSteps(Steps):
         reading = doubted(guard, state)
         if reading is None:
             guard.veto(state, row)
+            ends = None if self.compiled.lookahead is None else self.compiled.lookahead.ends
+            if ends is not None:
+                for token in ends.doubtful(self.compiled.inner_state(state), row):
+                    if not self.is_clear(token):
+                        clear_bits(row, (token,))
             return
         moving: Iterable[Sequence[int]] = ()
         if reading.here.stack is not None:

@@ -22,11 +22,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.kernels.parser import advance
+from constrain.kernels.parser import advance, configurations
 from constrain.kernels.records import arena, view
 from constrain.kernels.records.configurations import CONFIG
 from constrain.languages.automata.marks import MARK
-from constrain.languages.guards import Guard
+from constrain.languages.automata.memory import words_of
+from constrain.languages.guards import Guard, GuardEnds
 from constrain.languages.guards.repeats import GuardedText
 from constrain.languages.guards.rivals import conditions, doubt, item_in_question
 from constrain.languages.guards.unbounded import Unbounded, Ways, place_of
@@ -51,7 +52,30 @@ class GuardLookahead:
         self.guard = guard
         self.greedy = greedy
         self.tokens = tokens
+        self.ends: GuardEnds | None = guard.ends(self) if hasattr(guard, "ends") else None
         self._forget()
+
+    @property
+    def epoch(self) -> int:
+        """The number that changes when configurations lose their meaning."""
+        return self.automaton.epoch
+
+    def follow(self, configuration: int, text: bytes) -> int | None:
+        """The configuration after a text; None: the grammar does not go on with it."""
+        if not text:
+            return configuration
+        reached = self.automaton.memory.call(advance.advance_bytes, configuration, words_of(text)) & advance.STATE
+        return None if reached == arena.NONE else reached
+
+    def accepts(self, configuration: int) -> bool:
+        """True if a text may end at a configuration."""
+        return bool(self.automaton.memory.call(configurations.accepts, configuration))
+
+    def doubts(self, state: Hashable) -> bool:
+        """True if the guard may veto all that the grammar leaves at a state."""
+        if self.ends is not None:
+            return self.ends.doubts(state)
+        return doubted(self.guard, state) is not None
 
     def _forget(self) -> None:
         self._epoch = self.automaton.epoch
@@ -71,6 +95,8 @@ class GuardLookahead:
 
         reached: Computes the grammar's state after the text, which is not dead. state: that of the guard.
         """
+        if self.ends is not None:
+            return self.ends.lives(reached(), state)
         self._follow()
         item = self._item(state)
         if item is None:

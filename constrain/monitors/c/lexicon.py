@@ -20,6 +20,8 @@ from constrain.monitors.monitor import COMMENT, NAME, NUMBER, OTHER, SIGN, SPACE
 
 PREFIXES = frozenset({b"L", b"u", b"U", b"u8"})  # before a quote they belong to the string
 SIGNS = b"-> ++ -- << >> <= >= == != && || += -= *= /= %= &= ^= |= <<= >>= .. ...".split()
+COMMENTS = dict.fromkeys((b"//", b"/*", b"\\\n", b"\\\r"), COMMENT)  # they begin as signs
+UNIVERSAL = dict.fromkeys((b"\\u", b"\\U"), NAME)  # names of characters that begin a name
 _LETTERS = LETTERS | {ord("$")}
 _IN_NAMES = _LETTERS | DIGITS
 
@@ -32,7 +34,7 @@ def _directive_grows(text: bytes, byte: int) -> bool:
 def _comment_grows(text: bytes, byte: int) -> bool:
     """True if a byte belongs to a comment; `\\` and a line end count as one."""
     if text[:1] == b"\\":
-        return byte in b"\r\n" and text in (b"\\", b"\\\r") and text[-1:] != b"\n"
+        return byte == ord("\n") and text == b"\\\r"
     return _directive_grows(text, byte) if text[:2] == b"//" else not (text.endswith(b"*/") and len(text) > 3)
 
 
@@ -61,14 +63,13 @@ LEXICON = TableLexicon(
         ),
         STRING: STRINGS._replace(short=lambda text: short_string(text.lstrip(b"LuU8"))),
         COMMENT: LexemeRow(
-            begins=b"\\",
             grows=_comment_grows,
             short=_short_comment,
             free=lambda text: {b"//": classes_but(b"\n\\"), b"/*.": classes_but(b"*")}.get(text, 0),
         ),
         OTHER: LexemeRow(begins=b"#", grows=_directive_grows, free=classes_but(b"\n\\")),
     },
-    signs={**dict.fromkeys(SIGNS, SIGN), **DECIMALS, b"//": COMMENT, b"/*": COMMENT},
-    undecided=(b"-", b".", b"/", b".."),  # they may become what is judged in another way
+    signs={**dict.fromkeys(SIGNS, SIGN), **DECIMALS, **COMMENTS, **UNIVERSAL},
+    undecided=(b"-", b".", b"/", b"..", b"\\"),  # they may become what is judged in another way
     prefixes=PREFIXES,
 )

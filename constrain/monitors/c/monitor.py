@@ -65,8 +65,10 @@ class CMonitor(CStatements):
 
     def language(self, state: CState) -> Names | None:
         """The names that the lexeme which has begun may be; None: any."""
-        if state.at in ("operand", "grouped", "cast", "for first"):
+        if state.at in ("grouped", "for first"):
             return self.visible_names(state)
+        if state.at in ("operand", "cast"):
+            return self.visible_names(state, types=False)
         if state.at == "outside":
             return self.visible_names(state, types=True)
         if state.at == "member declaration" or (state.at == "specifiers" and self._wants_type(state)):

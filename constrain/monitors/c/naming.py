@@ -32,8 +32,8 @@ class CNames:
         entry = self.find(state, name)
         return entry is not None and entry.kind == "type"
 
-    def visible_names(self, state: CState, types: bool = False) -> Names:
-        """The names that are declared, and the keywords. types: types alone."""
+    def visible_names(self, state: CState, types: bool | None = None) -> Names:
+        """The names that are declared, and the keywords. types: types alone; False: none of them."""
         names = _visible_names(tuple(scope.names for scope in elements(state.scopes)), types)
         return names.with_names(state.opens) if state.opens else names
 
@@ -88,9 +88,9 @@ class CNames:
 
 
 @lru_cache(maxsize=1024)
-def _visible_names(tables: tuple[Bound, ...], types: bool) -> Names:
+def _visible_names(tables: tuple[Bound, ...], types: bool | None) -> Names:
     entries: dict[str, CName] = {}
     for bound in reversed(tables):
         entries.update(bound.table)
-    names = [name for name, entry in entries.items() if not types or entry.kind == "type"]
+    names = [name for name, entry in entries.items() if types is None or types == (entry.kind == "type")]
     return Names([*names, *(() if types else ALWAYS)], words=KEYWORDS if types else WORDS, prefixes=RESERVED)

@@ -102,7 +102,7 @@ def _short_raw(text: bytes) -> bytes:
 LEXICON = TableLexicon(
     __name__,
     {
-        SPACE: spaces(),
+        SPACE: spaces(b" \t\n\r\f\v\x1c\x1d\x1e\x1f"),
         NAME: LexemeRow(begins=LETTERS, inside=_IN_NAMES, free=WORD),
         NUMBER: LexemeRow(
             begins=DIGITS, grows=lambda text, byte: bool(_short_number(text + bytes((byte,)))), short=_short_number

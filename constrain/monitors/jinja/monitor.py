@@ -17,6 +17,7 @@ uses may be bound after it: they are put off until the template ends.
 
 from __future__ import annotations
 
+import string
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ from constrain.monitors.jinja.values import JinjaValue, attributes, example, typ
 from constrain.monitors.monitor import END, NAME, NUMBER, SIGN, STRING, Names, names_of
 
 STRIPPED = frozenset({"target", "targeted", "end", "end block", "raw tag", "block named", "named"})  # before `-%}`
+
+STATEMENT_WORDS = Names((), prefixes=string.ascii_letters)  # a space beyond ASCII, before `raw`, is no word
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,8 @@ class JinjaMonitor(JinjaStatements):
             return _parts(self.filters, state.held)
         if state.at == "test":
             return _parts(self.tests, state.held.removeprefix("not "), not state.held)
+        if state.at == "tag":
+            return STATEMENT_WORDS
         if state.at == "end block" and state.block is not None:
             return names_of(frozenset({state.block.name}))
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 
 from constrain.monitors.monitor import Names
@@ -18,7 +19,9 @@ from constrain.monitors.sql.scopes import (
     visible_queries,
 )
 from constrain.monitors.sql.state import NO_WORDS, SqlState
-from constrain.monitors.sql.words import OPERAND, RESERVED
+from constrain.monitors.sql.words import KEYWORDS, OPERAND, RESERVED
+
+_BARE = re.compile(r"[^\W\d][\w$]*")  # needs no quotes
 
 
 class SqlNames:
@@ -38,7 +41,8 @@ class SqlNames:
 
     @staticmethod
     def _make_names(names: frozenset[str], words: frozenset[str]) -> Names:
-        return Names(names - {""}, words, RESERVED)
+        bare = {name for name in names if _BARE.fullmatch(name)} - RESERVED
+        return Names(names - {""}, words, bare=bare, keywords=KEYWORDS)
 
     @staticmethod
     def _make_words(words: frozenset[str]) -> Names:

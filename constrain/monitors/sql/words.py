@@ -6,6 +6,19 @@ RESERVED = frozenset(
     intersect into is isnull join left limit natural not nothing notnull null on or order outer over primary references
     returning right select set table then to transaction union unique update using values when where window""".split()
 )
+# Words that PostgreSQL or another dialect does not take for a name everywhere: there the grammar decides.
+KEYWORDS = RESERVED | frozenset(
+    """analyse analyze any array asc asymmetric authorization bigint binary bit boolean both cast char character
+    coalesce collation column concurrently current_catalog current_date current_role current_schema current_time
+    current_timestamp current_user dec decimal desc do end extract false fetch float for freeze grant greatest
+    grouping if ilike initially inout int integer interval json json_array json_arrayagg json_exists json_object
+    json_objectagg json_query json_scalar json_serialize json_table json_value lateral leading least like
+    localtime localtimestamp merge_action national nchar none normalize nullif numeric offset only out overlaps
+    overlay placing position precision raise real row session_user setof similar smallint some substring
+    symmetric system_user tablesample time timestamp trailing treat trim true user varchar variadic verbose with
+    xmlattributes xmlconcat xmlelement xmlexists xmlforest xmlnamespaces xmlparse xmlpi xmlroot xmlserialize
+    xmltable""".split()
+)
 QUERY = frozenset({"select", "with", "values"})  # begin a query
 OPERAND = frozenset({"not", "null", "exists", "case", "cast", "current_date", "current_time", "current_timestamp",
                      "true", "false", "x"})  # fmt: skip  # begin an operand; x: of a BLOB

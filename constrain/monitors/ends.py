@@ -1,0 +1,113 @@
+"""Ends that a monitor and a grammar both allow, looked for where one may refuse all that the other leaves.
+
+The idea: a monitor knows which names may stand, and a grammar which keywords. Where only keywords may go on with a
+begun word (`yi`), or a sign may still become another one (`=`, `==`), neither knows whether the other takes what is
+left: the text is *in doubt*. The search reads both together. A word is a single step; after it one byte that both take
+settles the doubt, since lexemes are judged as soon as they are whole.
+
+Cost: some microseconds for each word that may be meant; nothing where no text is in doubt. Answers are remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constrain.languages.vocab.bits import tokens_of
+from constrain.monitors.monitor import CLASSES, NAME, WORD
+from constrain.monitors.reading import MonitorReading, State
+
+REMEMBERED = 1 << 14  # answers; beyond, all are forgotten
+_LIKELY = b" \n(,)'\";.:=%}\t"  # bytes that stand behind most words
+_OTHERS = [byte for byte in range(0x80) if CLASSES[byte] != WORD]
+BEHIND = [bytes((byte,)) for byte in dict.fromkeys([*_LIKELY, *_OTHERS])]
+EVERY = [bytes((byte,)) for byte in dict.fromkeys([*_LIKELY, *range(256)])]
+
+
+class FollowedGrammar(Protocol):
+    """The interface of a grammar, as the engine offers it (`GuardLookahead`). Configurations are numbers."""
+
+    @property
+    def epoch(self) -> int:
+        """The number that changes when configurations lose their meaning."""
+
+    def follow(self, configuration: int, text: bytes) -> int | None:
+        """Give the configuration after a text; None: the grammar does not go on with it."""
+
+    def accepts(self, configuration: int) -> bool:
+        """True if a text may end at a configuration."""
+
+
+class DoubtedEnds:
+    """Answers for one grammar under a monitor.
+
+    Args:
+        reading: A reading of the monitor, whose states are soon forgotten.
+        grammar: The grammar.
+    """
+
+    def __init__(self, reading: MonitorReading, grammar: FollowedGrammar) -> None:
+        self._reading = reading
+        self._grammar = grammar
+        self._epoch = grammar.epoch
+        self._known: dict[tuple[int, State], bool] = {}
+
+    def doubts(self, state: Hashable) -> bool:
+        """True if a text is in doubt."""
+        return self._reading.in_doubt(cast(State, state))
+
+    def doubtful(self, state: Hashable, row: NDArray[np.uint32]) -> list[int]:
+        """The tokens of a mask, which the guard has narrowed, after which a text is in doubt."""
+        doubtful = cast(State, state).doubtful
+        if doubtful is None:  # another thread has needed the room
+            doubtful = row
+        tokens: list[int] = tokens_of(row[: len(doubtful)] & doubtful).tolist()
+        return tokens
+
+    def lives(self, configuration: int, state: Hashable) -> bool:
+        """True if a text may go on, or end, as far as the doubt reaches."""
+        if self._epoch != self._grammar.epoch or len(self._known) >= REMEMBERED:
+            self._epoch = self._grammar.epoch
+            self._known.clear()
+        return self._lives(configuration, cast(State, state).blank_copy())
+
+    def _lives(self, configuration: int, state: State) -> bool:
+        if not self._reading.in_doubt(state):
+            return True
+        known = self._known.get((configuration, state))
+        if known is None:
+            known = self._known[configuration, state] = self._settle(configuration, state)
+        return known
+
+    def _settle(self, configuration: int, state: State) -> bool:
+        """`lives` of a text in doubt, read on with all words, or signs, that may be meant."""
+        if state.kind != NAME:
+            return self._goes_on(configuration, state, EVERY)
+        assert state.names is not None
+        lexicon = self._reading.lexicon
+        may_be_capital = lexicon.folded(NAME, b"A") == b"a"
+        for rest in state.names.rests(lexicon.folded(NAME, state.text)):
+            for spelled in dict.fromkeys((rest, rest.upper() if may_be_capital else rest)):
+                word = self._reading.step(state, spelled)
+                after = None if word is None else self._grammar.follow(configuration, spelled)
+                if word is not None and after is not None and self._is_word(after, word):
+                    return True
+        return False
+
+    def _is_word(self, configuration: int, state: State) -> bool:
+        """True if a text that ends with a whole word may go on with something else, or end."""
+        if self._goes_on(configuration, state, BEHIND):
+            return True
+        return self._grammar.accepts(configuration) and self._reading.may_end(state)
+
+    def _goes_on(self, configuration: int, state: State, tried: Iterable[bytes]) -> bool:
+        """True if a text may go on with one of some bytes."""
+        for byte in tried:
+            after = self._reading.step(state, byte)
+            reached = None if after is None else self._grammar.follow(configuration, byte)
+            if after is not None and reached is not None and self._lives(reached, after):
+                return True
+        return False
