@@ -1,14 +1,19 @@
-"""Monitors never lead into a dead end: random walks, with a vocabulary of lexemes and bytes."""
+"""Monitors never lead into a dead end: random walks, with tokens that are lexemes and bytes, and with bytes alone."""
 
 from __future__ import annotations
 
+import random
 from functools import cache
+from keyword import kwlist
 from typing import Any
 
+import numpy as np
 import pytest
-from walks import dead_end, vocabulary_of
+from monitored_texts import CASES
+from walks import dead_end, lexemes_of, vocabulary_of
 
 import constrain
+from constrain.languages.vocab.bits import tokens_of
 from constrain.monitors import SqlMonitor, monitored, sql
 
 CATALOGUE = {"country": ["name", "code"], "lake": ["name", "country_code", "depth"], "pub": ["pid", "title", "year"]}
@@ -23,10 +28,38 @@ LEXEMES = [*(f" {word}" for word in [*WORDS, *NAMES]), *NAMES, " (", " =", ", ",
 CLOSING = [")", " END", " FROM", " lake", " 1", " 'x'", " BY"]
 
 
+# language: words, lexemes that close what is open, single characters that are lexemes
+LANGUAGES = {
+    "python": (
+        " ".join(kwlist) + " match case type zz print len self sum",
+        [")", "]", "}", "\n", "1", ":", "}'"],
+        "()[]{}:,.=+-*@; \n1",
+    ),
+    "c": (
+        "auto break case char const continue default do double else enum extern for goto if inline int long restrict "
+        "return short sizeof static struct switch typedef union unsigned void volatile while typeof x zz NULL size_t",
+        [")", "]", "}", ";", "1"],
+        "(){}[];,.=+-*/&|!~?:<> \n1",
+    ),
+    "jinja": (
+        "if elif else endif for endfor in set endset with endwith filter endfilter macro endmacro call endcall block "
+        "endblock extends include import from as print raw not and or is recursive scoped loop caller range x zz {{ {%",
+        ["}}", "%}", ")", "]", "}", "1", " endif", " endfor", "{%", " endmacro", " endblock"],
+        "()[]{},.|~+-*=:1 \na",
+    ),
+}
+JOINED = ["\n    ", "\n        ", "f'{", "}'", " 'a'", "lambda x:", " for x in ", "#include <stdio.h>\n", " goto zz;"]
+
+
 @cache
-def compiled(dialect: str, ahead: str) -> Any:
-    code = monitored(constrain.collection.load(dialect), sql(CATALOGUE, ahead=ahead))
-    return constrain.compile(code, vocabulary_of(LEXEMES))
+def compiled(language: str, ahead: str) -> Any:
+    """The monitor of a language, with lexemes for tokens."""
+    if language.startswith("sql"):
+        monitor, lexemes = sql(CATALOGUE, ahead=ahead), LEXEMES
+    else:
+        monitor, texts = CASES["c" if language == "c" else f"{language}, {ahead}"][1:]
+        lexemes = [*lexemes_of(texts, LANGUAGES[language][0]), *JOINED]
+    return constrain.compile(monitored(constrain.collection.load(language), monitor), vocabulary_of(lexemes))
 
 
 @pytest.mark.parametrize("ahead", ["any", "known"])
@@ -36,7 +69,38 @@ def test_walks_of_sql_reach_no_dead_end(ahead: str, seeds: range) -> None:
     assert [text for text in found if text is not None] == []
 
 
-# (text, what must be refused behind it): a dead end of old lay behind each
+@pytest.mark.parametrize(
+    ("language", "ahead"),
+    [("python", "any"), ("python", "known"), ("c", "any"), ("jinja", "any"), ("jinja", "known"), ("sql-common", "any")],
+)
+@pytest.mark.parametrize("seeds", [range(6), pytest.param(range(6, 200), marks=pytest.mark.slow)], ids=len)
+def test_walks_of_other_languages_reach_no_dead_end(language: str, ahead: str, seeds: range) -> None:
+    _, closing, signs = LANGUAGES.get(language, ("", CLOSING, SIGNS))
+    found = [dead_end(compiled(language, ahead), seed, closing=closing, signs=signs) for seed in seeds]
+    assert [text for text in found if text is not None] == []
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("seeds", [range(6), pytest.param(range(6, 300), marks=pytest.mark.slow)], ids=len)
+def test_walks_by_bytes_from_the_middle_of_texts_reach_no_dead_end(case: str, seeds: range) -> None:
+    """All bytes that may stand there are drawn alike: signs and keywords as often as names."""
+    language, monitor, texts = CASES[case]
+    code = constrain.compile(monitored(constrain.collection.load(language), monitor), constrain.Vocabulary.of_bytes())
+    row = np.zeros(code.vocabulary.words, np.uint32)
+    for seed in seeds:
+        rng = random.Random(f"{case} {seed}")
+        text, matcher = rng.choice(texts).encode(), code.matcher()
+        assert matcher.advance_bytes(text[: rng.randrange(len(text))])
+        for _ in range(30):
+            matcher.fill_mask(row)
+            allowed = tokens_of(row).tolist()
+            if not allowed:
+                break
+            assert matcher.advance(rng.choice(allowed))
+        assert allowed or matcher.is_accepting(), matcher.text
+
+
+# (language, ahead, text, what must be refused behind it): a dead end of old lay behind each
 DEAD_ENDS = [
     ("sql", "any", "SELECT SUM(lake.depth", ","),
     ("sql", "any", "SELECT SUBSTR(name", ")"),
@@ -46,9 +110,22 @@ DEAD_ENDS = [
     ("sql", "any", "SELECT *", " IN"),
     ("sql", "any", "SELECT name zz FROM lake t1", " t1"),
     ("sql-common", "any", "SELECT zz", " EXCEPT"),
+    ("sql-common", "any", "SELECT 1 LIKE zz ", "whe"),
+    ("sql-common", "any", "VALUES (- ", "substri"),  # a function of SQLite, a keyword there
+    ("sql-common", "any", "VALUES (", "x'"),
     ("sql-common", "any", "UPDATE", " OR"),
+    ("python", "any", "x = 1\nx[", "yi"),
+    ("python", "known", "x = 1 < ", "not"),
+    ("python", "any", "x = -", "lambda"),
+    ("python", "any", "x: 7 = zz", "="),  # neither `zz = …`, under the grammar, nor `zz == …`, under the monitor
+    ("python", "any", "x = 'a' ", 'b"""'),
+    ("c", "any", "", "while"),
+    ("c", "any", "short f[", "doub"),
+    ("c", "any", "#include <stdlib.h>\nint x = -", "blkc"),  # blkcnt_t is a type
+    ("c", "any", "int x = ", "\\u"),
+    ("jinja", "any", "{%", "\N{NO-BREAK SPACE}"),
 ]
-# (text, what must be allowed behind it)
+# (language, ahead, text, what must be allowed behind it)
 OPEN = [
     ("sql", "any", "SELECT SUBSTR(name", ","),
     ("sql", "any", "SELECT SUM(depth", ")"),
@@ -60,14 +137,46 @@ OPEN = [
     ("sql", "any", "SELECT SUM(1) FILTER (WHERE 1)", " OVER"),
     ("sql", "known", "SELECT name IS", " DISTINCT"),
     ("sql-common", "any", "SELECT zz", " FROM"),
+    ("sql-common", "any", "SELECT 1 LIKE 2 ", "whe"),
+    ("sql-common", "any", "VALUES (", "subst"),
+    ("python", "any", "x = 1\nx[(", "yi"),
+    ("python", "known", "x = 1 is ", "not"),
+    ("python", "any", "x = [", "lambda"),
+    ("python", "any", "x = 1\ny: 7 = x", "="),
+    ("python", "any", "x = b'a' ", 'b"""'),
+    ("c", "any", "", "vola"),
+    ("c", "any", "int f(void) { ", "while"),
+    ("c", "any", "#include <stdlib.h>\nint x = (", "blkc"),
+    ("c", "any", "int ", "\\u"),
+    ("c", "any", "int x = ", "\\\n"),
+    ("jinja", "any", "{%\x1d", "ra"),
 ]
 
 
-@pytest.mark.parametrize("dialect, ahead, text, behind", [*DEAD_ENDS, *OPEN])
-def test_what_may_stand_behind(dialect: str, ahead: str, text: str, behind: str) -> None:
-    matcher = compiled(dialect, ahead).matcher()
+@pytest.mark.parametrize("language, ahead, text, behind", [*DEAD_ENDS, *OPEN])
+def test_what_may_stand_behind(language: str, ahead: str, text: str, behind: str) -> None:
+    matcher = compiled(language, ahead).matcher()
     assert matcher.advance_bytes(text.encode())
-    assert matcher.advance_bytes(behind.encode()) is ((dialect, ahead, text, behind) in OPEN)
+    assert matcher.advance_bytes(behind.encode()) is ((language, ahead, text, behind) in OPEN)
+
+
+def test_a_name_that_needs_quotes_is_none_without_them() -> None:
+    query = monitored(constrain.collection.load("sql"), sql({"t": ["zz name"]}, ahead="known"))
+    matcher = constrain.compile(query, constrain.Vocabulary.of_bytes()).matcher()
+    assert matcher.advance_bytes(b"SELECT 1 + ")
+    assert not matcher.advance_bytes(b"zz")
+    assert matcher.advance_bytes(b'"zz name" FROM t')
+
+
+def test_a_keyword_may_end_a_text() -> None:
+    """Nothing may follow it, and it has the grammar's capitals."""
+    grammar = constrain.grammar('start: "SELECT " ("NULL" | "CAST(" | NAME)\nNAME: /[a-z]+/')
+    query = monitored(grammar, sql({"t": ["a"]}, ahead="known", functions=[]))
+    matcher = constrain.compile(query, constrain.Vocabulary.of_bytes()).matcher()
+    assert matcher.advance_bytes(b"SELECT ")
+    assert matcher.advance_bytes(b"N")
+    assert matcher.advance_bytes(b"ULL")
+    assert matcher.is_accepting()
 
 
 def test_a_monitor_is_fitted_to_a_dialect() -> None:

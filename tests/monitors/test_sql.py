@@ -6,11 +6,14 @@ import random
 import sqlite3
 from contextlib import closing
 
+import numpy as np
 import pytest
 import sql_statements
 from lexeme_reading import accepts
 
-from constrain.monitors import SqlMonitor, accepted_beginning, sql
+import constrain
+import vocabularies
+from constrain.monitors import SqlMonitor, accepted_beginning, monitored, sql
 from constrain.monitors.reading import MonitorReading
 
 CATALOGUE = """
@@ -176,3 +179,23 @@ def test_an_engine_of_sqlalchemy_is_a_catalogue() -> None:
         monitor = sql(connection)
     assert accepts(monitor, "select a from t where b = abs(a)")
     assert not accepts(monitor, "select a from t where c = 1")
+
+
+@pytest.mark.parametrize("ahead", ["any", "known"])
+@pytest.mark.parametrize("dialect", ["sql", "sql-common"])
+def test_capitals_make_no_difference(dialect: str, ahead: str) -> None:
+    """The grammar, the look-up of names and the masks fold keywords and names alike."""
+    query = monitored(constrain.collection.load(dialect), sql({"Users": ["Id", "name"], "t": ["A"]}, ahead=ahead))
+    compiled = constrain.compile(query, vocabularies.tiny())
+    for text in (
+        "select users.name, count(*) from users join t on users.id = t.a where name is not null group by name",
+        "with x as (select id as b from users) select case when b between 1 and 2 then b else 0 end from x order by b",
+        "update users set name = coalesce(name, 1) where id in (1, 2)",
+    ):
+        rng = random.Random(text)
+        mixed = "".join(map(rng.choice, zip(text, text.upper(), strict=True)))
+        for end in range(0, len(text), 3):
+            usual, other = compiled.matcher(), compiled.matcher()
+            assert usual.advance_bytes(text[:end].encode())
+            assert other.advance_bytes(mixed[:end].encode()), mixed[:end]
+            assert np.array_equal(usual.mask(), other.mask()), mixed[:end]

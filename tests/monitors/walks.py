@@ -7,6 +7,7 @@ one may come; towards the end of a walk those are preferred that close what is o
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -20,6 +21,12 @@ def vocabulary_of(lexemes: Iterable[str]) -> constrain.Vocabulary:
     longer = [text.encode() for text in dict.fromkeys(lexemes) if len(text.encode()) > 1]
     tokens = [*(bytes([byte]) for byte in range(256)), *longer, None]
     return constrain.Vocabulary(tokens, eos_ids=[len(tokens) - 1])
+
+
+def lexemes_of(texts: Iterable[str], words: str) -> list[str]:
+    """The words and signs of texts, and other words: each as it is, and behind a blank."""
+    found = [*words.split(), *(lexeme for text in texts for lexeme in re.findall(r"\w+|[^\w\s]+|\n *", text))]
+    return sorted({*found, *(f" {lexeme}" for lexeme in found if lexeme[0] != "\n")})
 
 
 def dead_end(compiled: Any, seed: int, *, closing: Sequence[str], signs: str = "", steps: int = 120) -> bytes | None:
