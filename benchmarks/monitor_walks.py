@@ -63,7 +63,7 @@ CASES: dict[str, tuple[str, Any, list[str]]] = {
 
 
 class Tokens:
-    """The tokens of a vocabulary, by class: those that begin alike after blanks, and words."""
+    """The tokens of a vocabulary: their classes, of equal beginnings after blanks, and which are words."""
 
     def __init__(self, vocabulary: constrain.Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -92,7 +92,7 @@ class Tokens:
 
 
 def walk(compiled: Any, begin: bytes, tokens: Tokens, rng: random.Random, most: int) -> tuple[str, int, bytes]:
-    """How a walk ended ("dead", "end" or "cut"), after how many tokens, and its text."""
+    """Take a walk: its end ("dead", "end" or "cut"), the number of its tokens, its text."""
     matcher = compiled.matcher()
     assert matcher.advance_bytes(begin), begin
     row = np.zeros(compiled.vocabulary.words, np.uint32)

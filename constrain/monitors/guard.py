@@ -171,11 +171,11 @@ class MonitorGuard:
                 node = behind
         return verdicts
 
-    def _judge(self, state: State, group: Group) -> Verdict | None:
+    def _judge(self, state: State, group: Group) -> Judgement | None:
         """The verdict on the tokens of a group; None: they have to be read one by one."""
         at = self._judging.step(state, group.before)
         if at is None:
-            return Verdict(group.mask, self.words.none)
+            return Judgement(group.mask, self.words.none)
         if at.free & WORD:
             return self.words.clear
         if at.kind == NAME:
@@ -186,11 +186,11 @@ class MonitorGuard:
         if group.is_digits:
             begun = self._judging.step(at, b"0")
             if begun is None:
-                return Verdict(group.mask, self.words.none)
+                return Judgement(group.mask, self.words.none)
             return self.words.clear if begun.free & WORD else None
         names = self._judging.language(at)
         if names is False:
-            return Verdict(group.mask, self.words.none)
+            return Judgement(group.mask, self.words.none)
         return self.words.clear if names is None else group.judge(self._judging.lexicon, names, b"")
 
 
@@ -203,7 +203,7 @@ def _second_chance(queue: deque[T], state_of: Callable[[T], State]) -> T:
     return queue.popleft()
 
 
-class Verdict(NamedTuple):
+class Judgement(NamedTuple):
     """Rows of tokens: the refused ones, and those after which only the grammar knows whether the text goes on."""
 
     refused: Row
@@ -227,9 +227,9 @@ class Group(NamedTuple):
     words: list[tuple[bytes, int]]
     mask: Row
     folded: dict[Lexicon, dict[bytes, list[int]]]
-    verdicts: dict[tuple[Names, bytes], Verdict]
+    verdicts: dict[tuple[Names, bytes], Judgement]
 
-    def judge(self, lexicon: Lexicon, names: Names, begun: bytes) -> Verdict:
+    def judge(self, lexicon: Lexicon, names: Names, begun: bytes) -> Judgement:
         """The verdict on the tokens, whose words go on with a name that begins with a text."""
         verdict = self.verdicts.get((names, begun))
         if verdict is None:
@@ -250,7 +250,7 @@ class Group(NamedTuple):
                 self._clear_open(refused, table, text, prefix)
             if len(self.verdicts) >= MAX_ROWS:
                 self.verdicts.clear()
-            verdict = self.verdicts[names, begun] = Verdict(refused, doubtful)
+            verdict = self.verdicts[names, begun] = Judgement(refused, doubtful)
         return verdict
 
     @staticmethod
@@ -283,7 +283,7 @@ class Words(PerVocabulary):
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.size = -(-vocabulary.size // 32)
         self.none = np.zeros(self.size, np.uint32)
-        self.clear = Verdict(self.none, self.none)
+        self.clear = Judgement(self.none, self.none)
         self.trie = trie = vocabulary.trie
         self.node = _nodes_of_tokens(trie, 32 * self.size)
         self.below = _classes_below(trie, np.array(CLASSES, np.uint8))
