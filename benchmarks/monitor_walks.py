@@ -1,15 +1,15 @@
-"""Adversarial walks under monitors: do masks ever lead to a place where no token may come and the text may not end?
+"""Adversarial walks under monitors: the number of dead ends, where no token may come and the text may not end.
 
 Question: of texts that are written by drawing what a model would hardly write, how many run into a dead end?
 
-    python benchmarks/monitor_walks.py --walks 2000 --model build/real/smollm2 --every 5 \
+    python benchmarks/monitor_walks.py --walks 2000 --model build/real/smollm2 --every 10 \
         --out benchmarks/record/<date>-monitor-walks
 
 A step draws in one of four ways: any allowed token; of eight of them the one with the highest id, which the tokenizer
 merged last; a token out of a class of tokens that begin alike, all classes alike, so that keywords and signs come as
 often as names; or a word. Half of the walks begin in the middle of a text that the monitor accepts. Tokens are those of
-the reference model; every fifth walk (--every) has those of --model. Walks of `--tokens` tokens; one that may end does
-so with probability 0.02 a step.
+the reference model; every tenth walk (--every), which begins with an empty text, has those of --model. Walks of
+`--tokens` tokens; one that may end does so with probability 0.02 a step.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def main() -> None:
     parser.add_argument("--walks", type=int, default=2000)
     parser.add_argument("--first", type=int, default=0, help="the number of the first walk, its seed")
     parser.add_argument("--tokens", type=int, default=40)
-    parser.add_argument("--every", type=int, default=5, help="each of so many walks has the tokens of --model")
+    parser.add_argument("--every", type=int, default=10, help="each of so many walks has the tokens of --model")
     parser.add_argument("--model", type=Path, help="a folder with a tokenizer")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
