@@ -3,7 +3,7 @@
 #   make demo       the library at work: one command, its output
 #   make test       the tests but the slow ones, on all cores; nothing has to lie beside the checkout
 #   make test-all   all tests
-#   make nightly    ten minutes of fuzzing, tests of kernels with bounds checked, a sample without a compiler
+#   make nightly    all long checks in 100 minutes of two cores: exceptions at every call, fuzzing, walks, … (NIGHTLY)
 #   make lint       style, types, and the rules of the house
 #   make versions   the oldest and the newest versions of what we depend on, each Python at hand (long: see tests/README.md)
 #   make bench      the benchmark of masks
@@ -26,6 +26,7 @@
 #   WORKERS  how many processes run the tests                  make test WORKERS=1
 #   PYTEST   more arguments for the tests                      make test PYTEST="-k schema -x"
 #   BENCH    more arguments for the benchmark                  make bench BENCH="--limit 200"
+#   NIGHTLY  arguments of the night                            make nightly NIGHTLY="--budget 10 --parts soak,fuzz"
 #   GPU      where `make gpu` writes its results
 
 PYTHON ?= python3
@@ -38,6 +39,7 @@ SGLANG ?= sglang==0.5.23
 WORKERS ?= auto
 PYTEST ?=
 BENCH ?=
+NIGHTLY ?=
 GPU ?= build/gpu
 
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
@@ -46,8 +48,6 @@ DEMO_SCHEMA := {"type": "object", "properties": {"name": {"type": "string", "pat
 "integer", "minimum": 0, "maximum": 120}, "tags": {"type": "array", "items": {"enum": ["red", "green", "blue"]}, "maxItems": 3}}, \
 "required": ["name", "age", "tags"], "additionalProperties": false}
 DEMO_PROMPT := [{"name": "Ada", "age": 36, "tags": ["red"]},
-
-NIGHTLY := tests/masks/engine/test_exact.py tests/masks/engine/test_masks.py tests/kernels/test_arena.py tests/masks/engine/test_interrupts.py
 
 .PHONY: demo test test-all nightly serve-test local-test lint versions bench bench-tasks gpu real docs wheel wheels clean
 .DELETE_ON_ERROR:
@@ -69,11 +69,9 @@ local-test: .venv-local/.installed
 	.venv-local/bin/python -m pytest -rs tests/models/serve/test_follower.py tests/models/serve/test_mlx.py tests/models/serve/test_llama.py \
 	  tests/models/serve/test_onnx.py tests/models/serve/test_local_examples.py tests/generation/adapters $(PYTEST)
 
-# Kernels with bounds checked are others: they have a cache of their own.
-nightly: $(VENV)/.test
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/boundscheck $(BIN)/python -m pytest -m "not slow" $(NIGHTLY)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "not slow" tests/masks/engine/test_bad_input.py
-	$(BIN)/python benchmarks/fuzzing.py --minutes 10 --seed $$(date +%Y%m%d) --out build/fuzz
+nightly: $(VENV)/.test real
+	$(BIN)/constrain warmup
+	$(BIN)/python benchmarks/nightly.py --out build/nightly $(NIGHTLY)
 
 lint: $(VENV)/.lint
 	$(BIN)/python -m ruff check .

@@ -14,13 +14,16 @@ Targets, each with its oracle, stand in `benchmarks/fuzz/`:
 | regex-operations | pairs of patterns | interegular |
 | grammars, lark, gbnf | grammars | the plain Earley parser, lark, a plain reading of GBNF |
 | walks | steps, rollback, forks, flushes, exceptions, threads | an automaton that nobody touches, the oracles |
+| vocabularies | vocabularies that lack bytes, finite languages | all sequences of tokens |
+| sampling | options of `generate` beside each other | `re`, lark, jsonschema, jsonschema-rs: is each "stop" a member |
 | texts, odd-schemas, calls | what is nearly right | whether it ends in an answer or a ConstrainError |
+| arguments | odd values for arguments of every public function | the same |
 
 A round is one target in a process of its own, with a seed; hypothesis draws and shrinks. A case may take `--cpu`
 seconds of CPU time: then it is a hang. A finding is a line on standard error and a row of the record (target, seed,
 case, error), and the command exits with 1. What is mended is kept as a row of tests/data/fuzz.jsonl.
 
-Needs the packages of the extra `test`. `make nightly` runs it for ten minutes.
+Needs the packages of the extra `test`. `make nightly` runs it for twenty minutes.
 """
 
 from __future__ import annotations
@@ -47,7 +50,13 @@ import hypothesis
 from constrain import kernels
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("", "languages/schema", "masks/engine", "languages/automata")  # of tests/: oracles, strategies
+FOLDERS = (
+    "",
+    "languages/schema",
+    "masks/engine",
+    "masks/completion",
+    "languages/automata",
+)  # of tests/: oracles, strategies
 ROUND = 900.0  # seconds of wall time of a round, if its process can no longer say that it hangs
 Row = dict[str, Any]
 
@@ -56,9 +65,10 @@ def targets() -> dict[str, Any]:
     """All targets by name."""
     for folder in FOLDERS:
         sys.path.insert(0, str(ROOT / "tests" / folder))
-    from fuzz import grammars, inputs, patterns, schemas, walks
+    from fuzz import arguments, grammars, inputs, patterns, sampling, schemas, vocabularies, walks
 
-    return {each.name: each for room in (schemas, patterns, grammars, walks, inputs) for each in room.TARGETS}
+    rooms = (schemas, patterns, grammars, walks, vocabularies, sampling, inputs, arguments)
+    return {each.name: each for room in rooms for each in room.TARGETS}
 
 
 class Watch:
@@ -220,6 +230,8 @@ def fuzz(options: argparse.Namespace) -> int:
         if time.monotonic() > end:
             break
     print(run.table(seed))
+    cases, undecided = (sum(count[name] for count in run.counts.values()) for name in ("cases", "undecided"))
+    print(f"{cases:,} cases of {len(names)} kinds, {undecided} without the oracle, {len(run.found)} findings")
     return int(bool(run.found))
 
 

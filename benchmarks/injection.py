@@ -1,10 +1,10 @@
 """Exceptions at every place: the search for one that leaves a hang or a wrong mask behind.
 
-Question: in ten scenarios a KeyboardInterrupt is raised at the n-th call that the library makes, for every n up to
-`--most`, and at `--beyond` places spread over the rest; then real SIGINTs come at random times. After each, are all
-masks those of an automaton that nobody interrupted?
+Question: in ten scenarios a KeyboardInterrupt is raised at the n-th call that the library makes, for every n for
+which there is time, spread evenly; then real SIGINTs come at random times. After each, are all masks those of an
+automaton that nobody interrupted?
 
-    python benchmarks/injection.py --most 10000 --beyond 300 --signals 1000 --out benchmarks/record/<date>-injection
+    python benchmarks/injection.py --minutes 75 --signals 1000 --out benchmarks/record/<date>-injection
 
 The scenarios are those of tests/masks/engine/test_interrupts.py: a schema, a regex, grammars under both lexers and a
 triggered tag, read one by one, in batches, and with a flush every five bytes. After an exception the matchers that were
@@ -14,7 +14,8 @@ all; so do signals, scenario by scenario. "raised" counts the places where the e
 raised in the callback of a weak reference.
 
 A place that takes more than `--patience` seconds is a hang: the stacks of all threads are printed and the run ends.
-Every wrong mask is a line on standard error. Some ten minutes of CPU time with these arguments.
+Every wrong mask is a line on standard error. All places take an hour and a half; scenarios share the time, and one that
+needs less leaves the rest to those after it.
 Bias: exceptions come at calls, and where Python looks for signals; not inside a kernel, which no signal stops.
 """
 
@@ -22,7 +23,9 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
+import itertools
 import json
+import math
 import random
 import signal
 import sys
@@ -80,11 +83,10 @@ def calls_of(name: str, way: str) -> int:
     return count.calls
 
 
-def places(calls: int, most: int, beyond: int) -> Iterator[int]:
-    """The calls at which a scenario is interrupted."""
-    yield from range(1, min(calls, most) + 1)
-    if calls > most and beyond:
-        yield from range(most + 1, calls + 1, max(1, (calls - most) // beyond))
+def places(calls: int) -> Iterator[int]:
+    """All calls of a scenario, in an order whose beginnings are spread evenly: by steps of the golden section."""
+    step = next(step for step in itertools.count(int(0.618 * calls) or 1) if math.gcd(step, calls) == 1)
+    return (1 + number * step % calls for number in range(calls))
 
 
 def forgotten(shared: Any) -> None:
@@ -93,14 +95,16 @@ def forgotten(shared: Any) -> None:
         shared.flush()
 
 
-def injected(name: str, way: str, most: int, beyond: int, patience: float) -> dict[str, Any]:
-    """One scenario: how many places were tried, and which masks were wrong afterwards."""
+def injected(name: str, way: str, end: float, patience: float) -> dict[str, Any]:
+    """One scenario until a time: how many places were tried, and which masks were wrong afterwards."""
     began, shared, tried, raised = time.process_time(), automaton(), 0, 0
     faults: list[Any] = []
     calls = calls_of(name, way)
-    for at in places(calls, most, beyond):
+    for at in places(calls):
+        if time.monotonic() > end:
+            break
         faulthandler.dump_traceback_later(patience, exit=True)
-        if at % LIFE == 0:
+        if tried % LIFE == 0:
             shared = automaton()
         for cold in (False, True) if at % 2 == 0 else (True,):
             if cold:
@@ -139,13 +143,15 @@ class Signals:
         signal.default_int_handler(number, frame)
 
 
-def signalled(count: int, patience: float) -> dict[str, Any]:
-    """Real SIGINTs at random times, over all scenarios in turn."""
+def signalled(count: int, end: float, patience: float) -> dict[str, Any]:
+    """Real SIGINTs at random times, over all scenarios in turn, until a time."""
     rng, faults, raised, signals = random.Random(0), [], 0, Signals()
     main = threading.main_thread().ident
     shared = automaton()
     assert main is not None
     for number in range(count):
+        if time.monotonic() > end:
+            break
         faulthandler.dump_traceback_later(patience, exit=True)
         name, way = SCENARIOS[number % len(SCENARIOS)]
         if number % LIFE == 0:
@@ -167,7 +173,7 @@ def signalled(count: int, patience: float) -> dict[str, Any]:
             faults.append([number, fault])
             print(f"WRONG after SIGINT, {name}, {way}, round {number}: {fault}", file=sys.stderr)
     faulthandler.cancel_dump_traceback_later()
-    return {"scenario": "SIGINT", "tried": signals.received, "raised": raised, "wrong": faults}
+    return {"scenario": "SIGINT", "calls": count, "tried": signals.received, "raised": raised, "wrong": faults}
 
 
 EXPECTED = {
@@ -177,26 +183,29 @@ EXPECTED = {
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--most", type=int, default=200, help="calls that are all tried")
-    parser.add_argument("--beyond", type=int, default=20, help="places beyond them")
+    parser.add_argument("--minutes", type=float, default=2, help="of wall time, of the scenarios and of the signals")
     parser.add_argument("--signals", type=int, default=50)
     parser.add_argument("--only", default="", help="scenarios whose name contains this")
     parser.add_argument("--patience", type=float, default=300, help="seconds of one place, then it hangs")
     parser.add_argument("--out", type=Path, help="folder of the record")
     options = parser.parse_args()
     rows = []
-    for name, way in SCENARIOS:
-        if options.only not in f"{name}, {way}":
-            continue
-        rows.append(injected(name, way, options.most, options.beyond, options.patience))
+    chosen = [(name, way) for name, way in SCENARIOS if options.only in f"{name}, {way}"]
+    end = time.monotonic() + 60 * options.minutes
+    for number, (name, way) in enumerate(chosen):
+        share = (end - time.monotonic()) / (len(chosen) - number)
+        rows.append(injected(name, way, time.monotonic() + share, options.patience))
         print(json.dumps(rows[-1]), flush=True)
     if options.signals:
-        rows.append(signalled(options.signals, options.patience))
+        rows.append(signalled(options.signals, time.monotonic() + 60 * options.minutes, options.patience))
         print(json.dumps(rows[-1]), flush=True)
     if options.out:
         options.out.mkdir(parents=True, exist_ok=True)
         (options.out / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return int(any(row["wrong"] for row in rows))
+    counts = [sum(row[name] for row in rows) for name in ("calls", "tried", "raised")]
+    wrong = sum(len(row["wrong"]) for row in rows)
+    print("{1:,} of {0:,} places, raised at {2:,}".format(*counts) + f", {wrong} with wrong masks afterwards")
+    return int(wrong > 0)
 
 
 if __name__ == "__main__":

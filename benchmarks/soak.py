@@ -252,6 +252,8 @@ def main() -> int:
     print(json.dumps(summary, indent=1))
     if options.out:
         (options.out / "summary.json").write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+    done = ", ".join(f"{count:,} {kind}" for kind, count in soak.counts.items())
+    print(f"{done}, {len(soak.faults)} faults, {len(wrong)} wrong; MB at the quarters: {quarters}")
     return int(bool(soak.faults or wrong))
 
 

@@ -158,30 +158,34 @@ def test_odd_values(name: str, argument: str, tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)  # some values name files
     faults = []
     for shown, odd in ODD.items():
-        if (argument, shown) in UNSUITED:
-            continue
-        try:
-            with constrain.Limits(seconds=5):
-                _call(name, argument, odd())
-        except constrain.ConstrainError as error:
-            if not error.message:
-                faults.append(f"{shown}: an error without a message")
-        except TypeError:
-            pass
-        except Exception as error:  # what is not promised
-            faults.append(f"{shown}: {type(error).__name__}: {error}")
+        if (argument, shown) not in UNSUITED and (fault := fault_of(name, {argument: odd()})):
+            faults.append(f"{shown}: {fault}")
     assert not faults, f"{name}({argument}=)\n" + "\n".join(faults)
 
 
-def _call(name: str, argument: str, value: Any) -> None:
+def fault_of(name: str, odd: dict[str, Any]) -> str | None:
+    """Call a function: what is wrong with how it takes these arguments, or None."""
+    try:
+        with constrain.Limits(seconds=5):
+            _call(name, odd)
+    except constrain.ConstrainError as error:
+        return None if error.message else "an error without a message"
+    except TypeError:
+        pass
+    except Exception as error:  # what is not promised
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def _call(name: str, odd: dict[str, Any]) -> None:
     if name in METHODS:
         make, right = METHODS[name]
         function = getattr(make(), name.partition(".")[2])
     else:
         function, right = getattr(constrain, name), RIGHT[name]()
-    arguments = {**right, argument: value}
-    if name == "generate" and argument in ("schema", "grammar", "choices", "type", "constraint", "response_format"):
-        del arguments["regex"]
+    arguments = {**right, **odd}
+    if name == "generate" and {"schema", "grammar", "choices", "type", "constraint", "response_format"} & odd.keys():
+        arguments["regex"] = odd.get("regex")
     positional = [arguments.pop("...")] if "..." in arguments else []
     made = function(*positional, **arguments)
     if isinstance(made, constrain.Constraint) and name != "compile":

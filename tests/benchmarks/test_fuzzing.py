@@ -32,6 +32,23 @@ def test_a_round_finds_nothing(name: str) -> None:
     assert "error" not in row, row
 
 
+@pytest.mark.parametrize(
+    ("kind", "language", "member", "other"),
+    [
+        ("regex", "a+", "aa", "ab"),
+        ("choices", ["a", "ab"], "ab", "b"),
+        ("grammar", 'start: "(" start? ")"', "(())", "(()"),
+        ("schema", {"$schema": "https://json-schema.org/draft/2020-12/schema", "maximum": 3}, "3", "4"),
+        ("schema", {"$schema": "https://json-schema.org/draft/2020-12/schema"}, '[{"a": 1}]', '[{"a": 1, "a": 2}]'),
+    ],
+)
+def test_readers_of_sampled_texts(kind: str, language: Any, member: str, other: str) -> None:
+    from fuzz import sampling  # its oracles are found since `fuzzing.targets` was called
+
+    assert sampling.member(kind, language, member)
+    assert not sampling.member(kind, language, other)
+
+
 def too_large(case: int) -> None:
     assert case < 1000, "too large"
 

@@ -56,7 +56,11 @@ def _oracle(vocabulary: Vocabulary, members: list[str]) -> Any:
 @pytest.mark.parametrize("name", MEMBERS)
 @pytest.mark.parametrize("vocabulary", _vocabularies(25), ids=repr)
 def test_masks_against_all_sequences_of_tokens(name: str, vocabulary: Vocabulary) -> None:
-    members = MEMBERS[name]
+    compare(vocabulary, MEMBERS[name])
+
+
+def compare(vocabulary: Vocabulary, members: list[str]) -> None:
+    """Walk through all masks of the constraints that have these members."""
     completes = _oracle(vocabulary, members)
     for constraint in _constraints(members):
         try:
