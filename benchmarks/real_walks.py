@@ -11,8 +11,8 @@ Vocabularies: smollm2 (49k) and gemma3 (262k) from `make real`, llama3 (128k) fr
 tokens in its form (tests/vocabularies.py). Schemas are MaskBench's where its data are, else those of tests/data, in an
 order drawn by the seed, and so are their options: order of properties, spelling, whitespace. Two walks for each. A text
 that fails the check of finished texts (`report` names such places) is counted apart, and so are schemas that are
-refused, or whose walks take more than `SECONDS` of CPU time (LimitError), and what the validators cannot judge. Half of the
-tokens are drawn from those of one byte, since nearly all others are words, and a string would never end by itself.
+refused, or whose walks take more than `SECONDS` of CPU time (LimitError), and what the validators cannot judge. Half of
+the tokens are drawn from those of one byte: nearly all others are words, and a string would never end by itself.
 """
 
 from __future__ import annotations
