@@ -19,7 +19,7 @@ from tasks.pictures import bars, curves
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD, PAGE, PICTURES = ROOT / "benchmarks" / "record", ROOT / "docs" / "how-good.md", ROOT / "docs" / "pictures"
-TASKS, COVERAGE = "2026-11-26-tasks", "2026-11-27-coverage"
+TASKS, GEMMA, COVERAGE = "2026-11-26-tasks", "2026-11-27-gemma", "2026-11-27-coverage"
 ENGINES = ("constrain", "llguidance", "xgrammar", "outlines-core")
 LOWEST = -40.0  # log mass: what bends more is drawn there
 
@@ -38,6 +38,7 @@ def parts() -> dict[str, str]:
     """Mark of the page → its tables."""
     return {
         "tasks": page.tables(answers(TASKS)),
+        "gemma": page.short_tables(answers(GEMMA)),
         "coverage": dataset_tables(covered()),
     }
 

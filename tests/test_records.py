@@ -15,6 +15,7 @@ LARGE = 16_384  # bytes of one file
 ALL = 4_000_000  # bytes of all records
 KEPT = {  # a page is made of these
     "2026-11-26-tasks/answers.jsonl.gz",
+    "2026-11-27-gemma/answers.jsonl.gz",
     *(f"2026-11-27-coverage/{name}.jsonl.gz" for name in ("constrain", "llguidance", "xgrammar", "outlines-core")),
 }
 

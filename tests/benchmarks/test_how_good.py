@@ -33,6 +33,8 @@ def test_the_page(records: list[dict[str, Any]]) -> None:
     for mark, tables in how_good.parts().items():
         assert written_into(page, mark, tables) == page, mark
     assert f"answers {len({(each['task'], each['item']) for each in records})} questions" in page
+    gemma = {(each["task"], each["item"]) for each in how_good.answers(how_good.GEMMA)}
+    assert f"answers {len(gemma)} of the questions" in page
 
 
 FURTHER = ("compact", "any-order", "sampled", "awrs", "repair", "reasoning", "outlines-core")
@@ -121,7 +123,7 @@ def test_other_pages(records: list[dict[str, Any]]) -> None:
 
 def test_records_are_sound(records: list[dict[str, Any]]) -> None:
     """Right answers are valid, valid ones were found, and what constrain finished as JSON or choice is valid."""
-    for each in records:
+    for each in [*records, *how_good.answers(how_good.GEMMA)]:
         assert each["right"] <= each["valid"] <= each["parsed"], each["id"]
         assert each["parts"][0] <= each["parts"][1] and (each["fault"] == "") == each["right"], each["id"]
         ours = each["arm"] not in ("free", "repair") and each["task"] not in ("sql", "humaneval")
