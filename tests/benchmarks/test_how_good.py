@@ -119,6 +119,13 @@ def test_other_pages(records: list[dict[str, Any]]) -> None:
     assert f"{right['free']} without a constraint and {right['xgrammar']} under the masks of XGrammar or" in readme
     assert f"An answer takes {parts['free']} % of the CPU time of a free one, and " in readme
     assert f" and {parts['xgrammar']}–{parts['llguidance']} % of theirs" in readme
+    calls = by_arm(how_good.answers(how_good.GEMMA), "calls")
+    ours, *peers = (
+        {key: sum(r[key] for r in calls[arm]) for key in ("right", "seconds")} for arm in MAIN if arm in calls
+    )
+    assert {each["right"] for each in peers} == {ours["right"]} and len(peers) == 2
+    low, high = sorted(f"{100 * ours['seconds'] / each['seconds']:.0f}" for each in peers)
+    assert f"{ours['right']} of {len(calls['default'])} are right under all three, in {low}–{high} % of their" in readme
 
 
 def test_records_are_sound(records: list[dict[str, Any]]) -> None:
