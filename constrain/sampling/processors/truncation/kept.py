@@ -21,7 +21,7 @@ class Truncation(Processor):
     """Keeps the likeliest tokens of what is allowed.
 
     Args:
-        temperature, top_k, top_p: as in `Settings`.
+        temperature, top_k, top_p: as in `Settings`; at temperature 0 they act on the distribution at temperature 1.
 
     Example:
         >>> import torch
@@ -35,7 +35,7 @@ class Truncation(Processor):
     law = "p on its likeliest tokens, renormalised"
 
     def __init__(self, temperature: float, top_k: int | None, top_p: float | None) -> None:
-        self.temperature, self.top_k, self.top_p = temperature, top_k, top_p
+        self.temperature, self.top_k, self.top_p = temperature or 1.0, top_k, top_p
 
     def __call__(self, scores: torch.Tensor, context: StepContext) -> torch.Tensor:
         settings = Settings(top_k=self.top_k, top_p=self.top_p)
