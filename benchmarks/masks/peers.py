@@ -123,7 +123,6 @@ class LMFormatEnforcer:
         import lmformatenforcer
         from lmformatenforcer.tokenenforcer import TokenEnforcerTokenizerData
 
-        logging.disable(logging.ERROR)  # it logs a traceback for every state that it cannot go on from
         self.version = version("lm-format-enforcer")
         self.lmfe = lmformatenforcer
         self.tokens = [token or b"" for token in vocabulary.tokens]
@@ -149,7 +148,12 @@ class LMFormatEnforcer:
         self.sequence: list[int] = []
 
     def mask(self) -> None:
-        allowed = self.enforcer.get_allowed_tokens(self.sequence)
+        disabled = logging.root.manager.disable
+        logging.disable(logging.ERROR)  # it logs a traceback for every state that it cannot go on from
+        try:
+            allowed = self.enforcer.get_allowed_tokens(self.sequence)
+        finally:
+            logging.disable(disabled)
         self.row[:] = allowed.allowed_tokens.numpy().view(np.uint32)
 
     def advance(self, token: int) -> bool:

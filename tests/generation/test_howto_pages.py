@@ -39,6 +39,7 @@ def test_every_page_with_examples_is_run(repository: Path) -> None:
         "debugging-masks",
         "grammars-in-python",
         "diffusion",
+        "local-servers",
         "many-documents",
         "monitors",
         "openai-strict",
@@ -60,6 +61,13 @@ def test_undeclared(repository: Path, capsys: pytest.CaptureFixture[str]) -> Non
     page = (repository / "docs" / "howto" / "undeclared.md").read_text(encoding="utf-8")
     assert all(f"    {line}\n" in page for line in capsys.readouterr().out.splitlines())
     assert names["g"].finish_reason == "stop"
+
+
+def test_local_servers(repository: Path) -> None:
+    names = run(repository, "local-servers", 1)
+    assert names["wanted"].schema["additionalProperties"] is False
+    told = names["wanted"].explain('{"name": "Ada", "age": 360}')
+    assert told is not None and told.byte == 25
 
 
 def test_debugging_masks(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
