@@ -31,6 +31,7 @@ FAINT_LOG = -57.0  # the log of a weight that may have lost digits in float32, b
 INFINITY = 0x7F800000  # the bits of inf; those of NaN are above it, but for the sign
 LEAST = -0x7F800001  # -inf in the order of `order_part`
 BROKEN = 1 << 40
+NEAREST = np.float32(12582912.0)  # 1.5 · 2^23: what is added to it is rounded to a whole number
 NO_IDS, SOME_IDS, ALL_IDS = 0, 1, 2  # ids of a part that a mask allows
 
 
@@ -46,7 +47,8 @@ def take_part(logits, start, scratch):
 @kernel("i(row, i, i, arena)")
 def take_mask(words, start, size, scratch):
     """Copy the words of a mask for the part that begins at `start`, without ids from `size` on. Without a mask all
-    others are allowed. Returns NO_IDS, SOME_IDS or ALL_IDS."""
+        others are allowed. Returns NEAREST = np.float32(12582912.0)  # 1.5 · 2^23: what is added to it is rounded to a whole number
+    NO_IDS, SOME_IDS or ALL_IDS."""
     bits = scratch[2 * SPAN :]
     either, both = np.int32(0), np.int32(-1)
     for w in range(WORDS):
@@ -130,7 +132,7 @@ def weigh_part(scratch, base, numbers):
     for j in range(SPAN):
         given = weights[j] - top
         x = given if given > np.float32(-87.0) else np.float32(-87.0)
-        power = np.floor(x * np.float32(1.44269504) + np.float32(0.5))
+        power = (x * np.float32(1.44269504) + NEAREST) - NEAREST
         x -= power * np.float32(0.693359375)  # ln 2 in two parts, so that the rest is exact
         x += power * np.float32(2.12194440e-4)
         y = np.float32(1.9875691500e-4) * x + np.float32(1.3981999507e-3)
