@@ -47,8 +47,8 @@ def take_part(logits, start, scratch):
 @kernel("i(row, i, i, arena)")
 def take_mask(words, start, size, scratch):
     """Copy the words of a mask for the part that begins at `start`, without ids from `size` on. Without a mask all
-        others are allowed. Returns NEAREST = np.float32(12582912.0)  # 1.5 · 2^23: what is added to it is rounded to a whole number
-    NO_IDS, SOME_IDS or ALL_IDS."""
+    others are allowed. Returns NO_IDS, SOME_IDS or ALL_IDS.
+    """
     bits = scratch[2 * SPAN :]
     either, both = np.int32(0), np.int32(-1)
     for w in range(WORDS):
