@@ -10,7 +10,8 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from constrain.sampling import bitmask_words
+from constrain.errors import ConstrainError
+from constrain.sampling import Settings, TorchDraw, bitmask_words, score, step
 from constrain.sampling.core.measure import is_measured, measured
 
 NEAR = 1e-5  # relative, of float32
@@ -104,6 +105,19 @@ def test_rows_that_are_no_logits(fault: float, dtype: torch.dtype) -> None:
     logits[2] = -math.inf
     found = list(measured(logits, None, 2000, 1.0, None))
     assert found[0] is not None and found[1:] == [None, None]
+
+
+@pytest.mark.parametrize("temperature", [1e-38, 1e-45, 1e-50])
+def test_temperatures_over_which_logits_are_infinite(temperature: float) -> None:
+    """The largest is a fault, as infinite logits are; if only what is allowed is -inf, that is a dead end."""
+    given = {"settings": Settings(temperature=temperature), "draw": TorchDraw(1), "streams": [0], "size": 3}
+    with pytest.raises(ConstrainError, match="logits contain"):
+        step(torch.tensor([[1.0, 2.0, 500.0]]), None, **given)
+    with pytest.raises(ConstrainError, match="logits contain"):
+        score(torch.tensor([[1.0, 2.0, 500.0]]), [1], temperature)
+    if temperature == 1e-38:
+        only_last = np.array([[0b100]], np.uint32)
+        assert int(step(torch.tensor([[0.0, 1.0, -500.0]]), only_last, **given).token) == -1
 
 
 def test_columns_that_are_not_contiguous_and_no_mask() -> None:

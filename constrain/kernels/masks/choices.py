@@ -196,14 +196,16 @@ def measure(logits, words, size, numbers, sums, scratch):
         return token
     add_up(logits, words, size, TOP, numbers, sums, scratch)
     values = numbers.view(np.float64)
+    if values[TOTAL] == 0.0:
+        return FAULTY  # over the temperature the largest logit is infinite
     if token == NOTHING:
         return token
     if (values[BASE] - values[TOP]) / values[TEMPERATURE] < FAINT_LOG:
         total = values[TOTAL]
         add_up(logits, words, size, BASE, numbers, sums, scratch)
         values[TOTAL] = total
-    else:
-        values[BASE] = values[TOP]
+        return token if values[MASS] > 0.0 else NOTHING  # over the temperature it may be -inf
+    values[BASE] = values[TOP]
     return token
 
 

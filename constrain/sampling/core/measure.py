@@ -22,7 +22,7 @@ class Measured(NamedTuple):
 
     Attributes:
         token: the one that was chosen; -1 if nothing that is allowed has any weight.
-        value: its logit over the temperature.
+        value: its logit over the temperature; -inf without a token.
         log_total: log Σ exp of all logits over the temperature.
         log_mass: that of the allowed ones; -inf if nothing that is allowed has any weight.
         log_kept: that of the allowed ones that truncation keeps, from which the token was drawn.
@@ -89,7 +89,7 @@ def measured(
         if token == kernels.FAULTY:
             yield None
             continue
-        log_mass = log_kept = -math.inf
+        value = log_mass = log_kept = -math.inf
         if token != kernels.NOTHING:
             base = numbers[kernels.BASE] / temperature
             log_mass = log_kept = base + math.log(numbers[kernels.MASS])
@@ -104,6 +104,6 @@ def measured(
                     token = kernels.draw_kept(*given, counted, scratch)
                 else:
                     token = kernels.draw_token(*given, counted, sums, scratch)
+            value = values[token] / np.float32(temperature)
         log_total = numbers[kernels.TOP] / temperature + math.log(numbers[kernels.TOTAL])
-        value = float(values[token] / np.float32(temperature))
-        yield Measured(token, value, *map(float, (log_total, log_mass, log_kept)))
+        yield Measured(token, *map(float, (value, log_total, log_mass, log_kept)))

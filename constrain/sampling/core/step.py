@@ -83,8 +83,9 @@ def step(
 ) -> Step:
     """Choose the next token of every row.
 
-    On a GPU kernels do all of it, with one copy back (`constrain.sampling.fused`), where Triton is installed; a draw
-    that is enumerated, logits in float64, and rows with faults or of one stream, go the way that is written here.
+    Kernels do all of it: on a GPU with one copy back (`constrain.sampling.fused`), where Triton is installed, and on a
+    CPU (`measure.py`). A draw that is enumerated, logits in float64, rows with faults, and on a GPU rows of one stream,
+    go the way that is written here.
     PERF: on a CPU some rows at a time, since temporaries of several megabytes are new memory each time, and cost more
     than the arithmetic.
 
@@ -113,13 +114,9 @@ def step(
     """
     if bitmask is not None:
         size = checked_size(logits, bitmask, size)
-    if runs_on(logits.device):
-        chosen = by_kernels(logits, bitmask, settings=settings, draw=draw, streams=streams, size=size)
-        if chosen is not None:
-            return chosen
-    greedy = settings.temperature == 0
-    if is_measured(logits) and (greedy or isinstance(draw, TorchDraw)):
-        chosen = by_cpu_kernels(logits, bitmask, settings=settings, draw=draw, streams=streams, size=size)
+    kernels = by_kernels if runs_on(logits.device) else by_cpu_kernels if is_measured(logits) else None
+    if kernels is not None:
+        chosen = kernels(logits, bitmask, settings=settings, draw=draw, streams=streams, size=size)
         if chosen is not None:
             return chosen
     at_once = max(1, CACHED // logits.shape[1]) if logits.device.type == "cpu" else len(logits)
@@ -167,8 +164,13 @@ def by_cpu_kernels(
     streams: Sequence[int],
     size: int | None,
 ) -> Step | None:
-    """`step` by the kernels of `measure.py`; None if a row is faulty. Arguments as of `step`, checked."""
+    """`step` by the kernels of `measure.py`; None if a row is faulty, or a draw is enumerated.
+
+    Arguments as of `step`, checked.
+    """
     greedy = settings.temperature == 0
+    if not (greedy or isinstance(draw, TorchDraw)):
+        return None
     uniforms = (lambda row: draw.uniform(streams[row])) if isinstance(draw, TorchDraw) and not greedy else None
     width = logits.shape[1] if size is None or bitmask is None else size
     tokens, numbers = [], []
