@@ -324,11 +324,10 @@ class _PromptSession(GroupedSession):
 
 
 class _ImageRows:
-    """Rows that begin with one prompt, and have equal lengths. lengths: int64[B]."""
+    """Rows that begin with one prompt, and have equal lengths."""
 
     def __init__(self, handle: ImageModel, name: tuple[int, ...], rows: int) -> None:
-        self.handle, self.name = handle, name
-        self.lengths = torch.zeros(rows, dtype=torch.int64)
+        self.handle, self.name, self.rows, self.length = handle, name, rows, 0
         self.cache: Any = None
         self.shift: int | None = None
 
@@ -341,7 +340,7 @@ class _ImageRows:
         _, _, length = handle.placed([*self.name, *tokens[0]])
         cache, last, self.shift = handle.read_prompt(self.name, length)
         self.cache = branched(cache, torch.zeros(len(chunks), dtype=torch.int64, device=handle.model.device))
-        self.lengths += length
+        self.length = length
         rest = [each[length:] for each in tokens]
         after = len(rest[0])
         found = self._go_on(rest, [min(kept, after) for kept in keep]) if after else [last[:0]] * len(chunks)
@@ -360,7 +359,7 @@ class _ImageRows:
         handle, slots = self.handle, len(chunks[0])
         arguments: dict[str, Any] = {handle.memory: self.cache, "use_cache": True}
         if self.shift is not None:
-            start = int(self.lengths[0]) + self.shift
+            start = self.length + self.shift
             positions = torch.arange(start, start + slots, device=handle.model.device)
             arguments["position_ids"] = positions.expand(3, len(chunks), -1)  # time, height and width of text are equal
         if handle.takes_keep:
@@ -368,13 +367,13 @@ class _ImageRows:
         ids = torch.tensor([list(chunk) for chunk in chunks], dtype=torch.int64, device=handle.model.device)
         output = handle.forward(None, input_ids=ids, **arguments)
         self.cache = getattr(output, handle.memory)
-        self.lengths += slots
+        self.length += slots
         return [row[row.shape[0] - kept :] for row, kept in zip(output.logits, keep, strict=True)]
 
     @torch.inference_mode()
     def select(self, rows: Sequence[int]) -> None:
         index = torch.tensor(rows, dtype=torch.int64)
-        self.cache, self.lengths = branched(self.cache, index.to(self.handle.model.device)), self.lengths[index]
+        self.cache, self.rows = branched(self.cache, index.to(self.handle.model.device)), len(rows)
 
     def fork(self, rows: Sequence[int]) -> _ImageRows:
         twin = copy.copy(self)
@@ -386,8 +385,7 @@ class _RereadRows:
     """Rows of one prompt that are read with its images at every step."""
 
     def __init__(self, handle: ImageModel, name: tuple[int, ...], rows: int) -> None:
-        self.handle, self.name = handle, name
-        self.lengths = torch.zeros(rows, dtype=torch.int64)
+        self.handle, self.name, self.rows = handle, name, rows
         self.texts: list[list[int]] = [[] for _ in range(rows)]
 
     def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
@@ -399,7 +397,7 @@ class _RereadRows:
         ]
 
     def select(self, rows: Sequence[int]) -> None:
-        self.texts, self.lengths = [self.texts[row] for row in rows], self.lengths[torch.tensor(rows)]
+        self.texts, self.rows = [self.texts[row] for row in rows], len(rows)
 
     def fork(self, rows: Sequence[int]) -> _RereadRows:
         twin = copy.copy(self)

@@ -20,6 +20,7 @@ from constrain.errors import ConstrainError
 from constrain.models.hf.cache import branched, is_plain
 from constrain.models.hf.memory import gathered
 from constrain.models.hf.reading import CacheProtocol
+from constrain.models.hf.slots import Slots
 
 if TYPE_CHECKING:
     from constrain.models.hf.model import HFModel
@@ -28,9 +29,9 @@ FILL = 0  # token id in slots that nothing attends to
 
 
 class HFSession:
-    """A batch of B sequences in a memory of S slots.
+    """A batch of sequences in a memory.
 
-    attention: int64[B, S], 1 where a slot holds a token of the row. lengths: int64[B], tokens of each row.
+    slots: the slots of the memory, and which of them hold tokens.
     cache: what the model's last forward returned to be given to the next; None before the first, for some models.
     beside: what forwards are given beside tokens (`HFModel.opened`).
     """
@@ -39,58 +40,60 @@ class HFSession:
         """reading: how the model is read; by default as was found for it, which is looked for when it matters."""
         self.handle = handle
         self.device = handle.model.device
-        self.attention = torch.zeros((rows, 0), dtype=torch.int64, device=self.device)
-        self.lengths = torch.zeros(rows, dtype=torch.int64, device=self.device)
+        self.slots = Slots(rows, 0, self.device)
         self._reading = reading
         self.cache: Any = None
         self.beside: Any = None
-        self._padded = False  # there are slots without a token
         self._held: list[torch.Tensor | None] = []  # what the model keeps in its modules
+
+    @property
+    def rows(self) -> int:
+        """The number of sequences."""
+        return self.slots.rows
 
     @property
     def reading(self) -> CacheProtocol:
         """The protocol of reading. There is one alone, and nothing to find, if rows are even and the cache is plain."""
         if self._reading is not None:
             return self._reading
-        return self.handle.reading if self._padded or not self.handle.plain else self.handle.plainly
+        return self.handle.plainly if self.slots.even and self.handle.plain else self.handle.reading
 
     @torch.inference_mode()
     def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
         """Append a chunk to each row; logits float[keep[i], width] of its last positions."""
         chunks = self._opened(chunks)
-        slots = max(map(len, chunks))
-        self._padded |= min(map(len, chunks)) < slots
-        padded = [[FILL] * (slots - len(chunk)) + list(chunk) for chunk in chunks]
-        real = [[0] * (slots - len(chunk)) + [1] * len(chunk) for chunk in chunks]
-        ids = torch.tensor(padded, dtype=torch.int64, device=self.device)  # [B, slots]
-        present = torch.tensor(real, dtype=torch.int64, device=self.device)
-        wanted = max(1, *keep)
-        if self.reading.chunks or not self.attention.shape[1]:
-            logits = self._forward(ids, present, wanted)
+        before, counts = self.slots, list(map(len, chunks))
+        new, wanted = max(counts), max(1, *keep)
+        self.slots = after = before.more(counts)
+        ids = [[FILL] * (new - len(chunk)) + list(chunk) for chunk in chunks]
+        tokens = torch.tensor(ids, dtype=torch.int64, device=self.device)  # [B, new]
+        if self.reading.chunks or not before.width:
+            logits = self._forward(tokens, wanted)
         else:
-            steps = [self._forward(ids[:, i : i + 1], present[:, i : i + 1], 1)[:, -1:] for i in range(slots)]
+            steps = []
+            for i in range(new):
+                self.slots = after.first(before.width + i + 1)
+                steps.append(self._forward(tokens[:, i : i + 1], 1)[:, -1:])
+            self.slots = after
             logits = torch.cat(steps[-wanted:], dim=1)
         return [row[row.shape[0] - k :] for row, k in zip(logits, keep, strict=True)]
 
     def _opened(self, chunks: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
         """The tokens of chunks; the first ones may name what is read beside them."""
-        if self.attention.shape[1] or self.beside is not None:
+        if self.slots.width or self.beside is not None:
             return chunks
         chunks, self.beside = self.handle.opened(chunks)
         return chunks
 
-    def _forward(self, ids: torch.Tensor, present: torch.Tensor, wanted: int) -> torch.Tensor:
-        """One forward over new slots; logits float[B, wanted or more, width]."""
-        reading, first = self.reading, not self.attention.shape[1]
-        self.attention = torch.cat([self.attention, present], dim=1)
+    def _forward(self, ids: torch.Tensor, wanted: int) -> torch.Tensor:
+        """One forward over the last slots; logits float[B, wanted or more, width]."""
+        reading, first = self.reading, self.slots.width == ids.shape[1]
         arguments: dict[str, Any] = {}
         if reading.mask == "always" or (reading.mask == "first" and first):
-            arguments["attention_mask"] = self.attention
+            arguments["attention_mask"] = self.slots.attention
         if reading.positions:
-            arguments["position_ids"] = (self.lengths.unsqueeze(1) + present.cumsum(1) - 1).clamp(min=0)
-        output = self.call(input_ids=ids, wanted=wanted, **arguments)
-        self.lengths = self.lengths + present.sum(1)
-        logits: torch.Tensor = output.logits
+            arguments["position_ids"] = self.slots.positions(ids.shape[1])
+        logits: torch.Tensor = self.call(input_ids=ids, wanted=wanted, **arguments).logits
         return logits
 
     def call(self, *, wanted: int, **arguments: Any) -> Any:
@@ -130,8 +133,7 @@ class HFSession:
             self.cache.batch_select_indices(index)
         else:
             self.cache, self._held = self._gathered(index)
-        self.attention = self.attention[index]
-        self.lengths = self.lengths[index]
+        self.slots = self.slots.select(index)
         self.beside = None if self.beside is None else self.beside.select(index)
 
     @torch.inference_mode()
@@ -140,7 +142,7 @@ class HFSession:
         index = torch.tensor(rows, dtype=torch.int64, device=self.device)
         twin = HFSession(self.handle, 0, self._reading)
         twin.cache, twin._held = self._gathered(index)
-        twin.attention, twin.lengths, twin._padded = self.attention[index], self.lengths[index], self._padded
+        twin.slots = self.slots.select(index)
         twin.beside = None if self.beside is None else self.beside.select(index)
         return twin
 
@@ -195,7 +197,7 @@ class GroupedSession:
             session = groups[group]
             if group in used:
                 session = session.fork(kept)
-            elif kept != list(range(len(session.lengths))):
+            elif kept != list(range(session.rows)):
                 session.select(kept)
             used.add(group)
             self.groups.append(session)

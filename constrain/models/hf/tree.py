@@ -93,7 +93,7 @@ class HFTreeSession(HFSession):
         self.windows = handle.windows
         all_kept = handle.plainly._replace(positions=True, padded=True, ragged=True)
         super().__init__(handle, rows, handle.reading if self.windows is None else all_kept)
-        self._before = (self.attention, self.lengths)  # of the slots before the last forward
+        self._before = self.slots  # before the last forward
         self._chunks: list[int] = []  # what the last forward read: lengths of chunks, and of trees
         self._nodes: list[int] = []
         self.keep_hidden: bool | tuple[int, ...] = False  # see `TreeSession`
@@ -107,8 +107,7 @@ class HFTreeSession(HFSession):
     def fork(self, rows: Sequence[int]) -> HFTreeSession:
         twin = super().fork(rows)
         trees = HFTreeSession(self.handle, 0)
-        trees.cache, trees._held, trees._padded = twin.cache, twin._held, twin._padded
-        trees.attention, trees.lengths, trees.keep_hidden = twin.attention, twin.lengths, self.keep_hidden
+        trees.cache, trees._held, trees.slots, trees.keep_hidden = twin.cache, twin._held, twin.slots, self.keep_hidden
         trees.beside = twin.beside
         return trees
 
@@ -116,7 +115,7 @@ class HFTreeSession(HFSession):
     def forward(
         self, chunks: Sequence[Sequence[int]], keep: Sequence[int], tokens: Sequence[Ints], parents: Sequence[Ints]
     ) -> list[torch.Tensor]:
-        self._before = (self.attention, self.lengths)
+        self._before = self.slots
         chunks = self._opened(chunks)
         self._chunks, self._nodes = list(map(len, chunks)), list(map(len, tokens))
         rows = [[*chunk, *nodes.tolist()] for chunk, nodes in zip(chunks, tokens, strict=True)]
@@ -127,7 +126,7 @@ class HFTreeSession(HFSession):
             return self._read(rows, wanted, parents, shallow)
         with watched(self.handle, self.keep_hidden) as seen:
             # a window is counted in slots where a mask over slots is given: right as long as no row has holes
-            plainly = chains and (self.windows is None or not self.attention.shape[1])
+            plainly = chains and (self.windows is None or not self.slots.width)
             logits = self.feed(rows, wanted) if plainly else self._read(rows, wanted, parents)
         if self.keep_hidden is True and seen:
             self.hidden = [row[row.shape[0] - k :] for row, k in zip(seen[-1], wanted, strict=True)]
@@ -146,10 +145,11 @@ class HFTreeSession(HFSession):
         for i, (row, before) in enumerate(zip(rows, parents, strict=True)):
             seen[i], depths[i] = _ancestors(slots, slots - len(row), before)
         visible = torch.cat(
-            [self.attention.bool().unsqueeze(1).expand(-1, slots, -1), torch.from_numpy(seen).to(self.device)], dim=2
+            [self.slots.attention.bool().unsqueeze(1).expand(-1, slots, -1), torch.from_numpy(seen).to(self.device)],
+            dim=2,
         )
         padded = [[FILL] * (slots - len(row)) + row for row in rows]
-        positions = self.lengths.unsqueeze(1) + torch.from_numpy(depths).to(self.device)
+        positions = self.slots.lengths.unsqueeze(1) + torch.from_numpy(depths).to(self.device)
         arguments = {
             "input_ids": torch.tensor(padded, dtype=torch.int64, device=self.device),
             "attention_mask": self._masks(visible, positions),
@@ -169,7 +169,7 @@ class HFTreeSession(HFSession):
         dtype = self.handle.model.dtype
         if self.windows is None:
             return additive(visible, dtype)
-        keys = torch.cat([self.attention.cumsum(1) - 1, positions], dim=1)
+        keys = torch.cat([self.slots.attention.cumsum(1) - 1, positions], dim=1)
         distance = positions.unsqueeze(2) - keys.unsqueeze(1)
         masks = {
             kind: additive(visible if window is None else visible & (distance < window), dtype)
@@ -183,27 +183,26 @@ class HFTreeSession(HFSession):
     @torch.inference_mode()
     def commit(self, paths: Sequence[Sequence[int]]) -> None:
         self.shallow = None
-        attention, lengths = self._before
+        before = self._before
         rows = list(zip(self._chunks, self._nodes, paths, strict=True))
         slots = max(chunk + nodes for chunk, nodes, _ in rows)
         kept: list[list[int]] = []  # by row, the new slots that stay
         for chunk, nodes, path in rows:
             tree = slots - nodes
             kept.append([*range(tree - chunk, tree), *(tree + node for node in path)])
-        grown = torch.tensor(list(map(len, kept)), dtype=torch.int64, device=self.device)
-        self.lengths = lengths + grown
-        width = max(map(len, kept))
-        if attention.shape[1] + width - int(self.lengths.max()) > SLACK + attention.shape[1] // 4:
-            own = attention.shape[1] - self._shared()
-            held = attention[:, self._shared() :].tolist()
+        after = before.more(list(map(len, kept)))
+        if after.width - after.longest > SLACK + before.width // 4:
+            shared = self._shared()
+            own = before.width - shared
+            held = before.attention[:, shared:].tolist()
             kept = [
                 [slot for slot, real in enumerate(row) if real] + [own + slot for slot in new]
                 for row, new in zip(held, kept, strict=True)
             ]
-            attention, slots, width = attention[:, : self._shared()], own + slots, max(map(len, kept))
-        self._keep(kept, slots, width)
-        present = [[0] * (width - len(row)) + [1] * len(row) for row in kept]
-        self.attention = torch.cat([attention, torch.tensor(present, dtype=torch.int64, device=self.device)], dim=1)
+            slots += own
+            after = before.first(shared).more(list(map(len, kept)))
+        self._keep(kept, slots, max(map(len, kept)))
+        self.slots = after
 
     def _shared(self) -> int:
         """Slots of a beginning that rows have in common (cache.py)."""
@@ -229,7 +228,7 @@ class HFTreeSession(HFSession):
     @torch.inference_mode()
     def select(self, rows: Sequence[int]) -> None:
         self.shallow = None
-        if list(rows) != list(range(len(self.attention))):
+        if list(rows) != list(range(self.rows)):
             super().select(rows)
 
 

@@ -115,7 +115,7 @@ class Shallow:
 
     def __init__(self, session: HFTreeSession, first: FirstLayers) -> None:
         self.first, self.device = first, session.device
-        self.attention, self.lengths = session.attention, session.lengths
+        self.attention, self.lengths = session.slots.attention, session.slots.lengths
         self.cache = copy.copy(session.cache)
         self.cache.layers = [copy.copy(layer) for layer in own_layers(session.cache)[: first.count]]
         self.text = [int(layer.keys.shape[-2]) for layer in self.cache.layers]  # slots of the text in each layer

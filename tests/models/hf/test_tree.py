@@ -59,10 +59,10 @@ def check_cache(handle: HFModel, session: Any, rows: list[list[int]]) -> None:
     """Check that a row's cache has the keys and values of its tokens, in order, as if read one by one."""
     if not isinstance(session, HFTreeSession):
         return
-    assert session.lengths.tolist() == [len(row) for row in rows]
+    assert session.slots.lengths.tolist() == [len(row) for row in rows]
     for i, row in enumerate(rows[:2]):
         plain, _ = handle.start([row], [1])
-        real = session.attention[i].bool()
+        real = session.slots.attention[i].bool()
         for layer, other in zip(session.cache.layers, plain.cache.layers, strict=True):
             for name in ("keys", "values"):
                 held = getattr(layer, name)[i]
@@ -133,7 +133,7 @@ def test_what_is_kept_is_what_the_forward_made(models: dict[str, HFModel]) -> No
     before = [(layer.keys.clone(), layer.values.clone()) for layer in session.cache.layers]
     session.commit([[0, 2, 3], [1]])
     slots = [[0, 1, 2, 3, 5, 6], [4, 6]]  # of 7: a chunk of 3 and 4 nodes; padding, a chunk of 1 and 2 nodes
-    assert session.attention.tolist() == [[1] * 6, [0, 0, 0, 0, 1, 1]]
+    assert session.slots.attention.tolist() == [[1] * 6, [0, 0, 0, 0, 1, 1]]
     for layer, old in zip(session.cache.layers, before, strict=True):
         for states, past in zip((layer.keys, layer.values), old, strict=True):
             for row, picked in enumerate(slots):
@@ -158,7 +158,7 @@ def test_holes_are_squeezed_out(models: dict[str, HFModel]) -> None:
             session.commit(paths)
             rows = [[*row, 9, *tokens[path].tolist()] for row, path in zip(rows, paths, strict=True)]
             assert isinstance(session, HFTreeSession)
-            assert session.attention.shape[1] <= 1.25 * max(map(len, rows)) + 64 + 8
+            assert session.slots.attention.shape[1] <= 1.25 * max(map(len, rows)) + 64 + 8
         check_cache(handle, session, rows)
         (logits, _) = session.forward([[1], [2]], [1, 1], [tokens[:0]] * 2, [chain[:0]] * 2)
         torch.testing.assert_close(logits[0], alone(handle, [*rows[0], 1]), rtol=1e-9, atol=1e-9)
