@@ -13,8 +13,6 @@ for the whole process, which does nothing else.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from typing import Any, NamedTuple
 
 from llvmlite import binding as llvm
@@ -41,9 +39,7 @@ class Lowered(NamedTuple):
 
 def lower() -> Lowered:
     """All kernels of the package."""
-    for found in pkgutil.walk_packages(constrain.kernels.__path__, "constrain.kernels."):
-        if not found.name.rpartition(".")[2].startswith("_"):
-            importlib.import_module(found.name)
+    constrain.kernels.declare_all()
     context = _Context()
     whole = llvm.parse_assembly("")
     helpers: set[Any] = set()

@@ -47,9 +47,8 @@ def read_tokenizer(name: str) -> None:
 def load_kernels() -> None:
     """Make the kernels ready, with a bar on a terminal; elsewhere `kernels.load` itself says that it compiles."""
     from constrain import kernels
-    from constrain.kernels import cuts, gaps  # noqa: F401  (declares their kernels)
-    from constrain.languages.automata import store  # noqa: F401  (declares the kernels of masks)
 
+    kernels.declare_all()
     screen = terminal(sys.stderr)
     if screen is None or kernels.is_ready():
         kernels.load()

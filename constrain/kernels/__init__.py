@@ -19,6 +19,7 @@ holds the rules of this folder.
 from constrain.kernels.compiler.declare import (
     MODE,
     atomic_add,
+    declare_all,
     is_ready,
     kernel,
     load,
@@ -27,4 +28,14 @@ from constrain.kernels.compiler.declare import (
     thread_clock,
 )
 
-__all__ = ["MODE", "atomic_add", "is_ready", "kernel", "load", "recursion", "release_fence", "thread_clock"]
+__all__ = [
+    "MODE",
+    "atomic_add",
+    "declare_all",
+    "is_ready",
+    "kernel",
+    "load",
+    "recursion",
+    "release_fence",
+    "thread_clock",
+]

@@ -243,6 +243,24 @@ def test_warmup() -> None:
     assert result.stdout.startswith("kernels are ready (")
 
 
+def test_warmup_compiles_every_kernel() -> None:
+    """In a process of its own: those of this one are imported by other tests."""
+    program = """
+import sys
+from pathlib import Path
+import constrain.kernels as kernels
+from constrain.cli.warmup import load_kernels
+kernels.load = lambda *_: None
+load_kernels()
+folder = Path(kernels.__file__).parent
+files = [path.relative_to(folder).with_suffix("").parts for path in folder.rglob("[!_]*.py")]
+names = {".".join(("constrain.kernels", *parts)) for parts in files if parts[0] != "compiler"}
+print(sorted(names - set(sys.modules)))
+"""
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "[]"
+
+
 def test_warmup_reads_tokenizers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(disk_cache, "WORTHWHILE", 0)
     monkeypatch.setenv("CONSTRAIN_CACHE", str(tmp_path))

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from small_package import ALL, FIRST, RESULTS, SmallPackage
 
+from constrain.kernels.compiler import cache
+
 
 @pytest.fixture
 def package(tmp_path: Path) -> SmallPackage:
@@ -129,6 +131,16 @@ def test_on_a_full_disk(package: SmallPackage) -> None:
     found = package.ask(limit=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)))
     assert found["results"] == RESULTS and "cannot be kept" in found["stderr"]
     assert not [path for path in package.cache.iterdir() if path.stat().st_size]
+
+
+def test_versions_that_were_used_last_stay(tmp_path: Path) -> None:
+    paths = [tmp_path / f"kernels-{i}.bin" for i in range(cache.VERSIONS + 1)]
+    for time, path in enumerate(paths[:-1]):
+        cache.write(path, {"kernel": b"code"})
+        os.utime(path, (time, time))
+    assert cache.read(paths[0]) == {"kernel": b"code"}
+    cache.write(paths[-1], {})
+    assert set(tmp_path.iterdir()) == {*paths} - {paths[1]}
 
 
 INTERRUPTED = """

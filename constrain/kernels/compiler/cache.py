@@ -7,7 +7,7 @@ A cache may be lost, damaged or unwritable: then kernels are compiled again. So 
 written the file, since reading it runs what is in it (`pickle`).
 
 The folder is `$NUMBA_CACHE_DIR` or `$CONSTRAIN_CACHE` (empty: none), else `$XDG_CACHE_HOME/constrain`, else
-`~/.cache/constrain`. Limit: the last `VERSIONS` versions stay, some 7 MB each.
+`~/.cache/constrain`. Limit: the `VERSIONS` versions that were used last stay, some 20 MB each.
 """
 
 from __future__ import annotations
@@ -71,6 +71,8 @@ def read(path: Path | None) -> Blobs:
     if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
         _log.warning("the kernels in %s are damaged, and compiled again", path)
         return {}
+    with contextlib.suppress(OSError):  # a folder that is only read
+        os.utime(path)
     return pickle.loads(content[DIGEST:])
 
 

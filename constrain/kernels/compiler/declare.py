@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import importlib
+import pkgutil
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -109,6 +112,14 @@ def _add_plainly(counter: Any, word: int, amount: int) -> int:
         before = int(counter[word])
         counter[word] += amount
         return before
+
+
+def declare_all() -> None:
+    """Import every module of kernels, so that `load` makes all of them ready."""
+    package = sys.modules["constrain.kernels"]
+    for found in pkgutil.walk_packages(package.__path__, "constrain.kernels."):
+        if not found.name.startswith("constrain.kernels.compiler."):  # no kernels; some need numba
+            importlib.import_module(found.name)
 
 
 def load(progress: Callable[[int, int], None] | None = None) -> None:
