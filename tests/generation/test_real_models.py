@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 import constrain
 from constrain.models.hf import HFModel
+from constrain.models.hf.loading import load_named
 from real_models import real_model
 
 CHAT = [{"role": "user", "content": "Ada Lovelace was 36 when she died in London. Who is it?"}]
@@ -22,13 +23,13 @@ class Person(BaseModel):
 @pytest.fixture(scope="module")
 def chatty() -> HFModel:
     """SmolLM2-135M-Instruct: a chat template, 49,152 tokens."""
-    return HFModel.of(str(real_model("smollm2")))
+    return HFModel.of(load_named(str(real_model("smollm2"))))  # not kept by name: it is large
 
 
 @pytest.fixture(scope="module")
 def base() -> HFModel:
     """Gemma 3 270M: 262,144 tokens with byte fallback, no chat template."""
-    return HFModel.of(str(real_model("gemma3-270m")))
+    return HFModel.of(load_named(str(real_model("gemma3-270m"))))
 
 
 def test_a_chat_answers_with_a_type(chatty: HFModel) -> None:
