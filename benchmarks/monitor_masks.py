@@ -8,13 +8,15 @@ grammar, and under the grammar with the monitor: at places that are new, and aga
 The texts: short files of Python's own library, the examples of C's grammar, queries on a small catalogue, and the
 files of a folder (--files), if the monitor accepts them to their ends, as far as --tokens. CPU time of the thread;
 grammar and monitor take turns, text by text, and each has an automaton of its own. "new" is the first pass, "again"
-the mean of --rounds more: matchers are made anew, states are known.
+the mean of --rounds more: matchers are made anew, states are known. --parts: also where the code is a part, in a fence
+and in a string of JSON, per mask of the longer text.
 Checked: every next token is in both masks, and no mask of the monitor allows what the grammar refuses.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,6 +54,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--vocab", default="llama3", choices=vocabularies.VOCABULARIES)
     parser.add_argument("--tokens", type=int, default=400, help="of a text at most")
     parser.add_argument("--rounds", type=int, default=3, help="passes in which states are known")
+    parser.add_argument("--parts", action="store_true", help="code in a fence and in a string of JSON, too")
     parser.add_argument("--files", type=Path, help="folder of more texts: .py, .c, .sql")
     parser.add_argument("--data", type=Path, help="folder of data (default: $CONSTRAIN_DATA, ../shared/data)")
     parser.add_argument("--out", type=Path, help="folder for the record")
@@ -93,21 +96,29 @@ def passed(compiled: Any, tokens: list[int], keep: bool = False) -> tuple[float,
 def measured(language: str, options: argparse.Namespace, listed: Any, vocabulary: Any) -> list[dict[str, Any]]:
     """A row for each text: seconds of masks by way and pass."""
     grammar = constrain.collection.load(language)
-    ways = {"grammar": grammar, "monitor": monitored(grammar, MONITORS[language])}
+    code = monitored(grammar, MONITORS[language])
+    ways = {"grammar": grammar, "monitor": code}
+    if options.parts:
+        ways |= {
+            "fence": constrain.seq(constrain.tags.free_text(["```"]), "```code\n", code, "\n```"),
+            "string": constrain.seq('{"code": ', constrain.json_string(code), "}"),
+        }
     automata = {way: TokenAutomaton(vocabulary) for way in ways}
     compiled = {way: constrain.compile(ways[way], vocabulary, automaton=automata[way]) for way in ways}
     rows = []
     for name, text in texts_of(language, options.files):
-        tokens = listed.encode(text)[: options.tokens]
-        row: dict[str, Any] = {"language": language, "text": name, "masks": len(tokens)}
-        new = {way: passed(compiled[way], tokens, keep=True) for way in ways}
+        around = {"fence": f"See:\n```code\n{text}\n```", "string": json.dumps({"code": text})}
+        tokens = {way: listed.encode(around.get(way, text))[: options.tokens] for way in ways}
+        row: dict[str, Any] = {"language": language, "text": name}
+        row |= {f"{way} masks": len(tokens[way]) for way in ways}
+        new = {way: passed(compiled[way], tokens[way], keep=way in ("grammar", "monitor")) for way in ways}
         free, narrow = (np.array(new[way][1]) for way in ("grammar", "monitor"))
         assert not (narrow & ~free).any(), "the monitor allows what the grammar refuses"
         row |= {f"{way} new": new[way][0] for way in ways}
         row |= {f"{way} again": 0.0 for way in ways}
         for _ in range(options.rounds):
             for way in ways:
-                row[f"{way} again"] += passed(compiled[way], tokens)[0] / options.rounds
+                row[f"{way} again"] += passed(compiled[way], tokens[way])[0] / options.rounds
         row["refused"] = int(np.bitwise_count(free & ~narrow).sum())
         rows.append(row)
     return rows
@@ -121,8 +132,10 @@ def main(arguments: list[str] | None = None) -> None:
     rows, lines = [], []
     for language in options.languages:
         found = measured(language, options, listed, vocabulary)
-        masks = sum(row["masks"] for row in found)
-        mean = {key: 1e6 * sum(row[key] for row in found) / masks for key in found[0] if key.endswith(("new", "again"))}
+        counts = {key.split()[0]: sum(row[key] for row in found) for key in found[0] if key.endswith("masks")}
+        timed = [key for key in found[0] if key.endswith(("new", "again"))]
+        mean = {key: 1e6 * sum(row[key] for row in found) / counts[key.split()[0]] for key in timed}
+        masks = counts["monitor"]
         lines.append([
             language, str(len(found)), str(masks), *(f"{each:.1f}" for each in mean.values()),
             f"{mean['monitor again'] / mean['grammar again']:.2f}",

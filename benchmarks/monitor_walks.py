@@ -62,6 +62,36 @@ CASES: dict[str, tuple[str, Any, list[str]]] = {
 }
 
 
+def in_parts() -> dict[str, tuple[Any, list[str]]]:
+    """Constraints with monitored parts, and texts of them, by name."""
+    code = {name: monitored(constrain.collection.load(grammar), monitor)
+            for name, (grammar, monitor, _) in CASES.items()}  # fmt: skip
+    kinds = {"sql": "sql, any", "python": "python, known", "c": "c", "jinja": "jinja, any"}
+    fences = [(f"```{name}\n", code[kind], "\n```") for name, kind in kinds.items()]
+    ids = constrain.json_schema({"type": "array", "items": {"enum": [1, 2, 3, 11]}, "uniqueItems": True})
+    call = constrain.seq('{"query": ', constrain.json_string(code["sql, known"]), ', "ids": ', ids, "}")
+    cells = constrain.many(constrain.seq("In: ", code["python, any"], "\nOut: ", constrain.regex("[0-9]*\n")))
+    script = constrain.json_string(code["python, known"])
+    select = "select u.name from users u where u.id = 1"
+    return {
+        "parts: fences in prose": (
+            constrain.triggered(fences),
+            [
+                f"See:\n```sql\n{select}\n``` and\n```python\n{PYTHON[0]}\n```.",
+                f"```c\n{C[0]}\n``` ```jinja\n{JINJA[0]}",
+            ],
+        ),
+        "parts: calls after thoughts": (
+            constrain.after("</think>", constrain.many(call, separator="\n")),
+            [f'Hm.</think>{{"query": "{select}", "ids": [1, 2]}}'],
+        ),
+        "parts: cells or a script": (
+            constrain.alt(cells, constrain.seq("script: ", script)),
+            ["In: x = 1\nx\nOut: 1\nIn: x + 1\nOut: \n", 'script: "import os\\nprint(os.name)\\n"'],
+        ),
+    }
+
+
 class Tokens:
     """The tokens of a vocabulary: their classes, of equal beginnings after blanks, and which are words."""
 
@@ -110,15 +140,19 @@ def walk(compiled: Any, begin: bytes, tokens: Tokens, rng: random.Random, most: 
 
 def measure(case: str, vocabularies: list[constrain.Vocabulary], options: argparse.Namespace) -> dict[str, Any]:
     """The row of the table of one monitor. Dead ends are printed."""
-    grammar, monitor, texts = CASES[case]
+    if case in CASES:
+        grammar, monitor, texts = CASES[case]
+        code = monitored(constrain.collection.load(grammar), monitor)
+        texts = [accepted_beginning(monitor, text) for text in texts]
+    else:
+        code, texts = in_parts()[case]
     tokens = [Tokens(vocabulary) for vocabulary in vocabularies]
-    code = monitored(constrain.collection.load(grammar), monitor)
     compiled = [constrain.compile(code, vocabulary) for vocabulary in vocabularies]
     ends, steps, spent = {"dead": 0, "end": 0, "cut": 0}, 0, time.process_time()
     for number in range(options.first, options.first + options.walks):
         rng = random.Random(f"{case} {number}")
         which = number % options.every == 0 and len(compiled) > 1
-        text = accepted_beginning(code.monitor, rng.choice(texts)).encode() if number % 2 else b""  # type: ignore[attr-defined]
+        text = rng.choice(texts).encode() if number % 2 else b""
         begin = text[: rng.randrange(len(text) + 1)]
         while not compiled[which].matcher().advance_bytes(begin):  # inside of a character or a keyword
             begin = begin[:-1]
@@ -141,8 +175,9 @@ def measure(case: str, vocabularies: list[constrain.Vocabulary], options: argpar
 
 def main() -> None:
     """Measure."""
+    names = [*CASES, *in_parts()]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", nargs="*", default=[*CASES], choices=[*CASES])
+    parser.add_argument("--cases", nargs="*", default=names, choices=names)
     parser.add_argument("--walks", type=int, default=2000)
     parser.add_argument("--first", type=int, default=0, help="the number of the first walk, its seed")
     parser.add_argument("--tokens", type=int, default=40)

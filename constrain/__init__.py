@@ -42,6 +42,7 @@ _NAMES = {
     "constrain.masks.completion.compiling": "compile",
     "constrain.languages.constraints.base": "Constraint",
     "constrain.languages.constraints.combinators": "alt many optional ref rules seq token",
+    "constrain.languages.constraints.escaped": "json_string",
     "constrain.languages.constraints.regular": "choices regex",
     "constrain.languages.constraints.substring": "substring",
     "constrain.masks.derived.between": "between",

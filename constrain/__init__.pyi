@@ -48,6 +48,7 @@ from constrain.languages.constraints.combinators import ref as ref
 from constrain.languages.constraints.combinators import rules as rules
 from constrain.languages.constraints.combinators import seq as seq
 from constrain.languages.constraints.combinators import token as token
+from constrain.languages.constraints.escaped import json_string as json_string
 from constrain.languages.constraints.regular import choices as choices
 from constrain.languages.constraints.regular import regex as regex
 from constrain.languages.constraints.substring import substring as substring

@@ -10,7 +10,7 @@ Cost: some microseconds for each word that may be meant; nothing where no text i
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Protocol, cast
 
 import numpy as np
@@ -47,11 +47,13 @@ class DoubtedEnds:
     Args:
         reading: A reading of the monitor, whose states are soon forgotten.
         grammar: The grammar.
+        may_end: Tells if a text may end at a state.
     """
 
-    def __init__(self, reading: MonitorReading, grammar: FollowedGrammar) -> None:
+    def __init__(self, reading: MonitorReading, grammar: FollowedGrammar, may_end: Callable[[Hashable], bool]) -> None:
         self._reading = reading
         self._grammar = grammar
+        self._may_end = may_end
         self._epoch = grammar.epoch
         self._known: dict[tuple[int, State], bool] = {}
 
@@ -101,7 +103,7 @@ class DoubtedEnds:
         """True if a text that ends with a whole word may go on with something else, or end."""
         if self._goes_on(configuration, state, BEHIND):
             return True
-        return self._grammar.accepts(configuration) and self._reading.may_end(state)
+        return self._grammar.accepts(configuration) and self._may_end(state)
 
     def _goes_on(self, configuration: int, state: State, tried: Iterable[bytes]) -> bool:
         """True if a text may go on with one of some bytes."""

@@ -98,9 +98,9 @@ class MonitorGuard:
             at.decided |= new
         row &= ~at.refused
 
-    def ends(self, grammar: FollowedGrammar) -> DoubtedEnds:
-        """The ends that the monitor and a grammar allow."""
-        return DoubtedEnds(self._judging, grammar)
+    def ends(self, grammar: FollowedGrammar, may_end: Callable[[Hashable], bool] | None = None) -> DoubtedEnds:
+        """The ends that the monitor and a grammar allow. may_end: of the text, if that is not the monitor's alone."""
+        return DoubtedEnds(self._judging, grammar, may_end or self.may_end)
 
     def known_row(self, state: Hashable, key: tuple[int, int]) -> Row | None:
         """The mask that was kept at a state; None: none was."""
@@ -285,7 +285,7 @@ class Words(PerVocabulary):
         self.none = np.zeros(self.size, np.uint32)
         self.clear = Judgement(self.none, self.none)
         self.trie = trie = vocabulary.trie
-        self.node = _nodes_of_tokens(trie, 32 * self.size)
+        self.node = trie.nodes_of_tokens(32 * self.size)
         self.below = _classes_below(trie, np.array(CLASSES, np.uint8))
         self._classes = np.zeros(32 * self.size, np.uint8)  # of all bytes of each token
         self._within: dict[int, Row] = {}
@@ -325,18 +325,6 @@ class Words(PerVocabulary):
             inside = (self._classes & ~np.uint8(classes)) == 0
             row = self._within[classes] = np.packbits(inside, bitorder="little").view(np.uint32)
         return row
-
-
-def _nodes_of_tokens(trie: Trie, size: int) -> NDArray[np.int32]:
-    """int32[size]: the node where each token ends; -1: none."""
-    node = np.full(size, -1, np.int32)
-    at = np.flatnonzero(trie.token >= 0).astype(np.int32)
-    tokens = trie.token[at]
-    while len(at):
-        node[tokens] = at
-        tokens = trie.next_same[tokens]
-        at, tokens = at[tokens >= 0], tokens[tokens >= 0]
-    return node
 
 
 def _classes_below(trie: Trie, classes: NDArray[np.uint8]) -> NDArray[np.uint8]:

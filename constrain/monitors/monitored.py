@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from constrain.errors import ConstrainError, GrammarError
+from constrain.errors import ConstrainError
 from constrain.languages.cfg.rules import Grammar
 from constrain.languages.constraints.base import Constraint, refuse_counts
 from constrain.languages.constraints.report import ReportLine
 from constrain.languages.guards import Guard
+from constrain.languages.guards.both import Both
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.monitors.guard import Guards
 from constrain.monitors.monitor import Monitor
@@ -25,13 +27,44 @@ class Monitored(Constraint):
     inner: Constraint
     monitor: Monitor[Any]
     empty: Empty = "end"
+    shared: str | None = None
 
     def _build(self) -> Grammar:
         return replace(self.inner.to_grammar(), watched=True)
 
+    def as_dynamic(self) -> Grammar:
+        return replace(self.inner.as_dynamic(), watched=True)
+
+    def laid_out_like(self, texts: Sequence[str]) -> Constraint:
+        return replace(self, inner=self.inner.laid_out_like(texts))
+
     @property
     def made_of(self) -> tuple[Any, ...]:
         return (self.inner,)
+
+    @property
+    def members(self) -> tuple[Constraint, ...]:
+        """The inner constraint."""
+        return (self.inner,)
+
+    @property
+    def outlined(self) -> bool:
+        """True if the grammar of the inner constraint is an outline."""
+        return self.inner.outlined
+
+    @property
+    def monitored(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def between_texts(self) -> bytes | None:
+        """The text that the monitor reads between two parts that share their names; None: they do not."""
+        return None if self.shared is None else self.shared.encode()
+
+    def part_fault(self, text: str) -> str | None:
+        """The fault of a text of a part; names that an earlier part may have left are no fault."""
+        return self.inner.part_fault(text) if self.shared is not None else super().part_fault(text)
 
     @property
     def token_sets(self) -> Any:
@@ -49,12 +82,13 @@ class Monitored(Constraint):
         return self.inner.residual
 
     def guard(self, vocabulary: Vocabulary) -> Guard:
-        """The guard that asks the monitor."""
-        return Guards.guard(self.monitor, self.empty, vocabulary)
+        """The guard that asks the monitor, beside that of the inner constraint."""
+        inner, guard = self.inner.guard(vocabulary), Guards.guard(self.monitor, self.empty, vocabulary)
+        return guard if inner is None else Both(inner, guard, vocabulary)
 
     def residual_fault(self, text: str) -> str | None:
         """None if the inner constraint and the monitor accept a finished text, else one sentence."""
-        fault = self.inner.residual_fault(text) if self.inner.residual else None
+        fault = self.inner.residual_fault(text) if self.inner.residual or self.inner.guarded else None
         if fault is not None:
             return fault
         reading = MonitorReading(self.monitor, self.empty)
@@ -78,16 +112,13 @@ class Monitored(Constraint):
         """The entries of the inner constraint, and one for the monitor."""
         return [*self.inner.report, ReportLine("(monitor)", "$", "enforced", f"names by {self.monitor!r:.60}")]
 
-    @property
-    def stands_alone(self) -> str:
-        """The reason why it cannot be a part of another constraint."""
-        return "its monitor reads a text from the beginning to the end"
-
     def __repr__(self) -> str:
         return f"monitored({self.inner!r}, {self.monitor!r})"
 
 
-def monitored(constraint: Constraint, monitor: Monitor[Any], *, empty: Empty = "end") -> Constraint:
+def monitored(
+    constraint: Constraint, monitor: Monitor[Any], *, empty: Empty = "end", shared: str | None = None
+) -> Constraint:
     """The texts of a constraint in which only names stand that a monitor knows.
 
     Args:
@@ -95,13 +126,16 @@ def monitored(constraint: Constraint, monitor: Monitor[Any], *, empty: Empty = "
         monitor: The monitor, such as `constrain.monitors.sql(...)`.
         empty: The policy where a name must stand and the monitor knows none: "open": any name may stand there,
             "end": none may, "error": an error when a text gets there.
+        shared: Where the constraint is a part and a text has several texts of it, as the cells of a notebook: they
+            share their names. What the monitor reads between two of them, such as "\\n", or ";" in SQL. Default: each
+            is read by itself.
 
     Returns:
         A constraint.
 
     Raises:
         ConstrainError: An argument has the wrong type.
-        GrammarError: The constraint counts tokens, or has a guard of its own.
+        GrammarError: The constraint counts tokens.
         UnsatisfiableError: Raised by a matcher under `empty="error"`.
 
     Example:
@@ -123,13 +157,15 @@ def monitored(constraint: Constraint, monitor: Monitor[Any], *, empty: Empty = "
         raise ConstrainError(f"{monitor!r:.60} is no monitor: it has no {missing[0]}", fix="see constrain.monitors")
     if empty not in ("open", "end", "error"):
         raise ConstrainError(f"empty= is 'open', 'end' or 'error', not {empty!r:.40}", fix='leave it out: "end"')
-    refuse_counts(constraint)
-    if constraint.guarded:
-        raise GrammarError(
-            f"{constraint._shown()} has a guard of its own, and a text has one", fix="monitor the part that is code"
+    if shared is not None and (not isinstance(shared, str) or constraint.guarded):
+        raise ConstrainError(
+            f"shared={shared!r:.40} is no text, or {constraint._shown()} has a guard of its own",
+            place="shared",
+            fix='shared="\\n"; two guards share nothing',
         )
+    refuse_counts(constraint)
     constraint.to_grammar()  # errors are raised here
-    return Monitored(constraint, _fitted(constraint, monitor), empty)
+    return Monitored(constraint, _fitted(constraint, monitor), empty, shared)
 
 
 def _fitted(constraint: Constraint, monitor: Monitor[Any]) -> Monitor[Any]:

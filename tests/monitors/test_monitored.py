@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rereading import check_rereading
 
 import constrain
 import vocabularies
-from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError
+from constrain.errors import ConstrainError, UnsatisfiableError
 from constrain.monitors import Names, accepted_beginning, c, guard, jinja, monitored, names_at, python, reading, sql
 from constrain.monitors.sql.lexicon import LEXICON
 
@@ -153,44 +154,7 @@ def test_a_matcher_equals_one_that_reads_again(case: str) -> None:
     vocabulary = vocabularies.tiny()
     monitor, texts = BEGUN[case]
     compiled = constrain.compile(monitored(constrain.collection.load(case.partition(",")[0]), monitor), vocabulary)
-    rng = random.Random(3)
-    matcher, read = compiled.matcher(), []
-    row, again, rows = (np.zeros((n, vocabulary.words), np.uint32) for n in (1, 1, 4))
-    for text in texts:
-        for byte in text:
-            read.append(byte)
-            assert matcher.advance(byte)
-    for turn in range(60):
-        fresh = compiled.matcher(prefix=read)
-        matcher.fill_mask(row[0])
-        fresh.fill_mask(again[0])
-        assert np.array_equal(row, again), matcher.text
-        assert matcher.is_accepting() == fresh.is_accepting()
-        assert matcher.state == fresh.state
-        allowed = [token for token in range(vocabulary.size) if row[0][token >> 5] >> (token & 31) & 1]
-        assert allowed == [token for token in range(vocabulary.size) if matcher.allows(token)]
-        draft = [rng.choice(allowed or [0]), rng.choice(b"abc,.) "), rng.choice(b"abc")]
-        constrain.fill_draft_masks(matcher, draft, rows)
-        path = compiled.matcher(prefix=read)
-        for token, drafted in zip(draft, rows[1:], strict=True):
-            alive = path.advance(token)
-            path.fill_mask(again[0])
-            assert np.array_equal(drafted, again[0] if alive else np.zeros_like(drafted))
-            if not alive:
-                break
-        constrain.fill_masks([matcher, fresh.fork(), matcher.fork()], rows[:3])
-        assert all(np.array_equal(filled, row[0]) for filled in rows[:3])
-        assert turn % 10 or np.array_equal(pickle.loads(pickle.dumps(matcher)).mask(), row[0])
-        back = rng.randrange(min(len(read), 6)) if turn % 5 == 4 or not allowed else 0
-        matcher.rollback(back)
-        read = read[: len(read) - back]
-        if not back and allowed:
-            token = rng.choice([t for t in allowed if vocabulary.tokens[t]] or allowed)
-            if vocabulary.tokens[token] is None:
-                break
-            matcher = matcher.fork() if turn % 3 else matcher
-            assert constrain.advance_all([matcher], [token]).all()
-            read.append(token)
+    check_rereading(compiled, texts)
 
 
 def test_a_text_ends_only_if_its_names_are_known() -> None:
@@ -229,10 +193,6 @@ def test_bad_arguments_are_named() -> None:
         monitored(grammar, object())  # type: ignore[arg-type]
     with pytest.raises(ConstrainError, match="empty="):
         monitored(grammar, monitor, empty="none")  # type: ignore[arg-type]
-    with pytest.raises(GrammarError, match="stands alone"):
-        _ = monitored(grammar, monitor) | constrain.choices(["none"])
-    with pytest.raises(GrammarError, match="has a guard of its own"):
-        monitored(constrain.json_schema({"type": "array", "uniqueItems": True}), monitor)
     with pytest.raises(ConstrainError, match="ahead="):
         sql({}, ahead="some")
     with pytest.raises(ConstrainError, match="not SQL"):

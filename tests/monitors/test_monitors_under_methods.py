@@ -167,6 +167,7 @@ def distribution(model: TableModel, tokens: list[bytes], texts: list[bytes], mos
 TWO = SMC(particles=2, ess_threshold=1)
 
 
+@pytest.mark.parametrize("in_part", [False, True])
 @pytest.mark.parametrize("language", TEXTS)
 @pytest.mark.parametrize(
     ("method", "seed"),
@@ -175,13 +176,16 @@ TWO = SMC(particles=2, ess_threshold=1)
         *(pytest.param(TWO, seed, marks=pytest.mark.slow) for seed in range(3)),
     ],
 )
-def test_weights_under_a_monitor_are_those_of_the_texts_that_run(language: str, method: Any, seed: int) -> None:
+def test_weights_under_a_monitor_are_those_of_the_texts_that_run(
+    language: str, method: Any, seed: int, in_part: bool
+) -> None:
     """All decisions are walked: the weights add up to the model's probability of each text that the language runs."""
     case = TEXTS[language]
     kept = [text.encode() for text in case.texts if case.runs(text)]
     assert len(kept) == case.kept
     vocabulary = constrain.Vocabulary([*case.tokens, None], eos_ids=[6])
-    compiled = constrain.compile(monitored(constrain.regex(case.regex), case.monitor), vocabulary)
+    constraint = monitored(constrain.regex(case.regex), case.monitor)
+    compiled = constrain.compile(constrain.seq(constraint) if in_part else constraint, vocabulary)
     model, settings = TableModel(7, seed, (1.0, 3.0)[seed % 2]), Settings(max_tokens=6)
 
     def run(draw: Draw) -> Sample:

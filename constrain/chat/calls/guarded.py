@@ -17,6 +17,7 @@ from typing import NamedTuple
 from constrain.languages.automata.marks import mark
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.combinators import Combined
+from constrain.languages.constraints.parts import guard_apart
 from constrain.languages.guards import Guard
 from constrain.languages.guards.pieces import GuardedPiece, GuardedPieces
 from constrain.languages.guards.prefixed import AfterPrefix, Prefixed
@@ -70,6 +71,8 @@ class GuardedCalls(Combined):
 
     def guard(self, vocabulary: Vocabulary) -> Guard:
         """The guard that follows the text into the arguments."""
+        if self.outlined:
+            return guard_apart(self, vocabulary)
         spelled = [
             (_spelled(region.begin, vocabulary), region.content.guard(vocabulary), region.ends)
             for region in self.regions

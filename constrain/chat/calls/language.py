@@ -11,14 +11,16 @@ else checked when the turn is complete.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple
 
 from constrain.chat.calls.format import ARGUMENTS, NAME, Format
 from constrain.chat.calls.functions import Function
 from constrain.chat.calls.guarded import ArgumentsRegion, GuardedCalls
+from constrain.chat.calls.texts import object_with_texts
 from constrain.chat.tags.free import free_text
 from constrain.chat.tags.parameters import Style, parameters
 from constrain.errors import ConstrainError, LimitError
@@ -44,6 +46,7 @@ class Wanted(NamedTuple):
         thinking: "optional", "required", "none", or "open": the prompt has begun them.
         thinking_tokens: The greatest number of tokens of thoughts; None: no bound.
         undeclared: What becomes of arguments that are not declared, as in `json_schema`.
+        texts: The constraints on string arguments, by the names of tools and arguments.
     """
 
     choice: str
@@ -51,6 +54,7 @@ class Wanted(NamedTuple):
     thinking: str
     thinking_tokens: int | None
     undeclared: Undeclared = "avoid"
+    texts: Mapping[str, Mapping[str, Constraint]] = MappingProxyType({})
 
 
 def language(form: Format, functions: Sequence[Function], wanted: Wanted) -> Constraint:
@@ -203,6 +207,15 @@ def _ends(form: Format, pieces: list[tuple[str, bool]]) -> list[str]:
 
 def _arguments(form: Format, function: Function, wanted: Wanted) -> Constraint:
     schema = dict(function.parameters)
+    texts = wanted.texts.get(function.name)
+    if texts:
+        if form.parameters is not None:
+            raise ConstrainError(
+                f"the format {form.name!r} writes arguments as elements, and texts= constrains strings of JSON",
+                place=f"texts[{function.name!r}]",
+                fix="use a format that writes arguments as JSON",
+            )
+        return object_with_texts(schema, texts, function.name, wanted.undeclared)
     if form.parameters is None:
         return json_schema(schema, undeclared=wanted.undeclared)
     close = form.parameters.close.strip() if isinstance(form.parameters, Style) else ""

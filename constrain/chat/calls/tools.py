@@ -21,6 +21,7 @@ from constrain.chat.calls.functions import Function, functions_of
 from constrain.chat.calls.language import Wanted, language
 from constrain.chat.calls.message import Message
 from constrain.chat.calls.reading import Reader
+from constrain.chat.calls.texts import checked_texts
 from constrain.errors import ConstrainError
 from constrain.languages.automata.syntax import Node, Ranges, Tokens
 from constrain.languages.cfg.rules import Grammar
@@ -103,6 +104,18 @@ class ToolUse(Constraint):
         return self.language.node
 
     @property
+    def members(self) -> tuple[Constraint, ...]:
+        return (self.language,)
+
+    @property
+    def outlined(self) -> bool:
+        return self.language.outlined
+
+    @property
+    def monitored(self) -> bool:
+        return self.language.monitored
+
+    @property
     def report(self) -> list[Any]:
         return self.language.report
 
@@ -153,6 +166,7 @@ def tools(
     thinking_tokens: int | None = None,
     tokenizer: Any = None,
     undeclared: Undeclared = "avoid",
+    texts: Mapping[str, Mapping[str, Constraint]] | None = None,
 ) -> ToolUse:
     """An assistant's turn that may call tools, in the format of a model.
 
@@ -172,6 +186,9 @@ def tools(
         undeclared: "avoid": arguments and what is in them have declared properties only, unless a schema says
             otherwise; "allow" and "refuse": as in `json_schema`. In formats that write arguments as elements, "allow"
             concerns objects in them only.
+        texts: The constraints on string arguments, by the names of the tool and of the argument, in formats that write
+            arguments as JSON: `{"run": {"query": constrain.monitors.monitored(...)}}`. The tool's arguments then have
+            declared properties only, in the order of the schema.
 
     Returns:
         A constraint with `read`, which turns a text back into content, thoughts and calls.
@@ -219,7 +236,9 @@ def tools(
                 fix=f"name one of them, or {', '.join(map(repr, CHOICES))}",
             )
     _check_thinking(form, thinking, thinking_tokens)
-    wanted = Wanted(choice if choice in CHOICES else "required", parallel, thinking, thinking_tokens, undeclared)
+    checked_texts(texts, found)
+    called_as = choice if choice in CHOICES else "required"
+    wanted = Wanted(called_as, parallel, thinking, thinking_tokens, undeclared, texts or {})
     opened = thinking == "open"
     return ToolUse(language(form, called, wanted), form, found, opened)
 

@@ -69,12 +69,12 @@ class Tagged(Combined):
     @property
     def guarded(self) -> bool:
         """True if tags have guards and the text tells where they stand."""
-        return self._regions is not None
+        return self._regions is not None or self.outlined
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
         """The guard that follows the text into the tags."""
         if self._regions is None:
-            return None
+            return super().guard(vocabulary) if self.outlined else None
         read = []
         for tag in self._regions:
             stop, *others = (str(end).encode() for end in tag.ends)
@@ -137,7 +137,7 @@ def dispatch(rules: Iterable[Rule], *, loop: bool = True, excludes: Iterable[str
     Raises:
         ConstrainError: There is no trigger, one is empty or cannot occur, two are equal, or one lies within another and
             would always come first.
-        GrammarError: Contents are a grammar with lexer="greedy".
+        GrammarError: Contents count tokens.
 
     Example:
         >>> import constrain
@@ -174,7 +174,7 @@ def triggered_tags(
     Raises:
         ConstrainError: A tag begins with none of the triggers or with several, a trigger has no tag, there is none, or
             triggers are as `dispatch` refuses them.
-        GrammarError: Contents are a grammar with lexer="greedy".
+        GrammarError: Contents count tokens.
 
     Example:
         >>> import constrain

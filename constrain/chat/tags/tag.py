@@ -59,7 +59,7 @@ def tag(begin: str | Constraint, content: Constraint | None, end: End | Sequence
 
     Raises:
         ConstrainError: `begin` or `end` is neither, the list is empty, or free contents have no end.
-        GrammarError: The contents are a grammar with lexer="greedy".
+        GrammarError: The contents count tokens.
 
     Example:
         >>> import constrain

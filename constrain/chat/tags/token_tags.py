@@ -56,7 +56,7 @@ def token_dispatch(
 
     Raises:
         ConstrainError: There is no trigger, two are equal, or one is excluded.
-        GrammarError: One is no name, id or range of ids; or contents are a grammar with lexer="greedy".
+        GrammarError: One is no name, id or range of ids; or contents count tokens.
 
     Example:
         >>> import constrain

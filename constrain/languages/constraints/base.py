@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError
 from constrain.languages.automata.marks import without_marks
-from constrain.languages.automata.syntax import Node, Ranges, Tokens, shown_tokens
+from constrain.languages.automata.syntax import (
+    ANY_CHAR,
+    ANY_TEXT,
+    Node,
+    Ranges,
+    Tokens,
+    alternate,
+    repeat,
+    shown_tokens,
+)
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
 from constrain.languages.cfg.transform.analysis import empty_node
 from constrain.lazily import lazily
@@ -235,9 +244,42 @@ class Constraint:
         return False
 
     @property
-    def stands_alone(self) -> str:
-        """The reason why it cannot be a part of another constraint, as the end of a sentence; "": it can be one."""
-        return ""
+    def members(self) -> tuple[Constraint, ...]:
+        """The constraints that are parts of it."""
+        return ()
+
+    @property
+    def outlined(self) -> bool:
+        """True if its grammar is an outline: parts that are read apart are any text to it, and a guard knows them."""
+        return any(part.read_apart for part in self.members)
+
+    @property
+    def monitored(self) -> bool:
+        """True if a guard is asked where a text may end: that of a monitor, or of a lexer beside other rules."""
+        return False
+
+    @property
+    def between_texts(self) -> bytes | None:
+        """The text that its guard reads between two parts of it, which share their names then; None: they do not."""
+        return None
+
+    @property
+    def read_apart(self) -> bool:
+        """True if, as a part, it is read by an automaton and a guard of its own (`masks.engine.parts`)."""
+        if self.outlined or self.monitored:
+            return True
+        return self.node is None and self.to_grammar().lexer == "greedy"
+
+    def part_fault(self, text: str) -> str | None:
+        """The fault of a text of a part that is read apart, asked of its own automaton; None: it is a member."""
+        fault: str | None = import_module(_MEMBERS).fault_of(self, text)
+        return fault
+
+    @property
+    def outline(self) -> Node:
+        """A regular language that has all texts of it; for rules that it is a part of, where it is read apart."""
+        mentioned = self.token_sets
+        return repeat(alternate(ANY_CHAR, *mentioned), 0, None) if mentioned else ANY_TEXT
 
     @property
     def followed(self) -> tuple[FollowedRule, ...]:
@@ -308,11 +350,7 @@ def _joined(self: Constraint, other: Constraint, kind: type[Union] | type[Inters
 
 
 def refuse_counts(constraint: Constraint) -> None:
-    """Raise GrammarError if a constraint counts tokens, or has another reason to stand alone."""
-    if constraint.stands_alone:
-        raise GrammarError(
-            f"{constraint._shown()} stands alone: {constraint.stands_alone}", fix="put the other parts inside of it"
-        )
+    """Raise GrammarError if a constraint counts tokens."""
     if constraint.followed:
         raise GrammarError(
             f"{constraint._shown()} has a rule with max_tokens or a temperature and stands alone: "
@@ -334,6 +372,16 @@ def refuse_tokens(constraint: Constraint, what: str) -> None:
         raise GrammarError(
             f"{constraint._shown()} mentions the token {shown_tokens(node)} and {what}: that is defined for texts",
             fix="apply it to the parts that are texts",
+        )
+
+
+def refuse_monitors(constraint: Constraint, what: str) -> None:
+    """Raise GrammarError if a grammar alone does not say which texts a constraint has. what: what is not possible."""
+    if constraint.outlined or constraint.monitored:
+        raise GrammarError(
+            f"{constraint._shown()} {what}: its monitors, or parts with lexers of their own, read texts from their "
+            "beginnings to their ends",
+            fix="apply it to the other parts",
         )
 
 

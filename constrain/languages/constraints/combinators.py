@@ -9,7 +9,7 @@ The idea: a combinator makes an expression (`cfg/ebnf.py`). A str stands for its
 terminal, any other constraint a part with its own rules (`parts.py`). Nothing is ignored between parts, and every way
 to cut a text counts (`lexer="dynamic"`). `ref` names a rule of the enclosing `rules`, so definitions may be recursive.
 
-Cost: linear in what is written. Limit: a constraint that is lexed greedily cannot be a part.
+Cost: linear in what is written.
 """
 
 from __future__ import annotations
@@ -114,13 +114,13 @@ def seq(*parts: Piece) -> Constraint:
     """Concatenate parts; without parts it is the empty text.
 
     Args:
-        *parts: Texts, which stand for themselves, and constraints of any kind that are not lexed greedily.
+        *parts: Texts, which stand for themselves, and constraints of any kind that count no tokens.
 
     Returns:
         A constraint.
 
     Raises:
-        GrammarError: A part is neither a str nor a constraint, or a constraint with `lexer="greedy"`.
+        GrammarError: A part is neither a str nor a constraint, or a constraint that counts tokens.
 
     Example:
         >>> import constrain

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from constrain.languages.automata.syntax import Node, Ranges, Tokens, token_sets
@@ -14,7 +15,7 @@ from constrain.languages.cfg.transform.captures import capture_spans
 from constrain.languages.cfg.transform.finished import check_finished
 from constrain.languages.cfg.transform.fold import to_node
 from constrain.languages.constraints.base import Constraint
-from constrain.languages.constraints.parts import Branch, branches, guard_of, is_prefix_free
+from constrain.languages.constraints.parts import Branch, branches, guard_apart, guard_of, is_prefix_free
 from constrain.languages.guards import Guard
 from constrain.languages.guards.prefixed import AfterPattern
 from constrain.languages.vocab.vocabulary import Vocabulary
@@ -35,12 +36,18 @@ class Composite(Constraint):
         raise NotImplementedError
 
     def _build(self) -> Grammar:
-        return self.reading.grammar
+        grammar = self.reading.grammar
+        return replace(grammar, watched=True) if self.outlined else grammar
 
     @lazily
     def members(self) -> tuple[Constraint, ...]:
         """The parts that are constraints of their own, and not regular."""
         return parts_of(self.reading.rules.values())
+
+    @lazily
+    def outlined(self) -> bool:
+        """True if some part is read apart."""
+        return any(part.read_apart for part in self.members)
 
     @lazily
     def captured(self) -> bool:
@@ -100,10 +107,12 @@ class Composite(Constraint):
     @property
     def guarded(self) -> bool:
         """True if the text determines where each guarded part begins."""
-        return self._branches is not None or self._guarded_tail is not None
+        return self.outlined or self._branches is not None or self._guarded_tail is not None
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
         """The guard that follows the text into the part where it leads."""
+        if self.outlined:
+            return guard_apart(self, vocabulary)
         if self._branches is not None:
             return guard_of(self._branches, vocabulary)
         if self._guarded_tail is None:
@@ -114,11 +123,13 @@ class Composite(Constraint):
 
     def residual_fault(self, text: str) -> str | None:
         """None if some derivation of the text passes the checks of all its parts, else one sentence."""
-        if not any(part.residual or part.guarded for part in self.members):
+        if self.outlined and not self.residual and not self.token_sets:  # the guard knows all texts, and is faster
+            return self.part_fault(text)
+        if not self.outlined and not any(part.residual or part.guarded for part in self.members):
             return None
         return check_finished(self.to_grammar(), text)
 
     def residual_fault_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
-        if not any(part.residual or part.guarded for part in self.members):
+        if not self.outlined and not any(part.residual or part.guarded for part in self.members):
             return None
         return check_finished(self.to_grammar(), text, spans)

@@ -1,18 +1,24 @@
 """The intersection of constraints: `a & b`.
 
+A part with a lexer of its own, or with a monitor, is read twice: by rules that take every way to cut a text into
+lexemes, where the regular side is enforced, and apart, as it is (masks/engine/parts). Each promises by itself that the
+text has an end.
+
 Limit: at most one part is not regular. The intersection of two context-free languages cannot be computed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from constrain.errors import GrammarError
 from constrain.languages.automata.syntax import Node, Ranges, Tokens, intersect
 from constrain.languages.cfg.rules import Grammar
-from constrain.languages.constraints.base import Constraint, refuse_tokens
+from constrain.languages.constraints.base import Constraint, refuse_monitors, refuse_tokens
+from constrain.languages.constraints.combinators import seq
+from constrain.languages.constraints.parts import guard_apart
 from constrain.languages.constraints.union import Union
 from constrain.languages.guards import Guard
 from constrain.languages.vocab.vocabulary import Vocabulary
@@ -23,7 +29,7 @@ from constrain.lazily import lazily
 class Intersection(Constraint):
     """All of the parts, of which at most one is not regular; make one with `&`.
 
-    Raises GrammarError if two parts are not regular, or if one is under lexer="greedy".
+    Raises GrammarError if two parts are not regular, or if one has a layout, or parts that are read apart.
     """
 
     parts: tuple[Constraint, ...]
@@ -38,11 +44,12 @@ class Intersection(Constraint):
                 "have in common cannot be computed",
                 fix="write one of them as a regular language, or put the restriction into the other's rules",
             )
-        if others and others[0].to_grammar().lexer != "dynamic":
+        if others and others[0].outlined:
+            refuse_monitors(others[0], "cannot be intersected")
+        if others and others[0].as_dynamic().lexer != "dynamic":
             raise GrammarError(
-                f"cannot intersect {others[0]._shown()}, which has lexer='greedy': the longest lexeme would be sought "
-                "among lexemes that the other side has cut",
-                fix="use lexer='dynamic', or put the restriction into the grammar's own terminals and rules",
+                f"cannot intersect {others[0]._shown()}, whose rules depend on columns",
+                fix="put the restriction into the grammar's own terminals and rules",
             )
 
     @lazily
@@ -68,7 +75,24 @@ class Intersection(Constraint):
             return super()._build()
         from constrain.languages.cfg.transform.product import product  # loads numba
 
-        return product(self._other.to_grammar(), self._regular)
+        return replace(product(self._other.as_dynamic(), self._regular), watched=self.guarded)
+
+    @property
+    def members(self) -> tuple[Constraint, ...]:
+        return () if self._other is None else (self._other,)
+
+    @property
+    def outlined(self) -> bool:
+        return False
+
+    @property
+    def monitored(self) -> bool:
+        return self._other is not None and (self._apart or self._other.monitored)
+
+    @lazily
+    def _apart(self) -> bool:
+        """True if the part that is not regular has a lexer of its own."""
+        return self._other is not None and self._other.to_grammar().lexer == "greedy"
 
     @property
     def report(self) -> list[Any]:
@@ -90,9 +114,11 @@ class Intersection(Constraint):
 
     @property
     def guarded(self) -> bool:
-        return self._other is not None and self._other.guarded
+        return self._other is not None and (self._apart or self._other.guarded)
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
+        if self._other is not None and self._apart:
+            return guard_apart(seq(self._other), vocabulary)
         return None if self._other is None else self._other.guard(vocabulary)
 
     def __getattr__(self, name: str) -> Any:

@@ -10,22 +10,27 @@ repeat, items must differ) are enforced in one of two ways:
   constraint is *residual*: a text that does not pass does not count as complete. The verdict is exact, but a text may
   have run into a dead end by then.
 
+A part with a lexer of its own, or with a monitor, is *read apart* (`Constraint.read_apart`): to the rules it is any
+text, and one guard follows all guarded parts of the constraint, in all ways to read the text (masks/engine/parts).
+
 Cost: none for parts without a guard or a check.
 """
 
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Sequence as SequenceOf
+from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from constrain.errors import GrammarError, LimitError, UnsatisfiableError
+from constrain.errors import LimitError, UnsatisfiableError
 from constrain.languages.automata import syntax
 from constrain.languages.automata.decide import is_empty
 from constrain.languages.automata.syntax import Node
 from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repeated, Sequence
-from constrain.languages.cfg.rules import Nonterminal, Terminal
+from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.regular import inline_ignored
 from constrain.languages.constraints.base import refuse_counts
 from constrain.languages.guards.prefixed import Prefixed
@@ -36,13 +41,37 @@ if TYPE_CHECKING:
     from constrain.languages.vocab.vocabulary import Vocabulary
 
 MAX_BRANCHES = 1000  # fixed texts after which a guarded part may begin
+# The engine reads them; it comes after this wing, and is imported when somebody asks.
+_READ_APART = "constrain.masks.engine.parts"
+
+
+class PartSymbol(Nonterminal):
+    """The start symbol of a constraint that is a part.
+
+    Args:
+        constraint: The constraint.
+        name: As of `Nonterminal`.
+        expand: As of `Nonterminal`.
+        key: As of `Nonterminal`.
+        check: As of `Nonterminal`.
+    """
+
+    __slots__ = ("constraint",)
+
+    def __init__(
+        self,
+        constraint: Constraint,
+        name: str,
+        expand: Callable[[], SequenceOf[SequenceOf[Symbol]]],
+        key: Hashable,
+        check: Callable[[str], str | None] | None,
+    ) -> None:
+        super().__init__(name, expand, key, check=check)
+        self.constraint = constraint
 
 
 def part(constraint: Constraint) -> Expression:
-    """A constraint as an expression; a constraint without texts derives nothing.
-
-    Raises GrammarError if it is lexed greedily.
-    """
+    """A constraint as an expression; a constraint without texts derives nothing."""
     node = constraint.node
     if node is not None:
         return Leaf(Terminal(node, constraint._shown()))
@@ -55,21 +84,25 @@ def part(constraint: Constraint) -> Expression:
 def start_of(constraint: Constraint) -> Nonterminal:
     """A start symbol for a constraint under the dynamic lexer, nothing ignored, with the constraint's check.
 
-    Raises GrammarError if the constraint is lexed greedily, UnsatisfiableError if it has no text.
+    Raises GrammarError if the constraint counts tokens, UnsatisfiableError if it has no text.
     """
     refuse_counts(constraint)
     grammar = constraint.to_grammar()
-    if grammar.lexer != "dynamic":
-        raise GrammarError(
-            f"{constraint._shown()} has lexer='greedy' and cannot be joined with another constraint: "
-            "the longest lexeme would be sought among the parts of both",
-            fix="use lexer='dynamic', or write both as one grammar",
-        )
+    if constraint.read_apart:
+        text = Terminal(constraint.outline, constraint._shown())
+        return PartSymbol(constraint, text.name, lambda: [[text]], ("apart", constraint), constraint.part_fault)
     start = inline_ignored(grammar).start
     check = (
         constraint.residual_fault if (constraint.residual or constraint.guarded) and not constraint.composite else None
     )
-    return Nonterminal(start.name, lambda: [[start]], key=("part", start, constraint if check else None), check=check)
+    key = "part", start, constraint if check else None
+    return PartSymbol(constraint, start.name, lambda: [[start]], key, check)
+
+
+def guard_apart(constraint: Constraint, vocabulary: Vocabulary) -> Guard:
+    """The guard of a constraint some of whose parts are read apart: it follows all guarded parts."""
+    guard: Guard = import_module(_READ_APART).guard_of(constraint, vocabulary)
+    return guard
 
 
 class Branch(NamedTuple):

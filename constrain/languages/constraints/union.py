@@ -1,7 +1,4 @@
-"""The union of constraints: `a | b`.
-
-Limit: parts with `lexer="greedy"` are refused. They would compete for the longest lexeme, which is another language.
-"""
+"""The union of constraints: `a | b`."""
 
 from __future__ import annotations
 
@@ -48,7 +45,7 @@ class Union(Composite):
             raise
 
     def _build(self) -> Grammar:
-        return Constraint._build(self) if self.node is not None else self.reading.grammar
+        return Constraint._build(self) if self.node is not None else super()._build()
 
     def __repr__(self) -> str:
         return " | ".join(map(repr, self.parts))

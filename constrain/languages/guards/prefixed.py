@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import partial
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,15 +142,40 @@ class AfterPattern:
 
 
 class AfterPrefix:
-    """A guard that has already read a prefix. Raises UnsatisfiableError if it vetoes the prefix."""
+    """A guard that has already read a prefix, with all that the guard can do besides.
 
-    def __init__(self, guard: Guard, text: bytes = b"") -> None:
+    Args:
+        guard: The guard.
+        text: The prefix.
+        suffix: The text that follows when the text ends, as far as the guard has a say in that.
+
+    Raises:
+        UnsatisfiableError: It vetoes the prefix.
+    """
+
+    def __init__(self, guard: Guard, text: bytes = b"", suffix: bytes = b"") -> None:
         self.guard = guard
         self.always = guard.always
         state = guard.step(guard.start(), text) if text else guard.start()
         if state is None:
-            raise UnsatisfiableError("a key or an item occurs twice before the text begins", fix="correct the prefix")
+            what = "a key or an item occurs twice, or a monitor refuses a name, before the text begins"
+            raise UnsatisfiableError(what, fix="correct the prefix")
         self.state = state
+        self.suffix = suffix
+        if suffix and hasattr(guard, "may_end"):
+            self.may_end = self._may_end
+            if hasattr(guard, "ends"):
+                self.ends = lambda grammar: cast(Any, guard).ends(grammar, self._may_end)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "guard":
+            raise AttributeError(name)
+        return getattr(self.guard, name)  # only if the guard has it
+
+    def _may_end(self, state: Hashable) -> bool:
+        """`EndingGuard.may_end`, of the text with its suffix."""
+        end = self.guard.step(state, self.suffix)
+        return end is not None and bool(cast(Any, self.guard).may_end(end))
 
     def start(self) -> Hashable:
         return self.state

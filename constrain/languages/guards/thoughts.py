@@ -75,6 +75,8 @@ class Thoughts:
         self.begin, self.close, self.most, self.inner = begin, close, most, inner
         self.always = inner is not None and inner.always
         self.by_token = hasattr(inner, "step_token")
+        if hasattr(inner, "may_end"):
+            self.may_end = self._may_end
         self.tokens = vocabulary.tokens
         self.spellings = TokensByText.of(vocabulary)
         self.masks: dict[tuple[bytes, ...], Row] = {}
@@ -187,6 +189,11 @@ class Thoughts:
     def reader(self, state: Hashable) -> GuardedText | None:
         state = cast(ThoughtState, state)
         return self.inner.reader(state.inner) if state.mode == AFTER and self.inner is not None else None
+
+    def _may_end(self, state: Hashable) -> bool:
+        """`EndingGuard.may_end`, where the guard of the text behind the thoughts has a say."""
+        inner: Any = self.inner
+        return bool(inner.may_end(cast(ThoughtState, state).inner)) if cast(ThoughtState, state).mode == AFTER else True
 
     def _veto_open(self, state: ThoughtState, left: int, row: Row) -> None:
         """Clear the tokens that leave a character open which the tokens that are left cannot complete."""

@@ -50,6 +50,17 @@ class Trie:
     def __repr__(self) -> str:
         return f"Trie({len(self)} nodes, {int((self.token >= 0).sum())} distinct tokens)"
 
+    def nodes_of_tokens(self, size: int) -> Ints:
+        """int32[size]: the node where each token ends; -1: it has no bytes. size: at least the number of tokens."""
+        node = np.full(size, -1, np.int32)
+        at = np.flatnonzero(self.token >= 0).astype(np.int32)
+        tokens = self.token[at]
+        while len(at):
+            node[tokens] = at
+            tokens = self.next_same[tokens]
+            at, tokens = at[tokens >= 0], tokens[tokens >= 0]
+        return node
+
     @classmethod
     def of(cls, tokens: Iterable[tuple[int, bytes]], size: int | None = None) -> Trie:
         """The trie of (token id, bytes) pairs. Tokens without bytes are left out: they would match without progress.

@@ -55,6 +55,7 @@ class LengthBudget:
         complete: Restrict masks to tokens after which the text can be completed in time; else only `least` applies.
 
     Raises:
+        ConstrainError: The constraint has parts that are read apart, whose ends are not known.
         LimitError: No text of the grammar was found (`Shortest`), or not within the limits of the thread, else of the
             automaton.
     """
@@ -62,6 +63,12 @@ class LengthBudget:
     def __init__(self, compiled: CompiledConstraint, *, complete: bool = True) -> None:
         self.compiled = compiled
         automaton, self.to_end, self.guarded = compiled.automaton, None, None
+        if complete and compiled.constraint.outlined:
+            raise ConstrainError(
+                "the ends of parts with monitors or lexers of their own are not known: a text cannot be closed in time",
+                place="complete=True",
+                fix="leave it out, and raise max_tokens",
+            )
         if complete:
             make = lambda: TokensToEnd.of(automaton, compiled.rules, automaton.vocabulary)  # noqa: E731
             with nullcontext() if limited() else automaton.memory.limits.of("looking for the shortest text"):

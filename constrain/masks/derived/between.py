@@ -25,7 +25,7 @@ from constrain.languages.automata.syntax import Node
 from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.cfg.rules import Grammar
 from constrain.languages.cfg.transform.analysis import empty_node
-from constrain.languages.constraints.base import Constraint, refuse_tokens
+from constrain.languages.constraints.base import Constraint, refuse_monitors, refuse_tokens
 from constrain.languages.constraints.report import ReportLine
 from constrain.masks.derived.holes import Continuation, FirstHole, split_holes
 from constrain.masks.derived.members import is_member
@@ -37,7 +37,7 @@ from constrain.masks.gaps.projection import first_gap
 class Between(Continuation):
     """The texts w such that prefix + w + suffix is in the language of `inner`. Made by `between`."""
 
-    suffix: str
+    suffix: str  # type: ignore[misc]
 
     @cached_property
     def node(self) -> Node | None:
@@ -51,7 +51,7 @@ class Between(Continuation):
             return super()._build()
         middle = self.inner.as_dynamic()  # also for an empty regular language: the errors below name the place
         if middle.closing:  # the rules depend on columns, and the engine reads no text of them backwards
-            return first_gap(middle, self.prefix, [self.suffix])
+            return self._watched(first_gap(middle, self.prefix, [self.suffix]))
         middle = left_quotient(middle, self.prefix) if self.prefix else middle
         middle = right_quotient(middle, self.suffix) if self.suffix else middle
         return self._watched(middle)
@@ -154,6 +154,7 @@ def between(
         prefix, *after = split_holes(text, holes)
         if len(after) > 1:
             refuse_tokens(constraint, "cannot be cut")
+            refuse_monitors(constraint, "cannot have several holes")
             constraint = constraint.laid_out_like([prefix, *after])
             first = FirstHole(constraint, prefix, tuple(after))
             first.to_grammar()

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from constrain.errors import ConstrainError, LimitError, span
 from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.cfg.rules import Grammar, Nonterminal
 from constrain.languages.constraints.base import Constraint
+from constrain.languages.constraints.combinators import seq
+from constrain.languages.constraints.parts import guard_apart
 from constrain.languages.constraints.report import ReportLine
 from constrain.languages.guards import Guard
 from constrain.languages.guards.prefixed import AfterPrefix
@@ -34,14 +36,30 @@ class Continuation(Constraint):
 
     inner: Constraint
     prefix: str
+    suffix: ClassVar[str] = ""  # the text that follows, as far as it is known
+
+    @property
+    def members(self) -> tuple[Constraint, ...]:
+        return (self.inner,)
+
+    @property
+    def outlined(self) -> bool:
+        return self.inner.outlined
+
+    @property
+    def monitored(self) -> bool:
+        return self.inner.monitored
 
     @property
     def guarded(self) -> bool:
         return self.inner.guarded
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
-        guard = self.inner.guard(vocabulary)
-        return guard if guard is None or not self.prefix else AfterPrefix(guard, self.prefix.encode())
+        apart = self.inner.monitored and self.inner.to_grammar().lexer == "greedy"  # rules take every way to cut a text
+        guard = guard_apart(seq(self.inner), vocabulary) if apart else self.inner.guard(vocabulary)
+        if guard is None or not self.prefix + self.suffix:
+            return guard
+        return AfterPrefix(guard, self.prefix.encode(), self.suffix.encode())
 
     def _watched(self, grammar: Grammar) -> Grammar:
         """A quotient of the inner grammar. Its rules do not know where they are watched, so all of the text is."""

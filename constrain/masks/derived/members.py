@@ -38,6 +38,17 @@ def is_member(constraint: Constraint, text: str | bytes) -> bool:
     return matcher.advance_bytes(data) and matcher.is_accepting()
 
 
+def fault_of(constraint: Constraint, text: str) -> str | None:
+    """None if a text is in the constraint's language, else a sentence that says where it leaves it."""
+    if is_member(constraint, text):
+        return None
+    matcher = byte_matcher(constraint)
+    read = next((i for i, character in enumerate(text) if not matcher.advance_bytes(character.encode())), len(text))
+    if read < len(text):
+        return f"what stands after {text[max(read - 40, 0) : read]!r} is refused"
+    return matcher.fault or f"nothing may end after {text[-40:]!r}: a part is not whole, or a name is not defined"
+
+
 def accepts(constraint: Constraint, text: str | bytes) -> bool:
     """True if a text is in the language, as `Constraint.accepts` documents."""
     return is_member(constraint, decided_by_bytes(constraint, text))

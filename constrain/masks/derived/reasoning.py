@@ -27,7 +27,8 @@ from constrain.languages.cfg.ebnf import Leaf
 from constrain.languages.cfg.free_text import up_to, without
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.languages.constraints.base import Constraint
-from constrain.languages.constraints.combinators import Combined
+from constrain.languages.constraints.combinators import Combined, seq
+from constrain.languages.constraints.parts import guard_apart
 from constrain.languages.guards import Guard
 from constrain.languages.guards.thoughts import Thoughts
 from constrain.languages.vocab.marked import spans_of
@@ -57,14 +58,18 @@ class Reasoned(Constraint):
     most: int | None = None
 
     def _build(self) -> Grammar:
-        answer = start_of(self.answer)
+        answer = start_of(self.answer, self.outlined)
         if isinstance(self.close, str):
             thoughts: list[Symbol] = [Terminal(up_to(self.close, [self.close]), f"thoughts up to {self.close!r}")]
         else:
             thoughts = [Terminal(self._free, "thoughts"), _terminal(self.close)]
         with_thoughts = [*([_terminal(self.begin)] if self.begin else []), *thoughts, answer]
         alternatives: list[list[Symbol]] = [with_thoughts, *([[answer]] if self.optional else [])]
-        return Grammar(Nonterminal("start", lambda: alternatives), watched=self.most is not None)
+        return Grammar(Nonterminal("start", lambda: alternatives), watched=self.most is not None or self.outlined)
+
+    @property
+    def members(self) -> tuple[Constraint, ...]:
+        return (self.answer,)
 
     @property
     def _free(self) -> Node:
@@ -87,11 +92,13 @@ class Reasoned(Constraint):
 
     @property
     def guarded(self) -> bool:
-        return self.most is not None or self.answer.guarded
+        return self.most is not None or self.answer.guarded or self.outlined
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
         """The guard that counts the tokens of the thoughts, and is then that of the answer."""
-        inner = self.answer.guard(vocabulary)
+        if self.most is None and self.outlined:
+            return guard_apart(self, vocabulary)
+        inner = guard_apart(seq(self.answer), vocabulary) if self.outlined else self.answer.guard(vocabulary)
         if self.most is None and inner is None:
             return None
         return Thoughts(
@@ -103,7 +110,8 @@ class Reasoned(Constraint):
         )
 
     def residual_fault(self, text: str) -> str | None:
-        return self.answer.residual_fault(self.answer_of(text))
+        answer = self.answer_of(text)
+        return self.answer.part_fault(answer) if self.outlined else self.answer.residual_fault(answer)
 
     def residual_fault_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
         at = 0
@@ -158,7 +166,7 @@ def after(
     Raises:
         ConstrainError: The trigger is empty, an argument has the wrong type, `max_tokens` is negative, or thoughts are
             optional and the text would not tell whether there are any.
-        GrammarError: The constraint is a grammar with lexer="greedy".
+        GrammarError: The constraint counts tokens.
 
     Example:
         >>> import constrain

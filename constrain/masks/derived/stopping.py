@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from constrain.errors import ConstrainError
+from constrain.errors import ConstrainError, GrammarError
 from constrain.languages.automata.syntax import (
     EPSILON,
     Node,
@@ -34,7 +34,7 @@ from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.cfg.free_text import going_on
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.product import product
-from constrain.languages.constraints.base import Constraint, refuse_tokens
+from constrain.languages.constraints.base import Constraint, refuse_monitors, refuse_tokens
 from constrain.languages.constraints.report import ReportLine
 from constrain.masks.derived.members import is_member
 from constrain.masks.derived.triggered import start_of
@@ -120,6 +120,13 @@ def stopped(constraint: Constraint, stop: Any) -> Stopped:
     if not stops:
         raise ConstrainError("stop is an empty list", fix="leave it out, or name the sequences that end a text")
     refuse_tokens(constraint, "cannot end at a stop sequence")
+    refuse_monitors(constraint, "cannot end at a stop sequence")
+    if constraint.read_apart:
+        raise GrammarError(
+            f"{constraint._shown()} has lexer='greedy' and cannot end at a stop sequence: the longest lexeme would be "
+            "sought in the sequence too",
+            fix="use lexer='dynamic', or leave stop= out",
+        )
     made = Stopped(constraint, tuple(dict.fromkeys(stops)))
     made.to_grammar()  # raise errors here, not when it is compiled
     return made

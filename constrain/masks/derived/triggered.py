@@ -20,14 +20,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from constrain.errors import ConstrainError, GrammarError
+from constrain.errors import ConstrainError
 from constrain.languages.automata.syntax import Tokens, literal
 from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.cfg.ebnf import counted
 from constrain.languages.cfg.free_text import up_to, without
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
-from constrain.languages.cfg.transform.regular import inline_ignored
-from constrain.languages.constraints.base import Constraint, refuse_counts, refuse_tokens
+from constrain.languages.constraints.base import Constraint, refuse_tokens
+from constrain.languages.constraints.parts import guard_apart
+from constrain.languages.constraints.parts import start_of as part_start
 from constrain.languages.constraints.regular import Regular
 from constrain.languages.constraints.report import ReportLine
 from constrain.languages.guards import Guard, pieces
@@ -63,15 +64,20 @@ class Triggered(Constraint):
         for piece in self.pieces:
             trigger = Terminal(up_to(piece.start, starts), f"text up to {piece.start!r}")
             stop = [Terminal(literal(piece.stop), repr(piece.stop), literal=True)] if piece.stop else []
-            alternatives.append([trigger, start_of(piece.inner), *stop])
+            alternatives.append([trigger, start_of(piece.inner, self.outlined), *stop])
         one = Nonterminal("piece", lambda: alternatives)
         pieces = _copies(one, self.least, self.most)
         free = Terminal(without(starts), "free text")
-        return Grammar(Nonterminal("start", lambda: [[*pieces, free]]))
+        return Grammar(Nonterminal("start", lambda: [[*pieces, free]]), watched=self.outlined)
+
+    @property
+    def members(self) -> tuple[Constraint, ...]:
+        return tuple(dict.fromkeys(piece.inner for piece in self.pieces))
 
     @property
     def residual(self) -> bool:
-        return any(piece.inner.residual or piece.inner.guarded for piece in self.pieces)
+        guarded = not self.outlined and self.guarded
+        return guarded or any(piece.inner.residual for piece in self.pieces)
 
     @property
     def token_sets(self) -> tuple[Tokens, ...]:
@@ -83,10 +89,12 @@ class Triggered(Constraint):
 
     @property
     def guarded(self) -> bool:
-        return any(piece.inner.guarded for piece in self.pieces)
+        return self.outlined or any(piece.inner.guarded for piece in self.pieces)
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
         """A guard that applies the guard of each piece inside the piece."""
+        if self.outlined:
+            return guard_apart(self, vocabulary)
         guards = [piece.inner.guard(vocabulary) for piece in self.pieces]
         if all(guard is None for guard in guards):
             return None
@@ -140,7 +148,7 @@ class Triggered(Constraint):
         """The entries of the inner constraints, and the checks of the finished text."""
         entries = [entry for piece in self.pieces for entry in piece.inner.report]
         for piece in self.pieces:
-            if piece.inner.guarded:
+            if piece.inner.guarded and not self.outlined:
                 note = f"after {piece.start!r} repeated keys and items are vetoed, and checked on the finished text"
                 entries.append(ReportLine("(guard)", "$", "residual", note))
         return entries
@@ -172,7 +180,7 @@ def triggered(
 
     Raises:
         ConstrainError: A trigger is empty or contains another one, or an argument has the wrong type.
-        GrammarError: An inner grammar has lexer="greedy".
+        GrammarError: An inner constraint counts tokens.
 
     Example:
         >>> import constrain
@@ -218,19 +226,15 @@ def _piece(given: Any) -> Piece:
     return piece
 
 
-def start_of(constraint: Constraint) -> Symbol:
-    """A symbol that derives the constraint's texts, for `lexer="dynamic"` without ignored terminals."""
+def start_of(constraint: Constraint, outlined: bool = False) -> Symbol:
+    """A symbol that derives the constraint's texts, for `lexer="dynamic"` without ignored terminals.
+
+    outlined: Some part of the whole is read apart, so that all parts are known by their symbols.
+    """
     if constraint.node is not None:
         return Regular(constraint.node).to_grammar().start
-    refuse_counts(constraint)
-    grammar = constraint.to_grammar()
-    if grammar.lexer != "dynamic":
-        raise GrammarError(
-            f"{constraint!r:.60} has lexer='greedy' and cannot be a piece of free text: "
-            "the longest lexeme would be sought in the free text too",
-            fix="use lexer='dynamic'",
-        )
-    return inline_ignored(grammar).start
+    symbol = part_start(constraint)
+    return symbol if outlined else symbol.expand()[0][0]
 
 
 def _copies(one: Nonterminal, least: int, most: int | None) -> list[Symbol]:

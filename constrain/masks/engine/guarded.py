@@ -6,16 +6,13 @@ still have to pass the constraint's check. Both are rare, and cost nothing elsew
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from constrain.kernels.parser import advance, configurations
 from constrain.languages.automata.memory import words_of
 from constrain.languages.guards import Guard
-from constrain.languages.vocab.bits import clear_bits
 from constrain.languages.vocab.marked import with_places
-from constrain.masks.engine.lookahead import doubted
 from constrain.masks.engine.rows import Row
 from constrain.masks.engine.steps import STATE, Steps
 
@@ -89,29 +86,11 @@ class GuardedSteps(Steps):
     def _veto(self, guard: Guard, row: Row) -> None:
         """Remove the tokens from a mask that the guard vetoes, and those after which it vetoes all that the grammar
         leaves. guard: the constraint's; row: the tokens that the grammar allows, changed in place."""
-        state = self.guard_state()
-        reading = doubted(guard, state)
-        if reading is None:
+        state, lookahead = self.guard_state(), self.compiled.lookahead
+        if lookahead is None:  # of rules that are followed, and nothing else
             guard.veto(state, row)
-            ends = None if self.compiled.lookahead is None else self.compiled.lookahead.ends
-            if ends is not None:
-                for token in ends.doubtful(self.compiled.inner_state(state), row):
-                    if not self.is_clear(token):
-                        clear_bits(row, (token,))
-            return
-        moving: Iterable[Sequence[int]] = ()
-        if reading.here.stack is not None:
-            moving = self._moving_tokens(state, row)
-        guard.veto(state, row)
-        for alike in chain(moving, reading.guard.suspects(reading.here, row)):
-            if not self.is_clear(alike[0]):
-                clear_bits(row, alike)
-
-    def _moving_tokens(self, state: Hashable, row: Row) -> Iterable[Sequence[int]]:
-        """The tokens of a mask that may leave no completion since they move to another value (`Lookahead.moving`)."""
-        lookahead, inner = self.compiled.lookahead, self.compiled.inner_state(state)
-        assert lookahead is not None  # a guard reads values
-        return self.locked(lambda configuration: lookahead.moving(configuration, inner, row))
+        else:
+            lookahead.narrow(guard, state, self.compiled.inner_state(state), row, self.locked, self.is_clear)
 
     @property
     def temperature(self) -> float | None:
@@ -152,7 +131,7 @@ class GuardedSteps(Steps):
     def _passes(self) -> bool:
         """True if the text so far, which the grammar accepts, passes the constraint's check, and its guard's."""
         ending = self.compiled.ending
-        return self._fault() is None and (ending is None or ending.may_end(self.guard_state()))
+        return (ending is None or ending.may_end(self.guard_state())) and self._fault() is None
 
     def _fault(self) -> str | None:
         """The fault that the constraint's check finds in the text so far, which the grammar accepts. Asked once for

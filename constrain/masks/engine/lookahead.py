@@ -17,6 +17,7 @@ gives up, and the text counts as one that can be completed. Then it may still ru
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -31,9 +32,11 @@ from constrain.languages.guards import Guard, GuardEnds
 from constrain.languages.guards.repeats import GuardedText
 from constrain.languages.guards.rivals import conditions, doubt, item_in_question
 from constrain.languages.guards.unbounded import Unbounded, Ways, place_of
+from constrain.languages.vocab.bits import clear_bits
 from constrain.masks.engine.automaton import TokenAutomaton
 from constrain.masks.engine.rows import Row
 
+Locked = Callable[[Callable[[int], Any]], Any]
 MOST = 2_000  # bytes that one search tries
 # What is tried first: what ends a value, then what begins one. Spellings that bring nothing new come last.
 FIRST, LAST = b'"]}:0123456789', b",\\\n \t\r"
@@ -73,9 +76,7 @@ class GuardLookahead:
 
     def doubts(self, state: Hashable) -> bool:
         """True if the guard may veto all that the grammar leaves at a state."""
-        if self.ends is not None:
-            return self.ends.doubts(state)
-        return doubted(self.guard, state) is not None
+        return (self.ends is not None and self.ends.doubts(state)) or doubted(self.guard, state) is not None
 
     def _forget(self) -> None:
         self._epoch = self.automaton.epoch
@@ -95,8 +96,8 @@ class GuardLookahead:
 
         reached: Computes the grammar's state after the text, which is not dead. state: that of the guard.
         """
-        if self.ends is not None:
-            return self.ends.lives(reached(), state)
+        if self.ends is not None and not self.ends.lives(reached(), state):
+            return False
         self._follow()
         item = self._item(state)
         if item is None:
@@ -126,7 +127,9 @@ class GuardLookahead:
         """
         reading = doubted(self.guard, state)
         key = None if reading is None else doubt(reading.here)
-        return None if reading is None or key is None else (reading.guard, key)
+        if reading is None or key is None:
+            return None
+        return reading.guard, key, state if self.ends is not None else None  # another guard looks at the text too
 
     def _is_unbounded(self, configuration: int, item: tuple[GuardedText, int]) -> bool:
         """True if an item can still become any number of values."""
@@ -149,6 +152,29 @@ class GuardLookahead:
             groups = reading.guard.moving(value, row)
             self._moving[key] = [alike for alike in groups if not self._is_settled(configuration, state, alike[0])]
         return self._moving[key]
+
+    def narrow(
+        self, guard: Guard, state: Hashable, inner: Hashable, row: Row, locked: Locked, is_clear: Callable[[int], bool]
+    ) -> None:
+        """Remove the tokens from a mask that a guard vetoes, and those after which it vetoes all that may follow.
+
+        guard: The lookahead's, or one around it; `state` is its state, `inner` that of the lookahead's.
+        row: The tokens that the grammar allows; changed in place.
+        locked: Runs an operation on the configuration.
+        is_clear: Tells of a token if the guard allows it, and some text after it.
+        """
+        reading = doubted(guard, state)
+        moving: Iterable[Sequence[int]] = ()
+        if reading is not None and reading.here.stack is not None:
+            moving = locked(lambda configuration: self.moving(configuration, inner, row))
+        guard.veto(state, row)
+        if reading is not None:
+            moving = chain(moving, reading.guard.suspects(reading.here, row))
+        if self.ends is not None:
+            moving = chain(moving, ([token] for token in self.ends.doubtful(inner, row)))
+        for alike in moving:
+            if not is_clear(alike[0]):
+                clear_bits(row, alike)
 
     def _is_settled(self, configuration: int, state: Hashable, token: int) -> bool:
         """True if a token leaves a completion for certain, whatever the values."""

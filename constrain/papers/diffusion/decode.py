@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from constrain.errors import ConstrainError
 from constrain.languages.cfg.rules import Grammar
-from constrain.languages.constraints.base import Constraint, refuse_tokens
+from constrain.languages.constraints.base import Constraint, refuse_monitors, refuse_tokens
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.derived.members import is_member
 from constrain.masks.gaps.projection import gap_language
@@ -198,6 +198,7 @@ class _Run:
         self.out = Denoised("", [])
         if constraint is not None:
             refuse_tokens(constraint, "cannot be denoised")
+            refuse_monitors(constraint, "cannot be denoised")
             begin = time.thread_time()
             language, classes = _tables(constraint.as_dynamic(), self.vocabulary)
             self.canvas = Canvas(language, self.vocabulary, tokens, classes)

@@ -94,7 +94,6 @@ def test_equal_sources_are_equal():
         (lambda: rules({"s": seq("a", ref("t"))}), GrammarError, r"ref('t') has no definition"),
         (lambda: seq("a", ref("t")).to_grammar(), GrammarError, r"ref('t') has no definition"),
         (lambda: rules({"s": seq("a", ref("s"))}), UnsatisfiableError, "the start rule 's' derives no text"),
-        (lambda: seq("a", grammar('start: "a" NAME\nNAME: /a+/', lexer="greedy")), GrammarError, "lexer='greedy'"),
         (lambda: seq("a", regex("b") & regex("c")).to_grammar(), UnsatisfiableError, "derives no text"),
     ],
 )

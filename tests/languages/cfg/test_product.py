@@ -144,8 +144,6 @@ def test_what_has_no_text():
 def test_what_is_refused():
     with pytest.raises(GrammarError, match="both are recursive"):
         NESTED & LIST
-    with pytest.raises(GrammarError, match="greedy"):
-        grammar('start: "(" start? ")"', lexer="greedy") & regex("a")
     with pytest.raises(LimitError, match="more than 20000 states"):
         product(NESTED.to_grammar(), parse_python(r"(?s)(.{30000})*"))
 

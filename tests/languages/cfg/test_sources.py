@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from constrain.errors import GrammarError, RegexError, UnsatisfiableError
 from constrain.languages.automata import syntax
 from constrain.languages.cfg.rules import Grammar
 from constrain.languages.constraints.base import Constraint
+from constrain.languages.constraints.combinators import many, seq
 from constrain.languages.constraints.regular import choices, regex
 from constrain.languages.grammar_text.text import grammar
+from constrain.masks.derived.members import byte_matcher
 from naive_grammar import language, member, texts
 
 NESTED = grammar('start: "(" start? ")"')
 SPACED = grammar('start: "(" start? ")"\n%ignore " "')
-GREEDY = grammar('start: "(" start? ")"', lexer="greedy")
+RULES = 'start: A "b"? "." | A "."? "a" | "b" "b"\nA: /a+b?/'
+LONGEST, CUT = grammar(RULES, lexer="greedy"), grammar(RULES)
 
 
 def _members(constraint: Constraint, alphabet: str, length: int) -> set[str]:
@@ -75,16 +80,39 @@ def test_ignored_text_stays_with_its_own_grammar():
     assert not {" x", "x ", "() ()"} & expected
 
 
-def test_greedy_grammars_are_not_united():
-    with pytest.raises(GrammarError) as caught:
-        (GREEDY | regex("a")).to_grammar()
-    assert str(caught.value) == (
-        """grammar('start: "(" start? ")"', format='lark') has lexer='greedy' and cannot be joined with """
-        "another constraint: the longest lexeme would be sought among the parts of both\n"
-        "  fix: use lexer='dynamic', or write both as one grammar"
-    )
+def test_greedy_grammars_are_united_and_intersected_as_they_are():
+    """Parts with a lexer of their own keep it: the longest lexeme is sought among the terminals of their grammar."""
+    alphabet = ["".join(letters) for n in range(5) for letters in product("ab.", repeat=n)]
+    alone = {text for text in alphabet if member(LONGEST.to_grammar(), text)}
+    assert {"ab", "aab."} & alone == {"aab."} and alone < {text for text in alphabet if member(CUT.to_grammar(), text)}
+    for constraint, expected in (
+        (LONGEST | regex("b+"), alone | {text for text in alphabet if text and not text.strip("b")}),
+        (LONGEST & regex(".{0,3}"), {text for text in alone if len(text) < 4}),
+        (regex("[^.]*") & LONGEST, {text for text in alone if "." not in text}),
+    ):
+        assert {text for text in alphabet if constraint.accepts(text)} == expected
+    part = seq("b", LONGEST & regex(".{0,3}"))
+    assert {text for text in alphabet if part.accepts(text)} == {f"b{one}" for one in alone if len(one) < 4} & {
+        *alphabet
+    }
     regular = grammar("start: A\nA: /a+/", lexer="greedy") | NESTED
     assert _members(regular, "a()", 2) == {"a", "aa", "()"}
+
+
+def test_greedy_grammars_are_parts():
+    """The texts of a sequence are those of its parts, one after another, wherever a part may end."""
+    alphabet = ["".join(letters) for n in range(6) for letters in product("ab.", repeat=n)]
+    alone = {text for text in alphabet if member(LONGEST.to_grammar(), text)}
+    sequence, copies = seq(regex("a*"), LONGEST, "b"), many(LONGEST, separator=".")
+    written = {"a" * n + text + "b" for n in range(4) for text in alone}
+    assert {text for text in alphabet if sequence.accepts(text)} == written & {*alphabet}
+    listed = {"", *alone, *(f"{one}.{two}" for one in alone for two in alone)}
+    three = {f"{one}.{rest}" for one in alone for rest in listed if rest}
+    assert {text for text in alphabet if copies.accepts(text)} == (listed | three) & {*alphabet}
+    beginnings = {text[:n] for text in written for n in range(len(text) + 1)}
+    for text in alphabet:
+        viable = byte_matcher(sequence).advance_bytes(text.encode())
+        assert viable == (text in beginnings) or len(text) > 3, text
 
 
 def test_a_recursive_grammar_and_a_regular_language():
@@ -92,8 +120,6 @@ def test_a_recursive_grammar_and_a_regular_language():
         assert _members(both, "()a", 5) == {"(())"}
     with pytest.raises(GrammarError, match="both are recursive"):
         NESTED & SPACED
-    with pytest.raises(GrammarError, match="lexer='greedy'"):
-        GREEDY & regex("a")
 
 
 def test_hooks_come_first():

@@ -9,7 +9,7 @@ import pytest
 
 import constrain
 import vocabularies
-from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError
+from constrain.errors import ConstrainError, UnsatisfiableError
 from constrain.languages.automata.decide import matches
 from constrain.languages.automata.parse.python import parse_python
 from constrain.masks.derived.members import byte_matcher
@@ -206,8 +206,6 @@ def test_counts_and_lexers():
     for least, most in ((2, 1), (-1, None), (0, 0), ("1", None)):
         with pytest.raises(ConstrainError, match="no numbers of pieces"):
             triggered("a", CALL, "b", least=least, most=most)
-    with pytest.raises(GrammarError, match="greedy"):
-        triggered("a", constrain.grammar('start: "(" start? ")"', lexer="greedy"), "b")
     with pytest.raises(UnsatisfiableError):
         triggered("a", constrain.regex("[^\\s\\S]"), "b")
     assert repr(after("a", constrain.regex("b"))) == "after('a', regex('b'))"
