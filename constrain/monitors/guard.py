@@ -23,6 +23,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from constrain.languages.guards import MaskKey
 from constrain.languages.vocab.bits import clear_bits, set_bits
 from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.trie import Trie
@@ -61,7 +62,7 @@ class MonitorGuard:
         self._judging = MonitorReading(monitor, empty)  # its states are many, and are soon forgotten
         self.words = Words.of(vocabulary)
         self._remembered: deque[State] = deque()
-        self._kept: deque[tuple[State, tuple[int, int]]] = deque()
+        self._kept: deque[tuple[State, MaskKey]] = deque()
         # PERF: a tenth of the masks of a text differ; equal ones are one, since copying from memory takes 2 µs
         self._rows: WeakValueDictionary[bytes, Row] = WeakValueDictionary()
 
@@ -102,14 +103,14 @@ class MonitorGuard:
         """The ends that the monitor and a grammar allow. may_end: of the text, if that is not the monitor's alone."""
         return DoubtedEnds(self._judging, grammar, may_end or self.may_end)
 
-    def known_row(self, state: Hashable, key: tuple[int, int]) -> Row | None:
+    def known_row(self, state: Hashable, key: MaskKey) -> Row | None:
         """The mask that was kept at a state; None: none was."""
         row: Row | None = state.rows.get(key)  # type: ignore[attr-defined]  # PERF: a cast would be a call
         if row is not None:  # a state that is met once is the first to go
             state.met = True  # type: ignore[attr-defined]
         return row
 
-    def keep_row(self, state: Hashable, key: tuple[int, int], row: Row) -> None:
+    def keep_row(self, state: Hashable, key: MaskKey, row: Row) -> None:
         """Keep a mask, and forget one where they are many."""
         at = cast(State, state)
         if key not in at.rows:

@@ -49,7 +49,7 @@ class State:
         decided: The tokens that were judged at this state (guard.py).
         refused: The refused ones of these tokens.
         doubtful: Those after which only the grammar knows whether the text goes on (`in_doubt`).
-        rows: Masks by (epoch, configuration).
+        rows: Masks by (number of the automaton, epoch, configuration).
         met: Whether a mask was asked for since the guard last looked for one to forget.
     """
 
@@ -61,7 +61,7 @@ class State:
         self.decided: Any = None
         self.refused: Any = None
         self.doubtful: Any = None
-        self.rows: dict[tuple[int, int], Any] = {}
+        self.rows: dict[tuple[int, int, int], Any] = {}
         self.met = False
 
     def blank_copy(self) -> State:

@@ -259,3 +259,15 @@ def test_masks_that_are_asked_for_again_are_kept(monkeypatch: pytest.MonkeyPatch
 
 
 _BEGINNINGS = [b"select %c%c" % (letter, letter) for letter in b"abcdefghijklmnopq"]
+
+
+def test_two_automata_keep_their_masks_apart() -> None:
+    """A monitor remembers masks by configurations, and those of two automata have the same numbers."""
+    vocabulary, known = constrain.Vocabulary.of_bytes(), python(ahead="known")
+    firsts = []
+    for word in ("import", "assert"):
+        text = monitored(constrain.grammar(f'start: "{word}" " " NAME\nNAME: /[a-z]+/', lexer="greedy"), known)
+        automaton = constrain.TokenAutomaton(vocabulary)
+        mask = constrain.compile(text, vocabulary, automaton=automaton).matcher().mask()
+        firsts.append(chr(np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little"))[0]))
+    assert firsts == ["i", "a"]

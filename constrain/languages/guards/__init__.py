@@ -77,11 +77,14 @@ class GuardEnds(Protocol):
         """True if the grammar and the guard both go on with a text."""
 
 
+MaskKey = tuple[int, int, int]
+
+
 class RememberingGuard(EndingGuard, Protocol):
     """A guard that remembers masks. A mask depends on the guard's state and the configuration alone."""
 
-    def known_row(self, state: Hashable, key: tuple[int, int]) -> NDArray[np.uint32] | None:
-        """The mask at a state and (epoch, configuration), if it was kept."""
+    def known_row(self, state: Hashable, key: MaskKey) -> NDArray[np.uint32] | None:
+        """The mask at a state and (number of the automaton, epoch, configuration), if it was kept."""
 
-    def keep_row(self, state: Hashable, key: tuple[int, int], row: NDArray[np.uint32]) -> None:
+    def keep_row(self, state: Hashable, key: MaskKey, row: NDArray[np.uint32]) -> None:
         """Keep a mask."""

@@ -12,6 +12,7 @@ operation that does not fit into an empty arena may exceed it.
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
@@ -40,6 +41,7 @@ Result = TypeVar("Result")
 Mentioned = Literal["none", "special", "every"]  # the tokens that constraints may mention
 
 _lock = threading.Lock()
+_numbers = itertools.count()
 
 
 class AllOrNothing:
@@ -78,6 +80,7 @@ class TokenAutomaton:
             bytes; "every" all, and then each step costs more.
 
     Attributes:
+        number (int): Of the automaton in this process: states of two automata have equal numbers.
         epoch (int): How often the automaton has forgotten its states.
 
     The other methods and the parts are the interface for the engine's own modules. They may change without notice.
@@ -129,7 +132,7 @@ class TokenAutomaton:
         self.kernels = token_kernels(layout)
         self.grammars = GrammarCache()
         self.readers = ReaderCount()
-        self.epoch = 0
+        self.number, self.epoch = next(_numbers), 0
         self.kept: dict[type, Any] = {}  # of later stages, freed with this
         self.store = Store(self.memory, layout)
         self._begin_epoch()

@@ -110,7 +110,8 @@ class MaskedSteps(GuardedSteps):
         state = guarded[now] if len(guarded) > now else None
         if state is None:
             state = self.guard_state()
-        known = guard.known_row(state, (self._epoch, self._states[now]))
+        key = self._automaton.number, self._epoch, self._states[now]
+        known = guard.known_row(state, key)
         if known is not None:
             try:
                 np.copyto(row, known)
@@ -121,7 +122,7 @@ class MaskedSteps(GuardedSteps):
             return
         row = checked_row(row, self._size)
         self.narrow(row, self._ask(self._kernels.fill_mask, row))
-        guard.keep_row(state, (self._epoch, self._states[now]), row)
+        guard.keep_row(state, key, row)
 
     def _narrows(self, flags: int) -> bool:
         """True if `narrow` may change a mask. flags: the result of the kernel `fill_mask`."""
