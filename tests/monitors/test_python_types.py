@@ -74,6 +74,8 @@ KNOWS = [
     ("def f(n: Node): n.parent", "first", "x"),
     ("def f(n: Node): Node.count([n])", "real", "first"),
     ("def f(n: Node): (n)", "first", "x"),
+    ("def f(n: Node): return print(n", "first", "x"),
+    ("def f(n: Node): return [1, n", "first", "x"),
     ("def f(n: Node): n.add(n, at=n.size).first", "name", "x"),
     ("def f(n: list[Node]):\n    for m in n: m", "first", "x"),
     ("def f(n: t.Iterable[Node]):\n    for m in n: m", "first", "x"),
@@ -134,7 +136,11 @@ OPEN = [
     "def is_cut(n: Node) -> t.TypeGuard[Leaf]: ...\ndef f(n: Node):\n    if is_cut(n): n",
     "def f(n: Node):\n    match n:\n        case Leaf(): n",
     "def f(n: list): return n[0]",
-    "def f(n: list[Node]): return [m.name",
+    "def f(n: list[Node]): return [m",
+    "def f(n: list[Node]):\n    for m in sorted(m.first.size for m in n): m",
+    "m = Node('a')\ndef f(n: list[Point]): return [m",
+    "def f(m: Node, n: list[Point]): return sum(m",
+    "def f(m: Node, n: list[Point]): return ', '.join(m",
     "def f(n: list[Node]):\n    for m, k in n: m",
     "from nowhere import make\nn = Node('a')\nn = make()\ndef f(): n",
     "n = None\ndef f(): n",
@@ -176,6 +182,7 @@ OPEN_STUBS = [
 ]
 # (text that is accepted, rest in which the refusal is), after NODE
 REFUSED = [
+    ("def f(n: list[Node]): return [m for m in n if m.add(", ")]\n"),
     ("def f(n: Node): n.add(n, ", "to=1)\n"),
     ("def f(n: Node): n.add(n, 1, ", "2)\n"),
     ("def f(n: Node): n.add(", ")\n"),
@@ -190,6 +197,7 @@ REFUSED = [
 ]
 # Texts that are accepted to their ends, after NODE.
 ACCEPTED = [
+    "def f(m: Node, n: list[Point]): return [m.add(1, 2, 3) for m in n], sum(m.x for m in n), [m for m in n if m.x]\n",
     "class B:\n    def f(self): return self.late + self.later()\n    late = 1\n    def later(self): return 1\n",
     "class B:\n    def f(self): return self.late\n    def __init__(self): self.late = 1\n",
     "class B(Node):\n    def f(self): return self.first.name, self.__class__, self.__x\n    __x = 1\n",

@@ -15,7 +15,7 @@ from constrain.monitors.python.scopes import NOTHING, PythonFrame
 from constrain.monitors.python.state import PythonState
 from constrain.monitors.python.typed import class_with_arguments, item
 from constrain.monitors.python.values import PythonCall, PythonValue, instance_of
-from constrain.monitors.python.words import CONSTANTS, CONSUMERS, DYNAMIC, GUARD, KEYWORDS, STORES
+from constrain.monitors.python.words import COLLECTORS, CONSTANTS, CONSUMERS, DYNAMIC, GUARD, KEYWORDS, STORES
 
 OPEN = {"(": "(", "[": "[", "{": "{"}
 CLOSE = {")", "]", "}"}
@@ -41,7 +41,7 @@ class PythonExpressions(PythonMembers):
         if kind == NUMBER:
             return self._read_number(state, text)
         if sign in OPEN:
-            return state.push(PythonFrame(sign, able=True), "operand")
+            return state.push(PythonFrame(sign, able=True, generates=True), "operand")
         if sign in SEPARATORS:
             return self._separator(state, sign)
         if sign == "...":
@@ -262,7 +262,8 @@ class PythonExpressions(PythonMembers):
         able = not self.strict or (name in CONSUMERS)
         if state.head == "class" and state.frames is None and state.value is None:
             able = False
-        return state.push(PythonFrame("call", able=able, call=call), "argument", targets=state.targets)
+        frame = PythonFrame("call", able=able, call=call, generates=name in CONSUMERS or name in COLLECTORS)
+        return state.push(frame, "argument", targets=state.targets)
 
     # -- what ends a part ----------------------------------------------------------------------------------------------
 
@@ -306,7 +307,8 @@ class PythonExpressions(PythonMembers):
             call = call._replace(by_position=call.by_position + 1)
             is_class = state.head == "class" and state.frames is not None and state.frames[1] is None
             if is_class or call.of is not None:
-                call = call._replace(values=(*call.values, state.value if state.plain else None))
+                is_plain = state.plain and not state.frame.comprehends
+                call = call._replace(values=(*call.values, state.value if is_plain else None))
         return state.change(call=call._replace(name=None, plain=call.plain and _is_plain(state.value)))
 
     def _colon(self, state: PythonState) -> PythonState | None:

@@ -116,7 +116,13 @@ class PythonMembers(PythonTypes):
             return False
         if not self.declares or (isinstance(value, PythonValue) and is_module(value)):
             return not self.asks_where(state) if self.declares and not of_library(value) else not self.doubts(state)
-        return not self.asks_where(state) or not (isinstance(value, PythonValue | TypeUnion) and of_library(value))
+        if is_object(value) and not isinstance(value, Self) and self._may_be_element(state):
+            return False
+        return not (isinstance(value, PythonValue | TypeUnion) and of_library(value) and self.asks_where(state))
+
+    def _may_be_element(self, state: PythonState) -> bool:
+        """True if the `for` of a comprehension may still bind the names that stand before it."""
+        return any(frame.able and frame.generates and not frame.comprehends for frame in elements(state.frames))
 
     def _attributes_of_all(self, state: PythonState, values: tuple[Any, ...]) -> frozenset[str] | None:
         """The attributes that one of some values has; None: they are not known."""
@@ -211,8 +217,11 @@ class PythonMembers(PythonTypes):
 
     def call_at(self, state: PythonState, value: Any) -> PythonCall:
         """A call of a value."""
-        if self.declares:
-            value = self.resolved(state, value)
+        call = self._call_at(state, self.resolved(state, value) if self.declares else value)
+        is_method = isinstance(value, Method) or (isinstance(value, PythonValue) and value.role == "method")
+        return call._replace(signature=None) if self.declares and is_method and self._may_be_element(state) else call
+
+    def _call_at(self, state: PythonState, value: Any) -> PythonCall:
         if isinstance(value, PythonValue):
             return PythonCall(signature(value), None if self.declares else call_result(value), of=value)
         if isinstance(value, Self):
@@ -321,7 +330,7 @@ def _declared_member(cls: Class, name: str, is_class: bool) -> Any:
         is_member = any(
             isinstance(base, PythonValue) and issubclass(base.what.obj, enum.Enum) for base in cls.bases or ()
         )
-        return Instance(cls) if is_member and value is not None else kept.of
+        return Instance(cls) if is_member and not kept.is_stated else kept.of
     if name in cls.bound.table or name in cls.fields:
         return value if isinstance(value, PythonFunction | Class) else None
     for base in cls.bases or ():

@@ -52,19 +52,23 @@ class PythonNames:
             if name in scope.bound.table:
                 value = None if name in scope.shared else scope.bound.table[name]
                 value = value if value is None or value.lasts or not (later or index) else None
-                return True, self._with_type(state, index, name, value) if self.declares else value
+                return True, self._with_type(state, scope, name, value) if self.declares else value
             later |= scope.kind == "function"
         value = BUILTINS.get(name)
         if value is not None:
             return True, None if later and not (self.strict or self.declares) else value
         return name in IMPLICIT or name in IN_CLASSES, None
 
-    def _with_type(self, state: PythonState, index: int, name: str, value: Any) -> Any:
+    def _with_type(self, state: PythonState, owner: PythonScope, name: str, value: Any) -> Any:
         """The value of a name of a scope, with what its declared type adds."""
-        scopes = [*elements(state.scopes)][: index + 1]
-        if value == NOTHING_KNOWN or any(name in scope.loose for scope in scopes):
+        for scope in elements(state.scopes):
+            if name in scope.loose:
+                return None
+            if scope is owner:
+                break
+        kept = owner.declared.table.get(name)
+        if value == NOTHING_KNOWN:
             return None
-        kept = scopes[-1].declared.table.get(name)
         if kept is None or kept.of is None or value == kept.of:
             return value
         return kept.of if value is None else one_of(value, kept.of) if is_object(value) else value
@@ -185,12 +189,12 @@ class PythonNames:
         if name in scope.elsewhere:
             return state
         value = None if name in scope.shared else value
-        if self.declares and typed:
-            kept = scope.declared.table.get(name)
-            if value is None and kept is not None and kept.is_stated:
-                value = NOTHING_KNOWN
-            state = state.change_scope(declared=kept_types(scope, name, value))
-        return state.change_scope(bound=scope.bound.add(name, value))
+        if not self.declares or not typed:
+            return state.change_scope(bound=scope.bound.add(name, value))
+        kept = scope.declared.table.get(name)
+        if value is None and kept is not None and kept.is_stated:
+            value = NOTHING_KNOWN
+        return state.change_scope(bound=scope.bound.add(name, value), declared=kept_types(scope, name, value))
 
     def declare(self, state: PythonState, name: str) -> PythonState:
         """The state after `global` or `nonlocal`: the name counts as bound outside."""

@@ -87,6 +87,7 @@ class PythonFrame(NamedTuple):
         opening: Of an f-string: the piece that goes on after an expression.
         pairs: Whether a colon was read.
         commas: Whether a comma was read.
+        generates: Whether that is usual here: in brackets, and in calls of functions that take many things.
         of: What is called or indexed, where types are declared.
         loop: The names that `for` binds, while what they go through is read.
         types: Names of a comprehension and their types.
@@ -105,6 +106,7 @@ class PythonFrame(NamedTuple):
     opening: bytes = b""
     pairs: bool = False
     commas: bool = False
+    generates: bool = False
     of: Any = None
     loop: tuple[str, ...] = ()
     types: tuple[tuple[str, Any], ...] = ()

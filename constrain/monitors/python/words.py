@@ -34,6 +34,9 @@ ASKS = re.compile(
     r"(?i)hasattr|platform|version_info|hexversion|^py_?[23]|raises|suppress|TYPE_CHECKING"
     r"|windows|win32|winapi|msvcrt|posix|darwin|linux|cygwin|wasi|emscripten"
 )
+COLLECTORS = frozenset(
+    "chain Counter deque extend from_iterable fsum mean median OrderedDict prod sample update writelines".split()
+)  # others that are given generators
 GUARD = re.compile(r"_*(is|has)([A-Z_]|[a-z]+$)")  # functions that are not known, and may narrow a type
 CONSUMERS = frozenset(
     "all any bytearray bytes dict enumerate frozenset join list max min next set sorted sum tuple".split()
