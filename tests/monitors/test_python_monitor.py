@@ -155,7 +155,7 @@ List = list
 from __future__ import annotations
 import zlib
 def f(a: zlib._Compress | None) -> zlib._Compress: ...
-def g(a): a.x: zlib._Compress = 1
+def g(a): a.x: zlib.OfStubs = 1
 ---
 type X[T] = list[T]
 def g[T: int](x: T) -> T: return x

@@ -133,6 +133,9 @@ OPEN = [
     "def f(n: Node):\n    if isinstance(n, unknown): n",
     "def f(n: Node):\n    if isinstance(n.parent, Leaf): n.parent",
     "def f(n: Node):\n    if is_leaf(n): n",
+    "def f(n: list[Node]):\n    if isinstance(n[-1], Leaf): n[-1]",
+    "def f(n: list[Node]): return ', '.join(type",
+    "class M(type):\n    def f(cls): cls",
     "def is_cut(n: Node) -> t.TypeGuard[Leaf]: ...\ndef f(n: Node):\n    if is_cut(n): n",
     "def f(n: Node):\n    match n:\n        case Leaf(): n",
     "def f(n: list): return n[0]",
@@ -197,6 +200,7 @@ REFUSED = [
 ]
 # Texts that are accepted to their ends, after NODE.
 ACCEPTED = [
+    "class M(type):\n    def reset(cls): pass\n    def f(cls): return cls.reset(), cls.late\n",
     "def f(m: Node, n: list[Point]): return [m.add(1, 2, 3) for m in n], sum(m.x for m in n), [m for m in n if m.x]\n",
     "class B:\n    def f(self): return self.late + self.later()\n    late = 1\n    def later(self): return 1\n",
     "class B:\n    def f(self): return self.late\n    def __init__(self): self.late = 1\n",

@@ -210,8 +210,8 @@ class PythonExpressions(PythonMembers):
         if sign == "(":
             return self._begin_call(state)
         if sign == "[":
-            of = state.value if self.declares else None
-            return state.push(PythonFrame("index", of=of), "operand", target=state.target if state.binds else "")
+            frame = PythonFrame("index", of=state.value, name=state.held) if self.declares else PythonFrame("index")
+            return state.push(frame, "operand", target=state.target if state.binds else "")
         if sign in SEPARATORS:
             return self._separator(state, sign)
         if sign == "!":
@@ -374,7 +374,7 @@ class PythonExpressions(PythonMembers):
         after = after._replace(targets=outer.targets)
         if state.head == "class" and top.call is not None and after.frames is None:
             after = after._replace(params=top.call)
-        return after._replace(value=value)
+        return after._replace(value=value, held=top.name)
 
     def _bracket_value(self, state: PythonState, top: PythonFrame) -> Any:
         if top.kind == "call":

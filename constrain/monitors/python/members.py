@@ -80,6 +80,7 @@ CALLED_OTHERWISE = CHANGES | {"__init__", "__new__"}
 METACLASSES = (type, abc.ABCMeta, enum.EnumMeta, type(typing.Protocol))
 KEEPS_CLASS = (dataclasses.dataclass, functools.total_ordering)  # decorators that leave a class its attributes
 KEEPS_SELF = (property, functools.cached_property, abc.abstractmethod)  # those after which `self` is an instance
+OF_CLASS = frozenset({"__new__", "__init_subclass__", "__class_getitem__"})  # methods whose first argument is the class
 NAMED_TUPLE = value_of(typing.NamedTuple)
 OF_NAMED_TUPLES = frozenset({"_asdict", "_field_defaults", "_fields", "_make", "_replace"})
 OF_DATACLASSES = frozenset({"__dataclass_fields__", "__dataclass_params__", "__match_args__", "__replace__"})
@@ -114,9 +115,11 @@ class PythonMembers(PythonTypes):
         """True if the attributes of a value count at a state."""
         if value is None:
             return False
+        if not self.declares and state.lazy and not self.strict and "annotations" in state.outermost_scope.bound.table:
+            return False  # after `from __future__ import annotations` names of stubs may stand there
         if not self.declares or (isinstance(value, PythonValue) and is_module(value)):
             return not self.asks_where(state) if self.declares and not of_library(value) else not self.doubts(state)
-        if is_object(value) and not isinstance(value, Self) and self._may_be_element(state):
+        if not isinstance(value, Self) and self._may_be_element(state):
             return False
         return not (isinstance(value, PythonValue | TypeUnion) and of_library(value) and self.asks_where(state))
 
@@ -269,7 +272,10 @@ class PythonMembers(PythonTypes):
             return None
         depth = sum(1 for _ in elements(state.scopes)) - 1
         if self.declares and not self.strict:
-            return None if value_of(staticmethod) in state.decorators else Self(depth, state.params[0] == "cls")
+            if state.params[0] == "self":
+                return None if value_of(staticmethod) in state.decorators else Self(depth, False)
+            is_class = value_of(classmethod) in state.decorators or state.defined in OF_CLASS
+            return Self(depth, True) if is_class else None  # in a metaclass it is an instance
         if state.params[0] == "cls":
             return Self(depth, True) if state.decorators == (value_of(classmethod),) else None
         return Self(depth, False) if _are_known(state.decorators, KEEPS_SELF) else None

@@ -88,7 +88,7 @@ class PythonFrame(NamedTuple):
         pairs: Whether a colon was read.
         commas: Whether a comma was read.
         generates: Whether that is usual here: in brackets, and in calls of functions that take many things.
-        of: What is called or indexed, where types are declared.
+        of, name: What is called or indexed, where types are declared, and its last name.
         loop: The names that `for` binds, while what they go through is read.
         types: Names of a comprehension and their types.
     """
@@ -108,6 +108,7 @@ class PythonFrame(NamedTuple):
     commas: bool = False
     generates: bool = False
     of: Any = None
+    name: str = ""
     loop: tuple[str, ...] = ()
     types: tuple[tuple[str, Any], ...] = ()
 

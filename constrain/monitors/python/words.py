@@ -31,7 +31,7 @@ DOUBT = re.compile(
 )
 # The same where types are declared: names that only sound so do not count.
 ASKS = re.compile(
-    r"(?i)hasattr|platform|version_info|hexversion|^py_?[23]|raises|suppress|TYPE_CHECKING"
+    r"(?i)hasattr|platform|version_info|hexversion|^py_?[23]|raises|suppress|TYPE_CHECKING|^modules$"
     r"|windows|win32|winapi|msvcrt|posix|darwin|linux|cygwin|wasi|emscripten"
 )
 COLLECTORS = frozenset(
