@@ -153,9 +153,9 @@ class Later: pass
 List = list
 ---
 from __future__ import annotations
-import zlib
+import sys, zlib
 def f(a: zlib._Compress | None) -> zlib._Compress: ...
-def g(a): a.x: zlib.OfStubs = 1
+def g(a): a.x: sys.UnraisableHookArgs = 1
 ---
 type X[T] = list[T]
 def g[T: int](x: T) -> T: return x

@@ -43,6 +43,7 @@ from constrain.monitors.python.naming import kept_types
 from constrain.monitors.python.scopes import NOTHING, PythonScope
 from constrain.monitors.python.state import PythonState
 from constrain.monitors.python.typed import (
+    has_stubs,
     is_module,
     itself,
     module_attributes,
@@ -100,7 +101,7 @@ class PythonMembers(PythonTypes):
                 return None
             if self.declares and value.role == "instance":
                 return typed_attributes(value)
-            if self.declares and is_module(value):
+            if (self.declares or state.lazy) and is_module(value):
                 return module_attributes(value.what.obj, self.strict)
             return attributes(value, self.strict)
         cls = self._class_at(state, value)
@@ -115,8 +116,9 @@ class PythonMembers(PythonTypes):
         """True if the attributes of a value count at a state."""
         if value is None:
             return False
-        if not self.declares and state.lazy and not self.strict and "annotations" in state.outermost_scope.bound.table:
-            return False  # after `from __future__ import annotations` names of stubs may stand there
+        is_future = "annotations" in state.outermost_scope.bound.table  # by `from __future__ import`: not evaluated
+        if state.lazy and is_future and not self.strict and not has_stubs():
+            return False
         if not self.declares or (isinstance(value, PythonValue) and is_module(value)):
             return not self.asks_where(state) if self.declares and not of_library(value) else not self.doubts(state)
         if not isinstance(value, Self) and self._may_be_element(state):

@@ -43,6 +43,7 @@ from constrain.monitors.python.outlines import (
     own_names,
     parameters_of,
     stored_value,
+    typeshed,
 )
 from constrain.monitors.python.values import (
     PythonCall,
@@ -403,6 +404,11 @@ def of_library(value: Any) -> bool:
     obj = value.what.obj if isinstance(value, PythonValue) else None
     module = (obj.__name__ if inspect.ismodule(obj) else getattr(obj, "__module__", None)) or "builtins"
     return module != "builtins" and module.partition(".")[0] in sys.stdlib_module_names
+
+
+def has_stubs() -> bool:
+    """True if the stubs of the standard library are there."""
+    return typeshed() is not None
 
 
 def is_module(value: Any) -> bool:
