@@ -316,7 +316,7 @@ def members(node: ast.ClassDef) -> dict[str, list[ast.AST]]:
 class _Stored(ast.AST):
     """A value that a method stores in `self`. It has the parameters of the method around it."""
 
-    def __init__(self, node: ast.Assign, method: ast.AST) -> None:
+    def __init__(self, node: ast.Assign, method: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         super().__init__()
         self.value = node.value
         arguments = method.args
