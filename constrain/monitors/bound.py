@@ -32,13 +32,17 @@ class Bound:
             new ^= hash((name, old))
         return Bound({**table, name: value}, self._hash ^ new)
 
-    def forget_changes(self, before: Bound) -> Bound:
-        """Give these names without the values that they have got since then: a block may not have run."""
+    def forget_changes(self, before: Bound, keeps_new: bool = False) -> Bound:
+        """Give these names without the values that they have got since then: a block may not have run.
+
+        keeps_new: whether definitions and imports of names that were not bound then stay.
+        """
         after = self
         if before is not self:
             for name, value in self.table.items():
                 if value is not None and before.table.get(name) != value:
-                    after = after.add(name, None)
+                    if not (keeps_new and value.lasts and name not in before.table):
+                        after = after.add(name, None)
         return after
 
     def keep_lasting(self) -> Bound:

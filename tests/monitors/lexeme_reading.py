@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from constrain.monitors.monitor import COMMENT, END, NAME, QUOTED, SIGN, SPACE
@@ -15,10 +16,13 @@ def accepts(monitor: Any, text: str) -> bool:
     return end is not None and reading.may_end(end)
 
 
-def first_refusal(monitor: Any, text: bytes, to_end: bool = True, grows: bool = False) -> int | None:
+def first_refusal(
+    monitor: Any, text: bytes, to_end: bool = True, grows: bool = False, watch: Callable[..., object] | None = None
+) -> int | None:
     """The index of the first lexeme that a monitor refuses; the length of the text: its end; None: it is accepted.
 
-    to_end: whether the text must be allowed to end. grows: whether its last lexeme may go on.
+    to_end: whether the text must be allowed to end. grows: whether its last lexeme may go on. watch: is told of each
+    name where it begins, the monitor's state there, the names that may stand there, and the name.
     """
     lexicon, state = monitor.lexicon, monitor.start()
     begin, scan, short = lexicon.begin, lexicon.scan, lexicon.short
@@ -56,6 +60,8 @@ def first_refusal(monitor: Any, text: bytes, to_end: bool = True, grows: bool = 
             return first
         if kind in (NAME, QUOTED):
             names = monitor.language(begun)
+            if watch is not None:
+                watch(first, begun, names, lexeme)
             if names is not None and not names.has(lexicon.folded(kind, lexeme), quoted=kind == QUOTED):
                 return first
         state = monitor.advance(begun, kind, lexeme)

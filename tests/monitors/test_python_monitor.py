@@ -152,6 +152,11 @@ def f(x: Later) -> List[Later]: ...
 class Later: pass
 List = list
 ---
+from __future__ import annotations
+import sys, zlib
+def f(a: zlib._Compress | None) -> zlib._Compress: ...
+def g(a): a.x: sys.UnraisableHookArgs = 1
+---
 type X[T] = list[T]
 def g[T: int](x: T) -> T: return x
 class B[T](list): pass

@@ -19,10 +19,15 @@ class PythonFunction(NamedTuple):
     Attributes:
         signature: Its signature.
         lasts: Whether a name that has this value is taken to keep it.
+        result: The value that it returns, as declared; None: it is not known.
+        kind: "property", "class" or "static", by its decorator; "any": decorators may have changed it; "": none has.
+            "guard": it narrows the type of its first argument.
     """
 
     signature: Signature
     lasts: bool
+    result: Any = None
+    kind: str = ""
 
 
 class Method(NamedTuple):
@@ -30,6 +35,8 @@ class Method(NamedTuple):
 
     signature: Signature
     lasts: bool = False
+    result: Any = None
+    kind: str = ""
 
 
 class Class(NamedTuple):
@@ -42,6 +49,7 @@ class Class(NamedTuple):
         fields: Attributes that its methods store in `self`.
         is_decorated: Whether a decorator may have changed its signature.
         lasts: As of `PythonFunction`.
+        declared: The types of attributes (`scopes.Bound` of `declared.Declared`).
     """
 
     name: str
@@ -50,6 +58,7 @@ class Class(NamedTuple):
     fields: frozenset[str]
     is_decorated: bool
     lasts: bool
+    declared: Any = None
 
 
 class Instance(NamedTuple):

@@ -7,13 +7,15 @@ from typing import Any
 
 from constrain.monitors.monitor import END, NAME, NEWLINE, NUMBER, OTHER, STRING
 from constrain.monitors.python.definitions import Attribute, Class, Self
+from constrain.monitors.python.hints import ABSENT, NOTHING_KNOWN
 from constrain.monitors.python.lexicon import FIELD, is_formatted, next_piece
 from constrain.monitors.python.members import PythonMembers
 from constrain.monitors.python.naming import TARGETS
 from constrain.monitors.python.scopes import NOTHING, PythonFrame
 from constrain.monitors.python.state import PythonState
+from constrain.monitors.python.typed import class_with_arguments, item
 from constrain.monitors.python.values import PythonCall, PythonValue, instance_of
-from constrain.monitors.python.words import CONSTANTS, CONSUMERS, DOUBT, DYNAMIC, KEYWORDS, STORES
+from constrain.monitors.python.words import COLLECTORS, CONSTANTS, CONSUMERS, DYNAMIC, GUARD, KEYWORDS, STORES
 
 OPEN = {"(": "(", "[": "[", "{": "{"}
 CLOSE = {")", "]", "}"}
@@ -21,6 +23,7 @@ SEPARATORS = CLOSE | {",", ":", "="}
 TEXT, BYTES = instance_of(str), instance_of(bytes)
 LIST, TUPLE, DICT, SET = (instance_of(cls) for cls in (list, tuple, dict, set))
 WHOLE, REAL = instance_of(int), instance_of(float)
+CONSTANT_VALUES = {"None": ABSENT, "True": instance_of(bool), "False": instance_of(bool)}
 
 
 class PythonExpressions(PythonMembers):
@@ -38,7 +41,7 @@ class PythonExpressions(PythonMembers):
         if kind == NUMBER:
             return self._read_number(state, text)
         if sign in OPEN:
-            return state.push(PythonFrame(sign, able=True), "operand")
+            return state.push(PythonFrame(sign, able=True, generates=True), "operand")
         if sign in SEPARATORS:
             return self._separator(state, sign)
         if sign == "...":
@@ -56,17 +59,21 @@ class PythonExpressions(PythonMembers):
             return self._close(state, sign)
         return self._at_operand(state._replace(at="operand"), kind, sign, word, text)
 
+    def _at_annotation(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
+        return self._read_string(state, text)
+
     def _read_word(self, state: PythonState, word: str) -> PythonState | None:
         """The state after a name or keyword where an operand may stand."""
         if word in CONSTANTS:
-            return state.go("operator", targets=False)
+            after = state.go("operator", targets=False)
+            return after._replace(value=CONSTANT_VALUES[word]) if self.declares else after
         if word == "lambda":
             return state.push(PythonFrame("lambda params"), "param", targets=False)
         if word == "for":  # after async
             return self._begin_comprehension(state)
         if word in KEYWORDS:
             return state.go("yield" if word == "yield" else "operand", plain=False, targets=False)
-        if not self.strict and not state.doubt and DOUBT.search(word):
+        if not self.strict and not state.doubt and self.doubt_words.search(word):
             state = state._replace(doubt=True)
         return state._replace(at="held", held=word, value=None)
 
@@ -108,7 +115,7 @@ class PythonExpressions(PythonMembers):
         if state.binding:
             if sign in (".", "[", "("):
                 return self.use(state, name)
-            return self.bind(state, name).go("operator")
+            return self.bind(self.note_target(state, name), name, state.source).go("operator")
         if sign == ":=":
             return self.assign(state, name).go("operator")
         is_first = state.frames is None and state.head == "" and not state.binds and not state.uses
@@ -143,7 +150,7 @@ class PythonExpressions(PythonMembers):
         state = state._replace(at="held")
         if sign == ":=":
             return self.assign(state, name).go("operator")
-        if not self.strict and DOUBT.search(name):
+        if not self.strict and self.doubt_words.search(name):
             state = state._replace(doubt=True)
         after = self.use(state, name)
         return None if after is None else after._replace(held=name)
@@ -151,7 +158,7 @@ class PythonExpressions(PythonMembers):
     def _at_dot(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
         if not word:
             return state.go("operator")
-        if not self.strict and (DOUBT.search(word) or word == "name"):  # os.name
+        if not self.strict and (self.doubt_words.search(word) or word == "name"):  # os.name
             state = state._replace(doubt=True)
         if word in DYNAMIC:
             state = self.open_module(state)
@@ -159,13 +166,15 @@ class PythonExpressions(PythonMembers):
             state = self.store(state, Attribute("*", None, False))
         if state.binding or self.is_target(state):
             return state._replace(at="attribute", held=word)
-        return state._replace(at="operator", held=word, value=self.attribute_at(state, state.value, word))
+        after = self.owe(state, state.value, word)
+        return after._replace(at="operator", held=word, value=self.attribute_at(state, state.value, word))
 
     def _settle_attribute(self, state: PythonState, kind: int, sign: str) -> PythonState | None:
         """The state once the lexeme after a held attribute shows whether it is stored."""
         name, value = state.held, state.value
-        names = None if value is None or self.doubts(state) else self.attributes_at(state, value)
-        is_missing = names is not None and name not in names
+        names = self.attributes_at(state, value) if self.judges(state, value) else None
+        is_stub = state.lazy and not self.strict and name.startswith("_")  # annotations may use private names of stubs
+        is_missing = names is not None and name not in names and not is_stub
         attribute = Attribute(name, value.depth if isinstance(value, Self) else None, is_missing)
         after = state._replace(at="operator", value=self.attribute_at(state, value, name))
         if state.binding and (kind == NAME or sign in (",", ")", "]", ":")):
@@ -174,7 +183,7 @@ class PythonExpressions(PythonMembers):
             return after._replace(binds=state.binds | {attribute})
         if not state.binding and sign in ("=", ",", ")", "]"):
             return self.postpone(after, (attribute,))
-        return None if is_missing else after
+        return None if is_missing else self.owe(after, value, name)
 
     def _separator(self, state: PythonState, sign: str) -> PythonState | None:
         """The state after a sign that ends an operand, or stands where one may be left out."""
@@ -197,11 +206,12 @@ class PythonExpressions(PythonMembers):
         if kind != 0 and not sign:
             return state
         if sign == ".":
-            return state._replace(at="dot", target="")
+            return state._replace(at="dot", target=state.target if state.binds else "")
         if sign == "(":
             return self._begin_call(state)
         if sign == "[":
-            return state.push(PythonFrame("index"), "operand", target="")
+            frame = PythonFrame("index", of=state.value, name=state.held) if self.declares else PythonFrame("index")
+            return state.push(frame, "operand", target=state.target if state.binds else "")
         if sign in SEPARATORS:
             return self._separator(state, sign)
         if sign == "!":
@@ -215,12 +225,14 @@ class PythonExpressions(PythonMembers):
         return state.go("operator")
 
     def _operator_word(self, state: PythonState, word: str) -> PythonState | None:
+        if self.declares and state.frames is not None and state.frame.loop and not state.binding:
+            state = self.bind_in_comprehension(state)
         if word == "for":
             return self._begin_comprehension(state)
         if word == "as":
-            return state.go("operand", binding=True)
+            return state.go("operand", binding=True, source=self.source(state))
         if word == "in" and state.binding:
-            return state.go("operand", binding=False, plain=False)
+            return state.go("operand", binding=False, plain=self.declares)
         if word == "not":  # in
             return state.go("not", plain=False, targets=False)
         return state.go("operand" if word != "async" else "operator", plain=False, targets=False)
@@ -245,10 +257,13 @@ class PythonExpressions(PythonMembers):
         """The state after the parenthesis that begins the arguments of a call."""
         value, name = state.value, state.held
         call = PythonCall() if value is None else self.call_at(state, value)
+        if value is None and self.declares and GUARD.match(name):
+            call = call._replace(of=NOTHING_KNOWN)
         able = not self.strict or (name in CONSUMERS)
         if state.head == "class" and state.frames is None and state.value is None:
             able = False
-        return state.push(PythonFrame("call", able=able, call=call), "argument", targets=state.targets)
+        frame = PythonFrame("call", able=able, call=call, generates=name in CONSUMERS or name in COLLECTORS)
+        return state.push(frame, "argument", targets=state.targets)
 
     # -- what ends a part ----------------------------------------------------------------------------------------------
 
@@ -262,9 +277,10 @@ class PythonExpressions(PythonMembers):
         state = self._leave_lambdas(state)
         top = state.top
         if top is None:
-            return state.go("operand", plain=False, binding=state.binding and state.head != "with")
+            is_with = state.head == "with"
+            return state.go("operand", plain=self.declares and is_with, binding=state.binding and not is_with)
         if top.kind in ("params", "lambda params"):
-            return state.go("param", lazy=False)
+            return self.parameter_ends(state).go("param", lazy=False)
         if top.kind == "typeparams":
             return state.go("typeparam")
         if top.comprehends and state.binding:
@@ -276,7 +292,7 @@ class PythonExpressions(PythonMembers):
             after = self.resolve(state.change(able=False, uses=NOTHING, commas=True), top.uses)
         if after is not None and top.call is not None:
             after = self._end_argument(after)
-            return None if after is None else after.go("argument", plain=state.head == "class" or state.plain)
+            return None if after is None else after.go("argument", plain=True)
         return None if after is None else after.go("operand")
 
     def _end_argument(self, state: PythonState) -> PythonState:
@@ -285,10 +301,14 @@ class PythonExpressions(PythonMembers):
         assert call is not None
         if state.at == "argument":
             return state
+        if self.declares and call.of is not None and call.name is None:
+            state, call = self.test_ends(state, call)
         if call.name is None:
             call = call._replace(by_position=call.by_position + 1)
-            if state.head == "class" and state.frames is not None and state.frames[1] is None:
-                call = call._replace(values=(*call.values, state.value if state.plain else None))
+            is_class = state.head == "class" and state.frames is not None and state.frames[1] is None
+            if is_class or call.of is not None:
+                is_plain = state.plain and not state.frame.comprehends
+                call = call._replace(values=(*call.values, state.value if is_plain else None))
         return state.change(call=call._replace(name=None, plain=call.plain and _is_plain(state.value)))
 
     def _colon(self, state: PythonState) -> PythonState | None:
@@ -312,6 +332,7 @@ class PythonExpressions(PythonMembers):
         if top.kind == "field":  # {x=}
             return state.go("operator")
         if top.kind == "params":
+            state = self.parameter_ends(state)
             state = state.change(listed=(*top.listed[:-1], top.listed[-1] + "="))
         return state.go("operand", lazy=False)
 
@@ -330,7 +351,7 @@ class PythonExpressions(PythonMembers):
         if top is None:
             return state
         if top.kind == "params":
-            return state.pop("header")._replace(params=top.listed, lazy=False)
+            return self.parameter_ends(state).pop("header")._replace(params=top.listed, lazy=False)
         if top.kind == "names":
             return state.pop("operator")
         if top.kind == "typeparams":
@@ -353,11 +374,16 @@ class PythonExpressions(PythonMembers):
         after = after._replace(targets=outer.targets)
         if state.head == "class" and top.call is not None and after.frames is None:
             after = after._replace(params=top.call)
-        return after._replace(value=value)
+        return after._replace(value=value, held=top.name)
 
     def _bracket_value(self, state: PythonState, top: PythonFrame) -> Any:
         if top.kind == "call":
-            return None if top.call is None else top.call.result
+            return None if top.call is None else self.result_at(state, top.call)
+        if top.kind == "index" and top.of is not None:
+            of = self.resolved(state, top.of)
+            return class_with_arguments(of) or item(of, top.pairs)
+        if top.kind == "(" and self.declares and state.plain and not top.commas and not top.comprehends:
+            return state.value
         if top.kind == "[":
             return LIST
         if top.kind == "{":

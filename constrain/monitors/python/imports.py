@@ -2,57 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import pkgutil
 import sys
-import sysconfig
 import types
-import warnings
 from functools import lru_cache
 
 from constrain.monitors.monitor import Names, names_of
+from constrain.monitors.python.modules import standard_module
 from constrain.monitors.python.naming import PythonNames
 from constrain.monitors.python.scopes import PythonFrame
 from constrain.monitors.python.state import PythonState
+from constrain.monitors.python.typed import typed_attribute
 from constrain.monitors.python.values import PLATFORM, PythonValue, attributes, value_of
-
-# Modules of the standard library that do something when they are imported, or need what may not be there.
-NOT_IMPORTED = frozenset({"antigravity", "this", "idlelib", "turtle", "turtledemo", "tkinter", "lib2to3", "test",
-                          "__main__", "ensurepip", "msilib", "pty", "tty"})  # fmt: skip
-
-_BUILT_IN = ("built-in", "frozen")
-_STANDARD = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
-
-
-@lru_cache(maxsize=1024)
-def standard_module(name: str) -> types.ModuleType | None:
-    """A module of the standard library; None: it is none, is not here, or is not imported for its effects."""
-    top = name.partition(".")[0]
-    if top not in sys.stdlib_module_names or top in NOT_IMPORTED or name.endswith("__main__"):
-        return None
-    if "test" in name or name.startswith("distutils"):
-        return None
-    parent = name.rpartition(".")[0]
-    if parent and standard_module(parent) is None:
-        return None
-    try:
-        spec = importlib.util.find_spec(name)
-        if spec is None or not (spec.origin in _BUILT_IN or str(spec.origin).startswith(_STANDARD)):
-            return None  # a file of this name stands before it in the path
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of deprecated modules
-            return importlib.import_module(name)
-    except Exception:  # whatever a module of another platform raises
-        return None
-
-
-@lru_cache(maxsize=1)
-def installed_modules() -> Names:
-    """The modules that can be imported by their first name."""
-    return Names(
-        {*sys.stdlib_module_names, *sys.builtin_module_names, *(module.name for module in pkgutil.iter_modules())}
-    )
 
 
 class PythonImports(PythonNames):
@@ -60,14 +21,26 @@ class PythonImports(PythonNames):
 
     Attributes:
         imports: The modules that may be imported; None: any.
+        package: The package of the text; "": it is not known.
         known: Modules that are looked at beside the standard library, by name.
     """
 
     imports: Names | None
+    package: str
     known: dict[str, types.ModuleType]
+
+    def absolute(self, name: str) -> str:
+        """The name of a module that an import may spell from the package of the text on; "": it is not known."""
+        if not name.startswith("."):
+            return name
+        rest = name.lstrip(".")
+        parts = self.package.split(".") if self.package else []
+        kept = parts[: len(parts) - (len(name) - len(rest)) + 1]
+        return ".".join([*kept, *([rest] if rest else [])]) if kept else ""
 
     def module(self, name: str) -> types.ModuleType | None:
         """A module that is looked at."""
+        name = self.absolute(name)
         if name in self.known:
             return self.known[name]
         top = name.partition(".")[0]
@@ -99,7 +72,7 @@ class PythonImports(PythonNames):
         if word == "import":  # after dots
             return state._replace(at="names", params=state.held or ".", held="")
         if sign:
-            return state._replace(held="." + state.held)
+            return state._replace(held=sign + state.held)
         return state._replace(at="imported", held=state.held + word)
 
     def _at_imported(self, state: PythonState, kind: int, sign: str, word: str, text: bytes) -> PythonState | None:
@@ -155,13 +128,18 @@ class PythonImports(PythonNames):
 
     def _member(self, state: PythonState) -> PythonValue | None:
         """The value of the name that is imported from a module; None: it is not known."""
-        if state.params.startswith("."):
-            return None
         module = self.module(state.params)
         if module is None or state.held not in vars(module):
-            return None
+            return self._submodule(state) if self.declares else None
+        if self.declares:
+            return typed_attribute(value_of(module), state.held)
         value = vars(module)[state.held]
         return value_of(value) if isinstance(value, types.ModuleType | type | types.FunctionType) else None
+
+    def _submodule(self, state: PythonState) -> PythonValue | None:
+        """The value of a module that is imported from its package."""
+        found = self.module(f"{self.absolute(state.params)}.{state.held}")
+        return None if found is None else value_of(found)
 
     def _import_star(self, state: PythonState) -> PythonState:
         """The state after all names of a module are imported."""

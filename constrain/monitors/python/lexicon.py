@@ -11,7 +11,20 @@ import re
 from itertools import product
 
 from constrain.monitors.lexicon import DECIMALS, DIGITS, LETTERS, QUOTES, LexemeRow, TableLexicon, classes_but, spaces
-from constrain.monitors.monitor import BLANK, COMMENT, LINE, NAME, NEWLINE, NUMBER, OTHER, SIGN, SPACE, STRING, WORD
+from constrain.monitors.monitor import (
+    BLANK,
+    COMMENT,
+    LINE,
+    NAME,
+    NEWLINE,
+    NUMBER,
+    OTHER,
+    QUOTED,
+    SIGN,
+    SPACE,
+    STRING,
+    WORD,
+)
 
 PREFIXES = frozenset(b"r u b f t br rb fr rf tr rt".split())
 SIGNS = b"== != <= >= <> -> := += -= *= /= //= %= @= &= |= ^= >>= <<= **= ** // << >> .. ...".split()
@@ -103,6 +116,13 @@ def _number_grows(text: bytes, byte: int) -> bool:
     return _NUMBER.fullmatch(text) is not None or text.endswith(_ELSE)
 
 
+def _annotation_grows(text: bytes, byte: int) -> bool:
+    """True if a byte goes on with a string that is an annotation. `""` is its end: none is in three quotes."""
+    if not text:
+        return byte in QUOTES
+    return (len(text) == 1 or text[-1:] != text[:1]) and byte not in _BREAKS
+
+
 def _comment_grows(text: bytes, byte: int) -> bool:
     """True if a byte goes on with a comment, or with a backslash and a line end."""
     if text[:1] == b"#":
@@ -132,6 +152,10 @@ LEXICON = TableLexicon(
             grows=lambda text, byte: not ends(text, byte),
             short=_short_string,
             free=_free_in_string,
+            is_open=lambda text: not is_whole(text),
+        ),
+        QUOTED: LexemeRow(  # a string that is an annotation: its text matters
+            grows=_annotation_grows,
             is_open=lambda text: not is_whole(text),
         ),
         COMMENT: LexemeRow(

@@ -15,25 +15,29 @@ is held until the next lexeme shows whether it is used or bound. Where something
     import, from, names   a module, and what is imported from it; importdot, imported, named: the parts of it
     fstring, spec         the rest of an f-string, the format of a field
     pattern               a pattern of `case`
+    annotation            a string that is an annotation
 """
 
 from __future__ import annotations
 
-import types
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from constrain.errors import ConstrainError
 from constrain.monitors.bound import Bound
-from constrain.monitors.monitor import END, NAME, NEWLINE, OTHER, SIGN, STRING, Names, names_of
-from constrain.monitors.python.imports import installed_modules
+from constrain.monitors.monitor import END, NAME, NEWLINE, OTHER, QUOTED, SIGN, STRING, Names, names_of
+from constrain.monitors.python.definitions import Self
+from constrain.monitors.python.hints import LONGEST
 from constrain.monitors.python.lexicon import LEXICON
+from constrain.monitors.python.modules import installed_modules
 from constrain.monitors.python.scopes import PythonScope
 from constrain.monitors.python.state import PythonState
 from constrain.monitors.python.statements import PythonStatements
 from constrain.monitors.python.values import PythonValue, value_of
-from constrain.monitors.python.words import DYNAMIC, KEYWORDS
+from constrain.monitors.python.words import ASKS, DOUBT, DYNAMIC, KEYWORDS
 
 
 class PythonMonitor(PythonStatements):
@@ -44,16 +48,26 @@ class PythonMonitor(PythonStatements):
         modules: Names of modules that are looked at beside the standard library.
         imports: The modules that may be imported: None: any; "installed"; or their names.
         ahead: "any" or "known".
+        types: "values" or "declared".
+        package: The package of the texts.
     """
 
     lexicon = LEXICON
 
     def __init__(
-        self, objects: tuple[tuple[str, Any], ...], modules: tuple[str, ...], imports: Any, ahead: str
+        self,
+        objects: tuple[tuple[str, Any], ...],
+        modules: tuple[str, ...],
+        imports: Any,
+        ahead: str,
+        types: str = "values",
+        package: str = "",
     ) -> None:
         self.objects, self.modules, self.listed, self.ahead = objects, modules, imports, ahead
-        self.strict = ahead == "known"
-        self.known: dict[str, types.ModuleType] = {}
+        self.types, self.package = types, package
+        self.strict, self.declares = ahead == "known", types == "declared"
+        self.doubt_words = ASKS if self.declares else DOUBT
+        self.known: dict[str, ModuleType] = {}
         for name in modules:
             parts = name.split(".")
             for i in range(len(parts)):
@@ -63,7 +77,7 @@ class PythonMonitor(PythonStatements):
         self._start = PythonState((PythonScope("module", Bound(dict(table))), None))
 
     def _identity(self) -> tuple[Any, ...]:
-        return self.objects, self.modules, self.listed, self.ahead
+        return self.objects, self.modules, self.listed, self.ahead, self.types, self.package
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PythonMonitor) or self._identity()[1:] != other._identity()[1:]:
@@ -79,14 +93,17 @@ class PythonMonitor(PythonStatements):
 
     def __repr__(self) -> str:
         named = [name for name, _ in self.objects]
-        return f"objects({named})" if named else f"python(ahead={self.ahead!r})"
+        types = ", types='declared'" if self.declares else ""
+        return f"objects({named})" if named else f"python(ahead={self.ahead!r}{types})"
 
     def start(self) -> PythonState:
         """The state before the first lexeme."""
         return self._start
 
     def resume(self, state: PythonState) -> tuple[int, bytes] | None:
-        """The rest of an f-string, or of a format, after an expression in it."""
+        """The rest of an f-string, or of a format, after an expression in it; a string that is an annotation."""
+        if self.declares and state.lazy and state.at == "operand":
+            return QUOTED, b""
         if state.at == "fstring":
             return STRING, state.frame.opening
         return (OTHER, b":") if state.at == "spec" else None
@@ -95,7 +112,10 @@ class PythonMonitor(PythonStatements):
         """The state when a lexeme begins; None: none of its kind may."""
         sign = first.decode("latin-1") if kind == SIGN else ""
         if state.column is not None and kind not in (NEWLINE, END):
-            state = self._line_begins(state)
+            begun = self._line_begins(state)
+            if begun is None:
+                return None
+            state = begun
         settled = self._settle(state, kind, sign)
         if settled is None:
             return None
@@ -104,6 +124,8 @@ class PythonMonitor(PythonStatements):
             return state if self._ends(state) is not None else None
         if kind == NEWLINE:
             return state if self._line_ends(state, b"") is not None else None
+        if kind == QUOTED:
+            return state._replace(at="annotation")
         if state.at == "argument" and sign not in (")", "*", "**", ",") and not self._takes_argument(state, kind):
             return None
         if kind == SIGN and self._read(state, kind, sign, "", first) is None:
@@ -149,16 +171,24 @@ class PythonMonitor(PythonStatements):
         if state.at == "argument":
             return self._argument_names(state)
         if state.at == "dot":
-            if state.value is None or self.doubts(state):
+            if not self.judges(state, state.value):
                 return None
             may_store = state.binding or self.is_target(state)
-            if may_store and not (self.strict and isinstance(state.value, PythonValue)):
+            if may_store and not self._stores_only_known(state.value):
                 return None
             names = self.attributes_at(state, state.value)
-            return None if names is None else names_of(names)
+            if names is None or not state.lazy or self.strict:
+                return None if names is None else names_of(names)
+            return _names_in_annotations(names)
         if state.at in ("import", "from", "importdot", "names"):
             return self.module_names(state)
         return None
+
+    def _stores_only_known(self, value: Any) -> bool:
+        """True if only attributes of a value that are known may be stored."""
+        if self.declares:
+            return not isinstance(value, Self)
+        return self.strict and isinstance(value, PythonValue)
 
     def _argument_names(self, state: PythonState) -> Names | None:
         """The names that an argument may begin with."""
@@ -181,7 +211,10 @@ class PythonMonitor(PythonStatements):
         word = text.decode(errors="replace") if kind == NAME else ""
         if state.at == "operand" and word and not self._may_stand(state, word):
             return None
-        return self._read(state, kind, sign, word, text)
+        after = self._read(state, kind, sign, word, text)
+        if self.declares and after is not None and after.lazy and state.lazy:
+            after = after._replace(spelled=f"{after.spelled} {text.decode(errors='replace')}"[: LONGEST + 1])
+        return after
 
     def _may_stand(self, state: PythonState, word: str) -> bool:
         """True if a word is a name that may stand here, and not only the beginning of a string."""
@@ -202,8 +235,20 @@ class PythonMonitor(PythonStatements):
         return after
 
 
+@lru_cache(maxsize=1024)
+def _names_in_annotations(names: frozenset[str]) -> Names:
+    """Attributes, and the private names that stubs alone may have."""
+    return Names(names, prefixes=("_",))
+
+
 def python(
-    *, objects: Mapping[str, Any] | None = None, modules: Iterable[str] = (), imports: Any = None, ahead: str = "any"
+    *,
+    objects: Mapping[str, Any] | None = None,
+    modules: Iterable[str] = (),
+    imports: Any = None,
+    ahead: str = "any",
+    types: str = "values",
+    package: str = "",
 ) -> PythonMonitor:
     """A monitor of Python: names that are bound, attributes of known values, arguments, what modules have.
 
@@ -214,6 +259,10 @@ def python(
         ahead: The names that may be used before they are bound. "any": names that may be bound when the code runs, and
             they must be bound before the text ends; where code may never run, or is expected to fail, nothing is
             refused. "known": none, and nowhere.
+        types: What tells the attributes of an object. "values": only what it must be when the code runs. "declared":
+            the annotations too, as for a type checker: an object has the attributes of its declared type, and a class
+            binds all that its methods use of `self`. Where texts do otherwise and run all the same, it is wrong.
+        package: The package in which the text will be a module: where its relative imports begin.
 
     Returns:
         The monitor, for `monitored`.
@@ -222,7 +271,7 @@ def python(
         ConstrainError: An argument has the wrong type, or a module cannot be imported.
 
     Source:
-        The Python language reference, section 4.2 (naming and binding).
+        The Python language reference, section 4.2 (naming and binding); PEP 484.
 
     Example:
         >>> import constrain
@@ -230,6 +279,8 @@ def python(
         >>> constrain.monitors.accepted_beginning(strict, "import math\\nprint(math.sqrt(x))")
         'import math\\nprint(math.sqrt('
     """
+    if types not in ("values", "declared"):
+        raise ConstrainError(f"types= is 'values' or 'declared', not {types!r:.40}", fix='leave it out: "values"')
     if ahead not in ("any", "known"):
         raise ConstrainError(f"ahead= is 'any' or 'known', not {ahead!r:.40}", fix='leave it out: "any"')
     known = {} if objects is None else objects
@@ -241,7 +292,9 @@ def python(
         imports = tuple(sorted(imports))
     modules = (modules,) if isinstance(modules, str) else tuple(modules)
     try:
-        return PythonMonitor(tuple(sorted(known.items(), key=lambda pair: pair[0])), modules, imports, ahead)
+        return PythonMonitor(
+            tuple(sorted(known.items(), key=lambda pair: pair[0])), modules, imports, ahead, types, package
+        )
     except ImportError as error:
         raise ConstrainError(f"a module cannot be imported: {error}", fix="install it, or leave it out") from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
@@ -10,8 +11,9 @@ from typing import Any
 from constrain.monitors.bound import Bound
 from constrain.monitors.monitor import Names
 from constrain.monitors.python.definitions import Attribute
+from constrain.monitors.python.hints import NOTHING_KNOWN, Declared, is_object, one_of
 from constrain.monitors.python.lexicon import PREFIXES
-from constrain.monitors.python.scopes import NOTHING
+from constrain.monitors.python.scopes import NOTHING, PythonScope
 from constrain.monitors.python.state import PythonState
 from constrain.monitors.python.values import value_of
 from constrain.monitors.python.words import CONSTANTS, DYNAMIC, IMPLICIT, IN_CLASSES, LOOPS, OPERAND
@@ -27,16 +29,20 @@ class PythonNames:
 
     Attributes:
         strict: Whether only names count that are bound so far (`ahead="known"`).
+        doubt_words: Names that ask for the platform, or expect a fault.
+        declares: Whether names have the types that are declared (`types="declared"`).
     """
 
     strict: bool
+    declares: bool
+    doubt_words: re.Pattern[str]
 
     def find(self, state: PythonState, name: str) -> tuple[bool, Any]:
         """(True if a name may be bound, its value as far as it is known)."""
         later = False  # whether the code runs when names may have other values
         for frame in elements(state.frames):
             if name in frame.names and (frame.comprehends or frame.kind == "lambda"):
-                return True, None
+                return True, dict(reversed(frame.types)).get(name)
             later |= frame.kind == "lambda"
         if later and name in state.binds:
             return True, None
@@ -45,12 +51,27 @@ class PythonNames:
                 continue
             if name in scope.bound.table:
                 value = None if name in scope.shared else scope.bound.table[name]
-                return True, value if value is None or value.lasts or not (later or index) else None
+                value = value if value is None or value.lasts or not (later or index) else None
+                return True, self._with_type(state, scope, name, value) if self.declares else value
             later |= scope.kind == "function"
         value = BUILTINS.get(name)
         if value is not None:
-            return True, None if later and not self.strict else value
+            return True, None if later and not (self.strict or self.declares) else value
         return name in IMPLICIT or name in IN_CLASSES, None
+
+    def _with_type(self, state: PythonState, owner: PythonScope, name: str, value: Any) -> Any:
+        """The value of a name of a scope, with what its declared type adds."""
+        for scope in elements(state.scopes):
+            if name in scope.loose:
+                return None
+            if scope is owner:
+                break
+        kept = owner.declared.table.get(name)
+        if value == NOTHING_KNOWN:
+            return None
+        if kept is None or kept.of is None or value == kept.of:
+            return value
+        return kept.of if value is None else one_of(value, kept.of) if is_object(value) else value
 
     def visible_names(self, state: PythonState) -> Names:
         """The names that may be bound, and the words that may stand where a name may."""
@@ -78,6 +99,18 @@ class PythonNames:
         if self.strict:
             return False
         return state.doubt or (state.block is not None and state.block.doubt) or state.outermost_scope.open
+
+    def asks_where(self, state: PythonState) -> bool:
+        """True if code stands behind a question for the version or the platform, and not only in `try`."""
+        if self.strict or state.doubt or state.outermost_scope.open:
+            return state.doubt and not self.strict
+        doubts = False
+        for block in [*elements(state.blocks)][::-1]:
+            is_new = block.doubt and not doubts
+            doubts = block.doubt
+            if block.doubt and block.head not in ("try", "except", "for", "while") and (is_new or block.head != "def"):
+                return True
+        return False
 
     def admits_any_name(self, state: PythonState) -> bool:
         """True if a name that is not bound may stand at a state: what follows shows if it gets bound."""
@@ -145,15 +178,23 @@ class PythonNames:
             if frame.comprehends:
                 frame = frame._replace(names=frame.names | {name})
                 return state._replace(frames=replace_element(state.frames, index, frame))
-        return self.assign(state, name, value)
+        return self.assign(state, name, value, typed=state.head != "for")
 
-    def assign(self, state: PythonState, name: str, value: Any = None) -> PythonState:
-        """The state after a name is bound in the innermost scope, or where it was declared to be."""
+    def assign(self, state: PythonState, name: str, value: Any = None, typed: bool = True) -> PythonState:
+        """The state after a name is bound in the innermost scope, or where it was declared to be.
+
+        typed: whether the value tells the type that the name keeps.
+        """
         scope = state.scope
         if name in scope.elsewhere:
             return state
         value = None if name in scope.shared else value
-        return state.change_scope(bound=scope.bound.add(name, value))
+        if not self.declares or not typed:
+            return state.change_scope(bound=scope.bound.add(name, value))
+        kept = scope.declared.table.get(name)
+        if value is None and kept is not None and kept.is_stated:
+            value = NOTHING_KNOWN
+        return state.change_scope(bound=scope.bound.add(name, value), declared=kept_types(scope, name, value))
 
     def declare(self, state: PythonState, name: str) -> PythonState:
         """The state after `global` or `nonlocal`: the name counts as bound outside."""
@@ -191,6 +232,20 @@ class PythonNames:
         """True if the module binds all names that were put off."""
         module = state.outermost_scope
         return module.open or all(self.find(state, name)[0] for name in module.pending - module.bound.table.keys())
+
+
+def kept_types(scope: PythonScope, name: str, value: Any) -> Bound:
+    """The types of a scope after a name, or an attribute in `self`, was bound: of all that it was bound to."""
+    before = scope.declared.table.get(name)
+    if before is None:
+        if not is_object(value) or name in scope.bound.table or name in scope.fields:
+            return scope.declared
+        new = Declared(value, False)
+    elif is_object(value):
+        new = before._replace(of=one_of(before.of, value))
+    else:
+        new = before if before.is_stated else Declared(None, False)
+    return scope.declared.add(name, new)
 
 
 @lru_cache(maxsize=1024)

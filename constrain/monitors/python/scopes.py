@@ -34,6 +34,9 @@ class PythonScope(NamedTuple):
         open: Whether names may be bound that no statement shows.
         name, bases, fields, decorated: Of a class: as of `definitions.Class`.
         stored: Of the module: attributes that were stored in objects whose class is not known; "*": any.
+        declared: Names, and of a class attributes in `self`, with the types that they keep (`declared.Declared`).
+        loose: Names whose type a test narrows to one that is not known.
+        owed: Of a class: attributes that were used in `self`, and must be bound before it ends.
     """
 
     kind: str
@@ -47,6 +50,9 @@ class PythonScope(NamedTuple):
     fields: frozenset[str] = NOTHING
     decorated: bool = False
     stored: frozenset[str] = NOTHING
+    declared: Bound = EMPTY
+    loose: frozenset[str] = NOTHING
+    owed: frozenset[str] = NOTHING
 
 
 class PythonBlock(NamedTuple):
@@ -76,11 +82,15 @@ class PythonFrame(NamedTuple):
         names: Names of a comprehension, or parameters.
         listed: Parameters as `signature_of` takes them.
         comprehends: Whether `for` was read.
-        binding, targets: These fields of the state around it (state.py).
+        binding, targets, plain: These fields of the state around it (state.py).
         call: The call that is open.
         opening: Of an f-string: the piece that goes on after an expression.
         pairs: Whether a colon was read.
         commas: Whether a comma was read.
+        generates: Whether that is usual here: in brackets, and in calls of functions that take many things.
+        of, name: What is called or indexed, where types are declared, and its last name.
+        loop: The names that `for` binds, while what they go through is read.
+        types: Names of a comprehension and their types.
     """
 
     kind: str
@@ -91,19 +101,25 @@ class PythonFrame(NamedTuple):
     comprehends: bool = False
     binding: bool = False
     targets: bool = False
+    plain: bool = False
     call: PythonCall | None = None
     opening: bytes = b""
     pairs: bool = False
     commas: bool = False
+    generates: bool = False
+    of: Any = None
+    name: str = ""
+    loop: tuple[str, ...] = ()
+    types: tuple[tuple[str, Any], ...] = ()
 
 
-def function_scope(parameters: Iterable[str], first: Any = None) -> PythonScope:
+def function_scope(parameters: Iterable[str], first: Any = None, declared: Bound = EMPTY) -> PythonScope:
     """The scope of a function.
 
-    parameters: As `signature_of` takes them. first: The value of the first one.
+    parameters: As `signature_of` takes them. first: The value of the first one. declared: Of `PythonScope`.
     """
     table = dict.fromkeys(name.strip("*=/") for name in parameters)
     table.pop("", None)
     if first is not None:
         table[next(iter(table))] = first
-    return PythonScope("function", Bound(table))
+    return PythonScope("function", Bound(table), declared=declared)

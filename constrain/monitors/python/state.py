@@ -32,6 +32,10 @@ class _PythonFields(NamedTuple):
             the module of an import.
         defined: The name of the function or class that is defined.
         decorators: The values of the decorators before a definition.
+        source: What the name after `as` is bound to.
+        spelled: The annotation that is being read, or that the statement has.
+        hints: Parameters, with types as far as they are declared; the names that `for` binds, and if they
+            are new; "async".
     """
 
     scopes: Scopes
@@ -54,14 +58,18 @@ class _PythonFields(NamedTuple):
     params: Any = ()
     defined: str = ""
     decorators: tuple[Any, ...] = ()
+    source: Any = None
+    spelled: str = ""
+    hints: tuple[tuple[str, Any], ...] = ()
 
 
 class PythonState(_PythonFields, StackState[PythonFrame]):
     """The state of a reading of Python, after whole lexemes."""
 
     __slots__ = ()
-    saved = ("binding", "targets")
-    reset: ClassVar[dict[str, Any]] = {"held": "", "value": None}
+    saved = ("binding", "targets", "plain")
+    reset: ClassVar[dict[str, Any]] = {"held": "", "value": None, "source": None}
+    begun: ClassVar[dict[str, Any]] = {"plain": True}
 
     @property
     def call(self) -> PythonCall | None:

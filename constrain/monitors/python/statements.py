@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from constrain.monitors.bound import Bound
 from constrain.monitors.monitor import NAME, NUMBER, STRING
+from constrain.monitors.python.declared import ASYNC
 from constrain.monitors.python.definitions import Attribute
 from constrain.monitors.python.expressions import PythonExpressions
+from constrain.monitors.python.hints import Declared
 from constrain.monitors.python.imports import PythonImports
 from constrain.monitors.python.lexicon import column
 from constrain.monitors.python.scopes import INLINE, UNKNOWN, PythonBlock, PythonFrame, function_scope
@@ -39,29 +42,33 @@ class PythonStatements(PythonImports, PythonExpressions):
             after = self._block_ends(after)
         return None if after is None else after._replace(column=at)
 
-    def _line_begins(self, state: PythonState) -> PythonState:
-        """The state at the first lexeme of a line: blocks that are deeper have ended."""
+    def _line_begins(self, state: PythonState) -> PythonState | None:
+        """The state at the first lexeme of a line: blocks that are deeper have ended; None: one may not end."""
         at = state.column
         assert at is not None
         state = state._replace(column=None, after=False)
         if state.block is not None and state.block.column == UNKNOWN:
             return state.change_block(column=at)
-        while state.block is not None and state.block.column > at:
-            state = self._block_ends(state)
-        return state
+        after: PythonState | None = state
+        while after is not None and after.block is not None and after.block.column > at:
+            after = self._block_ends(after)
+        return after
 
-    def _block_ends(self, state: PythonState) -> PythonState:
-        """The state after the innermost block."""
+    def _block_ends(self, state: PythonState) -> PythonState | None:
+        """The state after the innermost block; None: a class may not end here."""
         assert state.blocks is not None
         block, blocks = state.blocks
         state = state._replace(blocks=blocks, after=block.doubt and not (blocks is not None and blocks[0].doubt))
         if block.before is None:
             ended = state.scope
+            if ended.owed and self.lacks(state, ended):
+                return None
             state = self.leave_scope(state)
             return self.assign(state, ended.name, self.make_class(ended)) if ended.kind == "class" else state
-        if block.doubt and state.scope.kind == "function" and blocks is not None:  # it may have returned
+        may_return = not self.declares or block.head not in ("try", *FOLLOWING)
+        if block.doubt and may_return and state.scope.kind == "function" and blocks is not None:
             state = state.change_block(doubt=True)
-        return state.change_scope(bound=state.scope.bound.forget_changes(block.before))
+        return state.change_scope(bound=state.scope.bound.forget_changes(block.before, keeps_new=self.declares))
 
     def _statement_ends(self, state: PythonState) -> PythonState | None:
         """The state after a simple statement: its names are bound."""
@@ -73,9 +80,12 @@ class PythonStatements(PythonImports, PythonExpressions):
             after = self.resolve(after._replace(targets=False), state.uses)
         if after is None:
             return None
+        stated = Declared(self.hint(state), True) if state.spelled else None
         for name in state.binds:
             if isinstance(name, Attribute):
-                after = self.store(after, name)
+                after = self.store(after, name, stated or (value if len(state.binds) == 1 else None))
+            elif stated is not None:
+                after = self.annotate(after, name, stated, value)
             else:
                 after = self.assign(after, name, value if name == state.target else None)
         is_decorator = state.head == "@"
@@ -98,15 +108,19 @@ class PythonStatements(PythonImports, PythonExpressions):
         before = None
         if head == "def":
             named = self.assign(state, state.defined, self.make_function(state))
-            scopes = (function_scope(state.params, self.first_argument(state)), named.scopes)
+            kept = Bound({name: Declared(value, True) for name, value in state.hints if value is not None})
+            scopes = (function_scope(state.params, self.first_argument(state), kept), named.scopes)
         elif head == "class":
             call = state.params if isinstance(state.params, PythonCall) else None
             is_open = call is not None and (bool(call.named) or call.unpacked or not call.plain)
             scopes = (self.class_scope(state, state.defined, call, is_open and not self.strict), state.scopes)
         else:
             if head in LOOPS:
-                scopes = state.change_scope(bound=state.scope.bound.keep_lasting()).scopes
-            before = scopes[0].bound
+                state = state.change_scope(bound=state.scope.bound.keep_lasting())
+            before = state.scope.bound
+            if head == "for" and self.declares:
+                state = self.bind_elements(state)
+            scopes = (self.loosen(state, state.held) if head == "match" else state).scopes
         block = PythonBlock(head, INLINE, before, doubt or outer)
         return PythonState(scopes, (block, state.blocks), column=None)
 
@@ -127,11 +141,11 @@ class PythonStatements(PythonImports, PythonExpressions):
         if word == "for":
             return state.go("operand", head="for", binding=True)
         if word == "async":
-            return state
+            return state._replace(hints=(ASYNC,)) if self.declares else state
         if word in ALONE:
             return state.go("operator", head=word)
         if word in OPERANDS:
-            return state.go("operand", head=word)
+            return state.go("operand", head=word, plain=self.declares)
         if word in NEXT:
             return state.go(NEXT[word], head=word)
         return self._read_word(begun, word)

@@ -55,11 +55,13 @@ class PythonValue(NamedTuple):
         key: The identity of `what.obj`.
         what: Holds an object.
         role: "object": it is the object; "instance": one of this class; "method": the function, called with its self.
+        args: The types of an instance's type arguments; of a method, its object and its name.
     """
 
     key: int
     what: Holder
     role: str
+    args: tuple[Any, ...] = ()
 
     @property
     def lasts(self) -> bool:
@@ -112,7 +114,9 @@ class PythonCall(NamedTuple):
         unpacked: Whether there was a star.
         name: The name of the argument that is being read; None: it has none.
         plain: Whether all bases of a class are classes that add no names.
-        values: The values of the bases of a class.
+        values: The values of the bases of a class; where types are declared, of arguments by position.
+        of: What is called, where types are declared.
+        tested: The name that `isinstance` tests.
     """
 
     signature: Signature | None = None
@@ -123,6 +127,8 @@ class PythonCall(NamedTuple):
     name: str | None = None
     plain: bool = True
     values: tuple[Any, ...] = ()
+    of: Any = None
+    tested: str = ""
 
     @property
     def is_full(self) -> bool:
@@ -158,9 +164,9 @@ def value_of(obj: Any, *, by_user: bool = False) -> PythonValue:
     return PythonValue(id(obj), Holder(obj, by_user), "object")
 
 
-def instance_of(cls: type, *, by_user: bool = False) -> PythonValue:
-    """The value that is some instance of a class."""
-    return PythonValue(id(cls), Holder(cls, by_user), "instance")
+def instance_of(cls: type, *, by_user: bool = False, args: tuple[Any, ...] = ()) -> PythonValue:
+    """The value that is some instance of a class. args: as of `PythonValue`."""
+    return PythonValue(id(cls), Holder(cls, by_user), "instance", args)
 
 
 @lru_cache(maxsize=4096)
@@ -177,12 +183,12 @@ def attributes(value: PythonValue, this_platform: bool = True) -> frozenset[str]
         if "__getattr__" in vars(obj) or obj.__name__ in CHANGING or (not this_platform and obj.__name__ in PLATFORM):
             return None
         return frozenset(dir(obj)) | ALWAYS | _submodules(obj) | ELSEWHERE.get(obj.__name__, frozenset())
-    if _is_dynamic(cls):
+    if is_dynamic(cls):
         return None
     if value.role == "instance":
         if cls in EXACT:
             return frozenset(dir(cls))
-        fields = _fields(cls) if value.what.by_user else None
+        fields = fields_of(cls) if value.what.by_user else None
         return None if fields is None else frozenset(dir(cls)) | fields
     if isinstance(obj, type):
         return frozenset(dir(obj)) | frozenset(dir(type(obj)))
@@ -191,7 +197,7 @@ def attributes(value: PythonValue, this_platform: bool = True) -> frozenset[str]
     return None
 
 
-def _is_dynamic(cls: type) -> bool:
+def is_dynamic(cls: type) -> bool:
     """True if a class computes attributes by their names."""
     return any(
         "__getattr__" in vars(base) or ("__getattribute__" in vars(base) and base not in (object, type, super))
@@ -201,7 +207,7 @@ def _is_dynamic(cls: type) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _fields(cls: type) -> frozenset[str] | None:
+def fields_of(cls: type) -> frozenset[str] | None:
     """The attributes that a class gives its instances, by its source; None: the source does not show them."""
     declared = getattr(cls, "__dataclass_fields__", None) or getattr(cls, "model_fields", None)
     fields = set(declared) if isinstance(declared, dict) else set()
@@ -232,12 +238,12 @@ def _submodules(module: types.ModuleType) -> frozenset[str]:
 
 
 @lru_cache(maxsize=8192)
-def attribute(value: PythonValue, name: str) -> PythonValue | None:
-    """The value of an attribute of a value; None: it is not known."""
+def attribute(value: PythonValue, name: str, is_listed: bool = False) -> PythonValue | None:
+    """The value of an attribute of a value; None: it is not known. is_listed: whether its attributes are known."""
     obj, by_user = value.what.obj, value.what.by_user
     if isinstance(obj, types.ModuleType):
         return value_of(vars(obj)[name]) if name in vars(obj) else None
-    if value.role == "method" or attributes(value) is None:
+    if value.role == "method" or not (is_listed or attributes(value) is not None):
         return None
     try:
         member = inspect.getattr_static(obj, name)

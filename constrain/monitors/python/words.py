@@ -29,6 +29,15 @@ DOUBT = re.compile(
     r"(?i)hasattr|platform|version|implementation|^py_?[23]|skip|require|raises|suppress|TYPE_CHECKING|^modules$"
     r"|windows|win32|winapi|msvcrt|posix|darwin|linux|cygwin|wasi|emscripten"
 )
+# The same where types are declared: names that only sound so do not count.
+ASKS = re.compile(
+    r"(?i)hasattr|platform|version_info|hexversion|^py_?[23]|raises|suppress|TYPE_CHECKING|^modules$"
+    r"|windows|win32|winapi|msvcrt|posix|darwin|linux|cygwin|wasi|emscripten"
+)
+COLLECTORS = frozenset(
+    "chain Counter deque extend from_iterable fsum mean median OrderedDict prod sample update writelines".split()
+)  # others that are given generators
+GUARD = re.compile(r"_*(is|has)([A-Z_]|[a-z]+$)")  # functions that are not known, and may narrow a type
 CONSUMERS = frozenset(
     "all any bytearray bytes dict enumerate frozenset join list max min next set sorted sum tuple".split()
 )  # functions that take a generator as their only argument
