@@ -1,0 +1,481 @@
+"""Expressions: what follows an operand, and what a whole expression is for.
+
+`_finish` applies all operators of an expression; `_ends` then gives it to the `_end_x` of the frame that it stands in,
+if the frame's goal takes its type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from constrain.monitors.monitor import NAME, SIGN
+from constrain.monitors.typescript.flow import assigned, doubt, equal, falsy, join, narrowed, of_class, truthy, typed
+from constrain.monitors.typescript.naming import Lexeme
+from constrain.monitors.typescript.operands import Operands
+from constrain.monitors.typescript.operators import (
+    ADDING,
+    ASSIGNING,
+    EQUALITY,
+    PRECEDENCE,
+    UNARY,
+    applied,
+    applied_before,
+    either,
+    fits,
+    fits_result,
+    may_be_tested,
+    takes_left,
+)
+from constrain.monitors.typescript.relations import (
+    flat,
+    infer,
+    inferred_result,
+    instantiate,
+    is_assignable,
+    is_number,
+    is_string,
+    members_of,
+    read_type,
+    signature_of,
+)
+from constrain.monitors.typescript.state import OPEN, Frame, Value, When
+from constrain.monitors.typescript.state import TypeScriptState as S
+from constrain.monitors.typescript.types import (
+    ANY,
+    BOOLEAN,
+    NUMBER,
+    STRING,
+    UNDEFINED,
+    VOID,
+    Member,
+    Signature,
+    Type,
+    constituents,
+    function,
+    literal,
+    plain,
+    union,
+    widen,
+)
+
+ENDS = frozenset({")", "]", "}", ";", ",", ":"})
+LOWER = frozenset({"else", "assign", "body"})  # frames that end with the expression in them
+
+
+class Expressions(Operands):
+    """The steps of a state over the lexemes behind operands."""
+
+    # Steps of other parts
+    _arrow_block: Callable[[S], S]
+    may_use: Callable[[S, Member], bool]
+    bind_pending: Callable[[S, Type], S]
+
+    def _at_operator(self, state: S, lexeme: Lexeme) -> S | None:
+        sign = lexeme.sign or lexeme.word
+        value = state.value
+        if sign in ENDS:
+            return self._ends(state, lexeme)
+        if value.form == "arrow" or lexeme.kind not in (SIGN, NAME) or (lexeme.word and sign != "instanceof"):
+            return None
+        match sign:
+            case ".":
+                return self._dot(state)
+            case "(":
+                signature = signature_of(value.type, state.types)
+                return None if signature is False else self._call(state, value, signature, None)
+            case "[":
+                return self._begin_index(state)
+            case "++" | "--":
+                return self._step(state, value)
+            case "?":
+                return self._question(state)
+        if sign in PRECEDENCE:
+            return self._binary(state, sign)
+        if sign in ASSIGNING:
+            return self._assign(state, sign)
+        return None if sign in ("=>", "...") else OPEN
+
+    # -- members, calls and indices ------------------------------------------------------------------------------------
+
+    def _dot(self, state: S) -> S | None:
+        return state.go("member name behind", value=state.value) if self.member_names(state) != frozenset() else None
+
+    def member_names(self, state: S) -> frozenset[str] | None:
+        """The names that may stand behind a dot; None: any."""
+        value = state.value
+        if value.form == "integer":
+            return frozenset()
+        members = members_of(value.type, state.types)
+        if members is None:
+            return None
+        return frozenset(name for name, member in members.items() if self.may_use(state, member)
+                         and self._member_fits(state, value, member))  # fmt: skip
+
+    def _member_fits(self, state: S, value: Value, member: Member) -> bool:
+        return fits(state.frames, Value(read_type(member), form="chain", assigns=not member.readonly), state.types)
+
+    def _at_member_name_behind(self, state: S, lexeme: Lexeme) -> S | None:
+        """Read the member behind a dot."""
+        value, name = state.value, lexeme.word
+        if not name:
+            return OPEN if lexeme.sign else None
+        members = members_of(value.type, state.types)
+        if members is None:
+            return self._operand(state, Value(ANY, assigns=True, form="chain"))
+        member = members.get(name)
+        if member is None or not self.may_use(state, member):
+            return None
+        declared = widen(read_type(member))
+        key = f"{value.key}.{name}" if value.key else ""
+        facts = state.facts.table if state.facts is not None and key else {}
+        assigns = not member.readonly or self._in_constructor(state, value)
+        if value.form == "super":
+            key = ""
+        return self._operand(state, Value(facts.get(key, declared), key, declared, assigns, "chain", None, value, name))
+
+    def _in_constructor(self, state: S, value: Value) -> bool:
+        return value.key == "this" and any(
+            frame.kind == "function" and frame.role == "constructor" for frame in self.frames_of_function(state)
+        )
+
+    def _begin_index(self, state: S) -> S | None:
+        type_ = flat(state.value.type, state.types)
+        if type_.kind == "any" or any(part.kind == "any" for part in constituents(type_)):
+            return self._begin_expression(state, Frame("index", value=state.value))
+        if all(part.kind == "array" or is_string(part, state.types) for part in constituents(type_)):
+            return self._begin_expression(state, Frame("index", value=state.value, goal=NUMBER))
+        members = members_of(type_, state.types)
+        if not members:
+            return None
+        names = union(literal(name, "string", fresh=False) for name in members)
+        return self._begin_expression(state, Frame("index", value=state.value, goal=names))
+
+    def _end_index(self, state: S, lexeme: Lexeme) -> S | None:
+        if lexeme.sign != "]":
+            return None
+        before = state.frame.value
+        base = flat(before.type, state.types)
+        elements = []
+        for part in constituents(base):
+            elements.append(part.parts[0] if part.kind == "array" else STRING if is_string(part, state.types) else ANY)
+        type_ = union(elements)
+        declared, assigns = type_, not any(is_string(part, state.types) for part in constituents(base))
+        if type_.kind == "union" and type_ != BOOLEAN:
+            type_ = ANY  # an index may have narrowed it
+        return self._operand(state.pop("operator"), Value(type_, "", declared, assigns, "chain"))
+
+    def _call(self, state: S, value: Value, signature: Signature | bool, made: Type | None) -> S | None:
+        """The state in the arguments of a call. made: what `new` makes, if its type is written."""
+        is_new = value.form == "class"
+        if not isinstance(signature, Signature):
+            return state.push(Frame("call", value=value, goal=made, hint=ANY), "argument")
+        known = {}
+        if made is not None:
+            known = dict(zip(signature.generics, made.parts, strict=False))
+        if not is_new and not fits_result(state.frames, ANY, UNARY + 1, state.types):
+            return None
+        frame = Frame("call", value=value, signature=signature, known=tuple(known.items()), goal=made)
+        return state.push(frame, "argument")
+
+    def _parameter_of_call(self, state: S) -> tuple[Type | None, bool]:
+        """The type of the next argument of a call, None: any; and whether there may be one."""
+        frame = state.frame
+        if frame.signature is None:
+            return None, True
+        parameter = instantiate(frame.signature, dict(frame.known)).parameter(frame.seen)
+        if parameter is None:
+            return None, False
+        return (union([parameter.type, UNDEFINED]) if parameter.optional else parameter.type), True
+
+    def may_have_argument(self, state: S) -> bool:
+        """True if a call may have another argument."""
+        return self._parameter_of_call(state)[1]
+
+    def _at_argument(self, state: S, lexeme: Lexeme) -> S | None:
+        """Read the first argument of a call, or its end."""
+        if lexeme.sign == ")":
+            return self._call_ends(state)
+        if not self.may_have_argument(state):
+            return None
+        return self._at_operand(self.begin_argument(state), lexeme)
+
+    def begin_argument(self, state: S) -> S:
+        """The state at the beginning of an argument."""
+        goal, _ = self._parameter_of_call(state)
+        hint = goal if goal is not None else state.frame.hint
+        return state.push(Frame("argument", goal=goal, hint=hint), "operand")
+
+    def _end_argument(self, state: S, lexeme: Lexeme) -> S | None:
+        given = state.value.type
+        if lexeme.sign not in (",", ")"):
+            return None
+        state = state.pop("argument")
+        frame = state.frame
+        known = dict(frame.known)
+        if frame.signature is not None and frame.signature.generics and frame.goal is None:
+            parameter = frame.signature.parameter(frame.seen)
+            infer(parameter.type, given, known, frame.signature.generics)
+        state = state.change(seen=frame.seen + 1, known=tuple(known.items()))
+        if lexeme.sign == ")":
+            return self._call_ends(state)
+        return self.begin_argument(state) if self.may_have_argument(state) else None
+
+    def _call_ends(self, state: S) -> S | None:
+        """The state after the parenthesis that ends a call."""
+        frame = state.frame
+        signature: Signature | None = frame.signature
+        if signature is not None and frame.seen < signature.required:
+            return None
+        if frame.goal is not None:
+            type_ = frame.goal
+        elif signature is None:
+            type_ = ANY
+        else:
+            type_ = inferred_result(signature, dict(frame.known)) if signature.generics else signature.result
+        state = state.pop("operator")
+        return self._operand(state, Value(type_, form="super" if frame.role == "super" else "chain"))
+
+    def _step(self, state: S, value: Value) -> S | None:
+        """The state after `++` or `--` behind a variable."""
+        if not value.assigns or not is_number(value.type, state.types) or value.form not in ("name", "chain"):
+            return None
+        return self._operand(state, Value(NUMBER, form="stepped"))
+
+    # -- operators -----------------------------------------------------------------------------------------------------
+
+    def _reduce(self, state: S, level: int) -> S | None:
+        """The state after the operators that bind at least as strongly as a level are applied."""
+        while state.kind in ("binary", "unary"):
+            frame = state.frame
+            if frame.kind == "binary" and PRECEDENCE[frame.sign] < level:
+                return state
+            value = self._unary(state, frame) if frame.kind == "unary" else self._pair(state, frame)
+            if value is None:
+                return None
+            state = state.pop("operator", value=value) if frame.kind == "unary" else self._leave_binary(state, value)
+        return state
+
+    def _leave_binary(self, state: S, value: Value) -> S:
+        frame = state.frame
+        if frame.sign in ("&&", "||", "??"):  # what stands behind it may not have run
+            yes, no = self._split(state.pop("operator", facts=frame.facts), frame.value)
+            skipped = no if frame.sign == "&&" else yes if frame.sign == "||" else frame.facts
+            return state.pop("operator", value=value, facts=join(skipped, state.facts))
+        return state.pop("operator", value=value)
+
+    def _unary(self, state: S, frame: Frame) -> Value | None:
+        value = state.value
+        type_ = applied_before(frame.sign, value, state.types)
+        if type_ is None:
+            return None
+        if frame.sign == "!":
+            yes, no = self._split(state, value)
+            return Value(type_, when=(no, yes))
+        if frame.sign == "typeof":
+            return Value(type_, form="typeof", base=value)
+        return Value(type_, form="number" if frame.sign == "-" and type_.kind == "literal" else "")
+
+    def _pair(self, state: S, frame: Frame) -> Value | None:
+        """The value of two operands and the operator between them."""
+        left, right = frame.value, state.value
+        type_ = applied(frame.sign, left.type, right.type, state.types)
+        if type_ is None:
+            return None
+        if frame.sign in EQUALITY:
+            if right.form == "literal" and flat(right.type, state.types).kind in ("object", "array"):
+                return None
+            return Value(type_, when=self._compared(state, frame.sign, left, right))
+        if frame.sign == "instanceof" and right.type.kind == "class":
+            definition = state.types.table[right.type.name]
+            instance = Type("named", right.type.name, (ANY,) * len(definition.generics))
+            changes = of_class(instance, state.types)
+            yes, no = (narrowed(state.facts, left, change, state.types) for change in changes)
+            return Value(type_, when=(yes, no))
+        if frame.sign in ("&&", "||"):
+            outer = state.pop("operator", facts=frame.facts)
+            (yes, no), (then, otherwise) = self._split(outer, left), self._split(state, right)
+            when = (then, join(no, otherwise)) if frame.sign == "&&" else (join(yes, then), otherwise)
+            return Value(type_, when=when, name=frame.sign)
+        return Value(type_, name=frame.sign if frame.sign == "??" else "")
+
+    def _compared(self, state: S, sign: str, left: Value, right: Value) -> When:
+        """The facts where `===` between two values is true, and where it is false."""
+        yes = no = state.facts
+        for value, other in ((left, right), (right, left)):
+            if value.form == "typeof":
+                name = other.type.name if other.type.kind == "literal" else ""
+                same, different = typed(name) if name else ((lambda _: ANY), (lambda _: ANY))
+                value = value.base
+            else:
+                same, different = equal(other.type, state.types, loosely=len(sign) == 2)
+            yes, no = narrowed(yes, value, same, state.types), narrowed(no, value, different, state.types)
+        return (yes, no) if sign[0] == "=" else (no, yes)
+
+    def _split(self, state: S, value: Value) -> When:
+        """The facts where a value counts as true, and where it does not."""
+        if value.when is not None:
+            return value.when
+        return narrowed(state.facts, value, truthy, state.types), narrowed(state.facts, value, falsy, state.types)
+
+    def _binary(self, state: S, sign: str) -> S | None:
+        level = PRECEDENCE[sign]
+        if state.kind == "unary" and state.frame.sign in ("++", "--") and not state.value.assigns:
+            return None
+        reduced = self._reduce(state, level)
+        if reduced is None or not takes_left(sign, reduced.value, reduced.types):
+            return None
+        state = reduced
+        mixed = {"??": ("||", "&&"), "||": ("??",), "&&": ("??",)}.get(sign, ())
+        if (state.kind == "binary" and state.frame.sign in mixed) or state.value.name in mixed:
+            return None
+        left = state.value
+        if not any(fits_result(state.frames, each, level, state.types) for each in self._results(sign, left, state)):
+            return None
+        facts = state.facts
+        if sign in ("&&", "||"):
+            yes, no = self._split(state, left)
+            facts = yes if sign == "&&" else no
+        return state.push(Frame("binary", sign=sign, value=left, facts=state.facts), "operand", facts=facts)
+
+    @staticmethod
+    def _results(sign: str, left: Value, state: S) -> list[Type]:
+        """The types that an operator may give behind its left operand."""
+        if sign == "+":
+            return [STRING, NUMBER] if is_number(left.type, state.types) else [STRING]
+        if PRECEDENCE[sign] >= ADDING:
+            return [NUMBER]
+        return [ANY] if sign in ("&&", "||", "??") else [BOOLEAN]
+
+    def _question(self, state: S) -> S | None:
+        """The state after the `?` of a conditional expression."""
+        reduced = self._reduce(state, 0)
+        if reduced is None or not may_be_tested(reduced.value, reduced.types):
+            return None
+        state = reduced
+        yes, no = self._split(state, state.value)
+        frame = state.frame
+        return state.push(Frame("then", goal=frame.goal, hint=frame.hint, facts=no), "operand", facts=yes)
+
+    def _end_then(self, state: S, lexeme: Lexeme) -> S | None:
+        if lexeme.sign != ":":
+            return None
+        frame = state.frame
+        after = Frame("else", goal=frame.goal, hint=frame.hint, value=state.value, facts=state.facts)
+        return state.pop("operand").push(after, "operand", facts=frame.facts)
+
+    def _assign(self, state: S, sign: str) -> S | None:
+        """The state after the sign of an assignment."""
+        target = state.value
+        if not target.assigns or state.kind in ("binary", "unary") or target.form not in ("name", "chain"):
+            return None
+        if sign == "=":
+            frame = Frame("assign", sign=sign, value=target, goal=target.declared, hint=target.declared)
+            return self._begin_expression(state, frame)
+        operator = ASSIGNING[sign]
+        if not takes_left(operator, target, state.types):
+            return None
+        ok = [applied(operator, target.type, other, state.types) for other in (NUMBER, STRING)]
+        if not any(each is not None and is_assignable(each, target.declared, state.types) for each in ok):
+            return None
+        return self._begin_expression(state, Frame("assign", sign=sign, value=target))
+
+    # -- ends ----------------------------------------------------------------------------------------------------------
+
+    def _finish(self, state: S) -> S | None:
+        """The state after all operators of an expression, and after what ends with it."""
+        while True:
+            reduced = self._reduce(state, 0)
+            if reduced is None:
+                return None
+            state, frame = reduced, reduced.frame
+            if frame.goal is not None and not is_assignable(state.value.type, frame.goal, state.types):
+                return None
+            if frame.kind not in LOWER:
+                return state
+            after: Callable[[S], S | None] = getattr(self, "_finish_" + frame.kind)
+            finished = after(state)
+            if finished is None:
+                return None
+            state = finished
+
+    def _finish_else(self, state: S) -> S | None:
+        frame, value = state.frame, state.value
+        type_ = either(frame.value.type, value.type, state.types)
+        return state.pop("operator", value=Value(type_), facts=join(frame.facts, state.facts))
+
+    def _finish_assign(self, state: S) -> S | None:
+        frame, value = state.frame, state.value
+        type_ = value.type
+        if frame.sign != "=":
+            made = applied(ASSIGNING[frame.sign], frame.value.type, type_, state.types)
+            if made is None or not is_assignable(made, frame.value.declared, state.types):
+                return None
+            type_ = made
+        facts = assigned(state.facts, frame.value.key, frame.value.declared, type_, state.types)
+        state = self.note_assigned(state, frame.value)
+        return state.pop("operator", value=Value(type_, form="assignment"), facts=facts)
+
+    def note_assigned(self, state: S, target: Value) -> S:
+        """The state after a place was assigned."""
+        return state
+
+    def _ends(self, state: S, lexeme: Lexeme) -> S | None:
+        """The state after the sign that ends an expression."""
+        finished = self._finish(state)
+        if finished is None:
+            return None
+        end: Callable[[S, Lexeme], S | None] = getattr(self, "_end_" + finished.kind)
+        return end(finished, lexeme)
+
+    def _end_group(self, state: S, lexeme: Lexeme) -> S | None:
+        if lexeme.sign != ")":
+            return None
+        value = state.value
+        forms = {"arrow": "literal", "integer": "number", "assignment": "", "stepped": "", "name": "chain"}
+        form = forms.get(value.form, value.form)
+        if value.form == "integer" and value.type.name in ("0", "1"):
+            form = ""
+        return self._operand(state.pop("operator"), value._replace(form=form, assigns=False, name="" if value.base is None else value.name))
+
+    def _end_template(self, state: S, lexeme: Lexeme) -> S | None:
+        return state.pop("template") if lexeme.sign == "}" else None
+
+    def _end_default(self, state: S, lexeme: Lexeme) -> S | None:
+        goal = state.frame.goal
+        return self._default_ends(state.pop("operator"), widen(state.value.type) if goal is None else goal, lexeme)
+
+    # -- bodies of arrow functions -------------------------------------------------------------------------------------
+
+    def _begin_arrow_body(self, state: S, goal: Type | None) -> S | None:
+        """The state after `=>`."""
+        frame = state.frame
+        arrow = Frame("arrow", items=frame.items, goal=goal, facts=state.facts, seen=frame.seen)
+        if frame.seen and goal is not None:
+            state = self.bind_pending(state, function(Signature(frame.items, goal)))
+        facts = doubt(state.facts, lambda key: self.is_fixed(state, key))
+        return state.swap(arrow)._replace(at="arrow body", facts=facts)
+
+    def _at_arrow_body(self, state: S, lexeme: Lexeme) -> S | None:
+        if lexeme.sign == "{":
+            return self._arrow_block(state)
+        goal = state.frame.goal
+        wanted = None if goal == VOID and not state.frame.seen else goal
+        return self._at_operand(state.push(Frame("body", goal=wanted, hint=goal), "operand"), lexeme)
+
+    def _finish_body(self, state: S) -> S | None:
+        type_ = state.value.type
+        return self._arrow_ends(state.pop("operator"), type_)
+
+    def _arrow_ends(self, state: S, result: Type) -> S:
+        """The state after the body of an arrow function."""
+        frame = state.frame
+        if frame.seen and frame.goal is not None:
+            result = frame.goal
+        elif frame.goal is None:
+            result = union(
+                plain(part) if result.kind == "union" and part.kind == "literal" else widen(part)
+                for part in constituents(result)
+            )
+        value = Value(function(Signature(frame.items, result)), form="arrow")
+        return state.pop("operator", value=value, facts=frame.facts).leave()
+

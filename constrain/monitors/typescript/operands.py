@@ -1,0 +1,386 @@
+"""Operands: names, literals, arrays, objects, templates, parentheses, and arrow functions before their body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from constrain.monitors.monitor import NUMBER, STRING
+from constrain.monitors.typescript.naming import Lexeme, literal_of
+from constrain.monitors.typescript.operators import fits
+from constrain.monitors.typescript.relations import (
+    CALL,
+    expected_members,
+    expand,
+    is_assignable,
+    new_signature,
+    own_members,
+    read_type,
+    signature_of,
+)
+from constrain.monitors.typescript.signatures import Signatures
+from constrain.monitors.typescript.state import OPEN, Entry, Frame, Value
+from constrain.monitors.typescript.state import TypeScriptState as S
+from constrain.monitors.typescript.types import (
+    ANY,
+    FALSE,
+    NEVER,
+    NULL,
+    STRING as TEXT,
+    TRUE,
+    UNDEFINED,
+    Member,
+    Parameter,
+    Signature,
+    Type,
+    array,
+    constituents,
+    union,
+)
+from constrain.monitors.typescript.words import OPERANDS, RESERVED
+
+WORDS = {"true": TRUE._replace(fresh=True), "false": FALSE._replace(fresh=True), "null": NULL, "undefined": UNDEFINED}
+PREFIXES = frozenset({"!", "-", "+", "++", "--"})
+WITHOUT_ARROWS = frozenset({"condition", "test", "of", "switch", "case", "index", "statement"})
+
+
+class Operands(Signatures):
+    """The steps of a state over the lexemes of operands."""
+
+    # Steps of other parts
+    _ends: Callable[[S, Lexeme], S | None]
+    _begin_arrow_body: Callable[[S, Type | None], S | None]
+    _call: Callable[[S, Value, Signature | bool, Type | None], S]
+
+    def _begin_expression(self, state: S, frame: Frame) -> S:
+        return state.push(frame, "operand")
+
+    # -- what an operand begins with -----------------------------------------------------------------------------------
+
+    def _at_operand(self, state: S, lexeme: Lexeme) -> S | None:
+        if lexeme.word:
+            return self._operand_word(state, lexeme.word)
+        if lexeme.kind in (NUMBER, STRING):
+            return self._literal(state, lexeme)
+        sign = lexeme.sign
+        if sign == "(":
+            if self.arrow_context(state) is not None:
+                return state.go("grouped")
+            return state.push(Frame("group", hint=self._hint(state)), "operand")
+        if sign == "[":
+            return self._begin_array(state)
+        if sign == "{":
+            return self._begin_object(state)
+        if sign in PREFIXES:
+            return state.push(Frame("unary", sign=sign), "operand")
+        return None if sign in (")", "]", "}", ";", ",", ":", "=", "=>", ".", "?") else OPEN
+
+    def _hint(self, state: S) -> Type | None:
+        """The type that the context gives to an operand that is all of an expression, or stands behind `??`."""
+        frame = state.frame
+        if frame.kind == "binary":
+            is_last = frame.sign in ("??", "||", "&&") and state.frames[1][0].kind not in ("binary", "unary")
+            return self.context(state).hint if is_last else None
+        return frame.hint if frame.kind != "unary" else None
+
+    def arrow_context(self, state: S) -> Signature | bool | None:
+        """What the context tells of an arrow function: its signature; True: anything; False: nothing; None: none may
+        stand there."""
+        frame, hint = state.frame, self._hint(state)
+        if frame.kind in WITHOUT_ARROWS or frame.kind == "unary" or frame.kind == "binary":
+            return None
+        if frame.kind == "group" and hint is None:
+            return False
+        if hint is None:
+            return False
+        parts = [part for part in constituents(expand(hint, state.types)) if part.kind not in ("null", "undefined")]
+        if any(part.kind == "any" for part in parts):
+            return True
+        found = [signature for part in parts if (signature := signature_of(part, state.types)) is not False]
+        if not found:
+            takes = frame.kind == "group" or any(self._takes_function(state, part) for part in parts)
+            return False if takes else None
+        return found[0] if len(found) == 1 else True
+
+    @staticmethod
+    def _takes_function(state: S, part: Type) -> bool:
+        members = own_members(part, state.types) if part.kind in ("object", "named") else {"-": Member("-", ANY)}
+        return part.kind == "unknown" or members is None or all(each.optional for each in members.values())
+
+    def _operand_word(self, state: S, word: str) -> S | None:
+        if word in WORDS:
+            return self._operand(state, Value(WORDS[word], form="null" if word in ("null", "undefined") else "name"))
+        if word == "typeof":
+            return state.push(Frame("unary", sign="typeof"), "operand")
+        if word == "new":
+            return state.go("new")
+        if word in RESERVED and word != "this":
+            return OPEN if word in ("function", "class", "async", "await", "super", "void", "delete") else None
+        context = self.arrow_context(state)
+        if context is not None and self.context_parameter(context, 0) is not None and word != "this":
+            return state.go("arrow name", held=word)
+        return self._name(state, word)
+
+    def _name(self, state: S, word: str) -> S | None:
+        entry = self.find(state, word)
+        if entry is None:
+            return None
+        state = self.use(state, word)
+        return self._operand(state, self.value_of(state, word, entry))
+
+    def _at_arrow_name(self, state: S, lexeme: Lexeme) -> S | None:
+        """Read what follows a name that may be the parameter of an arrow function."""
+        if lexeme.sign == "=>":
+            return self._arrow_of_name(state, state.held)
+        after = self._name(state.go("operand"), state.held)
+        return None if after is None else self.read(after, lexeme)
+
+    def _operand(self, state: S, value: Value) -> S | None:
+        """The state after an operand, if it can still fit."""
+        return state.go("operator", value=value) if fits(state.frames, value, state.types) else None
+
+    def _literal(self, state: S, lexeme: Lexeme) -> S | None:
+        type_ = literal_of(lexeme)
+        if type_ is None:
+            if not fits(state.frames, Value(TEXT), state.types):
+                return None
+            return state.push(Frame("template"), "operand")
+        form = "literal"
+        if lexeme.kind == NUMBER:
+            form = "integer" if lexeme.text.isdigit() else "number"
+        return self._operand(state, Value(type_, form=form))
+
+    # -- templates, arrays, objects ------------------------------------------------------------------------------------
+
+    def _at_template(self, state: S, lexeme: Lexeme) -> S | None:
+        """Read the piece of a template behind the `}` of an expression."""
+        if lexeme.text.endswith("${"):
+            return state.push(Frame("template"), "operand")
+        return self._operand(state, Value(TEXT))
+
+    def _begin_array(self, state: S) -> S | None:
+        hint = self._hint(state)
+        parts = () if hint is None else constituents(expand(hint, state.types))
+        elements = [part.parts[0] for part in parts if part.kind == "array"]
+        elements += [ANY for part in parts if part.kind == "any"]
+        if not fits(state.frames, Value(array(ANY)), state.types):
+            return None
+        return state.push(Frame("array", hint=union(elements) if elements else None), "element")
+
+    def _at_element(self, state: S, lexeme: Lexeme) -> S | None:
+        """Read an element of an array, or its end."""
+        if lexeme.sign == "]":
+            return self._array_ends(state)
+        if lexeme.sign in ("...", ","):
+            return OPEN
+        return self._at_operand(state.push(Frame("element", hint=state.frame.hint), "operand"), lexeme)
+
+    def _array_ends(self, state: S) -> S | None:
+        frame = state.frame
+        element = union(frame.items) if frame.items else NEVER
+        if len([part for part in constituents(element) if part.kind in ("object", "named", "array", "function")]) > 1:
+            element = element if frame.hint is not None or all(p.fresh for p in constituents(element)) else ANY
+        return self._operand(state.pop("operator"), Value(array(element, fresh=True), form="literal"))
+
+    def _end_element(self, state: S, lexeme: Lexeme) -> S | None:
+        type_ = state.value.type
+        if lexeme.sign not in (",", "]"):
+            return None
+        state = state.pop("element")
+        state = state.change(items=(*state.frame.items, type_))
+        return self._array_ends(state) if lexeme.sign == "]" else state
+
+    def _begin_object(self, state: S) -> S | None:
+        hint = self._hint(state)
+        frame = state.frame
+        if frame.kind == "unary" or (frame.kind == "binary" and frame.sign not in ("??", "||", "&&")):
+            return None
+        if hint is not None and frame.kind != "group":
+            kinds = {part.kind for part in constituents(expand(hint, state.types))}
+            if not kinds & {"any", "unknown", "object", "named", "parameter"}:
+                return None
+        return state.push(Frame("object", hint=hint), "property")
+
+    def fitting(self, state: S) -> Type | None:
+        """The parts of the expected type that an object literal may still become; None: any."""
+        frame = state.frame
+        if frame.hint is None:
+            return None
+        parts = [part for part in constituents(expand(frame.hint, state.types)) if part.kind in ("object", "named")]
+        fits_ = [part for part in parts if self._has(state, part, frame.items)]
+        return frame.hint if not fits_ or expected_members(frame.hint, state.types) is None else union(fits_)
+
+    @staticmethod
+    def _has(state: S, part: Type, items: tuple[Member, ...]) -> bool:
+        members = own_members(part, state.types)
+        return members is None or all(
+            each.name in members and is_assignable(each.type, read_type(members[each.name]), state.types)
+            for each in items
+        )
+
+    def expected_names(self, state: S) -> frozenset[str] | None:
+        """The names of the members that may stand next in an object literal; None: any."""
+        fitting = self.fitting(state)
+        known = None if fitting is None else expected_members(fitting, state.types)
+        return None if known is None else frozenset(known) - {CALL} - {each.name for each in state.frame.items}
+
+    def _at_property(self, state: S, lexeme: Lexeme) -> S | None:
+        """Read the name of a property, or the end of an object."""
+        if lexeme.sign == "}":
+            return self._object_ends(state)
+        if not lexeme.word:
+            return OPEN
+        names = self.expected_names(state)
+        if any(each.name == lexeme.word for each in state.frame.items):
+            return None
+        if names is not None and lexeme.word not in names:
+            return None
+        return state.change(name=lexeme.word).go("property name")
+
+    def _at_property_name(self, state: S, lexeme: Lexeme) -> S | None:
+        """Read what follows the name of a property."""
+        name, fitting = state.frame.name, self.fitting(state)
+        known = None if fitting is None else expected_members(fitting, state.types)
+        goal = None if known is None else read_type(known[name])
+        if lexeme.sign == ":":
+            hint = goal if fitting is None or fitting.kind != "any" else ANY
+            return self._begin_expression(state, Frame("property", goal=goal, hint=hint))
+        if lexeme.sign not in (",", "}"):
+            return OPEN if lexeme.sign == "(" else None
+        entry = self.find(state, name)
+        if entry is None or entry.kind == "this":
+            return None
+        state = self.use(state, name)
+        type_ = self.value_of(state, name, entry).type
+        if goal is not None and not is_assignable(type_, goal, state.types):
+            return None
+        return self._add_property(state, type_, lexeme)
+
+    def _add_property(self, state: S, type_: Type, lexeme: Lexeme) -> S | None:
+        frame = state.frame
+        if lexeme.sign not in (",", "}"):
+            return None
+        state = state.change(items=(*frame.items, Member(frame.name, type_)), name="").go("property")
+        return self._object_ends(state) if lexeme.sign == "}" else state
+
+    def _end_property(self, state: S, lexeme: Lexeme) -> S | None:
+        return self._add_property(state.pop("property"), state.value.type, lexeme)
+
+    def _object_ends(self, state: S) -> S | None:
+        """The state after the brace of an object: where one is expected, its members are all there."""
+        frame = state.frame
+        type_ = Type("object", "", frame.items, fresh=True)
+        if frame.hint is not None:
+            parts = [part for part in constituents(expand(frame.hint, state.types)) if part.kind in ("object", "named")]
+            if any(self._has(state, part, frame.items) for part in parts):
+                if not is_assignable(type_, frame.hint, state.types):
+                    return None
+        return self._operand(state.pop("operator"), Value(type_, form="literal"))
+
+    # -- parentheses, and arrow functions ------------------------------------------------------------------------------
+
+    def _group(self, state: S) -> S:
+        return state.push(Frame("group", hint=self._hint(state)), "operand")
+
+    def _at_grouped(self, state: S, lexeme: Lexeme) -> S | None:
+        """Read what follows `(` where an arrow function may stand."""
+        if lexeme.sign in (")", "..."):
+            return self.read(self._begin_arrow(state), lexeme)
+        if lexeme.word and lexeme.word not in RESERVED and lexeme.word not in OPERANDS:
+            return state.go("grouped name", held=lexeme.word)
+        return self.read(self._group(state), lexeme)
+
+    def _begin_arrow(self, state: S) -> S:
+        context = self.arrow_context(state)
+        goal = None
+        if isinstance(context, Signature) and context.result.kind not in ("void", "any"):
+            goal = context.result
+        state = state.enter(is_function=True)
+        return state.push(Frame("signature", role="arrow", signature=context, goal=goal), "parameter")
+
+    def _at_grouped_name(self, state: S, lexeme: Lexeme) -> S | None:
+        """Read what follows a name after `(`: it is a parameter, or an operand."""
+        held, context = state.held, self.arrow_context(state)
+        assert context is not None
+        typed = self.context_parameter(context, 0)
+        if lexeme.sign == ":":
+            return self.read(self._begin_arrow(state).go("parameter name", held=held), lexeme)
+        if lexeme.sign == "," and typed is not None:
+            return self.read(self._begin_arrow(state).go("parameter name", held=held), lexeme)
+        if lexeme.sign == ")":
+            if typed is None and self.find(state, held) is None:
+                return None
+            return state.go("grouped one", held=held)
+        after = self._name(self._group(state), held)
+        return None if after is None else self.read(after, lexeme)
+
+    def _at_grouped_one(self, state: S, lexeme: Lexeme) -> S | None:
+        """Read what follows a name in parentheses."""
+        if lexeme.sign == "=>":
+            return self._arrow_of_name(state, state.held)
+        after = self._name(self._group(state), state.held)
+        after = None if after is None else self.read(after, lexeme._replace(sign=")", word=""))
+        return None if after is None else self.read(after, lexeme)
+
+    def _arrow_of_name(self, state: S, name: str) -> S | None:
+        """The state after `=>` behind a single parameter without a type."""
+        context = self.arrow_context(state)
+        type_ = None if context is None else self.context_parameter(context, 0)
+        if type_ is None or name in RESERVED:
+            return None
+        state = self.declare(self._begin_arrow(state), name, Entry(type_, "", "parameter"))
+        state = state.change(items=(Parameter(name, type_),))
+        return self._begin_arrow_body(state, state.frame.goal)
+
+    def _at_arrow_result(self, state: S, lexeme: Lexeme) -> S | None:
+        """Read what follows the parameters of an arrow function."""
+        if lexeme.sign == ":":
+            return self._begin_type(state, "result", state.frame.goal)
+        return self._begin_arrow_body(state, state.frame.goal) if lexeme.sign == "=>" else None
+
+    # -- new -----------------------------------------------------------------------------------------------------------
+
+    def classes(self, state: S) -> frozenset[str]:
+        """The names that `new` may take here."""
+        found = set()
+        for name, entry in self.visible(state).items():
+            signature = new_signature(entry.type, state.types)
+            if signature is not False and fits(state.frames, Value(self._made(state, entry.type)), state.types):
+                found.add(name)
+        return frozenset(found)
+
+    @staticmethod
+    def _made(state: S, type_: Type) -> Type:
+        if type_.kind != "class":
+            return ANY
+        return Type("named", type_.name, (ANY,) * len(state.types.table[type_.name].generics))
+
+    def _at_new(self, state: S, lexeme: Lexeme) -> S | None:
+        """Read the class after `new`."""
+        if lexeme.word not in self.classes(state):
+            return None if lexeme.word else OPEN
+        return self.use(state, lexeme.word).go("new name", held=lexeme.word)
+
+    def _at_new_name(self, state: S, lexeme: Lexeme) -> S | None:
+        """Read the arguments of a class after `new`, before them those of its type."""
+        entry = self.find(state, state.held)
+        assert entry is not None
+        definition = state.types.table.get(entry.type.name) if entry.type.kind == "class" else None
+        if lexeme.sign == "<" and (definition is None or definition.generics):
+            name = "" if definition is None else entry.type.name
+            frame = Frame("type arguments", role="new", name=name, value=Value(entry.type, form="class"))
+            return self._begin_type(state.push(frame, "type"), "type argument")
+        if lexeme.sign != "(":
+            return None
+        value = Value(entry.type, form="class")
+        return self._call(state, value, new_signature(entry.type, state.types), None)
+
+    def _new_arguments(self, state: S, frame: Frame, items: tuple[Type, ...]) -> S | None:
+        """The state after the type arguments of a class after `new`."""
+        made = Type("named", frame.name, items) if frame.name else ANY
+        return state.pop("new arguments", type=made, value=frame.value)
+
+    def _at_new_arguments(self, state: S, lexeme: Lexeme) -> S | None:
+        if lexeme.sign != "(":
+            return None
+        value, made = state.value, state.type
+        return self._call(state, value, new_signature(value.type, state.types), made)
