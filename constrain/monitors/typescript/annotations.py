@@ -50,11 +50,11 @@ class Annotations(Naming):
             return OPEN if type_ is None else self._part(state, type_._replace(fresh=False))
         match lexeme.sign:
             case "(":
-                return state.go("type paren")
+                return self._type_paren(state)
             case "{":
                 return state.push(Frame("members", role="type"), "member") if self._takes_object(state) else None
             case "|":
-                return state if not state.frame.items else None
+                return None if state.frame.items or state.frame.seen else state.change(seen=1)
         return OPEN
 
     @staticmethod
@@ -81,18 +81,12 @@ class Annotations(Naming):
         definition = state.types.table.get(word)
         if definition is None:
             return OPEN if word in OUTSIDE else None
-        if definition.kind == "open":
-            return state.go("open type", type=ANY)
         if definition.generics:
             return state.go("type name", held=word)
+        if definition.kind == "open":
+            return self._part(state, ANY)
         named = Type("named", word)
         return self._part(state, expand(named, state.types) if definition.complete else named)
-
-    def _at_open_type(self, state: S, lexeme: Lexeme) -> S | None:
-        """Read what follows a type of which nothing is known: it may have arguments."""
-        if lexeme.sign != "<":
-            return self._at_after_type(state.go("after type", type=ANY), lexeme)
-        return self._begin_type(state.push(Frame("type arguments"), "type"), "type argument")
 
     def _at_type_name(self, state: S, lexeme: Lexeme) -> S | None:
         """Read the `<` after the name of a generic type."""
@@ -121,11 +115,16 @@ class Annotations(Naming):
 
     # -- parentheses and arguments -------------------------------------------------------------------------------------
 
+    def _type_paren(self, state: S) -> S:
+        """The state after `(`: in a union a function's type has parentheses of its own."""
+        is_union = state.frame.items or state.frame.seen
+        return self._begin_type(state, "type group") if is_union else state.go("type paren")
+
     def _at_type_paren(self, state: S, lexeme: Lexeme) -> S | None:
         """Read what follows `(` in a type: parameters of a function's type, or a type."""
         if lexeme.sign in (")", "..."):
             return self.read(self._function_type(state), lexeme)
-        if lexeme.word:
+        if lexeme.word and lexeme.word not in RESERVED:
             return state.go("type paren word", held=lexeme.word)
         return self.read(self._begin_type(state, "type group"), lexeme)
 
@@ -137,8 +136,6 @@ class Annotations(Naming):
         """Read what follows a word after `(`: it is a parameter, or a type."""
         held = state.held
         if lexeme.sign in (":", "?"):
-            if held in RESERVED:
-                return None
             return self.read(self._function_type(state).go("parameter name", held=held), lexeme)
         after = self._type_word(self._begin_type(state, "type group"), held)
         return None if after is None else self.read(after, lexeme)
@@ -147,14 +144,16 @@ class Annotations(Naming):
         """The state after an argument of a generic type, at the sign behind it."""
         frame, sign = state.frame, lexeme.sign
         items = (*frame.items, type_)
-        many = len(state.types.table[frame.name].generics) if frame.name else 0
+        definition = state.types.table.get(frame.name)
+        many = 0 if definition is None else len(definition.generics)
         if sign == "," and (not many or len(items) < many):
             return self._begin_type(state.change(items=items), "type argument")
         if sign != ">" or (many and len(items) != many):
             return None if sign in (",", ">", ">=") else OPEN
         if frame.role == "new":
             return self._new_arguments(state, frame, items)
-        made = expand(Type("named", frame.name, items), state.types) if many else ANY
+        is_open = definition is None or definition.kind == "open"
+        made = ANY if is_open else expand(Type("named", frame.name, items), state.types)
         return self._part(state.pop("after type"), array(items[0]) if frame.name == "Array" else made)
 
     # -- members of interfaces and of object types ---------------------------------------------------------------------

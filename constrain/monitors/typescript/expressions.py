@@ -77,6 +77,8 @@ class Expressions(Operands):
             return self._ends(state, lexeme)
         if value.form == "arrow" or lexeme.kind not in (SIGN, NAME) or (lexeme.word and sign != "instanceof"):
             return None
+        if value.form == "stepped" and sign in (".", "(", "[", "++", "--"):
+            return None
         match sign:
             case ".":
                 return self._dot(state)
@@ -144,11 +146,7 @@ class Expressions(Operands):
             return self._begin_expression(state, Frame("index", value=state.value))
         if all(part.kind == "array" or is_string(part, state.types) for part in constituents(type_)):
             return self._begin_expression(state, Frame("index", value=state.value, goal=NUMBER))
-        members = members_of(type_, state.types)
-        if not members:
-            return None
-        names = union(literal(name, "string", fresh=False) for name in members)
-        return self._begin_expression(state, Frame("index", value=state.value, goal=names))
+        return None
 
     def _end_index(self, state: S, lexeme: Lexeme) -> S | None:
         if lexeme.sign != "]":
@@ -206,7 +204,7 @@ class Expressions(Operands):
         return state.push(Frame("argument", goal=goal, hint=hint), "operand")
 
     def _end_argument(self, state: S, lexeme: Lexeme) -> S | None:
-        given = state.value.type
+        given, key = state.value.type, state.value.key
         if lexeme.sign not in (",", ")"):
             return None
         state = state.pop("argument")
@@ -215,7 +213,8 @@ class Expressions(Operands):
         if frame.signature is not None and frame.signature.generics and frame.goal is None:
             parameter = frame.signature.parameter(frame.seen)
             infer(parameter.type, given, known, frame.signature.generics)
-        state = state.change(seen=frame.seen + 1, known=tuple(known.items()))
+        keys = (*frame.items, key) if frame.value.name == "isArray" else ()
+        state = state.change(seen=frame.seen + 1, known=tuple(known.items()), items=keys)
         if lexeme.sign == ")":
             return self._call_ends(state)
         return self.begin_argument(state) if self.may_have_argument(state) else None
@@ -233,7 +232,11 @@ class Expressions(Operands):
         else:
             type_ = inferred_result(signature, dict(frame.known)) if signature.generics else signature.result
         state = state.pop("operator")
-        return self._operand(state, Value(type_, form="super" if frame.role == "super" else "chain"))
+        when = None
+        if frame.items and frame.items[0] and state.facts is not None:
+            doubted = state.facts.add(frame.items[0], ANY)
+            when = (doubted, doubted)
+        return self._operand(state, Value(type_, when=when, form="super" if frame.role == "super" else "chain"))
 
     def _step(self, state: S, value: Value) -> S | None:
         """The state after `++` or `--` behind a variable."""
@@ -273,7 +276,7 @@ class Expressions(Operands):
             return Value(type_, when=(no, yes))
         if frame.sign == "typeof":
             return Value(type_, form="typeof", base=value)
-        return Value(type_, form="number" if frame.sign == "-" and type_.kind == "literal" else "")
+        return Value(type_)
 
     def _pair(self, state: S, frame: Frame) -> Value | None:
         """The value of two operands and the operator between them."""
@@ -282,7 +285,7 @@ class Expressions(Operands):
         if type_ is None:
             return None
         if frame.sign in EQUALITY:
-            if right.form == "literal" and flat(right.type, state.types).kind in ("object", "array"):
+            if not takes_left(frame.sign, right, state.types):
                 return None
             return Value(type_, when=self._compared(state, frame.sign, left, right))
         if frame.sign == "instanceof" and right.type.kind == "class":
@@ -319,8 +322,6 @@ class Expressions(Operands):
 
     def _binary(self, state: S, sign: str) -> S | None:
         level = PRECEDENCE[sign]
-        if state.kind == "unary" and state.frame.sign in ("++", "--") and not state.value.assigns:
-            return None
         reduced = self._reduce(state, level)
         if reduced is None or not takes_left(sign, reduced.value, reduced.types):
             return None

@@ -18,7 +18,7 @@ from constrain.monitors.typescript.relations import (
     is_assignable,
 )
 from constrain.monitors.typescript.state import Facts, Value
-from constrain.monitors.typescript.types import ANY, BASES, Type, constituents, plain, union
+from constrain.monitors.typescript.types import ANY, BASES, BOOLEAN, Type, constituents, plain, union
 
 Change = Callable[[Type], Type]
 UNITS = frozenset({"literal", "null", "undefined"})
@@ -44,7 +44,11 @@ def doubt(facts: Facts, is_fixed: Callable[[str], bool]) -> Facts:
     """The facts where other code may have run: of places that may have changed nothing is certain."""
     if facts is None:
         return None
-    return Bound({key: type_ if is_fixed(key) else ANY for key, type_ in facts.table.items()})
+    return Bound({key: type_ if is_fixed(key) else _doubted(type_) for key, type_ in facts.table.items()})
+
+
+def _doubted(type_: Type) -> Type:
+    return BOOLEAN if all(part[2] == ("boolean",) for part in constituents(type_)) else ANY
 
 
 def assigned(facts: Facts, key: str, declared: Type, given: Type, types: Bound) -> Facts:

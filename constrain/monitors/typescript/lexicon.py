@@ -10,7 +10,7 @@ from constrain.monitors.lexicon import DECIMALS, DIGITS, LETTERS, LexemeRow, Tab
 from constrain.monitors.monitor import COMMENT, NAME, NUMBER, SIGN, SPACE, STRING, WORD
 
 SIGNS = b"=> == === != !== <= >= && || ?? ++ -- += -= *= /= %= .. ...".split()
-MAY_GROW = (b"=", b"==", b"!", b"!=", b"<", b">", b"&", b"|", b"?", b"+", b"-", b"*", b"/", b"%", b".", b"..")
+MAY_GROW = (b"=", b"!", b"&", b"|", b"?", b"+", b"-", b"*", b"/", b"%", b".", b"..")
 LONG = 32  # bytes of a string that is kept
 CUT = b"\0"
 _IN_NAMES = LETTERS | DIGITS | {ord("$")}

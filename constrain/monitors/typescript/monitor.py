@@ -56,6 +56,7 @@ class TypeScriptMonitor(Statements):
 
     def __init__(self, declared: str = "") -> None:
         self.declared = declared
+        self._known: tuple[S | None, dict[Lexeme, S | None]] = (None, {})  # what was read last, behind one state
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TypeScriptMonitor) and self.declared == other.declared
@@ -77,7 +78,7 @@ class TypeScriptMonitor(Statements):
         if kind == NAME:
             return None if self._words(state) == names_of((), ()) else state
         if kind == SIGN:
-            return None if self.read(state, Lexeme(SIGN, first.decode("latin-1"))) is None else state
+            return None if self._read_once(state, Lexeme(SIGN, first.decode("latin-1"))) is None else state
         return state if self._takes_literal(state, kind, first) else None
 
     def _takes_literal(self, state: S, kind: int, first: bytes) -> bool:
@@ -100,8 +101,17 @@ class TypeScriptMonitor(Statements):
             return state
         shown = text.decode(errors="replace")
         if kind == SIGN:
-            return self.read(state, Lexeme(SIGN, sign=shown))
-        return self.read(state, Lexeme(kind, word=shown) if kind == NAME else Lexeme(kind, text=shown))
+            return self._read_once(state, Lexeme(SIGN, sign=shown))
+        return self._read_once(state, Lexeme(kind, word=shown) if kind == NAME else Lexeme(kind, text=shown))
+
+    def _read_once(self, state: S, lexeme: Lexeme) -> S | None:
+        """The state after a lexeme. PERF: searches for ends ask again and again at one state."""
+        known = self._known
+        if known[0] is not state:
+            known = self._known = (state, {})
+        if lexeme not in known[1]:
+            known[1][lexeme] = self.read(state, lexeme)
+        return known[1][lexeme]
 
     def resume(self, state: S) -> tuple[int, bytes] | None:
         """The template that goes on behind the brace of an expression in it."""
@@ -127,6 +137,8 @@ class TypeScriptMonitor(Statements):
             return None if members is None else names_of(members)
         if at == "new":
             return names_of(self.classes(state))
+        if at == "stepped name":
+            return names_of(self.variables(state))
         if at == "type":
             return self._type_names(state)
         if at == "property":
@@ -254,9 +266,8 @@ def _library() -> S:
     from constrain.monitors.typescript.types import TypeDefinition
 
     state = S((Scope(), None), EMPTY)
-    for name in LIBRARY.opened:
-        state = state._replace(types=state.types.add(name, TypeDefinition("open")))
-    state = state.change_scope(names=state.scope.names.add("globalThis", Entry(ANY, "globalThis")))
+    for name, many in LIBRARY.opened.items():
+        state = state._replace(types=state.types.add(name, TypeDefinition("open", ("",) * many)))
     after = _declared(state, LIBRARY.text)
     assert after is not None and after.at == "statement", after
     for name in NEW:

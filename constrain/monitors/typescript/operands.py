@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 from constrain.monitors.monitor import NUMBER, STRING
 from constrain.monitors.typescript.naming import Lexeme, literal_of
-from constrain.monitors.typescript.operators import fits
+from constrain.monitors.typescript.operators import UNARY, fits, fits_result
 from constrain.monitors.typescript.relations import (
     CALL,
     expected_members,
     expand,
     is_assignable,
+    is_number,
     new_signature,
     own_members,
     read_type,
@@ -22,10 +23,13 @@ from constrain.monitors.typescript.state import OPEN, Entry, Frame, Value
 from constrain.monitors.typescript.state import TypeScriptState as S
 from constrain.monitors.typescript.types import (
     ANY,
+    BOOLEAN,
     FALSE,
     NEVER,
     NULL,
     STRING as TEXT,
+    NUMBER as NUMBER_,
+    TYPEOF,
     TRUE,
     UNDEFINED,
     Member,
@@ -39,7 +43,7 @@ from constrain.monitors.typescript.types import (
 from constrain.monitors.typescript.words import OPERANDS, RESERVED
 
 WORDS = {"true": TRUE._replace(fresh=True), "false": FALSE._replace(fresh=True), "null": NULL, "undefined": UNDEFINED}
-PREFIXES = frozenset({"!", "-", "+", "++", "--"})
+PREFIXES = {"!": BOOLEAN, "-": NUMBER_, "+": NUMBER_, "typeof": TYPEOF}  # and what they give
 WITHOUT_ARROWS = frozenset({"condition", "test", "of", "switch", "case", "index", "statement"})
 
 
@@ -71,8 +75,23 @@ class Operands(Signatures):
         if sign == "{":
             return self._begin_object(state)
         if sign in PREFIXES:
-            return state.push(Frame("unary", sign=sign), "operand")
-        return None if sign in (")", "]", "}", ";", ",", ":", "=", "=>", ".", "?") else OPEN
+            return self._prefix(state, sign)
+        if sign in ("++", "--"):
+            return state.go("stepped name") if self.variables(state) else None
+        return OPEN if sign in ("/", "<", "~", "...", "#", "@") else None
+
+    def variables(self, state: S) -> frozenset[str]:
+        """The variables that `++` may stand before."""
+        if not fits_result(state.frames, NUMBER_, UNARY, state.types):
+            return frozenset()
+        values = {name: self.value_of(state, name, entry) for name, entry in self.visible(state).items()}
+        return frozenset(name for name, value in values.items() if value.assigns and is_number(value.type, state.types))
+
+    def _at_stepped_name(self, state: S, lexeme: Lexeme) -> S | None:
+        """Read the variable behind `++`."""
+        if lexeme.word not in self.variables(state):
+            return None
+        return self._operand(self.use(state, lexeme.word), Value(NUMBER_, form="stepped"))
 
     def _hint(self, state: S) -> Type | None:
         """The type that the context gives to an operand that is all of an expression, or stands behind `??`."""
@@ -110,15 +129,22 @@ class Operands(Signatures):
         if word in WORDS:
             return self._operand(state, Value(WORDS[word], form="null" if word in ("null", "undefined") else "name"))
         if word == "typeof":
-            return state.push(Frame("unary", sign="typeof"), "operand")
+            return self._prefix(state, word)
         if word == "new":
-            return state.go("new")
+            return state.go("new") if self.classes(state) else None
         if word in RESERVED and word != "this":
             return OPEN if word in ("function", "class", "async", "await", "super", "void", "delete") else None
         context = self.arrow_context(state)
         if context is not None and self.context_parameter(context, 0) is not None and word != "this":
             return state.go("arrow name", held=word)
         return self._name(state, word)
+
+    @staticmethod
+    def _prefix(state: S, sign: str) -> S | None:
+        """The state after an operator before its operand."""
+        if not fits_result(state.frames, PREFIXES[sign], UNARY, state.types):
+            return None
+        return state.push(Frame("unary", sign=sign), "operand")
 
     def _name(self, state: S, word: str) -> S | None:
         entry = self.find(state, word)
@@ -310,7 +336,7 @@ class Operands(Signatures):
             if typed is None and self.find(state, held) is None:
                 return None
             return state.go("grouped one", held=held)
-        after = self._name(self._group(state), held)
+        after = self._operand_word(self._group(state), held)
         return None if after is None else self.read(after, lexeme)
 
     def _at_grouped_one(self, state: S, lexeme: Lexeme) -> S | None:
@@ -365,7 +391,7 @@ class Operands(Signatures):
         entry = self.find(state, state.held)
         assert entry is not None
         definition = state.types.table.get(entry.type.name) if entry.type.kind == "class" else None
-        if lexeme.sign == "<" and (definition is None or definition.generics):
+        if lexeme.sign == "<" and (entry.type.kind == "any" if definition is None else definition.generics):
             name = "" if definition is None else entry.type.name
             frame = Frame("type arguments", role="new", name=name, value=Value(entry.type, form="class"))
             return self._begin_type(state.push(frame, "type"), "type argument")

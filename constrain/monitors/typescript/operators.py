@@ -23,6 +23,7 @@ from constrain.monitors.typescript.relations import (
 from constrain.monitors.typescript.state import Frame, Frames, Value
 from constrain.monitors.typescript.types import (
     ANY,
+    BASES,
     BOOLEAN,
     FALSE,
     NUMBER,
@@ -34,7 +35,7 @@ from constrain.monitors.typescript.types import (
     literal,
     union,
 )
-from constrain.monitors.typescript.flow import truthy
+from constrain.monitors.typescript.flow import falsy, truthy
 
 PRECEDENCE = {
     "??": 1, "||": 2, "&&": 3, "===": 7, "!==": 7, "==": 7, "!=": 7, "<": 8, ">": 8, "<=": 8, ">=": 8, "instanceof": 8,
@@ -71,7 +72,7 @@ def takes_left(sign: str, value: Value, types: Bound) -> bool:
         kinds = {part.kind for part in constituents(type_)}
         return bool(kinds & (OBJECTS | {"any", "unknown", "parameter"}))
     if sign in EQUALITY:
-        return value.form != "literal" or type_.kind not in ("object", "array")
+        return value.key != "NaN" and (value.form != "literal" or type_.kind not in ("object", "array"))
     return True
 
 
@@ -89,10 +90,10 @@ def applied(sign: str, left: Type, right: Type, types: Bound) -> Type | None:
     if sign == "instanceof":
         return BOOLEAN if right.kind in ("class", "any") or right.name.endswith("Constructor") else None
     if sign == "&&":
-        return either(union(map(_falsy_value, constituents(left))), right, types)
-    if sign == "||":
-        return either(truthy(left), right, types)
-    return either(without_nullish(left, types), right, types)
+        return left if truthy(left).kind == "never" else either(union(map(_falsy_value, constituents(left))), right, types)
+    kept = truthy(left) if sign == "||" else without_nullish(left, types)
+    is_certain = falsy(left).kind == "never" if sign == "||" else kept == left and left.kind not in ("any", "unknown")
+    return left if is_certain else either(kept, right, types)
 
 
 def _added(left: Type, right: Type, types: Bound) -> Type | None:
@@ -115,8 +116,12 @@ def _ordered(left: Type, right: Type, types: Bound) -> bool:
         return True
     if is_number(left, types) or is_number(right, types):
         return is_number(left, types) and is_number(right, types)
-    widened = [union(STRING if is_string(part, types) else part for part in constituents(each)) for each in (left, right)]
+    widened = [union(_base(part) for part in constituents(each)) for each in (left, right)]
     return comparable(widened[0], widened[1], types)
+
+
+def _base(part: Type) -> Type:
+    return BASES[part.parts[0]] if part.kind == "literal" else part
 
 
 def _falsy_value(part: Type) -> Type:
@@ -152,8 +157,6 @@ def applied_before(sign: str, value: Value, types: Bound) -> Type | None:
         if type_.kind not in ("any", "never") and all(part.kind in OBJECTS for part in parts):
             return FALSE
         return TRUE if all(part.kind in ("null", "undefined") for part in parts) else BOOLEAN
-    if sign in ("++", "--"):
-        return NUMBER if value.assigns and is_number(type_, types) else None
     if any(part.kind in _BARE for part in parts):
         return None
     if sign == "-" and value.form in ("integer", "number") and type_.kind == "literal":
@@ -171,10 +174,10 @@ def fits(frames: Frames, value: Value, types: Bound) -> bool:
         return True
     if _fits(frames, value, types):
         return True
-    if value.form in ("integer", "arrow"):
+    if value.form in ("integer", "arrow", "stepped"):
         after: tuple[Type, ...] = ()
     else:
-        after = suffixed(value.type, types)
+        after = suffixed(value.type, types)[1:]
     return any(_fits(frames, Value(each, form="chain", assigns=True), types) for each in after)
 
 

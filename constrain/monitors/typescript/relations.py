@@ -67,7 +67,10 @@ def own_members(type_: Type, types: Bound) -> Mapping[str, Member] | None:
         definition: TypeDefinition = types.table[type_.name]
         return None if definition.kind == "open" else _members_of_definition(definition, type_.parts, types)
     if type_.kind == "array":
-        return _members_of_definition(types.table["Array"], type_.parts, types)
+        members = _members_of_definition(types.table["Array"], type_.parts, types)
+        if members is not None and type_.parts[0].kind in ("union", "any"):  # the compiler infers what a predicate tells
+            members = {**members, **{name: Member(name, ANY) for name in ("filter", "find")}}
+        return members
     if type_.kind in WITHOUT_MEMBERS:
         return {}
     name = APPARENT.get(type_.parts[0] if type_.kind == "literal" else type_.kind)
@@ -106,7 +109,7 @@ def members_of(type_: Type, types: Bound) -> Mapping[str, Member] | None:
         return own
     every = {**types.table["Object"].members.table, **own}
     if type_.kind == "class":
-        every |= types.table["Function"].members.table | {**own, "prototype": Member("prototype", ANY)}
+        every |= types.table["Function"].members.table | {**own}
     return {name: member for name, member in every.items() if name != CALL}
 
 
@@ -148,7 +151,7 @@ def new_signature(type_: Type, types: Bound) -> Signature | bool:
     """The signature of `new` with a class; True: any; False: it is none."""
     type_ = flat(type_, types)
     if type_.kind != "class":
-        return type_.kind == "any"
+        return type_.kind == "any" or type_.name in ("ArrayConstructor", "ObjectConstructor")
     definition: TypeDefinition = types.table[type_.name]
     if definition.kind == "open" or definition.new is None:
         return True
@@ -196,7 +199,7 @@ def _assign(source: Type, target: Type, types: Bound, assumed: _Assumed) -> bool
 
 def _assign_object(source: Type, target: Type, types: Bound, assumed: _Assumed) -> bool:
     if target.kind == "class":
-        return source.kind != "literal" and source.kind not in ("number", "string", "array")
+        return source.kind == "class"
     if source.kind == target.kind == "array":
         return _assign(source.parts[0], target.parts[0], types, assumed)
     if target.kind == "array":
@@ -323,8 +326,13 @@ def _comparable(one: Type, other: Type, types: Bound) -> bool:
         return True
     if "literal" in kinds or kinds & {"number", "string", "void"}:
         return _assign(one, other, types, _NONE) or _assign(other, one, types, _NONE)
+    if kinds == {"function"}:
+        results = [each.parts[0].result for each in (one, other)]
+        return VOID in results or comparable(results[0], results[1], types)
+    if kinds == {"class"}:
+        return comparable(one._replace(kind="named"), other._replace(kind="named"), types)
     if {"function", "class"} & kinds:
-        return len(kinds) == 1 or _assign(one, other, types, _NONE) or _assign(other, one, types, _NONE)
+        return _assign(one, other, types, _NONE) or _assign(other, one, types, _NONE)
     return _objects_comparable(one, other, types)
 
 

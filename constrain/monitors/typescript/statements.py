@@ -47,7 +47,7 @@ class Statements(Declarations):
             case "}":
                 return self._block_ends(state)
             case ";":
-                return self._complete(state)
+                return None if state.kind == "if" else self._complete(state)
         if lexeme.word:
             return self._statement_word(state, lexeme)
         return self._at_operand(self._begin_expression(state, Frame("statement")), lexeme)
