@@ -1,16 +1,16 @@
 """The monitor of TypeScript beside the compiler: programs, changed programs, and walks that look for dead ends.
 
 Question: is each program that `tsc --strict` accepts accepted at every prefix; how many of its changes that break a
-type are refused at or before the place; and what of that which grammar and monitor let somebody write compiles?
+type are refused at or before the place; and which share of what grammar and monitor allow compiles?
 
     NODE_PATH=…/node_modules python benchmarks/monitor_typescript.py --programs 1200 --changes 500 --walks 500 \
         --out benchmarks/record/<date>-typescript
 
-Programs are drawn by languages/typescript_programs.py; those that the compiler refuses are left out, and counted. A
-change is one lexeme; if the compiler then finds a fault, the place is the end of the line of the change or of the
-fault, whichever comes later; if it finds none, the monitor must accept the changed program too. A walk begins in the
-middle of such a program, or with nothing, and draws lexemes: half of them the rarest of eight, keywords and signs as
-often as names; behind `--steps` draws those that close what is open. What ends is compiled.
+Programs are drawn by languages/typescript_programs.py; what the compiler refuses is left out. A change is one lexeme;
+if the compiler then finds a fault, the place is the end of the line of the change or of the fault, whichever comes
+later; if it finds none, the monitor must accept the changed program too. A walk begins in the middle of such a program,
+or with nothing, and draws lexemes, keywords and signs as often as names; behind `--steps` draws it takes lexemes that
+close what is open. What ends is compiled.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ push map name JSON parse stringify Map Set Error get set has message String Numb
 """.split()
 SIGNS = "( ) { } [ ] ; , . = => === !== == < > <= >= && || ?? ++ -- += -= * % + - ! ? : |".split()
 OPENING = frozenset({"(", "[", "{", "`${", "?", "!", "-", "+", "<"})
-CLOSING = ["}`", "}", ";", ")", "]", ":", "=", "=>", ("1", "true", '"a"', "null"), "number", "{", "throw", "super",
-           "constructor", ",", "?", "===", "(", "x", ".", "length", "toString", "+", "["]  # fmt: skip
+CLOSING = ["}`", "}", ";", ")", "]", ":", "=", "=>", "JSON", "1", "number", "{", "throw", "super", "constructor", ",",
+           '"a"', "?", "===", "(", "x", ".", "parse", "length", "toString", "+", "["]  # fmt: skip
+AFTER = {"JSON": ".", "JSON.": "parse", "JSON.parse": "(", "JSON.parse(": '"a"'}  # a value that fits everywhere
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -50,10 +51,10 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="monitor_typescript", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--programs", type=int, default=1200)
+    parser.add_argument("--programs", type=int, default=800)
     parser.add_argument("--changes", type=int, default=500, help="changed programs that the compiler refuses")
     parser.add_argument("--walks", type=int, default=500)
-    parser.add_argument("--steps", type=int, default=14, help="draws of a walk before it closes what is open")
+    parser.add_argument("--steps", type=int, default=8, help="draws of a walk before it closes what is open")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--out", type=Path, help="folder for the record")
     return parser.parse_args(arguments)
@@ -127,8 +128,9 @@ class Walker:
         self.compiled, self.good, self.steps = compiled, good, steps
         tokens = compiled.vocabulary.tokens
         self.shown = ["" if text is None else text.decode("latin-1").strip() for text in tokens]
-        self.single = {ord(each) for each in "(){}[];,.=<>*%+-!?:|1 "}
-        ranks = {text: rank for rank, one in enumerate(CLOSING) for text in ((one,) if isinstance(one, str) else one)}
+        single = {ord(each) for each in "(){}[];,.=<>*%+-!?:|1"}
+        self.lexemes = [token for token in range(len(tokens) - 1) if token > 255 or token in single]
+        ranks = {text: rank for rank, text in enumerate(CLOSING)}
         self.rank = [ranks.get(text, 99) for text in self.shown]
 
     def walk(self, seed: int) -> tuple[str, str]:
@@ -136,64 +138,70 @@ class Walker:
         rng, matcher = random.Random(seed), self.compiled.matcher()
         if rng.random() < 0.7:
             text = rng.choice(self.good)
-            cuts = [match.end() for match in re.finditer(r"\w\b|[^\w\s]", text[:400])]
+            cuts = [match.end() for match in re.finditer(r"\n" if rng.random() < 0.7 else r"\w\b|[^\w\s]", text[:500])]
             assert matcher.advance_bytes(text[: rng.choice(cuts)].encode())
-        row = np.zeros(self.compiled.vocabulary.words, np.uint32)
-        eos, semicolons = self.compiled.vocabulary.size - 1, 0
+        semicolons = 0
         for step in range(self.steps * 12):
-            matcher.fill_mask(row)
-            allowed = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")[: eos + 1]).tolist()
-            if not allowed:
-                return "dead", matcher.text.decode(errors="replace")
-            if allowed[-1] == eos:
-                if step >= self.steps:
-                    return "ended", matcher.text.decode(errors="replace")
-                allowed.pop()
-            lexemes = [token for token in allowed if token > 255 or token in self.single] or allowed
-            if step < self.steps or rng.random() < 0.08:
-                token = self.draw(rng, lexemes)
+            if step >= self.steps and matcher.is_accepting():
+                return "ended", matcher.text.decode(errors="replace")
+            if step < self.steps:
+                order = self.drawn(rng)
             else:
-                token = self.close(rng, lexemes, semicolons, matcher.text[-1:].isalnum())
+                order = self.closing(rng, semicolons, matcher.text.decode(errors="replace").replace(" ", ""))
+            token = next((token for token in order if matcher.advance(token)), None)
+            if token is None and not matcher.is_accepting():
+                row = np.zeros(self.compiled.vocabulary.words, np.uint32)
+                matcher.fill_mask(row)
+                return ("long" if row.any() else "dead"), matcher.text.decode(errors="replace")
+            if token is None:
+                return "ended", matcher.text.decode(errors="replace")
             semicolons = semicolons + 1 if self.shown[token] == ";" else 0
-            assert matcher.advance(token)
         return "long", matcher.text.decode(errors="replace")
 
-    def draw(self, rng: random.Random, lexemes: list[int]) -> int:
-        """A lexeme: words and signs alike, openings seldom, half of them the rarest of eight."""
-        words = [token for token in lexemes if self.shown[token].isidentifier()]
-        signs = [token for token in lexemes if not self.shown[token].isidentifier()]
-        chosen = rng.choice([part for part in (words, signs) if part])
-        seldom = [token for token in chosen if self.shown[token] not in OPENING]
-        chosen = seldom if seldom and rng.random() < 0.7 else chosen
-        return max(rng.choices(chosen, k=8)) if rng.random() < 0.5 else rng.choice(chosen)
+    def drawn(self, rng: random.Random) -> list[int]:
+        """All lexemes in a random order: those of one kind first, and openings seldom."""
+        is_word, is_rare = rng.random() < 0.5, rng.random() < 0.7
+        order = rng.sample(self.lexemes, len(self.lexemes))
+        order.sort(key=lambda token: (
+            self.shown[token].isidentifier() != is_word, is_rare and self.shown[token] in OPENING
+        ))  # fmt: skip
+        return order
 
-    def close(self, rng: random.Random, lexemes: list[int], semicolons: int, in_word: bool) -> int:
-        """A lexeme that closes what is open."""
+    def closing(self, rng: random.Random, semicolons: int, text: str) -> list[int]:
+        """All lexemes, those first that close what is open."""
+        in_template = text.count("`${") > text.count("}`")
+        wanted = next((wanted for end, wanted in AFTER.items() if text.endswith(end)), None)
 
-        def rank(token: int) -> int:
+        def rank(token: int) -> float:
             shown = self.shown[token]
-            return self.rank[token] + 50 * ((shown == ";" and semicolons > 0) or (shown.isalnum() and in_word))
+            joins = shown[:1].isalnum() and text[-1:].isalnum() and self.compiled.vocabulary.tokens[token][:1] != b" "
+            if shown == "}`" and not in_template:
+                return 99
+            return (shown != wanted) * (
+                self.rank[token] + 50 * (joins or (shown == ";" and semicolons > 0))
+            ) + rng.random()
 
-        best = min(map(rank, lexemes))
-        if best > 9 and rng.random() < 0.3:
-            return self.draw(rng, lexemes)
-        return rng.choice([token for token in lexemes if rank(token) == best])
+        return sorted(self.lexemes, key=rank)
 
 
 def walks(options: argparse.Namespace, good: list[str]) -> list[dict[str, Any]]:
     """A row for each walk that was compiled or ran into a dead end."""
     compiled = constrain.compile(monitored(constrain.collection.load("typescript"), typescript()), vocabulary())
     walker, rows, began, seed = Walker(compiled, good, options.steps), [], time.process_time(), options.first
-    while sum(row["end"] == "ended" for row in rows) < options.walks and seed < options.first + 3 * options.walks:
+    while sum(row["end"] == "ended" for row in rows) < options.walks and seed < options.first + 20 * options.walks:
         end, text = walker.walk(seed)
         rows.append({"kind": "walk", "seed": seed, "end": end, "text": text})
         seed += 1
-        if seed % 50 == 0:
+        if seed % 500 == 0:
             print(seed, Counter(row["end"] for row in rows), f"{time.process_time() - began:.0f} s", flush=True)
     ended = [row for row in rows if row["end"] == "ended"]
     for row, found in zip(ended, tsc.faults([row["text"] for row in ended]), strict=True):
         row["code"] = found[0].code if found else 0
-        row["message"] = f"{found[0].message[:120]} | {row['text'][max(0, found[0].start - 50) : found[0].start + 50]}" if found else ""
+        row["message"] = (
+            f"{found[0].message[:120]} | {row['text'][max(0, found[0].start - 50) : found[0].start + 50]}"
+            if found
+            else ""
+        )
     return rows
 
 
@@ -213,7 +221,8 @@ def summary(rows: list[dict[str, Any]]) -> str:
         ["other such changes: refused later, accepted",
          f"{sum(row['refused'] is not None and not row['in time'] for row in broken)},"
          f" {sum(row['refused'] is None for row in broken)}"],
-        ["changes that the compiler accepts, accepted", f"{sum(row['refused'] is None for row in kept)} of {len(kept)}"],
+        ["changes that the compiler accepts, accepted",
+         f"{sum(row['refused'] is None for row in kept)} of {len(kept)}"],
         ["walks", str(len(kinds["walk"]))],
         ["dead ends", str(sum(row["end"] == "dead" for row in kinds["walk"]))],
         ["walks that ended", str(len(ended))],

@@ -13,13 +13,20 @@ from collections.abc import Iterator
 Type = str  # as it is written: "number", "Point", "string[]", "number | null"
 PRIMITIVES = ("number", "string", "boolean")
 LEXEME = re.compile(r'`[^`]*`|"[^"]*"|\d+(?:\.\d+)?|[A-Za-z_]\w*|=>|[=!]==|[<>]=|&&|\|\||\?\?|\+\+|[-+]=|[^\w\s]')
-METHODS = {
-    "number": [("string", "toFixed", ["number"]), ("string", "charAt", ["number"]), ("number[]", "indexOf", ["number"])],
-    "string": [("string", "trim", []), ("string", "slice", ["number"]), ("number", "toFixed", ["number"]),
-               ("string[]", "join", ["string"])],
+METHODS = {  # type of the result -> (type of the object, method, types of its parameters)
+    "number": [
+        ("string", "indexOf", ["string"]),
+        ("number[]", "indexOf", ["number"]),
+        ("number[]", "push", ["number"]),
+    ],
+    "string": [
+        ("string", "trim", []),
+        ("string", "slice", ["number"]),
+        ("number", "toFixed", ["number"]),
+        ("string[]", "join", ["string"]),
+    ],
     "boolean": [("string", "includes", ["string"]), ("number[]", "includes", ["number"])],
-}  # fmt: skip
-METHODS["number"] = [("string", "indexOf", ["string"]), ("number[]", "indexOf", ["number"]), ("number[]", "push", ["number"])]
+}
 
 
 class Drawing:
@@ -113,7 +120,8 @@ class Drawing:
             return None
         kind = rng.random()
         if kind < 0.4:
-            return f"({self.expression('number', depth)} {rng.choice(['<', '>', '<=', '>='])} {self.expression('number', depth)})"
+            one, other = self.expression("number", depth), self.expression("number", depth)
+            return f"({one} {rng.choice(['<', '>', '<=', '>='])} {other})"
         if kind < 0.6:
             return f"(!{self.expression('boolean', 0)})"
         return f"({self.expression('boolean', depth)} {rng.choice(['&&', '||'])} {self.expression('boolean', depth)})"
@@ -230,7 +238,11 @@ class Drawing:
         elif kind == "class":
             self._class()
         else:
-            name, parameters, result = self.fresh("g"), [self.type() for _ in range(self.rng.randint(0, 3))], self.type()
+            name, parameters, result = (
+                self.fresh("g"),
+                [self.type() for _ in range(self.rng.randint(0, 3))],
+                self.type(),
+            )
             self._function(f"function {name}", parameters, result, 0)
             self.functions[name] = (parameters, result)
 

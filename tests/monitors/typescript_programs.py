@@ -73,7 +73,8 @@ type Pair<A, B> = { first: A; second: B };
 function swap<A, B>(pair: Pair<A, B>): Pair<B, A> { return { first: pair.second, second: pair.first }; }
 const pair: Pair<string, number> = { first: "a", second: 1 };
 const swapped: Pair<number, string> = swap(pair);
-class Box<T> { constructor(private value: T) {} get(): T { return this.value; } set(value: T): void { this.value = value; } }
+class Box<T> { constructor(private value: T) {} get(): T { return this.value; } set(value: T): void {
+  this.value = value; } }
 const box = new Box(5);
 box.set(box.get() + 1);
 const texts = new Box<string[]>(["a"]);
@@ -90,7 +91,8 @@ let most = 0;
 counts.forEach((value, key) => { if (value > most) { most = value; console.log(key); } });
 ---
 function parse(text: string): number | null { const value = parseInt(text, 10); return isNaN(value) ? null : value; }
-function twice(text: string): number { const value = parse(text); if (value === null) { throw new Error("bad " + text); } return value * 2; }
+function twice(text: string): number { const value = parse(text); if (value === null) {
+  throw new Error("bad " + text); } return value * 2; }
 ---
 const fib = (n: number): number => n < 2 ? n : fib(n - 1) + fib(n - 2);
 const compose = (f: (x: number) => number, g: (x: number) => number) => (x: number) => f(g(x));
@@ -113,7 +115,8 @@ function first(value: string | string[]): string { return typeof value === "stri
 ---
 let state: "idle" | "busy" = "idle";
 let queue: string[] = [];
-function start(job: string): void { if (state === "idle") { state = "busy"; queue.push(job); } else { queue = ["x", job]; } }
+function start(job: string): void { if (state === "idle") { state = "busy"; queue.push(job); } else { queue = ["x",
+  job]; } }
 ---
 try { console.log(JSON.parse("1")); } catch (error) { if (error instanceof Error) { console.log(error.message); } }
 finally { console.log("end"); }
@@ -126,7 +129,8 @@ let i = 0;
 while (true) { i++; if (i > limit) { break; } else { continue; } }
 for (let k = 10; k >= 0; k -= 2) { if (k % 4 === 0) continue; console.log(k); }
 for (const key in { a: 1 }) { console.log(key.length); }
-function find(xs: number[], wanted: number): number { for (let k = 0; k < xs.length; k++) { if (xs[k] === wanted) return k; } return -1; }
+function find(xs: number[], wanted: number): number { for (let k = 0; k < xs.length; k++) {
+  if (xs[k] === wanted) return k; } return -1; }
 function forever(): number { for (;;) { i += 1; if (i > 5) { return i; } } }
 ---
 type Level = "low" | "high" | 3;
@@ -164,8 +168,10 @@ export interface Options { depth: number; verbose?: boolean }
 export function run(options: Options, ...files: string[]): number { return files.length + options.depth; }
 ---
 export type Handler<T> = (value: T, done: (error: Error | null) => void) => void;
-export const handle: Handler<number> = (value, done) => { if (value > 1) { done(null); } else { done(new Error("small")); } };
-export class Store { items: Map<string, number> = new Map<string, number>(); has(key: string): boolean { return this.items.has(key); } }
+export const handle: Handler<number> = (value, done) => { if (value > 1) { done(null); } else {
+  done(new Error("small")); } };
+export class Store { items: Map<string, number> = new Map<string, number>(); has(key: string): boolean {
+  return this.items.has(key); } }
 const store = new Store();
 store.items.set("a", 1);
 const maybe = store.items.get("a");

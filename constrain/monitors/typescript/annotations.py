@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 from constrain.monitors.monitor import NUMBER, STRING
 from constrain.monitors.typescript.naming import Lexeme, Naming, literal_of
-from constrain.monitors.typescript.relations import CALL, is_assignable, expand, own_members
+from constrain.monitors.typescript.relations import CALL, expand, is_assignable, own_members
 from constrain.monitors.typescript.state import OPEN, Frame
 from constrain.monitors.typescript.state import TypeScriptState as S
 from constrain.monitors.typescript.types import (
-    ANY,
+    BEYOND,
     PRIMITIVES,
     Member,
     Signature,
@@ -84,7 +84,7 @@ class Annotations(Naming):
         if definition.generics:
             return state.go("type name", held=word)
         if definition.kind == "open":
-            return self._part(state, ANY)
+            return self._part(state, BEYOND)
         named = Type("named", word)
         return self._part(state, expand(named, state.types) if definition.complete else named)
 
@@ -153,7 +153,7 @@ class Annotations(Naming):
         if frame.role == "new":
             return self._new_arguments(state, frame, items)
         is_open = definition is None or definition.kind == "open"
-        made = ANY if is_open else expand(Type("named", frame.name, items), state.types)
+        made = BEYOND if is_open else expand(Type("named", frame.name, items), state.types)
         return self._part(state.pop("after type"), array(items[0]) if frame.name == "Array" else made)
 
     # -- members of interfaces and of object types ---------------------------------------------------------------------
@@ -173,7 +173,7 @@ class Annotations(Naming):
 
     @staticmethod
     def _inherited(state: S) -> frozenset[str]:
-        """The names of the members that a declared type has from those that it extends."""
+        """The names of the members that a declared type inherits."""
         goal = state.frame.goal
         bases = () if goal is None else state.types.table[goal.name].bases
         return frozenset(name for base in bases for name in own_members(base, state.types) or ())

@@ -12,13 +12,11 @@ from constrain.monitors.bound import Bound
 from constrain.monitors.stacks import elements, replace_element
 from constrain.monitors.typescript.expressions import Expressions
 from constrain.monitors.typescript.naming import Lexeme
-from constrain.monitors.typescript.relations import is_assignable, new_signature, own_members, read_type, signature_of
+from constrain.monitors.typescript.relations import new_signature, own_members, read_type, signature_of
 from constrain.monitors.typescript.state import OPEN, Entry, Frame, Value
 from constrain.monitors.typescript.state import TypeScriptState as S
 from constrain.monitors.typescript.types import (
-    ANY,
     PRIMITIVES,
-    UNDEFINED,
     VOID,
     Member,
     Signature,
@@ -26,10 +24,9 @@ from constrain.monitors.typescript.types import (
     TypeDefinition,
     constituents,
     substitute,
-    union,
     widen,
 )
-from constrain.monitors.typescript.words import MODIFIERS, RESERVED
+from constrain.monitors.typescript.words import MODIFIERS
 
 UNINITIALIZED = "uninitialized "
 
@@ -111,7 +108,7 @@ class Classes(Expressions):
         return goal.name
 
     def definition(self, state: S) -> TypeDefinition:
-        """What is known of the class that is declared."""
+        """The definition of the class that is declared, as far as it is known."""
         definition: TypeDefinition = state.types.table[self.class_name(state)]
         return definition
 
@@ -206,7 +203,9 @@ class Classes(Expressions):
         if lexeme.sign == "?" and all(each.optional for each in wanted):
             return state.push(frame._replace(flags=frozenset({"?"})), "optional field")
         if lexeme.sign == ":":
-            return self._begin_type(state.push(frame, "type"), "field", None if is_static else self._goal(state, name, False))
+            return self._begin_type(
+                state.push(frame, "type"), "field", None if is_static else self._goal(state, name, False)
+            )
         if lexeme.sign == "=":
             goal = None if is_static else self._goal(state, name, False)
             state = self._with_this(state, is_static).push(frame, "operand")
@@ -349,4 +348,3 @@ class Classes(Expressions):
             for name, member in (own_members(type_, state.types) or {}).items()
             if not member.optional and had is not None and name not in had
         }
-

@@ -205,9 +205,9 @@ class Declarations(Classes):
         frame = state.frame
         is_reached = state.facts is not None
         goal = frame.goal
-        if is_reached and goal is not None and "inferred" not in frame.flags and frame.role != "constructor":
-            parts = {part.kind for part in constituents(goal)}
-            if not parts & {"void", "any", "unknown", "undefined"}:
+        if is_reached and goal is not None and frame.role != "constructor":
+            needs = goal.kind not in ("any", "undefined") and all(part.kind != "void" for part in constituents(goal))
+            if needs and not (frame.items and is_assignable(UNDEFINED, goal, state.types)):
                 return None
         if frame.role == "constructor":
             return self._constructor_ends(state)
@@ -331,4 +331,3 @@ class Declarations(Classes):
                 return self._typed_field(state, type_, lexeme)
         heritage = self._class_heritage if state.kind == "class" else self._heritage
         return heritage(state, role, type_, lexeme)
-

@@ -42,6 +42,7 @@ from constrain.monitors.typescript.state import OPEN, Frame, Value, When
 from constrain.monitors.typescript.state import TypeScriptState as S
 from constrain.monitors.typescript.types import (
     ANY,
+    BEYOND,
     BOOLEAN,
     NUMBER,
     STRING,
@@ -52,7 +53,6 @@ from constrain.monitors.typescript.types import (
     Type,
     constituents,
     function,
-    literal,
     plain,
     union,
     widen,
@@ -123,7 +123,8 @@ class Expressions(Operands):
             return OPEN if lexeme.sign else None
         members = members_of(value.type, state.types)
         if members is None:
-            return self._operand(state, Value(ANY, assigns=True, form="chain"))
+            type_ = ANY if value.type == ANY else BEYOND
+            return self._operand(state, Value(type_, declared=type_, assigns=True, form="chain"))
         member = members.get(name)
         if member is None or not self.may_use(state, member):
             return None
@@ -153,10 +154,10 @@ class Expressions(Operands):
             return None
         before = state.frame.value
         base = flat(before.type, state.types)
-        elements = []
-        for part in constituents(base):
-            elements.append(part.parts[0] if part.kind == "array" else STRING if is_string(part, state.types) else ANY)
-        type_ = union(elements)
+        type_ = union(
+            part.parts[0] if part.kind == "array" else STRING if is_string(part, state.types) else ANY
+            for part in constituents(base)
+        )
         declared, assigns = type_, not any(is_string(part, state.types) for part in constituents(base))
         if type_.kind == "union" and type_ != BOOLEAN:
             type_ = ANY  # an index may have narrowed it
@@ -166,7 +167,8 @@ class Expressions(Operands):
         """The state in the arguments of a call. made: what `new` makes, if its type is written."""
         is_new = value.form == "class"
         if not isinstance(signature, Signature):
-            return state.push(Frame("call", value=value, goal=made, hint=ANY), "argument")
+            hint = value.type if value.type.kind == "any" else BEYOND
+            return state.push(Frame("call", value=value, goal=made, hint=hint), "argument")
         known = {}
         if made is not None:
             known = dict(zip(signature.generics, made.parts, strict=False))
@@ -228,7 +230,7 @@ class Expressions(Operands):
         if frame.goal is not None:
             type_ = frame.goal
         elif signature is None:
-            type_ = ANY
+            type_ = ANY if frame.hint == ANY else BEYOND
         else:
             type_ = inferred_result(signature, dict(frame.known)) if signature.generics else signature.result
         state = state.pop("operator")
@@ -436,7 +438,10 @@ class Expressions(Operands):
         form = forms.get(value.form, value.form)
         if value.form == "integer" and value.type.name in ("0", "1"):
             form = ""
-        return self._operand(state.pop("operator"), value._replace(form=form, assigns=False, name="" if value.base is None else value.name))
+        return self._operand(
+            state.pop("operator"),
+            value._replace(form=form, assigns=False, name="" if value.base is None else value.name),
+        )
 
     def _end_template(self, state: S, lexeme: Lexeme) -> S | None:
         return state.pop("template") if lexeme.sign == "}" else None
@@ -479,4 +484,3 @@ class Expressions(Operands):
             )
         value = Value(function(Signature(frame.items, result)), form="arrow")
         return state.pop("operator", value=value, facts=frame.facts).leave()
-

@@ -12,10 +12,10 @@ from constrain.monitors.typescript.relations import (
     OBJECTS,
     comparable,
     flat,
+    is_assignable,
     members_of,
     own_members,
     read_type,
-    is_assignable,
 )
 from constrain.monitors.typescript.state import Facts, Value
 from constrain.monitors.typescript.types import ANY, BASES, BOOLEAN, Type, constituents, plain, union
@@ -114,7 +114,7 @@ def _is_falsy(part: Type) -> bool:
 
 
 def equal(other: Type, types: Bound, loosely: bool = False) -> tuple[Change, Change]:
-    """What a type becomes where it equals another, and where it does not."""
+    """The changes of a type where it equals another, and where it does not."""
     other = plain(flat(other, types))
     parts = constituents(other)
     if loosely and other.kind in ("null", "undefined"):
@@ -151,7 +151,7 @@ def _only(type_: Type, keeps: Callable[[Type], bool]) -> Type:
 
 
 def typed(name: str) -> tuple[Change, Change]:
-    """What a type becomes where `typeof` gives a name, and where it does not."""
+    """The changes of a type where `typeof` gives a name, and where it does not."""
 
     def is_of(part: Type) -> bool:
         kind = part.parts[0] if part.kind == "literal" else "undefined" if part.kind == "void" else part.kind
@@ -177,7 +177,7 @@ def typed(name: str) -> tuple[Change, Change]:
 
 
 def of_class(instance: Type, types: Bound) -> tuple[Change, Change]:
-    """What a type becomes where `instanceof` is true of a class, and where it is not."""
+    """The changes of a type where `instanceof` is true of a class, and where it is not."""
 
     def same(type_: Type) -> Type:
         if type_.kind in ("any", "unknown"):
@@ -193,5 +193,3 @@ def of_class(instance: Type, types: Bound) -> tuple[Change, Change]:
         return union(part for part in constituents(type_) if not is_assignable(part, instance, types))
 
     return same, different
-
-

@@ -70,9 +70,7 @@ LEXICON = TableLexicon(
     {
         SPACE: spaces(),
         NAME: LexemeRow(begins=LETTERS | {ord("$")}, inside=_IN_NAMES, free=WORD),
-        NUMBER: LexemeRow(
-            begins=DIGITS, grows=_number_grows, free=lambda text: 0 if text.endswith(b".") else WORD
-        ),
+        NUMBER: LexemeRow(begins=DIGITS, grows=_number_grows, free=lambda text: 0 if text.endswith(b".") else WORD),
         STRING: LexemeRow(
             begins=b"'\"`",
             grows=lambda text, byte: not is_whole(text),

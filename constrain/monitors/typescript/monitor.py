@@ -29,7 +29,21 @@ from constrain.monitors.typescript.operators import fits
 from constrain.monitors.typescript.state import Entry, Scope, Value
 from constrain.monitors.typescript.state import TypeScriptState as S
 from constrain.monitors.typescript.statements import Statements
-from constrain.monitors.typescript.types import ANY, FALSE, NULL, TRUE, UNDEFINED, Parameter, Signature, Type
+from constrain.monitors.typescript.types import (
+    ANY,
+    FALSE,
+    NULL,
+    TRUE,
+    UNDEFINED,
+    Parameter,
+    Signature,
+    Type,
+    array,
+    union,
+)
+from constrain.monitors.typescript.types import (
+    STRING as STRING_TYPE,
+)
 
 NEW_NAMES = frozenset({
     "variable name", "function name", "type declaration", "class name", "generic", "parameter", "optional parameter",
@@ -254,7 +268,9 @@ def _start(declared: str) -> S:
     if declared:
         after = _declared(state, declared)
         if after is None or after.at != "statement" or after.frames is not None:
-            raise ConstrainError("the declarations cannot be read", place=declared[:40], fix="write them as in a .d.ts file")
+            raise ConstrainError(
+                "the declarations cannot be read", place=declared[:40], fix="write them as in a .d.ts file"
+            )
         state = after
     scope: Scope = state.scope
     return state._replace(scopes=(Scope(), (scope, None)))
@@ -273,7 +289,12 @@ def _library() -> S:
     for name in NEW:
         definition = after.types.table[name]
         parts = tuple(Type("parameter", each) for each in definition.generics)
-        parameters = (Parameter("first", ANY, True), Parameter("second", ANY, True))
+        first = STRING_TYPE if "message" in definition.members.table or definition.bases else ANY
+        if name in ("Map", "Set"):
+            first = union(
+                [array(ANY), STRING_TYPE, *(Type("named", each, (ANY,) * n) for each, n in (("Map", 2), ("Set", 1)))]
+            )
+        parameters = (Parameter("first", first, True), Parameter("second", ANY, True))
         new = Signature(parameters, Type("named", name, parts), definition.generics)
         after = after._replace(types=after.types.add(name, definition._replace(kind="class", new=new)))
         entry = Entry(Type("class", name), name, "const")

@@ -89,7 +89,7 @@ class Naming:
 
     @staticmethod
     def value_of(state: S, name: str, entry: Entry) -> Value:
-        """What is known of a variable where it is read."""
+        """The value of a variable where it is read."""
         facts = state.facts.table if state.facts is not None else {}
         when = None
         if entry.tested and state.facts is not None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from constrain.monitors.monitor import NUMBER, STRING
+from constrain.monitors.stacks import elements
 from constrain.monitors.typescript.naming import Lexeme, literal_of
 from constrain.monitors.typescript.operators import UNARY, fits, fits_result
 from constrain.monitors.typescript.relations import (
     CALL,
-    expected_members,
     expand,
+    expected_members,
     is_assignable,
     is_number,
     new_signature,
@@ -27,10 +28,8 @@ from constrain.monitors.typescript.types import (
     FALSE,
     NEVER,
     NULL,
-    STRING as TEXT,
-    NUMBER as NUMBER_,
-    TYPEOF,
     TRUE,
+    TYPEOF,
     UNDEFINED,
     Member,
     Parameter,
@@ -40,11 +39,22 @@ from constrain.monitors.typescript.types import (
     constituents,
     union,
 )
+from constrain.monitors.typescript.types import (
+    NUMBER as NUMBER_,
+)
+from constrain.monitors.typescript.types import (
+    STRING as TEXT,
+)
 from constrain.monitors.typescript.words import OPERANDS, RESERVED
 
 WORDS = {"true": TRUE._replace(fresh=True), "false": FALSE._replace(fresh=True), "null": NULL, "undefined": UNDEFINED}
 PREFIXES = {"!": BOOLEAN, "-": NUMBER_, "+": NUMBER_, "typeof": TYPEOF}  # and what they give
 WITHOUT_ARROWS = frozenset({"condition", "test", "of", "switch", "case", "index", "statement"})
+
+
+def elements_of(state: S) -> list[Frame]:
+    """The open parts, the innermost first."""
+    return [*elements(state.frames)]
 
 
 class Operands(Signatures):
@@ -53,7 +63,7 @@ class Operands(Signatures):
     # Steps of other parts
     _ends: Callable[[S, Lexeme], S | None]
     _begin_arrow_body: Callable[[S, Type | None], S | None]
-    _call: Callable[[S, Value, Signature | bool, Type | None], S]
+    _call: Callable[[S, Value, Signature | bool, Type | None], S | None]
 
     def _begin_expression(self, state: S, frame: Frame) -> S:
         return state.push(frame, "operand")
@@ -97,13 +107,15 @@ class Operands(Signatures):
         """The type that the context gives to an operand that is all of an expression, or stands behind `??`."""
         frame = state.frame
         if frame.kind == "binary":
-            is_last = frame.sign in ("??", "||", "&&") and state.frames[1][0].kind not in ("binary", "unary")
+            is_last = frame.sign in ("??", "||", "&&") and elements_of(state)[1].kind not in ("binary", "unary")
             return self.context(state).hint if is_last else None
         return frame.hint if frame.kind != "unary" else None
 
     def arrow_context(self, state: S) -> Signature | bool | None:
-        """What the context tells of an arrow function: its signature; True: anything; False: nothing; None: none may
-        stand there."""
+        """The signature that the context gives to an arrow function.
+
+        True: any; False: it gives none; None: no arrow function may stand there.
+        """
         frame, hint = state.frame, self._hint(state)
         if frame.kind in WITHOUT_ARROWS or frame.kind == "unary" or frame.kind == "binary":
             return None
@@ -113,7 +125,7 @@ class Operands(Signatures):
             return False
         parts = [part for part in constituents(expand(hint, state.types)) if part.kind not in ("null", "undefined")]
         if any(part.kind == "any" for part in parts):
-            return True
+            return any(part.name for part in parts)
         found = [signature for part in parts if (signature := signature_of(part, state.types)) is not False]
         if not found:
             takes = frame.kind == "group" or any(self._takes_function(state, part) for part in parts)

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from constrain.monitors.bound import Bound
+from constrain.monitors.typescript.flow import falsy, truthy
 from constrain.monitors.typescript.relations import (
     OBJECTS,
     comparable,
     flat,
+    is_assignable,
     is_number,
     is_string,
-    is_assignable,
     is_testable,
     suffixed,
     without_nullish,
@@ -35,7 +36,6 @@ from constrain.monitors.typescript.types import (
     literal,
     union,
 )
-from constrain.monitors.typescript.flow import falsy, truthy
 
 PRECEDENCE = {
     "??": 1, "||": 2, "&&": 3, "===": 7, "!==": 7, "==": 7, "!=": 7, "<": 8, ">": 8, "<=": 8, ">=": 8, "instanceof": 8,
@@ -90,7 +90,9 @@ def applied(sign: str, left: Type, right: Type, types: Bound) -> Type | None:
     if sign == "instanceof":
         return BOOLEAN if right.kind in ("class", "any") or right.name.endswith("Constructor") else None
     if sign == "&&":
-        return left if truthy(left).kind == "never" else either(union(map(_falsy_value, constituents(left))), right, types)
+        return (
+            left if truthy(left).kind == "never" else either(union(map(_falsy_value, constituents(left))), right, types)
+        )
     kept = truthy(left) if sign == "||" else without_nullish(left, types)
     is_certain = falsy(left).kind == "never" if sign == "||" else kept == left and left.kind not in ("any", "unknown")
     return left if is_certain else either(kept, right, types)
@@ -116,6 +118,8 @@ def _ordered(left: Type, right: Type, types: Bound) -> bool:
         return True
     if is_number(left, types) or is_number(right, types):
         return is_number(left, types) and is_number(right, types)
+    if len({part.kind in OBJECTS for part in (*constituents(left), *constituents(right))}) > 1:
+        return False
     widened = [union(_base(part) for part in constituents(each)) for each in (left, right)]
     return comparable(widened[0], widened[1], types)
 
@@ -174,7 +178,7 @@ def fits(frames: Frames, value: Value, types: Bound) -> bool:
         return True
     if _fits(frames, value, types):
         return True
-    if value.form in ("integer", "arrow", "stepped"):
+    if value.form in ("integer", "arrow", "stepped") or frame.sign == "instanceof":
         after: tuple[Type, ...] = ()
     else:
         after = suffixed(value.type, types)[1:]

@@ -12,8 +12,8 @@ from typing import Any
 from constrain.monitors.bound import Bound
 from constrain.monitors.typescript.types import (
     ANY,
+    BEYOND,
     NEVER,
-    NUMBER,
     STRING,
     UNDEFINED,
     VOID,
@@ -68,8 +68,11 @@ def own_members(type_: Type, types: Bound) -> Mapping[str, Member] | None:
         return None if definition.kind == "open" else _members_of_definition(definition, type_.parts, types)
     if type_.kind == "array":
         members = _members_of_definition(types.table["Array"], type_.parts, types)
-        if members is not None and type_.parts[0].kind in ("union", "any"):  # the compiler infers what a predicate tells
-            members = {**members, **{name: Member(name, ANY) for name in ("filter", "find")}}
+        if members is not None and type_.parts[0].kind in (
+            "union",
+            "any",
+        ):  # the compiler infers what a predicate tells
+            members = {**members, **{name: Member(name, BEYOND) for name in ("filter", "find")}}
         return members
     if type_.kind in WITHOUT_MEMBERS:
         return {}
@@ -270,7 +273,8 @@ def _is_discriminated(source: Type, target: Type, types: Bound) -> bool:
     """True if an object may be of several parts of a union at once, by a member that is a union of literals."""
     members = own_members(source, types)
     return members is None or any(
-        expand(each.type, types).kind == "union" and any(part.kind == "literal" for part in expand(each.type, types).parts)
+        expand(each.type, types).kind == "union"
+        and any(part.kind == "literal" for part in expand(each.type, types).parts)
         for each in members.values()
     )
 
@@ -360,7 +364,7 @@ def suffixed(type_: Type, types: Bound) -> tuple[Type, ...]:
         border = [after for before in border for after in _one_suffix(before, types) if after not in found]
         for each in border:
             found[each] = None
-        if ANY in found or len(found) > MOST_TYPES:
+        if len(found) > MOST_TYPES or any(each.kind == "any" for each in found):
             return (*found, ANY)
     return tuple(found)
 
@@ -392,7 +396,9 @@ def is_number(type_: Type, types: Bound) -> bool:
 def is_string(type_: Type, types: Bound) -> bool:
     """True if a value is a text."""
     parts = constituents(flat(type_, types))
-    return all(part.kind in ("any", "string") or (part.kind == "literal" and part.parts[0] == "string") for part in parts)
+    return all(
+        part.kind in ("any", "string") or (part.kind == "literal" and part.parts[0] == "string") for part in parts
+    )
 
 
 def is_testable(type_: Type, types: Bound) -> bool:
@@ -461,5 +467,3 @@ def inferred_result(signature: Signature, known: Mapping[str, Type]) -> Type:
         is_result = any(part == Type("parameter", name) for part in constituents(signature.result))
         found[name] = type_ if is_result else widen(type_)
     return substitute(signature.result, found)
-
-

@@ -1,4 +1,4 @@
-"""Parameters and results of functions: of declarations, methods, constructors, arrow functions and types of functions."""
+"""Parameters and results of functions: of declarations, methods, constructors, arrow functions and function types."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, Optional, Union
+from typing import Any, ClassVar, NamedTuple, Union
 
 from constrain.monitors.bound import EMPTY, Bound
 from constrain.monitors.stacks import StackState
@@ -10,12 +10,12 @@ from constrain.monitors.typescript.types import ANY, Type
 
 Frames = Union[tuple["Frame", "Frames"], None]  # noqa: UP007
 Scopes = Union[tuple["Scope", "Scopes"], None]  # noqa: UP007
-Facts = Optional[Bound]  # place -> its narrowed type; None: the text here is never reached
+Facts = Union[Bound, None]  # noqa: UP007 - place -> its narrowed type; None: the text here is never reached
 When = tuple[Facts, Facts]  # if a value is true, and if it is false
 
 
 class Value(NamedTuple):
-    """What is known of an expression.
+    """The known properties of an expression.
 
     Attributes:
         type: Its type.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from constrain.monitors.stacks import elements, replace_element
 from constrain.monitors.typescript.declarations import Declarations
-from constrain.monitors.typescript.flow import assigned, doubt, equal, join
+from constrain.monitors.typescript.flow import doubt, equal, join
 from constrain.monitors.typescript.naming import Lexeme
 from constrain.monitors.typescript.operators import may_be_tested
 from constrain.monitors.typescript.relations import comparable, element_of, flat, is_assignable
-from constrain.monitors.typescript.state import OPEN, Entry, Frame
+from constrain.monitors.typescript.state import OPEN, Entry, Facts, Frame
 from constrain.monitors.typescript.state import TypeScriptState as S
 from constrain.monitors.typescript.types import (
     ANY,
@@ -109,7 +109,7 @@ class Statements(Declarations):
             words |= {"interface", "type", "class", "export", "declare"}
         return frozenset(words)
 
-    def _doubted(self, state: S) -> object:
+    def _doubted(self, state: S) -> Facts:
         """The facts where a loop begins: what it may assign is not certain."""
         return doubt(state.facts, lambda key: self.is_fixed(state, key))
 
@@ -337,9 +337,8 @@ class Statements(Declarations):
         state = state.pop("statement", facts=None)
         for index, frame in enumerate(elements(state.frames)):
             if frame.kind in FUNCTIONS:
-                if frame.goal is None or "inferred" in frame.flags:
-                    frame = frame._replace(items=(*frame.items, type_))
-                    state = state._replace(frames=replace_element(state.frames, index, frame))
+                frame = frame._replace(items=(*frame.items, type_))
+                state = state._replace(frames=replace_element(state.frames, index, frame))
                 break
         return self._complete(state)
 
@@ -355,4 +354,3 @@ class Statements(Declarations):
             return widen(whole)
         simple = ("literal", "number", "string", "undefined", "null")
         return union(p._replace(fresh=False) for p in parts) if all(p.kind in simple for p in parts) else ANY
-

@@ -1,7 +1,7 @@
 """Types of TypeScript, as values.
 
     kind                                               name               parts
-    any (also: not known), unknown, never, void,
+    any (`BEYOND`: not known), unknown, never, void,
     undefined, null, number, string
     literal                                            its text           the kind of its base: string, number, boolean
     array                                                                 the type of its elements
@@ -108,6 +108,7 @@ class TypeDefinition(NamedTuple):
 
 
 ANY, UNKNOWN, NEVER, VOID = Type("any"), Type("unknown"), Type("never"), Type("void")
+BEYOND = Type("any", "beyond")  # a type that the compiler knows, and this monitor does not
 UNDEFINED, NULL, NUMBER, STRING = Type("undefined"), Type("null"), Type("number"), Type("string")
 TRUE, FALSE = Type("literal", "true", ("boolean",)), Type("literal", "false", ("boolean",))
 BOOLEAN = Type("union", "", (FALSE, TRUE))
@@ -147,7 +148,7 @@ def union(types: Iterable[Type]) -> Type:
     for type_ in types:
         for part in constituents(type_):
             if part.kind == "any":
-                return ANY
+                return part
             plain = part._replace(fresh=False)
             if part.kind != "never" and (plain not in found or found[plain].fresh):
                 found[plain] = part
