@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from constrain.monitors.monitor import NUMBER, STRING
-from constrain.monitors.typescript.naming import Lexeme, Naming, literal_of
+from constrain.monitors.typescript.naming import Naming, TsLexeme, literal_of
 from constrain.monitors.typescript.relations import CALL, expand, is_assignable, own_members
-from constrain.monitors.typescript.state import OPEN, Frame
+from constrain.monitors.typescript.state import OPEN, TsFrame
 from constrain.monitors.typescript.state import TypeScriptState as S
 from constrain.monitors.typescript.types import (
     BEYOND,
     PRIMITIVES,
     Member,
-    Signature,
-    Type,
+    TsSignature,
+    TsType,
     array,
     constituents,
     function,
@@ -33,15 +33,15 @@ class Annotations(Naming):
     """The steps of a state over the lexemes of types."""
 
     # Steps of other parts
-    _typed: Callable[[S, str, Type, Lexeme], S | None]
+    _typed: Callable[[S, str, TsType, TsLexeme], S | None]
     _members_end: Callable[[S], S | None]
-    _new_arguments: Callable[[S, Frame, tuple[Type, ...]], S | None]
+    _new_arguments: Callable[[S, TsFrame, tuple[TsType, ...]], S | None]
     _generics_end: Callable[[S], S | None]
 
-    def _begin_type(self, state: S, role: str, goal: Type | None = None) -> S:
-        return state.push(Frame("type", role=role, goal=goal), "type")
+    def _begin_type(self, state: S, role: str, goal: TsType | None = None) -> S:
+        return state.push(TsFrame("type", role=role, goal=goal), "type")
 
-    def _at_type(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_type(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read what a type begins with."""
         if lexeme.word:
             return self._type_word(state, lexeme.word)
@@ -52,7 +52,7 @@ class Annotations(Naming):
             case "(":
                 return self._type_paren(state)
             case "{":
-                return state.push(Frame("members", role="type"), "member") if self._takes_object(state) else None
+                return state.push(TsFrame("members", role="type"), "member") if self._takes_object(state) else None
             case "|":
                 return None if state.frame.items or state.frame.seen else state.change(seen=1)
         return OPEN
@@ -64,7 +64,7 @@ class Annotations(Naming):
         return goal is None or any(part.kind in ("any", "unknown", "object", "named") for part in parts)
 
     @staticmethod
-    def _part(state: S, type_: Type) -> S | None:
+    def _part(state: S, type_: TsType) -> S | None:
         """The state after one type of a union, which the expected type may forbid."""
         goal = state.frame.goal
         if goal is not None:
@@ -75,7 +75,7 @@ class Annotations(Naming):
 
     def _type_word(self, state: S, word: str) -> S | None:
         if word in self.generics(state):
-            return self._part(state, Type("parameter", word))
+            return self._part(state, TsType("parameter", word))
         if word in PRIMITIVES:
             return self._part(state, PRIMITIVES[word])
         definition = state.types.table.get(word)
@@ -85,16 +85,16 @@ class Annotations(Naming):
             return state.go("type name", held=word)
         if definition.kind == "open":
             return self._part(state, BEYOND)
-        named = Type("named", word)
+        named = TsType("named", word)
         return self._part(state, expand(named, state.types) if definition.complete else named)
 
-    def _at_type_name(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_type_name(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read the `<` after the name of a generic type."""
         if lexeme.sign != "<":
             return None
-        return self._begin_type(state.push(Frame("type arguments", name=state.held), "type"), "type argument")
+        return self._begin_type(state.push(TsFrame("type arguments", name=state.held), "type"), "type argument")
 
-    def _at_after_type(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_after_type(self, state: S, lexeme: TsLexeme) -> S | None:
         frame = state.frame
         is_name = frame.role in ("heritage", "implements")
         match lexeme.sign:
@@ -105,12 +105,12 @@ class Annotations(Naming):
             case "&":
                 return OPEN
             case ">=":  # `Array<number>= []`
-                after = self._at_after_type(state, Lexeme(lexeme.kind, ">"))
-                return None if after is None else self.read(after, Lexeme(lexeme.kind, "="))
+                after = self._at_after_type(state, TsLexeme(lexeme.kind, ">"))
+                return None if after is None else self.read(after, TsLexeme(lexeme.kind, "="))
         type_ = union((*frame.items, state.type)) if frame.items else state.type
         return self._typed(state.pop("after type"), frame.role, type_, lexeme)
 
-    def _at_type_bracket(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_type_bracket(self, state: S, lexeme: TsLexeme) -> S | None:
         return state.go("after type", type=array(state.type)) if lexeme.sign == "]" else OPEN
 
     # -- parentheses and arguments -------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ class Annotations(Naming):
         is_union = state.frame.items or state.frame.seen
         return self._begin_type(state, "type group") if is_union else state.go("type paren")
 
-    def _at_type_paren(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_type_paren(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read what follows `(` in a type: parameters of a function's type, or a type."""
         if lexeme.sign in (")", "..."):
             return self.read(self._function_type(state), lexeme)
@@ -130,9 +130,9 @@ class Annotations(Naming):
 
     @staticmethod
     def _function_type(state: S) -> S:
-        return state.push(Frame("signature", role="type"), "parameter")
+        return state.push(TsFrame("signature", role="type"), "parameter")
 
-    def _at_type_paren_word(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_type_paren_word(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read what follows a word after `(`: it is a parameter, or a type."""
         held = state.held
         if lexeme.sign in (":", "?"):
@@ -140,7 +140,7 @@ class Annotations(Naming):
         after = self._type_word(self._begin_type(state, "type group"), held)
         return None if after is None else self.read(after, lexeme)
 
-    def _type_argument(self, state: S, type_: Type, lexeme: Lexeme) -> S | None:
+    def _type_argument(self, state: S, type_: TsType, lexeme: TsLexeme) -> S | None:
         """The state after an argument of a generic type, at the sign behind it."""
         frame, sign = state.frame, lexeme.sign
         items = (*frame.items, type_)
@@ -153,18 +153,18 @@ class Annotations(Naming):
         if frame.role == "new":
             return self._new_arguments(state, frame, items)
         is_open = definition is None or definition.kind == "open"
-        made = BEYOND if is_open else expand(Type("named", frame.name, items), state.types)
+        made = BEYOND if is_open else expand(TsType("named", frame.name, items), state.types)
         return self._part(state.pop("after type"), array(items[0]) if frame.name == "Array" else made)
 
     # -- members of interfaces and of object types ---------------------------------------------------------------------
 
-    def _at_member(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_member(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read what a member begins with. The frame's goal is the interface that is declared."""
         frame, word = state.frame, lexeme.word
         if lexeme.sign == "}":
             return self._members_end(state)
         if lexeme.sign == "(" and frame.role == "interface":
-            return state.change(name=CALL).enter().push(Frame("signature", role="call"), "parameter")
+            return state.change(name=CALL).enter().push(TsFrame("signature", role="call"), "parameter")
         if not word or word in MODIFIERS:
             return state.change(flags=frame.flags | {"readonly"}) if word == "readonly" and not frame.flags else OPEN
         if any(each.name == word for each in frame.items) or word in self._inherited(state):
@@ -178,7 +178,7 @@ class Annotations(Naming):
         bases = () if goal is None else state.types.table[goal.name].bases
         return frozenset(name for base in bases for name in own_members(base, state.types) or ())
 
-    def _at_member_name(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_member_name(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read what follows the name of a member."""
         frame = state.frame
         match lexeme.sign:
@@ -187,11 +187,11 @@ class Annotations(Naming):
             case ":":
                 return self._begin_type(state, "member")
             case "(" | "<" if "readonly" not in frame.flags:
-                state = state.enter().push(Frame("signature", role="method"), "parameter")
+                state = state.enter().push(TsFrame("signature", role="method"), "parameter")
                 return state.go("generic") if lexeme.sign == "<" else state
         return None if lexeme.sign in (";", ",", "}", "(", "<") else OPEN
 
-    def _add_member(self, state: S, type_: Type, lexeme: Lexeme, is_method: bool = False) -> S | None:
+    def _add_member(self, state: S, type_: TsType, lexeme: TsLexeme, is_method: bool = False) -> S | None:
         """The state after a member, at the sign behind it."""
         frame = state.frame
         if lexeme.sign not in (";", ",", "}"):
@@ -206,7 +206,7 @@ class Annotations(Naming):
 
     # -- type parameters -----------------------------------------------------------------------------------------------
 
-    def _at_generic(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_generic(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read the name of a type parameter."""
         frame, word = state.frame, lexeme.word
         if not word:
@@ -216,13 +216,13 @@ class Annotations(Naming):
         state = state.change_scope(generics=state.scope.generics | {word})
         return state.change(generics=(*frame.generics, word)).go("after generic")
 
-    def _at_after_generic(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_after_generic(self, state: S, lexeme: TsLexeme) -> S | None:
         if lexeme.sign == ",":
             return state.go("generic")
         return self._generics_end(state) if lexeme.sign == ">" else OPEN
 
-    def _method_type_ends(self, state: S, type_: Type, lexeme: Lexeme) -> S | None:
+    def _method_type_ends(self, state: S, type_: TsType, lexeme: TsLexeme) -> S | None:
         """The state after the result of a method of an interface."""
         frame = state.frame
-        made = function(Signature(frame.items, type_, frame.generics))
+        made = function(TsSignature(frame.items, type_, frame.generics))
         return self._add_member(state.pop("member").leave(), made, lexeme, is_method=True)

@@ -11,16 +11,16 @@ from collections.abc import Callable
 from constrain.monitors.bound import Bound
 from constrain.monitors.stacks import elements, replace_element
 from constrain.monitors.typescript.expressions import Expressions
-from constrain.monitors.typescript.naming import Lexeme
+from constrain.monitors.typescript.naming import TsLexeme
 from constrain.monitors.typescript.relations import new_signature, own_members, read_type, signature_of
-from constrain.monitors.typescript.state import OPEN, Entry, Frame, Value
+from constrain.monitors.typescript.state import OPEN, Entry, TsFrame, Value
 from constrain.monitors.typescript.state import TypeScriptState as S
 from constrain.monitors.typescript.types import (
     PRIMITIVES,
     VOID,
     Member,
-    Signature,
-    Type,
+    TsSignature,
+    TsType,
     TypeDefinition,
     constituents,
     substitute,
@@ -38,19 +38,19 @@ class Classes(Expressions):
 
     # -- the head ------------------------------------------------------------------------------------------------------
 
-    def _at_class_name(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_class_name(self, state: S, lexeme: TsLexeme) -> S | None:
         word = lexeme.word
         if not word:
             return OPEN
         if word in state.types.table or word in PRIMITIVES or not self.may_declare(state, word):
             return None
-        made = Type("named", word)
-        definition = TypeDefinition("class", new=Signature((), made), complete=False)
-        state = self.declare(state, word, Entry(Type("class", word), "", "class", pending=True))
+        made = TsType("named", word)
+        definition = TypeDefinition("class", new=TsSignature((), made), complete=False)
+        state = self.declare(state, word, Entry(TsType("class", word), "", "class", pending=True))
         state = state._replace(types=state.types.add(word, definition))
-        return state.enter(is_function=True).push(Frame("class", goal=made), "class head")
+        return state.enter(is_function=True).push(TsFrame("class", goal=made), "class head")
 
-    def _at_class_head(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_class_head(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read what follows the name of a class."""
         frame = state.frame
         if lexeme.sign == "<" and not frame.generics and not frame.flags:
@@ -67,19 +67,19 @@ class Classes(Expressions):
         scope = scope._replace(names=scope.names.add(name, entry))
         return state._replace(scopes=replace_element(state.scopes, 1, scope)).go("class member")
 
-    def _class_heritage(self, state: S, role: str, type_: Type, lexeme: Lexeme) -> S | None:
+    def _class_heritage(self, state: S, role: str, type_: TsType, lexeme: TsLexeme) -> S | None:
         """The state after a type that a class extends or implements."""
         if role == "implements":
             state = state.change(items=(*state.frame.items, type_))
             if lexeme.sign == ",":
                 return self._begin_type(state, "implements")
         else:
-            base = new_signature(Type("class", type_.name), state.types) if type_.kind == "named" else True
+            base = new_signature(TsType("class", type_.name), state.types) if type_.kind == "named" else True
             definition = self.definition(state)._replace(bases=(type_,))
-            if isinstance(base, Signature):
+            if isinstance(base, TsSignature):
                 known = dict(zip(base.generics, type_.parts, strict=False))
                 parameters = tuple(each._replace(type=substitute(each.type, known)) for each in base.parameters)
-                definition = definition._replace(new=Signature(parameters, VOID))
+                definition = definition._replace(new=TsSignature(parameters, VOID))
             elif base:
                 definition = definition._replace(new=None)
             state = self._own_constructor(self._define(state, definition))
@@ -96,9 +96,9 @@ class Classes(Expressions):
     # -- the class around a place --------------------------------------------------------------------------------------
 
     @staticmethod
-    def class_frame(state: S) -> Frame:
+    def class_frame(state: S) -> TsFrame:
         """The innermost class that is declared."""
-        frame: Frame = next(frame for frame in elements(state.frames) if frame.kind == "class")
+        frame: TsFrame = next(frame for frame in elements(state.frames) if frame.kind == "class")
         return frame
 
     def class_name(self, state: S) -> str:
@@ -141,19 +141,19 @@ class Classes(Expressions):
                 found.append(member)
         return found
 
-    def _goal(self, state: S, name: str, is_method: bool) -> Type | None:
+    def _goal(self, state: S, name: str, is_method: bool) -> TsType | None:
         """The type that bases and interfaces demand of a member: of a method, of its result."""
         for member in self.wanted(state, name):
             if not is_method:
                 return read_type(member)
             signature = signature_of(member.type, state.types)
-            if isinstance(signature, Signature) and signature.result.kind not in ("void", "any"):
+            if isinstance(signature, TsSignature) and signature.result.kind not in ("void", "any"):
                 return signature.result
         return None
 
     # -- members -------------------------------------------------------------------------------------------------------
 
-    def _at_class_member(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_class_member(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read what a member of a class begins with. Modifiers are marked in the frame's name."""
         frame, word = state.frame, lexeme.word
         modifiers = frozenset(frame.name.split())
@@ -183,7 +183,7 @@ class Classes(Expressions):
         """True if a parameter of the constructor may be a field."""
         return self._may_have(state, name, state.frame.flags & MODIFIERS) and not self.wanted(state, name)
 
-    def _at_class_member_name(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_class_member_name(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read what follows the name of a member."""
         name, modifiers = state.held, frozenset(state.frame.name.split())
         is_static = "static" in modifiers
@@ -195,11 +195,11 @@ class Classes(Expressions):
                 return None
             goal = None if is_static else self._goal(state, name, True)
             state = self._with_this(state, is_static)
-            frame = Frame("signature", role="definition", name=name, goal=goal)
+            frame = TsFrame("signature", role="definition", name=name, goal=goal)
             return state.push(frame, "generic" if lexeme.sign == "<" else "parameter")
         if True in was_method:
             return None
-        frame = Frame("field", name=name, role="static" if is_static else "")
+        frame = TsFrame("field", name=name, role="static" if is_static else "")
         if lexeme.sign == "?" and all(each.optional for each in wanted):
             return state.push(frame._replace(flags=frozenset({"?"})), "optional field")
         if lexeme.sign == ":":
@@ -209,10 +209,10 @@ class Classes(Expressions):
         if lexeme.sign == "=":
             goal = None if is_static else self._goal(state, name, False)
             state = self._with_this(state, is_static).push(frame, "operand")
-            return self._begin_expression(state, Frame("value", goal=goal, hint=goal))
+            return self._begin_expression(state, TsFrame("value", goal=goal, hint=goal))
         return OPEN if lexeme.word else None
 
-    def _at_optional_field(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_optional_field(self, state: S, lexeme: TsLexeme) -> S | None:
         if lexeme.sign != ":":
             return None
         return self._begin_type(state, "field", self._goal(state, state.frame.name, False))
@@ -221,18 +221,18 @@ class Classes(Expressions):
         """The state in the scope of a member, where `this` is the object or the class."""
         goal = self.class_frame(state).goal
         assert goal is not None
-        this = Type("class", goal.name) if is_static else goal
+        this = TsType("class", goal.name) if is_static else goal
         names = Bound({"this": Entry(this, "this", "this")})
         return state.enter(names, is_function=True)
 
-    def _typed_field(self, state: S, type_: Type, lexeme: Lexeme) -> S | None:
+    def _typed_field(self, state: S, type_: TsType, lexeme: TsLexeme) -> S | None:
         """The state after the type of a field."""
         frame = state.frame
         if lexeme.sign == "=" and "?" not in frame.flags:
             frames = state.frames
             state = self._with_this(state, frame.role == "static")
             state = state._replace(frames=frames)
-            return self._begin_expression(state, Frame("value", goal=type_, hint=type_))
+            return self._begin_expression(state, TsFrame("value", goal=type_, hint=type_))
         if lexeme.sign != ";":
             return None
         kinds = {part.kind for part in constituents(type_)}
@@ -242,7 +242,7 @@ class Classes(Expressions):
         flags = state.frame.flags
         return None if "constructor" in flags else state.change(flags=flags | {UNINITIALIZED + frame.name})
 
-    def _end_value(self, state: S, lexeme: Lexeme) -> S | None:
+    def _end_value(self, state: S, lexeme: TsLexeme) -> S | None:
         """The state after the initial value of a field."""
         if lexeme.sign != ";":
             return None
@@ -253,12 +253,18 @@ class Classes(Expressions):
         type_ = goal if written and goal is not None else widen(value.type)
         return self._add_field(state.pop("class member"), frame, type_)
 
-    def _add_field(self, state: S, field: Frame, type_: Type) -> S:
+    def _add_field(self, state: S, field: TsFrame, type_: TsType) -> S:
         modifiers = frozenset(state.frame.name.split())
         return self._add_class_member(state, field.name, type_, modifiers, "?" in field.flags).change(name="")
 
     def _add_class_member(
-        self, state: S, name: str, type_: Type, modifiers: frozenset[str], optional: bool = False, method: bool = False
+        self,
+        state: S,
+        name: str,
+        type_: TsType,
+        modifiers: frozenset[str],
+        optional: bool = False,
+        method: bool = False,
     ) -> S:
         """The state after a member is known."""
         owner = self.class_name(state) if "private" in modifiers else ""
@@ -268,7 +274,7 @@ class Classes(Expressions):
             return self._define(state, definition._replace(statics=definition.statics.add(name, member)))
         return self._define(state, definition._replace(members=definition.members.add(name, member)))
 
-    def _method_begins(self, state: S, frame: Frame, made: Type) -> S:
+    def _method_begins(self, state: S, frame: TsFrame, made: TsType) -> S:
         """The state at the body of a method."""
         modifiers = frozenset(self.class_frame(state).name.split())
         return self._add_class_member(state, frame.name, made, modifiers, method=True)
@@ -277,34 +283,34 @@ class Classes(Expressions):
 
     def _constructor(self, state: S) -> S:
         state = self._with_this(state, False)
-        return state.push(Frame("signature", role="constructor"), "after generics")
+        return state.push(TsFrame("signature", role="constructor"), "after generics")
 
-    def add_parameter_field(self, state: S, name: str, type_: Type, modifiers: frozenset[str]) -> S:
+    def add_parameter_field(self, state: S, name: str, type_: TsType, modifiers: frozenset[str]) -> S:
         """The state after a parameter of a constructor that is a field too."""
         return self._add_class_member(state, name, type_, modifiers)
 
-    def _constructor_begins(self, state: S, frame: Frame) -> S:
+    def _constructor_begins(self, state: S, frame: TsFrame) -> S:
         definition, around = self.definition(state), self.class_frame(state)
         assert around.goal is not None
-        new = Signature(frame.items, around.goal, around.generics)
+        new = TsSignature(frame.items, around.goal, around.generics)
         return self._define(state, definition._replace(new=new))
 
-    def _at_super(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_super(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read the `super` that the constructor of a derived class begins with."""
         return state.go("super call") if lexeme.word == "super" else None
 
-    def _at_super_call(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_super_call(self, state: S, lexeme: TsLexeme) -> S | None:
         if lexeme.sign != "(":
             return None
         (base,) = self.definition(state).bases
-        signature = new_signature(Type("class", base.name), state.types) if base.kind == "named" else True
-        known = dict(zip(signature.generics, base.parts, strict=False)) if isinstance(signature, Signature) else {}
-        state = self._begin_expression(state, Frame("statement"))
+        signature = new_signature(TsType("class", base.name), state.types) if base.kind == "named" else True
+        known = dict(zip(signature.generics, base.parts, strict=False)) if isinstance(signature, TsSignature) else {}
+        state = self._begin_expression(state, TsFrame("statement"))
         value = Value(VOID, form="class")
-        if not isinstance(signature, Signature):
+        if not isinstance(signature, TsSignature):
             return self._call(state, value, True, None)
         parameters = tuple(each._replace(type=substitute(each.type, known)) for each in signature.parameters)
-        return self._call(state, value, Signature(parameters, VOID), None)
+        return self._call(state, value, TsSignature(parameters, VOID), None)
 
     def note_assigned(self, state: S, target: Value) -> S:
         """The state after a place was assigned: a constructor has to assign fields."""

@@ -9,9 +9,9 @@ from constrain.monitors.bound import EMPTY
 from constrain.monitors.stacks import elements, replace_element, replace_fields
 from constrain.monitors.typescript.classes import Classes
 from constrain.monitors.typescript.flow import assigned
-from constrain.monitors.typescript.naming import Lexeme
+from constrain.monitors.typescript.naming import TsLexeme
 from constrain.monitors.typescript.relations import is_assignable
-from constrain.monitors.typescript.state import OPEN, Entry, Frame, Value
+from constrain.monitors.typescript.state import OPEN, Entry, TsFrame, Value
 from constrain.monitors.typescript.state import TypeScriptState as S
 from constrain.monitors.typescript.types import (
     ANY,
@@ -19,8 +19,8 @@ from constrain.monitors.typescript.types import (
     PRIMITIVES,
     UNDEFINED,
     VOID,
-    Signature,
-    Type,
+    TsSignature,
+    TsType,
     TypeDefinition,
     constituents,
     function,
@@ -38,7 +38,7 @@ class Declarations(Classes):
     # Steps of other parts
     _complete: Callable[[S], S]
     _doubted: Callable[[S], Any]
-    inferred: Callable[..., Type]
+    inferred: Callable[..., TsType]
 
     def _declaration_word(self, state: S, word: str) -> S | None:
         """The state after the word that a declaration begins with."""
@@ -48,29 +48,29 @@ class Declarations(Classes):
             case "declare":
                 return state.go("declare")
             case "function":
-                return state.push(Frame("signature", role="function", facts=state.facts), "function name")
+                return state.push(TsFrame("signature", role="function", facts=state.facts), "function name")
             case "interface" | "type":
                 return state.go("type declaration", held=word)
             case "class":
                 return state.go("class name")
         return None
 
-    def _at_export(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_export(self, state: S, lexeme: TsLexeme) -> S | None:
         if lexeme.word in ("const", "let", "function", "interface", "type", "class"):
             return self.read(state.go("statement"), lexeme)
         return None if lexeme.word else OPEN
 
-    def _at_declare(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_declare(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read a declaration of what is defined elsewhere."""
         if lexeme.word in ("const", "let"):
-            return state.push(Frame("declaration", role="declare", name=""), "variable name")
+            return state.push(TsFrame("declaration", role="declare", name=""), "variable name")
         if lexeme.word == "function":
-            return state.push(Frame("signature", role="declare"), "function name")
+            return state.push(TsFrame("signature", role="declare"), "function name")
         return OPEN
 
     # -- variables -----------------------------------------------------------------------------------------------------
 
-    def _at_variable_name(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_variable_name(self, state: S, lexeme: TsLexeme) -> S | None:
         if not lexeme.word:
             return OPEN
         if not self.may_declare(state, lexeme.word):
@@ -78,18 +78,18 @@ class Declarations(Classes):
         state = self.declare(state, lexeme.word, PENDING)
         return state.change(name=lexeme.word).go("declared")
 
-    def _at_declared(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_declared(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read what follows the name of a variable."""
         frame = state.frame
         if lexeme.sign == ":" and "of" not in frame.flags:
             return self._begin_type(state, "variable")
         if lexeme.sign == "=":
-            return self._begin_expression(state, Frame("init"))
+            return self._begin_expression(state, TsFrame("init"))
         if lexeme.word in ("of", "in") and "for" in frame.flags:
-            return self._begin_expression(state, Frame("of", role=lexeme.word))
+            return self._begin_expression(state, TsFrame("of", role=lexeme.word))
         return None if lexeme.sign else OPEN
 
-    def _typed_variable(self, state: S, type_: Type, lexeme: Lexeme) -> S | None:
+    def _typed_variable(self, state: S, type_: TsType, lexeme: TsLexeme) -> S | None:
         """The state after the type of a variable."""
         frame = state.frame
         if frame.role == "declare":
@@ -98,9 +98,9 @@ class Declarations(Classes):
         if lexeme.sign != "=":
             return None
         state = self.declare(state, frame.name, Entry(type_, "", frame.role, pending=True))
-        return self._begin_expression(state, Frame("init", goal=type_, hint=type_))
+        return self._begin_expression(state, TsFrame("init", goal=type_, hint=type_))
 
-    def bind_pending(self, state: S, type_: Type) -> S:
+    def bind_pending(self, state: S, type_: TsType) -> S:
         """The state after the type of an arrow function is known that a variable will have: its body may use it."""
         frames = [*elements(state.frames)][1:3]
         if len(frames) < 2 or frames[0].kind != "init" or frames[0].goal is not None:
@@ -113,7 +113,7 @@ class Declarations(Classes):
         scope = scope._replace(names=scope.names.add(name, entry._replace(type=type_)))
         return state._replace(scopes=replace_element(state.scopes, index, scope))
 
-    def _end_init(self, state: S, lexeme: Lexeme) -> S | None:
+    def _end_init(self, state: S, lexeme: TsLexeme) -> S | None:
         """The state after the initial value of a variable."""
         if lexeme.sign != ";":
             return None
@@ -136,7 +136,7 @@ class Declarations(Classes):
         return self._complete(state)
 
     @staticmethod
-    def _bound_type(value: Value, role: str) -> Type:
+    def _bound_type(value: Value, role: str) -> TsType:
         """The type of a variable without a written one."""
         type_ = value.type
         if type_.kind == "array" and type_.parts == (NEVER,) and value.form == "literal":
@@ -147,7 +147,7 @@ class Declarations(Classes):
 
     # -- functions -----------------------------------------------------------------------------------------------------
 
-    def _at_function_name(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_function_name(self, state: S, lexeme: TsLexeme) -> S | None:
         if not lexeme.word:
             return OPEN
         if not self.may_declare(state, lexeme.word):
@@ -155,7 +155,7 @@ class Declarations(Classes):
         state = self.declare(state, lexeme.word, PENDING).change(name=lexeme.word)
         return state.enter(is_function=True).go("after function name")
 
-    def _at_after_function_name(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_after_function_name(self, state: S, lexeme: TsLexeme) -> S | None:
         if lexeme.sign == "<":
             return state.go("generic")
         return state.go("parameter") if lexeme.sign == "(" else None
@@ -166,7 +166,7 @@ class Declarations(Classes):
             return state.go("after generics")
         return self._heads_generics(state)
 
-    def _at_after_generics(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_after_generics(self, state: S, lexeme: TsLexeme) -> S | None:
         return state.go("parameter") if lexeme.sign == "(" else None
 
     def _signature_ends(self, state: S) -> S | None:
@@ -175,14 +175,14 @@ class Declarations(Classes):
         if frame.role == "arrow":
             return self._begin_arrow_body(state, frame.goal)
         result = ANY if frame.goal is None else frame.goal
-        made = function(Signature(frame.items, result, frame.generics))
+        made = function(TsSignature(frame.items, result, frame.generics))
         if frame.role == "function":
             state = self._bind_function(state, frame.name, made)
         elif frame.role == "constructor":
             state = self._constructor_begins(state, frame)
         else:
             state = self._method_begins(state, frame, made)
-        state = state.swap(Frame(
+        state = state.swap(TsFrame(
             "function", role=frame.role, goal=frame.goal, name=frame.name, facts=state.facts, signature=made.parts[0],
             flags=frame.flags,
         ))  # fmt: skip
@@ -193,7 +193,7 @@ class Declarations(Classes):
         return state.go("super" if is_derived else "statement", facts=EMPTY)
 
     @staticmethod
-    def _bind_function(state: S, name: str, type_: Type) -> S:
+    def _bind_function(state: S, name: str, type_: TsType) -> S:
         """The state after the type of a function is known: it is declared in the scope around its own."""
         scope = [*elements(state.scopes)][1]
         entry = scope.names.table[name]._replace(type=type_, kind="function", pending=False)
@@ -227,23 +227,23 @@ class Declarations(Classes):
         """The state in the block of an arrow function."""
         arrow = state.frame
         goal = None if arrow.goal == VOID and not arrow.seen else arrow.goal
-        return state.push(Frame("function", role="block", goal=goal), "statement")
+        return state.push(TsFrame("function", role="block", goal=goal), "statement")
 
     def _arrow_block_ends(self, state: S) -> S | None:
         frame = state.frame
         result = self.inferred(frame.items, state.facts is not None, True) if frame.goal is None else frame.goal
         return self._arrow_ends(state.pop("operator"), result)
 
-    def _declared_function(self, state: S, type_: Type) -> S:
+    def _declared_function(self, state: S, type_: TsType) -> S:
         """The state after the signature of a function that is defined elsewhere."""
         frame = state.frame
-        made = function(Signature(frame.items, type_, frame.generics))
+        made = function(TsSignature(frame.items, type_, frame.generics))
         state = self._bind_function(state, frame.name, made)
         return self._complete(state.leave().pop("statement"))
 
     # -- interfaces and aliases ----------------------------------------------------------------------------------------
 
-    def _at_type_declaration(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_type_declaration(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read the name of an interface or an alias."""
         word, held = lexeme.word, state.held
         if not word:
@@ -252,10 +252,10 @@ class Declarations(Classes):
             return None
         kind = "interface" if held == "interface" else "alias"
         state = state._replace(types=state.types.add(word, TypeDefinition(kind, complete=False)))
-        frame = Frame("members" if kind == "interface" else "alias", role="interface", goal=Type("named", word))
+        frame = TsFrame("members" if kind == "interface" else "alias", role="interface", goal=TsType("named", word))
         return state.enter().push(frame, "head")._replace(at="type head")
 
-    def _at_type_head(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_type_head(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read what follows the name of an interface or an alias."""
         if lexeme.sign == "<" and not state.frame.generics:
             return state.go("generic")
@@ -274,11 +274,11 @@ class Declarations(Classes):
         definition = state.types.table[frame.goal.name]._replace(generics=frame.generics)
         state = state._replace(types=state.types.add(frame.goal.name, definition))
         if frame.kind == "class":
-            parts = tuple(Type("parameter", name) for name in frame.generics)
+            parts = tuple(TsType("parameter", name) for name in frame.generics)
             return self._own_constructor(state.change(goal=frame.goal._replace(parts=parts))).go("class head")
         return state.go("type head")
 
-    def _heritage(self, state: S, role: str, type_: Type, lexeme: Lexeme) -> S | None:
+    def _heritage(self, state: S, role: str, type_: TsType, lexeme: TsLexeme) -> S | None:
         """The state after the type that an interface extends."""
         frame = state.frame
         assert frame.goal is not None
@@ -286,7 +286,7 @@ class Declarations(Classes):
         state = state._replace(types=state.types.add(frame.goal.name, definition))
         return self.read(state.go("type head"), lexeme)
 
-    def _alias_ends(self, state: S, type_: Type, lexeme: Lexeme) -> S | None:
+    def _alias_ends(self, state: S, type_: TsType, lexeme: TsLexeme) -> S | None:
         if lexeme.sign != ";":
             return None
         frame = state.frame
@@ -299,14 +299,14 @@ class Declarations(Classes):
         """The state after the brace that ends the members of an interface or of an object type."""
         frame = state.frame
         if frame.goal is None:
-            return self._part(state.pop("after type"), Type("object", "", frame.items))
+            return self._part(state.pop("after type"), TsType("object", "", frame.items))
         definition = state.types.table[frame.goal.name]._replace(complete=True)
         state = state._replace(types=state.types.add(frame.goal.name, definition))
         return self._complete(state.leave().pop("statement"))
 
     # -- types, by their role ------------------------------------------------------------------------------------------
 
-    def _typed(self, state: S, role: str, type_: Type, lexeme: Lexeme) -> S | None:
+    def _typed(self, state: S, role: str, type_: TsType, lexeme: TsLexeme) -> S | None:
         """The state after a type, at the lexeme behind it."""
         match role:
             case "variable":

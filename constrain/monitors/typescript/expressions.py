@@ -9,48 +9,36 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from constrain.monitors.monitor import NAME, SIGN
+from constrain.monitors.typescript.calls import Calls
 from constrain.monitors.typescript.flow import assigned, doubt, equal, falsy, join, narrowed, of_class, truthy, typed
-from constrain.monitors.typescript.naming import Lexeme
-from constrain.monitors.typescript.operands import Operands
+from constrain.monitors.typescript.naming import TsLexeme
 from constrain.monitors.typescript.operators import (
     ADDING,
     ASSIGNING,
     EQUALITY,
     PRECEDENCE,
-    UNARY,
     applied,
     applied_before,
     either,
-    fits,
     fits_result,
     may_be_tested,
     takes_left,
 )
 from constrain.monitors.typescript.relations import (
-    flat,
-    infer,
-    inferred_result,
-    instantiate,
     is_assignable,
     is_number,
-    is_string,
-    members_of,
-    read_type,
     signature_of,
 )
-from constrain.monitors.typescript.state import OPEN, Frame, Value, When
+from constrain.monitors.typescript.state import OPEN, TsFrame, Value, When
 from constrain.monitors.typescript.state import TypeScriptState as S
 from constrain.monitors.typescript.types import (
     ANY,
-    BEYOND,
     BOOLEAN,
     NUMBER,
     STRING,
-    UNDEFINED,
     VOID,
-    Member,
-    Signature,
-    Type,
+    TsSignature,
+    TsType,
     constituents,
     function,
     plain,
@@ -62,15 +50,14 @@ ENDS = frozenset({")", "]", "}", ";", ",", ":"})
 LOWER = frozenset({"else", "assign", "body"})  # frames that end with the expression in them
 
 
-class Expressions(Operands):
+class Expressions(Calls):
     """The steps of a state over the lexemes behind operands."""
 
     # Steps of other parts
     _arrow_block: Callable[[S], S]
-    may_use: Callable[[S, Member], bool]
-    bind_pending: Callable[[S, Type], S]
+    bind_pending: Callable[[S, TsType], S]
 
-    def _at_operator(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_operator(self, state: S, lexeme: TsLexeme) -> S | None:
         sign = lexeme.sign or lexeme.word
         value = state.value
         if sign in ENDS:
@@ -97,155 +84,6 @@ class Expressions(Operands):
             return self._assign(state, sign)
         return None if sign in ("=>", "...") else OPEN
 
-    # -- members, calls and indices ------------------------------------------------------------------------------------
-
-    def _dot(self, state: S) -> S | None:
-        return state.go("member name behind", value=state.value) if self.member_names(state) != frozenset() else None
-
-    def member_names(self, state: S) -> frozenset[str] | None:
-        """The names that may stand behind a dot; None: any."""
-        value = state.value
-        if value.form == "integer":
-            return frozenset()
-        members = members_of(value.type, state.types)
-        if members is None:
-            return None
-        return frozenset(name for name, member in members.items() if self.may_use(state, member)
-                         and self._member_fits(state, value, member))  # fmt: skip
-
-    def _member_fits(self, state: S, value: Value, member: Member) -> bool:
-        return fits(state.frames, Value(read_type(member), form="chain", assigns=not member.readonly), state.types)
-
-    def _at_member_name_behind(self, state: S, lexeme: Lexeme) -> S | None:
-        """Read the member behind a dot."""
-        value, name = state.value, lexeme.word
-        if not name:
-            return OPEN if lexeme.sign else None
-        members = members_of(value.type, state.types)
-        if members is None:
-            type_ = ANY if value.type == ANY else BEYOND
-            return self._operand(state, Value(type_, declared=type_, assigns=True, form="chain"))
-        member = members.get(name)
-        if member is None or not self.may_use(state, member):
-            return None
-        declared = widen(read_type(member))
-        key = f"{value.key}.{name}" if value.key else ""
-        facts = state.facts.table if state.facts is not None and key else {}
-        assigns = not member.readonly or self._in_constructor(state, value)
-        if value.form == "super":
-            key = ""
-        return self._operand(state, Value(facts.get(key, declared), key, declared, assigns, "chain", None, value, name))
-
-    def _in_constructor(self, state: S, value: Value) -> bool:
-        return value.key == "this" and any(
-            frame.kind == "function" and frame.role == "constructor" for frame in self.frames_of_function(state)
-        )
-
-    def _begin_index(self, state: S) -> S | None:
-        type_ = flat(state.value.type, state.types)
-        if type_.kind == "any" or any(part.kind == "any" for part in constituents(type_)):
-            return self._begin_expression(state, Frame("index", value=state.value))
-        if all(part.kind == "array" or is_string(part, state.types) for part in constituents(type_)):
-            return self._begin_expression(state, Frame("index", value=state.value, goal=NUMBER))
-        return None
-
-    def _end_index(self, state: S, lexeme: Lexeme) -> S | None:
-        if lexeme.sign != "]":
-            return None
-        before = state.frame.value
-        base = flat(before.type, state.types)
-        type_ = union(
-            part.parts[0] if part.kind == "array" else STRING if is_string(part, state.types) else ANY
-            for part in constituents(base)
-        )
-        declared, assigns = type_, not any(is_string(part, state.types) for part in constituents(base))
-        if type_.kind == "union" and type_ != BOOLEAN:
-            type_ = ANY  # an index may have narrowed it
-        return self._operand(state.pop("operator"), Value(type_, "", declared, assigns, "chain"))
-
-    def _call(self, state: S, value: Value, signature: Signature | bool, made: Type | None) -> S | None:
-        """The state in the arguments of a call. made: what `new` makes, if its type is written."""
-        is_new = value.form == "class"
-        if not isinstance(signature, Signature):
-            hint = value.type if value.type.kind == "any" else BEYOND
-            return state.push(Frame("call", value=value, goal=made, hint=hint), "argument")
-        known = {}
-        if made is not None:
-            known = dict(zip(signature.generics, made.parts, strict=False))
-        if not is_new and not fits_result(state.frames, ANY, UNARY + 1, state.types):
-            return None
-        frame = Frame("call", value=value, signature=signature, known=tuple(known.items()), goal=made)
-        return state.push(frame, "argument")
-
-    def _parameter_of_call(self, state: S) -> tuple[Type | None, bool]:
-        """The type of the next argument of a call, None: any; and whether there may be one."""
-        frame = state.frame
-        if frame.signature is None:
-            return None, True
-        parameter = instantiate(frame.signature, dict(frame.known)).parameter(frame.seen)
-        if parameter is None:
-            return None, False
-        return (union([parameter.type, UNDEFINED]) if parameter.optional else parameter.type), True
-
-    def may_have_argument(self, state: S) -> bool:
-        """True if a call may have another argument."""
-        return self._parameter_of_call(state)[1]
-
-    def _at_argument(self, state: S, lexeme: Lexeme) -> S | None:
-        """Read the first argument of a call, or its end."""
-        if lexeme.sign == ")":
-            return self._call_ends(state)
-        if not self.may_have_argument(state):
-            return None
-        return self._at_operand(self.begin_argument(state), lexeme)
-
-    def begin_argument(self, state: S) -> S:
-        """The state at the beginning of an argument."""
-        goal, _ = self._parameter_of_call(state)
-        hint = goal if goal is not None else state.frame.hint
-        return state.push(Frame("argument", goal=goal, hint=hint), "operand")
-
-    def _end_argument(self, state: S, lexeme: Lexeme) -> S | None:
-        given, key = state.value.type, state.value.key
-        if lexeme.sign not in (",", ")"):
-            return None
-        state = state.pop("argument")
-        frame = state.frame
-        known = dict(frame.known)
-        if frame.signature is not None and frame.signature.generics and frame.goal is None:
-            parameter = frame.signature.parameter(frame.seen)
-            infer(parameter.type, given, known, frame.signature.generics)
-        keys = (*frame.items, key) if frame.value.name == "isArray" else ()
-        state = state.change(seen=frame.seen + 1, known=tuple(known.items()), items=keys)
-        if lexeme.sign == ")":
-            return self._call_ends(state)
-        return self.begin_argument(state) if self.may_have_argument(state) else None
-
-    def _call_ends(self, state: S) -> S | None:
-        """The state after the parenthesis that ends a call."""
-        frame = state.frame
-        signature: Signature | None = frame.signature
-        if signature is not None and frame.seen < signature.required:
-            return None
-        if frame.goal is not None:
-            type_ = frame.goal
-        elif signature is None:
-            type_ = ANY if frame.hint == ANY else BEYOND
-        else:
-            type_ = inferred_result(signature, dict(frame.known)) if signature.generics else signature.result
-        state = state.pop("operator")
-        when = None
-        if frame.items and frame.items[0] and state.facts is not None:
-            doubted = state.facts.add(frame.items[0], ANY)
-            when = (doubted, doubted)
-        return self._operand(state, Value(type_, when=when, form="super" if frame.role == "super" else "chain"))
-
-    def _step(self, state: S, value: Value) -> S | None:
-        """The state after `++` or `--` behind a variable."""
-        if not value.assigns or not is_number(value.type, state.types) or value.form not in ("name", "chain"):
-            return None
-        return self._operand(state, Value(NUMBER, form="stepped"))
-
     # -- operators -----------------------------------------------------------------------------------------------------
 
     def _reduce(self, state: S, level: int) -> S | None:
@@ -268,7 +106,7 @@ class Expressions(Operands):
             return state.pop("operator", value=value, facts=join(skipped, state.facts))
         return state.pop("operator", value=value)
 
-    def _unary(self, state: S, frame: Frame) -> Value | None:
+    def _unary(self, state: S, frame: TsFrame) -> Value | None:
         value = state.value
         type_ = applied_before(frame.sign, value, state.types)
         if type_ is None:
@@ -280,7 +118,7 @@ class Expressions(Operands):
             return Value(type_, form="typeof", base=value)
         return Value(type_)
 
-    def _pair(self, state: S, frame: Frame) -> Value | None:
+    def _pair(self, state: S, frame: TsFrame) -> Value | None:
         """The value of two operands and the operator between them."""
         left, right = frame.value, state.value
         type_ = applied(frame.sign, left.type, right.type, state.types)
@@ -292,7 +130,7 @@ class Expressions(Operands):
             return Value(type_, when=self._compared(state, frame.sign, left, right))
         if frame.sign == "instanceof" and right.type.kind == "class":
             definition = state.types.table[right.type.name]
-            instance = Type("named", right.type.name, (ANY,) * len(definition.generics))
+            instance = TsType("named", right.type.name, (ANY,) * len(definition.generics))
             changes = of_class(instance, state.types)
             yes, no = (narrowed(state.facts, left, change, state.types) for change in changes)
             return Value(type_, when=(yes, no))
@@ -338,10 +176,10 @@ class Expressions(Operands):
         if sign in ("&&", "||"):
             yes, no = self._split(state, left)
             facts = yes if sign == "&&" else no
-        return state.push(Frame("binary", sign=sign, value=left, facts=state.facts), "operand", facts=facts)
+        return state.push(TsFrame("binary", sign=sign, value=left, facts=state.facts), "operand", facts=facts)
 
     @staticmethod
-    def _results(sign: str, left: Value, state: S) -> list[Type]:
+    def _results(sign: str, left: Value, state: S) -> list[TsType]:
         """The types that an operator may give behind its left operand."""
         if sign == "+":
             return [STRING, NUMBER] if is_number(left.type, state.types) else [STRING]
@@ -357,13 +195,13 @@ class Expressions(Operands):
         state = reduced
         yes, no = self._split(state, state.value)
         frame = state.frame
-        return state.push(Frame("then", goal=frame.goal, hint=frame.hint, facts=no), "operand", facts=yes)
+        return state.push(TsFrame("then", goal=frame.goal, hint=frame.hint, facts=no), "operand", facts=yes)
 
-    def _end_then(self, state: S, lexeme: Lexeme) -> S | None:
+    def _end_then(self, state: S, lexeme: TsLexeme) -> S | None:
         if lexeme.sign != ":":
             return None
         frame = state.frame
-        after = Frame("else", goal=frame.goal, hint=frame.hint, value=state.value, facts=state.facts)
+        after = TsFrame("else", goal=frame.goal, hint=frame.hint, value=state.value, facts=state.facts)
         return state.pop("operand").push(after, "operand", facts=frame.facts)
 
     def _assign(self, state: S, sign: str) -> S | None:
@@ -372,7 +210,7 @@ class Expressions(Operands):
         if not target.assigns or state.kind in ("binary", "unary") or target.form not in ("name", "chain"):
             return None
         if sign == "=":
-            frame = Frame("assign", sign=sign, value=target, goal=target.declared, hint=target.declared)
+            frame = TsFrame("assign", sign=sign, value=target, goal=target.declared, hint=target.declared)
             return self._begin_expression(state, frame)
         operator = ASSIGNING[sign]
         if not takes_left(operator, target, state.types):
@@ -380,7 +218,7 @@ class Expressions(Operands):
         ok = [applied(operator, target.type, other, state.types) for other in (NUMBER, STRING)]
         if not any(each is not None and is_assignable(each, target.declared, state.types) for each in ok):
             return None
-        return self._begin_expression(state, Frame("assign", sign=sign, value=target))
+        return self._begin_expression(state, TsFrame("assign", sign=sign, value=target))
 
     # -- ends ----------------------------------------------------------------------------------------------------------
 
@@ -422,15 +260,15 @@ class Expressions(Operands):
         """The state after a place was assigned."""
         return state
 
-    def _ends(self, state: S, lexeme: Lexeme) -> S | None:
+    def _ends(self, state: S, lexeme: TsLexeme) -> S | None:
         """The state after the sign that ends an expression."""
         finished = self._finish(state)
         if finished is None:
             return None
-        end: Callable[[S, Lexeme], S | None] = getattr(self, "_end_" + finished.kind)
+        end: Callable[[S, TsLexeme], S | None] = getattr(self, "_end_" + finished.kind)
         return end(finished, lexeme)
 
-    def _end_group(self, state: S, lexeme: Lexeme) -> S | None:
+    def _end_group(self, state: S, lexeme: TsLexeme) -> S | None:
         if lexeme.sign != ")":
             return None
         value = state.value
@@ -443,36 +281,36 @@ class Expressions(Operands):
             value._replace(form=form, assigns=False, name="" if value.base is None else value.name),
         )
 
-    def _end_template(self, state: S, lexeme: Lexeme) -> S | None:
+    def _end_template(self, state: S, lexeme: TsLexeme) -> S | None:
         return state.pop("template") if lexeme.sign == "}" else None
 
-    def _end_default(self, state: S, lexeme: Lexeme) -> S | None:
+    def _end_default(self, state: S, lexeme: TsLexeme) -> S | None:
         goal = state.frame.goal
         return self._default_ends(state.pop("operator"), widen(state.value.type) if goal is None else goal, lexeme)
 
     # -- bodies of arrow functions -------------------------------------------------------------------------------------
 
-    def _begin_arrow_body(self, state: S, goal: Type | None) -> S | None:
+    def _begin_arrow_body(self, state: S, goal: TsType | None) -> S | None:
         """The state after `=>`."""
         frame = state.frame
-        arrow = Frame("arrow", items=frame.items, goal=goal, facts=state.facts, seen=frame.seen)
+        arrow = TsFrame("arrow", items=frame.items, goal=goal, facts=state.facts, seen=frame.seen)
         if frame.seen and goal is not None:
-            state = self.bind_pending(state, function(Signature(frame.items, goal)))
+            state = self.bind_pending(state, function(TsSignature(frame.items, goal)))
         facts = doubt(state.facts, lambda key: self.is_fixed(state, key))
         return state.swap(arrow)._replace(at="arrow body", facts=facts)
 
-    def _at_arrow_body(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_arrow_body(self, state: S, lexeme: TsLexeme) -> S | None:
         if lexeme.sign == "{":
             return self._arrow_block(state)
         goal = state.frame.goal
         wanted = None if goal == VOID and not state.frame.seen else goal
-        return self._at_operand(state.push(Frame("body", goal=wanted, hint=goal), "operand"), lexeme)
+        return self._at_operand(state.push(TsFrame("body", goal=wanted, hint=goal), "operand"), lexeme)
 
     def _finish_body(self, state: S) -> S | None:
         type_ = state.value.type
         return self._arrow_ends(state.pop("operator"), type_)
 
-    def _arrow_ends(self, state: S, result: Type) -> S:
+    def _arrow_ends(self, state: S, result: TsType) -> S:
         """The state after the body of an arrow function."""
         frame = state.frame
         if frame.seen and frame.goal is not None:
@@ -482,5 +320,5 @@ class Expressions(Operands):
                 plain(part) if result.kind == "union" and part.kind == "literal" else widen(part)
                 for part in constituents(result)
             )
-        value = Value(function(Signature(frame.items, result)), form="arrow")
+        value = Value(function(TsSignature(frame.items, result)), form="arrow")
         return state.pop("operator", value=value, facts=frame.facts).leave()

@@ -18,9 +18,9 @@ from constrain.monitors.typescript.relations import (
     read_type,
 )
 from constrain.monitors.typescript.state import Facts, Value
-from constrain.monitors.typescript.types import ANY, BASES, BOOLEAN, Type, constituents, plain, union
+from constrain.monitors.typescript.types import ANY, BASES, BOOLEAN, TsType, constituents, plain, union
 
-Change = Callable[[Type], Type]
+Change = Callable[[TsType], TsType]
 UNITS = frozenset({"literal", "null", "undefined"})
 FALSY = frozenset({"false", "", "0"})
 KINDS = {"string": "string", "number": "number", "undefined": "undefined", "boolean": "boolean"}
@@ -47,11 +47,11 @@ def doubt(facts: Facts, is_fixed: Callable[[str], bool]) -> Facts:
     return Bound({key: type_ if is_fixed(key) else _doubted(type_) for key, type_ in facts.table.items()})
 
 
-def _doubted(type_: Type) -> Type:
+def _doubted(type_: TsType) -> TsType:
     return BOOLEAN if all(part[2] == ("boolean",) for part in constituents(type_)) else ANY
 
 
-def assigned(facts: Facts, key: str, declared: Type, given: Type, types: Bound) -> Facts:
+def assigned(facts: Facts, key: str, declared: TsType, given: TsType, types: Bound) -> Facts:
     """The facts after an assignment to a place."""
     facts, declared = forget(facts, key), flat(declared, types)
     if facts is None or not key or declared.kind != "union" or "any" in (given.kind, declared.kind):
@@ -76,7 +76,7 @@ def narrowed(facts: Facts, value: Value, change: Change, types: Bound) -> Facts:
     if whole.kind != "union" or not _tells_apart(whole, value.name, types):
         return facts
 
-    def keeps(part: Type) -> bool:
+    def keeps(part: TsType) -> bool:
         members = members_of(part, types)
         member = None if members is None else members.get(value.name)
         return member is None or change(flat(read_type(member), types)).kind != "never"
@@ -84,7 +84,7 @@ def narrowed(facts: Facts, value: Value, change: Change, types: Bound) -> Facts:
     return narrowed(facts, base, lambda type_: union(filter(keeps, constituents(type_))), types)
 
 
-def _tells_apart(whole: Type, name: str, types: Bound) -> bool:
+def _tells_apart(whole: TsType, name: str, types: Bound) -> bool:
     """True if a member of a union's parts is of a type with one value in one of them."""
     for part in whole.parts:
         member = (own_members(part, types) or {}).get(name)
@@ -93,14 +93,14 @@ def _tells_apart(whole: Type, name: str, types: Bound) -> bool:
     return False
 
 
-def truthy(type_: Type) -> Type:
+def truthy(type_: TsType) -> TsType:
     """A type without the values that count as false."""
     if type_.kind == "unknown":
         return ANY
     return union(part for part in constituents(type_) if not _is_falsy(part))
 
 
-def falsy(type_: Type) -> Type:
+def falsy(type_: TsType) -> TsType:
     """A type without the values that count as true."""
     return union(
         part
@@ -109,11 +109,11 @@ def falsy(type_: Type) -> Type:
     )
 
 
-def _is_falsy(part: Type) -> bool:
+def _is_falsy(part: TsType) -> bool:
     return part.kind in ("null", "undefined", "void") or (part.kind == "literal" and part.name in FALSY)
 
 
-def equal(other: Type, types: Bound, loosely: bool = False) -> tuple[Change, Change]:
+def equal(other: TsType, types: Bound, loosely: bool = False) -> tuple[Change, Change]:
     """The changes of a type where it equals another, and where it does not."""
     other = plain(flat(other, types))
     parts = constituents(other)
@@ -123,7 +123,7 @@ def equal(other: Type, types: Bound, loosely: bool = False) -> tuple[Change, Cha
             type_, lambda part: part.kind not in gone
         )
 
-    def same(type_: Type) -> Type:
+    def same(type_: TsType) -> TsType:
         if type_.kind in ("unknown", "any"):
             return other if type_.kind == "unknown" and other.kind in UNITS | {"string", "number"} else ANY
         found = []
@@ -138,7 +138,7 @@ def equal(other: Type, types: Bound, loosely: bool = False) -> tuple[Change, Cha
                 found.append(part)
         return union(found)
 
-    def different(type_: Type) -> Type:
+    def different(type_: TsType) -> TsType:
         if len(parts) > 1 or other.kind not in UNITS:
             return type_
         return _only(type_, lambda part: part[:3] != other[:3])
@@ -146,14 +146,14 @@ def equal(other: Type, types: Bound, loosely: bool = False) -> tuple[Change, Cha
     return same, different
 
 
-def _only(type_: Type, keeps: Callable[[Type], bool]) -> Type:
+def _only(type_: TsType, keeps: Callable[[TsType], bool]) -> TsType:
     return ANY if type_.kind in ("any", "unknown") else union(filter(keeps, constituents(type_)))
 
 
 def typed(name: str) -> tuple[Change, Change]:
     """The changes of a type where `typeof` gives a name, and where it does not."""
 
-    def is_of(part: Type) -> bool:
+    def is_of(part: TsType) -> bool:
         kind = part.parts[0] if part.kind == "literal" else "undefined" if part.kind == "void" else part.kind
         if name == "function":
             return kind in ("function", "class")
@@ -161,14 +161,14 @@ def typed(name: str) -> tuple[Change, Change]:
             return kind in ("array", "object", "named", "null")
         return kind == name
 
-    def same(type_: Type) -> Type:
+    def same(type_: TsType) -> TsType:
         if type_.kind in ("any", "unknown") or any(part.kind == "parameter" for part in constituents(type_)):
             return {**BASES}.get(name, ANY) if type_.kind != "parameter" else ANY
         if name in ("function", "object") and any(part.kind == "named" for part in constituents(type_)):
             return ANY
         return union(filter(is_of, constituents(type_)))
 
-    def different(type_: Type) -> Type:
+    def different(type_: TsType) -> TsType:
         if name in ("function", "object") or type_.kind in ("any", "unknown", "parameter"):
             return ANY if type_.kind != "unknown" else type_
         return union(part for part in constituents(type_) if not is_of(part))
@@ -176,10 +176,10 @@ def typed(name: str) -> tuple[Change, Change]:
     return same, different
 
 
-def of_class(instance: Type, types: Bound) -> tuple[Change, Change]:
+def of_class(instance: TsType, types: Bound) -> tuple[Change, Change]:
     """The changes of a type where `instanceof` is true of a class, and where it is not."""
 
-    def same(type_: Type) -> Type:
+    def same(type_: TsType) -> TsType:
         if type_.kind in ("any", "unknown"):
             return instance
         kept = [part for part in constituents(type_) if is_assignable(part, instance, types)]
@@ -187,7 +187,7 @@ def of_class(instance: Type, types: Bound) -> tuple[Change, Change]:
             return union(kept)
         return instance if any(is_assignable(instance, part, types) for part in constituents(type_)) else ANY
 
-    def different(type_: Type) -> Type:
+    def different(type_: TsType) -> TsType:
         if type_.kind in ("any", "unknown"):
             return type_
         return union(part for part in constituents(type_) if not is_assignable(part, instance, types))

@@ -24,7 +24,7 @@ from functools import lru_cache
 from constrain.monitors.monitor import END, NAME, NUMBER, SIGN, STRING, Names
 from constrain.monitors.typescript.lexicon import LEXICON
 from constrain.monitors.typescript.library import LIBRARY, NEW
-from constrain.monitors.typescript.naming import Lexeme, names_of
+from constrain.monitors.typescript.naming import TsLexeme, names_of
 from constrain.monitors.typescript.operators import fits
 from constrain.monitors.typescript.state import Entry, Scope, Value
 from constrain.monitors.typescript.state import TypeScriptState as S
@@ -35,9 +35,9 @@ from constrain.monitors.typescript.types import (
     NULL,
     TRUE,
     UNDEFINED,
-    Parameter,
-    Signature,
-    Type,
+    TsParameter,
+    TsSignature,
+    TsType,
     array,
     union,
 )
@@ -70,7 +70,7 @@ class TypeScriptMonitor(Statements):
 
     def __init__(self, declared: str = "") -> None:
         self.declared = declared
-        self._known: tuple[S | None, dict[Lexeme, S | None]] = (None, {})  # what was read last, behind one state
+        self._known: tuple[S | None, dict[TsLexeme, S | None]] = (None, {})  # what was read last, behind one state
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TypeScriptMonitor) and self.declared == other.declared
@@ -92,7 +92,7 @@ class TypeScriptMonitor(Statements):
         if kind == NAME:
             return None if self._words(state) == names_of((), ()) else state
         if kind == SIGN:
-            return None if self._read_once(state, Lexeme(SIGN, first.decode("latin-1"))) is None else state
+            return None if self._read_once(state, TsLexeme(SIGN, first.decode("latin-1"))) is None else state
         return state if self._takes_literal(state, kind, first) else None
 
     def _takes_literal(self, state: S, kind: int, first: bytes) -> bool:
@@ -100,9 +100,9 @@ class TypeScriptMonitor(Statements):
             return True
         text = "0" if kind == NUMBER else "``" if first == b"`" else '""'
         if state.at in ("type",):
-            return self._at_type(state, Lexeme(kind, text=text)) is not None or state.frame.goal is not None
+            return self._at_type(state, TsLexeme(kind, text=text)) is not None or state.frame.goal is not None
         if state.at in ("grouped", "statement", *OPERANDS_AT):
-            return self.read(state, Lexeme(kind, text=text)) is not None
+            return self.read(state, TsLexeme(kind, text=text)) is not None
         return False
 
     def language(self, state: S) -> Names | None:
@@ -115,10 +115,10 @@ class TypeScriptMonitor(Statements):
             return state
         shown = text.decode(errors="replace")
         if kind == SIGN:
-            return self._read_once(state, Lexeme(SIGN, sign=shown))
-        return self._read_once(state, Lexeme(kind, word=shown) if kind == NAME else Lexeme(kind, text=shown))
+            return self._read_once(state, TsLexeme(SIGN, sign=shown))
+        return self._read_once(state, TsLexeme(kind, word=shown) if kind == NAME else TsLexeme(kind, text=shown))
 
-    def _read_once(self, state: S, lexeme: Lexeme) -> S | None:
+    def _read_once(self, state: S, lexeme: TsLexeme) -> S | None:
         """The state after a lexeme. PERF: searches for ends ask again and again at one state."""
         known = self._known
         if known[0] is not state:
@@ -162,7 +162,7 @@ class TypeScriptMonitor(Statements):
             return None
         if at in ("case",):
             return names_of((), WORDS_AT[at])
-        return names_of((), [word for word in WORDS_AT.get(at, ()) if self.read(state, Lexeme(NAME, word=word))])
+        return names_of((), [word for word in WORDS_AT.get(at, ()) if self.read(state, TsLexeme(NAME, word=word))])
 
     def _statement_names(self, state: S) -> Names:
         settled = self.settled(state)
@@ -184,7 +184,7 @@ class TypeScriptMonitor(Statements):
         context = self.arrow_context(state)
         if context is not None and self.context_parameter(context, 0) is not None:
             return None
-        fit: dict[Type, bool] = {}
+        fit: dict[TsType, bool] = {}
         names = []
         for name, entry in self.visible(state).items():
             value = self.value_of(state, name, entry)
@@ -199,7 +199,7 @@ class TypeScriptMonitor(Statements):
             form = "null" if word in ("null", "undefined") else "name"
             if fits(state.frames, Value(type_, form=form), state.types):
                 words.append(word)
-        if self.read(state, Lexeme(NAME, word="typeof")) is not None:
+        if self.read(state, TsLexeme(NAME, word="typeof")) is not None:
             words.append("typeof")
         this = self.find(state, "this")
         if this is not None and fits(state.frames, Value(this.type, form="name"), state.types):
@@ -212,12 +212,12 @@ class TypeScriptMonitor(Statements):
             case "argument":
                 return self.begin_argument(state)
             case "element" | "test" | "step" | "arrow body":
-                from constrain.monitors.typescript.state import Frame
+                from constrain.monitors.typescript.state import TsFrame
 
                 goal = state.frame.goal if state.at == "arrow body" else None
                 hint = state.frame.hint if state.at == "element" else goal
                 kind = {"element": "element", "test": "test", "step": "stepping", "arrow body": "body"}[state.at]
-                return state.push(Frame(kind, goal=goal, hint=hint), "operand")
+                return state.push(TsFrame(kind, goal=goal, hint=hint), "operand")
         return state
 
     def _type_names(self, state: S) -> Names:
@@ -288,16 +288,16 @@ def _library() -> S:
     assert after is not None and after.at == "statement", after
     for name in NEW:
         definition = after.types.table[name]
-        parts = tuple(Type("parameter", each) for each in definition.generics)
+        parts = tuple(TsType("parameter", each) for each in definition.generics)
         first = STRING_TYPE if "message" in definition.members.table or definition.bases else ANY
         if name in ("Map", "Set"):
             first = union(
-                [array(ANY), STRING_TYPE, *(Type("named", each, (ANY,) * n) for each, n in (("Map", 2), ("Set", 1)))]
+                [array(ANY), STRING_TYPE, *(TsType("named", each, (ANY,) * n) for each, n in (("Map", 2), ("Set", 1)))]
             )
-        parameters = (Parameter("first", first, True), Parameter("second", ANY, True))
-        new = Signature(parameters, Type("named", name, parts), definition.generics)
+        parameters = (TsParameter("first", first, True), TsParameter("second", ANY, True))
+        new = TsSignature(parameters, TsType("named", name, parts), definition.generics)
         after = after._replace(types=after.types.add(name, definition._replace(kind="class", new=new)))
-        entry = Entry(Type("class", name), name, "const")
+        entry = Entry(TsType("class", name), name, "const")
         after = after.change_scope(names=after.scope.names.add(name, entry))
     return after
 

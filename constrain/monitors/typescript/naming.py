@@ -9,13 +9,13 @@ from typing import NamedTuple
 from constrain.monitors.monitor import NUMBER, Names
 from constrain.monitors.stacks import elements, replace_element
 from constrain.monitors.typescript.lexicon import CUT
-from constrain.monitors.typescript.state import Entry, Frame, Scope, Value
+from constrain.monitors.typescript.state import Entry, Scope, TsFrame, Value
 from constrain.monitors.typescript.state import TypeScriptState as S
-from constrain.monitors.typescript.types import ANY, Type, literal
+from constrain.monitors.typescript.types import ANY, TsType, literal
 from constrain.monitors.typescript.words import RESERVED
 
 
-class Lexeme(NamedTuple):
+class TsLexeme(NamedTuple):
     """A lexeme: its kind, and its text as a sign, a word, or a literal."""
 
     kind: int
@@ -24,7 +24,7 @@ class Lexeme(NamedTuple):
     text: str = ""
 
 
-def literal_of(lexeme: Lexeme) -> Type | None:
+def literal_of(lexeme: TsLexeme) -> TsType | None:
     """The type of a literal; None: of a template with expressions."""
     text = lexeme.text
     if lexeme.kind == NUMBER:
@@ -41,9 +41,9 @@ def literal_of(lexeme: Lexeme) -> Type | None:
 class Naming:
     """Declared names, and the step of every lexeme."""
 
-    def read(self, state: S, lexeme: Lexeme) -> S | None:
+    def read(self, state: S, lexeme: TsLexeme) -> S | None:
         """The state after a lexeme; None: it may not stand there."""
-        step: Callable[[S, Lexeme], S | None] = getattr(self, "_at_" + state.at.replace(" ", "_"))
+        step: Callable[[S, TsLexeme], S | None] = getattr(self, "_at_" + state.at.replace(" ", "_"))
         return step(state, lexeme)
 
     @staticmethod
@@ -112,7 +112,7 @@ class Naming:
         return {name: entry for name, entry in found.items() if name != "this"}
 
     @staticmethod
-    def frames_of_function(state: S) -> list[Frame]:
+    def frames_of_function(state: S) -> list[TsFrame]:
         """The open parts, the innermost first, up to the function around."""
         found = []
         for frame in elements(state.frames):
@@ -131,9 +131,9 @@ class Naming:
         )
 
     @staticmethod
-    def context(state: S) -> Frame:
+    def context(state: S) -> TsFrame:
         """The innermost frame that is no operator."""
-        frame: Frame
+        frame: TsFrame
         for frame in elements(state.frames):
             if frame.kind not in ("binary", "unary"):
                 return frame

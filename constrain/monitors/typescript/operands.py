@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from constrain.monitors.monitor import NUMBER, STRING
 from constrain.monitors.stacks import elements
-from constrain.monitors.typescript.naming import Lexeme, literal_of
+from constrain.monitors.typescript.naming import TsLexeme, literal_of
 from constrain.monitors.typescript.operators import UNARY, fits, fits_result
 from constrain.monitors.typescript.relations import (
     CALL,
@@ -20,7 +20,7 @@ from constrain.monitors.typescript.relations import (
     signature_of,
 )
 from constrain.monitors.typescript.signatures import Signatures
-from constrain.monitors.typescript.state import OPEN, Entry, Frame, Value
+from constrain.monitors.typescript.state import OPEN, Entry, TsFrame, Value
 from constrain.monitors.typescript.state import TypeScriptState as S
 from constrain.monitors.typescript.types import (
     ANY,
@@ -32,9 +32,9 @@ from constrain.monitors.typescript.types import (
     TYPEOF,
     UNDEFINED,
     Member,
-    Parameter,
-    Signature,
-    Type,
+    TsParameter,
+    TsSignature,
+    TsType,
     array,
     constituents,
     union,
@@ -52,7 +52,7 @@ PREFIXES = {"!": BOOLEAN, "-": NUMBER_, "+": NUMBER_, "typeof": TYPEOF}  # and w
 WITHOUT_ARROWS = frozenset({"condition", "test", "of", "switch", "case", "index", "statement"})
 
 
-def elements_of(state: S) -> list[Frame]:
+def elements_of(state: S) -> list[TsFrame]:
     """The open parts, the innermost first."""
     return [*elements(state.frames)]
 
@@ -61,16 +61,16 @@ class Operands(Signatures):
     """The steps of a state over the lexemes of operands."""
 
     # Steps of other parts
-    _ends: Callable[[S, Lexeme], S | None]
-    _begin_arrow_body: Callable[[S, Type | None], S | None]
-    _call: Callable[[S, Value, Signature | bool, Type | None], S | None]
+    _ends: Callable[[S, TsLexeme], S | None]
+    _begin_arrow_body: Callable[[S, TsType | None], S | None]
+    _call: Callable[[S, Value, TsSignature | bool, TsType | None], S | None]
 
-    def _begin_expression(self, state: S, frame: Frame) -> S:
+    def _begin_expression(self, state: S, frame: TsFrame) -> S:
         return state.push(frame, "operand")
 
     # -- what an operand begins with -----------------------------------------------------------------------------------
 
-    def _at_operand(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_operand(self, state: S, lexeme: TsLexeme) -> S | None:
         if lexeme.word:
             return self._operand_word(state, lexeme.word)
         if lexeme.kind in (NUMBER, STRING):
@@ -79,7 +79,7 @@ class Operands(Signatures):
         if sign == "(":
             if self.arrow_context(state) is not None:
                 return state.go("grouped")
-            return state.push(Frame("group", hint=self._hint(state)), "operand")
+            return state.push(TsFrame("group", hint=self._hint(state)), "operand")
         if sign == "[":
             return self._begin_array(state)
         if sign == "{":
@@ -97,13 +97,13 @@ class Operands(Signatures):
         values = {name: self.value_of(state, name, entry) for name, entry in self.visible(state).items()}
         return frozenset(name for name, value in values.items() if value.assigns and is_number(value.type, state.types))
 
-    def _at_stepped_name(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_stepped_name(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read the variable behind `++`."""
         if lexeme.word not in self.variables(state):
             return None
         return self._operand(self.use(state, lexeme.word), Value(NUMBER_, form="stepped"))
 
-    def _hint(self, state: S) -> Type | None:
+    def _hint(self, state: S) -> TsType | None:
         """The type that the context gives to an operand that is all of an expression, or stands behind `??`."""
         frame = state.frame
         if frame.kind == "binary":
@@ -111,7 +111,7 @@ class Operands(Signatures):
             return self.context(state).hint if is_last else None
         return frame.hint if frame.kind != "unary" else None
 
-    def arrow_context(self, state: S) -> Signature | bool | None:
+    def arrow_context(self, state: S) -> TsSignature | bool | None:
         """The signature that the context gives to an arrow function.
 
         True: any; False: it gives none; None: no arrow function may stand there.
@@ -133,7 +133,7 @@ class Operands(Signatures):
         return found[0] if len(found) == 1 else True
 
     @staticmethod
-    def _takes_function(state: S, part: Type) -> bool:
+    def _takes_function(state: S, part: TsType) -> bool:
         members = own_members(part, state.types) if part.kind in ("object", "named") else {"-": Member("-", ANY)}
         return part.kind == "unknown" or members is None or all(each.optional for each in members.values())
 
@@ -156,7 +156,7 @@ class Operands(Signatures):
         """The state after an operator before its operand."""
         if not fits_result(state.frames, PREFIXES[sign], UNARY, state.types):
             return None
-        return state.push(Frame("unary", sign=sign), "operand")
+        return state.push(TsFrame("unary", sign=sign), "operand")
 
     def _name(self, state: S, word: str) -> S | None:
         entry = self.find(state, word)
@@ -165,7 +165,7 @@ class Operands(Signatures):
         state = self.use(state, word)
         return self._operand(state, self.value_of(state, word, entry))
 
-    def _at_arrow_name(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_arrow_name(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read what follows a name that may be the parameter of an arrow function."""
         if lexeme.sign == "=>":
             return self._arrow_of_name(state, state.held)
@@ -176,12 +176,12 @@ class Operands(Signatures):
         """The state after an operand, if it can still fit."""
         return state.go("operator", value=value) if fits(state.frames, value, state.types) else None
 
-    def _literal(self, state: S, lexeme: Lexeme) -> S | None:
+    def _literal(self, state: S, lexeme: TsLexeme) -> S | None:
         type_ = literal_of(lexeme)
         if type_ is None:
             if not fits(state.frames, Value(TEXT), state.types):
                 return None
-            return state.push(Frame("template"), "operand")
+            return state.push(TsFrame("template"), "operand")
         form = "literal"
         if lexeme.kind == NUMBER:
             form = "integer" if lexeme.text.isdigit() else "number"
@@ -189,10 +189,10 @@ class Operands(Signatures):
 
     # -- templates, arrays, objects ------------------------------------------------------------------------------------
 
-    def _at_template(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_template(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read the piece of a template behind the `}` of an expression."""
         if lexeme.text.endswith("${"):
-            return state.push(Frame("template"), "operand")
+            return state.push(TsFrame("template"), "operand")
         return self._operand(state, Value(TEXT))
 
     def _begin_array(self, state: S) -> S | None:
@@ -202,15 +202,15 @@ class Operands(Signatures):
         elements += [ANY for part in parts if part.kind == "any"]
         if not fits(state.frames, Value(array(ANY)), state.types):
             return None
-        return state.push(Frame("array", hint=union(elements) if elements else None), "element")
+        return state.push(TsFrame("array", hint=union(elements) if elements else None), "element")
 
-    def _at_element(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_element(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read an element of an array, or its end."""
         if lexeme.sign == "]":
             return self._array_ends(state)
         if lexeme.sign in ("...", ","):
             return OPEN
-        return self._at_operand(state.push(Frame("element", hint=state.frame.hint), "operand"), lexeme)
+        return self._at_operand(state.push(TsFrame("element", hint=state.frame.hint), "operand"), lexeme)
 
     def _array_ends(self, state: S) -> S | None:
         frame = state.frame
@@ -219,7 +219,7 @@ class Operands(Signatures):
             element = element if frame.hint is not None or all(p.fresh for p in constituents(element)) else ANY
         return self._operand(state.pop("operator"), Value(array(element, fresh=True), form="literal"))
 
-    def _end_element(self, state: S, lexeme: Lexeme) -> S | None:
+    def _end_element(self, state: S, lexeme: TsLexeme) -> S | None:
         type_ = state.value.type
         if lexeme.sign not in (",", "]"):
             return None
@@ -236,9 +236,9 @@ class Operands(Signatures):
             kinds = {part.kind for part in constituents(expand(hint, state.types))}
             if not kinds & {"any", "unknown", "object", "named", "parameter"}:
                 return None
-        return state.push(Frame("object", hint=hint), "property")
+        return state.push(TsFrame("object", hint=hint), "property")
 
-    def fitting(self, state: S) -> Type | None:
+    def fitting(self, state: S) -> TsType | None:
         """The parts of the expected type that an object literal may still become; None: any."""
         frame = state.frame
         if frame.hint is None:
@@ -248,7 +248,7 @@ class Operands(Signatures):
         return frame.hint if not fits_ or expected_members(frame.hint, state.types) is None else union(fits_)
 
     @staticmethod
-    def _has(state: S, part: Type, items: tuple[Member, ...]) -> bool:
+    def _has(state: S, part: TsType, items: tuple[Member, ...]) -> bool:
         members = own_members(part, state.types)
         return members is None or all(
             each.name in members and is_assignable(each.type, read_type(members[each.name]), state.types)
@@ -261,7 +261,7 @@ class Operands(Signatures):
         known = None if fitting is None else expected_members(fitting, state.types)
         return None if known is None else frozenset(known) - {CALL} - {each.name for each in state.frame.items}
 
-    def _at_property(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_property(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read the name of a property, or the end of an object."""
         if lexeme.sign == "}":
             return self._object_ends(state)
@@ -274,14 +274,14 @@ class Operands(Signatures):
             return None
         return state.change(name=lexeme.word).go("property name")
 
-    def _at_property_name(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_property_name(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read what follows the name of a property."""
         name, fitting = state.frame.name, self.fitting(state)
         known = None if fitting is None else expected_members(fitting, state.types)
         goal = None if known is None else read_type(known[name])
         if lexeme.sign == ":":
             hint = goal if fitting is None or fitting.kind != "any" else ANY
-            return self._begin_expression(state, Frame("property", goal=goal, hint=hint))
+            return self._begin_expression(state, TsFrame("property", goal=goal, hint=hint))
         if lexeme.sign not in (",", "}"):
             return OPEN if lexeme.sign == "(" else None
         entry = self.find(state, name)
@@ -293,20 +293,20 @@ class Operands(Signatures):
             return None
         return self._add_property(state, type_, lexeme)
 
-    def _add_property(self, state: S, type_: Type, lexeme: Lexeme) -> S | None:
+    def _add_property(self, state: S, type_: TsType, lexeme: TsLexeme) -> S | None:
         frame = state.frame
         if lexeme.sign not in (",", "}"):
             return None
         state = state.change(items=(*frame.items, Member(frame.name, type_)), name="").go("property")
         return self._object_ends(state) if lexeme.sign == "}" else state
 
-    def _end_property(self, state: S, lexeme: Lexeme) -> S | None:
+    def _end_property(self, state: S, lexeme: TsLexeme) -> S | None:
         return self._add_property(state.pop("property"), state.value.type, lexeme)
 
     def _object_ends(self, state: S) -> S | None:
         """The state after the brace of an object: where one is expected, its members are all there."""
         frame = state.frame
-        type_ = Type("object", "", frame.items, fresh=True)
+        type_ = TsType("object", "", frame.items, fresh=True)
         if frame.hint is not None:
             parts = [part for part in constituents(expand(frame.hint, state.types)) if part.kind in ("object", "named")]
             if any(self._has(state, part, frame.items) for part in parts):
@@ -317,9 +317,9 @@ class Operands(Signatures):
     # -- parentheses, and arrow functions ------------------------------------------------------------------------------
 
     def _group(self, state: S) -> S:
-        return state.push(Frame("group", hint=self._hint(state)), "operand")
+        return state.push(TsFrame("group", hint=self._hint(state)), "operand")
 
-    def _at_grouped(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_grouped(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read what follows `(` where an arrow function may stand."""
         if lexeme.sign in (")", "..."):
             return self.read(self._begin_arrow(state), lexeme)
@@ -330,12 +330,12 @@ class Operands(Signatures):
     def _begin_arrow(self, state: S) -> S:
         context = self.arrow_context(state)
         goal = None
-        if isinstance(context, Signature) and context.result.kind not in ("void", "any"):
+        if isinstance(context, TsSignature) and context.result.kind not in ("void", "any"):
             goal = context.result
         state = state.enter(is_function=True)
-        return state.push(Frame("signature", role="arrow", signature=context, goal=goal), "parameter")
+        return state.push(TsFrame("signature", role="arrow", signature=context, goal=goal), "parameter")
 
-    def _at_grouped_name(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_grouped_name(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read what follows a name after `(`: it is a parameter, or an operand."""
         held, context = state.held, self.arrow_context(state)
         assert context is not None
@@ -351,7 +351,7 @@ class Operands(Signatures):
         after = self._operand_word(self._group(state), held)
         return None if after is None else self.read(after, lexeme)
 
-    def _at_grouped_one(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_grouped_one(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read what follows a name in parentheses."""
         if lexeme.sign == "=>":
             return self._arrow_of_name(state, state.held)
@@ -366,10 +366,10 @@ class Operands(Signatures):
         if type_ is None or name in RESERVED:
             return None
         state = self.declare(self._begin_arrow(state), name, Entry(type_, "", "parameter"))
-        state = state.change(items=(Parameter(name, type_),))
+        state = state.change(items=(TsParameter(name, type_),))
         return self._begin_arrow_body(state, state.frame.goal)
 
-    def _at_arrow_result(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_arrow_result(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read what follows the parameters of an arrow function."""
         if lexeme.sign == ":":
             return self._begin_type(state, "result", state.frame.goal)
@@ -387,37 +387,37 @@ class Operands(Signatures):
         return frozenset(found)
 
     @staticmethod
-    def _made(state: S, type_: Type) -> Type:
+    def _made(state: S, type_: TsType) -> TsType:
         if type_.kind != "class":
             return ANY
-        return Type("named", type_.name, (ANY,) * len(state.types.table[type_.name].generics))
+        return TsType("named", type_.name, (ANY,) * len(state.types.table[type_.name].generics))
 
-    def _at_new(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_new(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read the class after `new`."""
         if lexeme.word not in self.classes(state):
             return None if lexeme.word else OPEN
         return self.use(state, lexeme.word).go("new name", held=lexeme.word)
 
-    def _at_new_name(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_new_name(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read the arguments of a class after `new`, before them those of its type."""
         entry = self.find(state, state.held)
         assert entry is not None
         definition = state.types.table.get(entry.type.name) if entry.type.kind == "class" else None
         if lexeme.sign == "<" and (entry.type.kind == "any" if definition is None else definition.generics):
             name = "" if definition is None else entry.type.name
-            frame = Frame("type arguments", role="new", name=name, value=Value(entry.type, form="class"))
+            frame = TsFrame("type arguments", role="new", name=name, value=Value(entry.type, form="class"))
             return self._begin_type(state.push(frame, "type"), "type argument")
         if lexeme.sign != "(":
             return None
         value = Value(entry.type, form="class")
         return self._call(state, value, new_signature(entry.type, state.types), None)
 
-    def _new_arguments(self, state: S, frame: Frame, items: tuple[Type, ...]) -> S | None:
+    def _new_arguments(self, state: S, frame: TsFrame, items: tuple[TsType, ...]) -> S | None:
         """The state after the type arguments of a class after `new`."""
-        made = Type("named", frame.name, items) if frame.name else ANY
+        made = TsType("named", frame.name, items) if frame.name else ANY
         return state.pop("new arguments", type=made, value=frame.value)
 
-    def _at_new_arguments(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_new_arguments(self, state: S, lexeme: TsLexeme) -> S | None:
         if lexeme.sign != "(":
             return None
         value, made = state.value, state.type

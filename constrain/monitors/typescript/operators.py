@@ -21,7 +21,7 @@ from constrain.monitors.typescript.relations import (
     suffixed,
     without_nullish,
 )
-from constrain.monitors.typescript.state import Frame, Frames, Value
+from constrain.monitors.typescript.state import Frames, TsFrame, Value
 from constrain.monitors.typescript.types import (
     ANY,
     BASES,
@@ -31,7 +31,7 @@ from constrain.monitors.typescript.types import (
     STRING,
     TRUE,
     TYPEOF,
-    Type,
+    TsType,
     constituents,
     literal,
     union,
@@ -76,7 +76,7 @@ def takes_left(sign: str, value: Value, types: Bound) -> bool:
     return True
 
 
-def applied(sign: str, left: Type, right: Type, types: Bound) -> Type | None:
+def applied(sign: str, left: TsType, right: TsType, types: Bound) -> TsType | None:
     """The type that an operator gives; None: it does not take the operands."""
     left, right = flat(left, types), flat(right, types)
     if sign in ("-", "*", "/", "%"):
@@ -98,7 +98,7 @@ def applied(sign: str, left: Type, right: Type, types: Bound) -> Type | None:
     return left if is_certain else either(kept, right, types)
 
 
-def _added(left: Type, right: Type, types: Bound) -> Type | None:
+def _added(left: TsType, right: TsType, types: Bound) -> TsType | None:
     if "never" in (left.kind, right.kind):
         return ANY
     for one, other in ((left, right), (right, left)):
@@ -111,7 +111,7 @@ def _added(left: Type, right: Type, types: Bound) -> Type | None:
     return ANY if "any" in (left.kind, right.kind) else None
 
 
-def _ordered(left: Type, right: Type, types: Bound) -> bool:
+def _ordered(left: TsType, right: TsType, types: Bound) -> bool:
     if any(part.kind in _BARE | {"void"} for part in (*constituents(left), *constituents(right))):
         return False
     if "any" in (left.kind, right.kind):
@@ -124,22 +124,22 @@ def _ordered(left: Type, right: Type, types: Bound) -> bool:
     return comparable(widened[0], widened[1], types)
 
 
-def _base(part: Type) -> Type:
+def _base(part: TsType) -> TsType:
     return BASES[part.parts[0]] if part.kind == "literal" else part
 
 
-def _falsy_value(part: Type) -> Type:
+def _falsy_value(part: TsType) -> TsType:
     """The values of a type that count as false."""
     if part.kind in ("string", "number"):
         return literal("" if part.kind == "string" else "0", part.kind, fresh=False)
     if part.kind == "parameter":
         return ANY
     if part.kind in OBJECTS or (part.kind == "literal" and part.name not in ("false", "", "0")):
-        return Type("never")
+        return TsType("never")
     return part
 
 
-def either(one: Type, other: Type, types: Bound) -> Type:
+def either(one: TsType, other: TsType, types: Bound) -> TsType:
     """The union of the types of two expressions: without objects that are special cases of others."""
     if one.kind in OBJECTS and other.kind in OBJECTS and not (one.fresh and other.fresh):
         if is_assignable(one, other, types):
@@ -149,7 +149,7 @@ def either(one: Type, other: Type, types: Bound) -> Type:
     return union([one, other])
 
 
-def applied_before(sign: str, value: Value, types: Bound) -> Type | None:
+def applied_before(sign: str, value: Value, types: Bound) -> TsType | None:
     """The type that an operator before its operand gives; None: it does not take it."""
     type_ = flat(value.type, types)
     parts = constituents(type_)
@@ -173,21 +173,21 @@ def applied_before(sign: str, value: Value, types: Bound) -> Type | None:
 
 def fits(frames: Frames, value: Value, types: Bound) -> bool:
     """True if an operand that was read last can be gone on with to what the operators before it take."""
-    frame: Frame = frames[0]  # type: ignore[index]
+    frame: TsFrame = frames[0]  # type: ignore[index]
     if frame.kind not in ("binary", "unary"):
         return True
     if _fits(frames, value, types):
         return True
     if value.form in ("integer", "arrow", "stepped") or frame.sign == "instanceof":
-        after: tuple[Type, ...] = ()
+        after: tuple[TsType, ...] = ()
     else:
         after = suffixed(value.type, types)[1:]
     return any(_fits(frames, Value(each, form="chain", assigns=True), types) for each in after)
 
 
-def fits_result(frames: Frames, type_: Type, level: int, types: Bound) -> bool:
+def fits_result(frames: Frames, type_: TsType, level: int, types: Bound) -> bool:
     """True if what an operator gave can be gone on with to what the operators before it take."""
-    frame: Frame = frames[0]  # type: ignore[index]
+    frame: TsFrame = frames[0]  # type: ignore[index]
     if frame.kind not in ("binary", "unary"):
         return True
     if frame.kind == "unary" and level < UNARY:
@@ -197,7 +197,7 @@ def fits_result(frames: Frames, type_: Type, level: int, types: Bound) -> bool:
 
 
 def _fits(frames: Frames, value: Value, types: Bound) -> bool:
-    frame: Frame = frames[0]  # type: ignore[index]
+    frame: TsFrame = frames[0]  # type: ignore[index]
     bound = UNARY if frame.kind == "unary" else PRECEDENCE[frame.sign]
     return any(_accepts(frames, each, types) for each in _operated(value, SUFFIX, bound, types))
 

@@ -18,8 +18,8 @@ from constrain.monitors.typescript.types import (
     UNDEFINED,
     VOID,
     Member,
-    Signature,
-    Type,
+    TsSignature,
+    TsType,
     TypeDefinition,
     constituents,
     map_signature,
@@ -33,11 +33,11 @@ NULLISH = frozenset({"null", "undefined", "void"})
 WITHOUT_MEMBERS = NULLISH | {"unknown", "never", "parameter"}
 APPARENT = {"number": "Number", "string": "String", "boolean": "Boolean", "function": "Function", "class": "Function"}
 OBJECTS = frozenset({"array", "object", "function", "named", "class"})
-_Assumed = frozenset[tuple[Type, Type]]
+_Assumed = frozenset[tuple[TsType, TsType]]
 _NONE: _Assumed = frozenset()
 
 
-def expand(type_: Type, types: Bound) -> Type:
+def expand(type_: TsType, types: Bound) -> TsType:
     """A type whose outermost alias is replaced by what it stands for."""
     for _ in range(20):
         definition = types.table.get(type_.name) if type_.kind == "named" else None
@@ -49,14 +49,14 @@ def expand(type_: Type, types: Bound) -> Type:
     return ANY
 
 
-def flat(type_: Type, types: Bound) -> Type:
+def flat(type_: TsType, types: Bound) -> TsType:
     """A type without aliases among its constituents."""
     parts = [expand(part, types) for part in constituents(type_)]
     return parts[0] if len(parts) == 1 else union(parts)
 
 
 @lru_cache(maxsize=8192)
-def own_members(type_: Type, types: Bound) -> Mapping[str, Member] | None:
+def own_members(type_: TsType, types: Bound) -> Mapping[str, Member] | None:
     """The members that an object's type declares; None: they are not known."""
     type_ = expand(type_, types)
     if type_.kind == "object":
@@ -81,7 +81,7 @@ def own_members(type_: Type, types: Bound) -> Mapping[str, Member] | None:
 
 
 def _members_of_definition(
-    definition: TypeDefinition, arguments: tuple[Type, ...], types: Bound
+    definition: TypeDefinition, arguments: tuple[TsType, ...], types: Bound
 ) -> Mapping[str, Member] | None:
     known = dict(zip(definition.generics, arguments, strict=False))
     found: dict[str, Member] = {}
@@ -96,7 +96,7 @@ def _members_of_definition(
 
 
 @lru_cache(maxsize=8192)
-def members_of(type_: Type, types: Bound) -> Mapping[str, Member] | None:
+def members_of(type_: TsType, types: Bound) -> Mapping[str, Member] | None:
     """The members that may stand behind a dot; None: any."""
     type_ = flat(type_, types)
     if type_.kind == "any":
@@ -127,18 +127,18 @@ def _shared(members: list[Member]) -> Member:
     )
 
 
-def read_type(member: Member) -> Type:
+def read_type(member: Member) -> TsType:
     """The type of a member where it is read."""
     return union([member.type, UNDEFINED]) if member.optional else member.type
 
 
-def signature_of(type_: Type, types: Bound) -> Signature | bool:
+def signature_of(type_: TsType, types: Bound) -> TsSignature | bool:
     """The signature of a call of a value; True: any call; False: it cannot be called."""
     type_ = flat(type_, types)
     if type_.kind == "any":
         return True
     if type_.kind == "function":
-        signature: Signature = type_.parts[0]
+        signature: TsSignature = type_.parts[0]
         return signature
     if type_.kind == "union":
         return all(signature_of(part, types) is not False for part in type_.parts)
@@ -150,7 +150,7 @@ def signature_of(type_: Type, types: Bound) -> Signature | bool:
     return signature_of(members[CALL].type, types) if CALL in members else False
 
 
-def new_signature(type_: Type, types: Bound) -> Signature | bool:
+def new_signature(type_: TsType, types: Bound) -> TsSignature | bool:
     """The signature of `new` with a class; True: any; False: it is none."""
     type_ = flat(type_, types)
     if type_.kind != "class":
@@ -164,17 +164,17 @@ def new_signature(type_: Type, types: Bound) -> Signature | bool:
 # -- assignability -----------------------------------------------------------------------------------------------------
 
 
-def assignable(source: Type, target: Type, types: Bound) -> bool:
+def assignable(source: TsType, target: TsType, types: Bound) -> bool:
     """True if a value of one type may be assigned where another is expected, the check of fresh objects included."""
     return is_assignable(source, target, types) and not _has_unknown_member(source, target, types)
 
 
 @lru_cache(maxsize=1 << 16)
-def is_assignable(source: Type, target: Type, types: Bound) -> bool:
+def is_assignable(source: TsType, target: TsType, types: Bound) -> bool:
     return _assign(source, target, types, _NONE)
 
 
-def _assign(source: Type, target: Type, types: Bound, assumed: _Assumed) -> bool:
+def _assign(source: TsType, target: TsType, types: Bound, assumed: _Assumed) -> bool:
     if source == target or (source, target) in assumed:
         return True
     source, target = flat(source, types), flat(target, types)
@@ -200,7 +200,7 @@ def _assign(source: Type, target: Type, types: Bound, assumed: _Assumed) -> bool
     return _assign_object(source, target, types, assumed | {(source, target)})
 
 
-def _assign_object(source: Type, target: Type, types: Bound, assumed: _Assumed) -> bool:
+def _assign_object(source: TsType, target: TsType, types: Bound, assumed: _Assumed) -> bool:
     if target.kind == "class":
         return source.kind == "class"
     if source.kind == target.kind == "array":
@@ -219,15 +219,15 @@ def _assign_object(source: Type, target: Type, types: Bound, assumed: _Assumed) 
     signature = target.parts[0] if target.kind == "function" else None
     if signature is None and CALL in wanted:
         found = signature_of(target, types)
-        signature = found if isinstance(found, Signature) else None
+        signature = found if isinstance(found, TsSignature) else None
     if signature is not None:
         own = signature_of(source, types)
-        return own is True or (isinstance(own, Signature) and assign_signature(own, signature, types, assumed))
+        return own is True or (isinstance(own, TsSignature) and assign_signature(own, signature, types, assumed))
     return _assign_members(source, had, wanted, types, assumed)
 
 
 def _assign_members(
-    source: Type, had: Mapping[str, Member], wanted: Mapping[str, Member], types: Bound, assumed: _Assumed
+    source: TsType, had: Mapping[str, Member], wanted: Mapping[str, Member], types: Bound, assumed: _Assumed
 ) -> bool:
     base = types.table["Object"].members.table
     for name, member in wanted.items():
@@ -250,7 +250,7 @@ def _assign_members(
 
 
 def assign_signature(
-    source: Signature, target: Signature, types: Bound, assumed: _Assumed = _NONE, bivariant: bool = False
+    source: TsSignature, target: TsSignature, types: Bound, assumed: _Assumed = _NONE, bivariant: bool = False
 ) -> bool:
     """True if a function may stand where one with another signature is expected."""
     if source.generics or target.generics:
@@ -269,7 +269,7 @@ def assign_signature(
     return target.result == VOID or _assign(source.result, target.result, types, assumed)
 
 
-def _is_discriminated(source: Type, target: Type, types: Bound) -> bool:
+def _is_discriminated(source: TsType, target: TsType, types: Bound) -> bool:
     """True if an object may be of several parts of a union at once, by a member that is a union of literals."""
     members = own_members(source, types)
     return members is None or any(
@@ -279,7 +279,7 @@ def _is_discriminated(source: Type, target: Type, types: Bound) -> bool:
     )
 
 
-def _has_unknown_member(source: Type, target: Type, types: Bound) -> bool:
+def _has_unknown_member(source: TsType, target: TsType, types: Bound) -> bool:
     """True if an object literal has a member that the expected type does not have."""
     if source.kind == "union":
         return any(_has_unknown_member(part, target, types) for part in source.parts)
@@ -297,7 +297,7 @@ def _has_unknown_member(source: Type, target: Type, types: Bound) -> bool:
     )
 
 
-def expected_members(target: Type, types: Bound) -> Mapping[str, Member] | None:
+def expected_members(target: TsType, types: Bound) -> Mapping[str, Member] | None:
     """The members that an object literal may have where a type is expected; None: any."""
     target = flat(target, types)
     found: dict[str, list[Member]] = {}
@@ -315,7 +315,7 @@ def expected_members(target: Type, types: Bound) -> Mapping[str, Member] | None:
 # -- comparison, and what a value may become ---------------------------------------------------------------------------
 
 
-def comparable(one: Type, other: Type, types: Bound) -> bool:
+def comparable(one: TsType, other: TsType, types: Bound) -> bool:
     """True if `===` may compare values of two types."""
     return any(
         _comparable(left, right, types)
@@ -324,7 +324,7 @@ def comparable(one: Type, other: Type, types: Bound) -> bool:
     )
 
 
-def _comparable(one: Type, other: Type, types: Bound) -> bool:
+def _comparable(one: TsType, other: TsType, types: Bound) -> bool:
     kinds = {one.kind, other.kind}
     if kinds & {"any", "unknown", "never", "parameter", "null", "undefined"}:
         return True
@@ -340,7 +340,7 @@ def _comparable(one: Type, other: Type, types: Bound) -> bool:
     return _objects_comparable(one, other, types)
 
 
-def _objects_comparable(one: Type, other: Type, types: Bound) -> bool:
+def _objects_comparable(one: TsType, other: TsType, types: Bound) -> bool:
     """True unless each of two objects lacks a member that the other must have, or members cannot be compared."""
     first, second = own_members(one, types), own_members(other, types)
     if first is None or second is None or "array" in (one.kind, other.kind):
@@ -356,7 +356,7 @@ MOST_TYPES, DEEPEST = 300, 4
 
 
 @lru_cache(maxsize=4096)
-def suffixed(type_: Type, types: Bound) -> tuple[Type, ...]:
+def suffixed(type_: TsType, types: Bound) -> tuple[TsType, ...]:
     """The types that a value may get by members, calls and indices (type reachability); with ANY: more, or any."""
     found = {type_: None}
     border = [type_]
@@ -369,14 +369,14 @@ def suffixed(type_: Type, types: Bound) -> tuple[Type, ...]:
     return tuple(found)
 
 
-def _one_suffix(type_: Type, types: Bound) -> list[Type]:
+def _one_suffix(type_: TsType, types: Bound) -> list[TsType]:
     type_ = flat(type_, types)
     members = members_of(type_, types)
     if members is None:
         return [ANY]
     after = [read_type(member) for member in members.values() if not member.owner]
     signature = signature_of(type_, types)
-    if isinstance(signature, Signature):
+    if isinstance(signature, TsSignature):
         after.append(ANY if signature.generics else signature.result)
     elif signature:
         after.append(ANY)
@@ -385,7 +385,7 @@ def _one_suffix(type_: Type, types: Bound) -> list[Type]:
     return after
 
 
-def is_number(type_: Type, types: Bound) -> bool:
+def is_number(type_: TsType, types: Bound) -> bool:
     """True if a value may be calculated with."""
     return all(
         part.kind in ("any", "never", "number") or (part.kind == "literal" and part.parts[0] == "number")
@@ -393,7 +393,7 @@ def is_number(type_: Type, types: Bound) -> bool:
     )
 
 
-def is_string(type_: Type, types: Bound) -> bool:
+def is_string(type_: TsType, types: Bound) -> bool:
     """True if a value is a text."""
     parts = constituents(flat(type_, types))
     return all(
@@ -401,20 +401,20 @@ def is_string(type_: Type, types: Bound) -> bool:
     )
 
 
-def is_testable(type_: Type, types: Bound) -> bool:
+def is_testable(type_: TsType, types: Bound) -> bool:
     """True if a value may be a condition: it is no void, and no function that was not called."""
     type_ = flat(type_, types)
     if type_.kind in ("void", "function", "class"):
         return False
-    return not (type_.kind == "named" and isinstance(signature_of(type_, types), Signature))
+    return not (type_.kind == "named" and isinstance(signature_of(type_, types), TsSignature))
 
 
-def without_nullish(type_: Type, types: Bound) -> Type:
+def without_nullish(type_: TsType, types: Bound) -> TsType:
     """A type without null and undefined."""
     return union(part for part in constituents(flat(type_, types)) if part.kind not in ("null", "undefined"))
 
 
-def element_of(type_: Type, types: Bound) -> Type | None:
+def element_of(type_: TsType, types: Bound) -> TsType | None:
     """The type of the elements that `for … of` gives; None: there are none."""
     found = []
     for part in constituents(flat(type_, types)):
@@ -429,7 +429,7 @@ def element_of(type_: Type, types: Bound) -> Type | None:
     return union(found)
 
 
-def infer(wanted: Type, given: Type, known: dict[str, Type], generics: tuple[str, ...]) -> None:
+def infer(wanted: TsType, given: TsType, known: dict[str, TsType], generics: tuple[str, ...]) -> None:
     """Find type arguments from the type of one argument. What is not certain becomes ANY."""
     if wanted.kind == "parameter" and wanted.name in generics:
         old = known.get(wanted.name)
@@ -447,11 +447,11 @@ def infer(wanted: Type, given: Type, known: dict[str, Type], generics: tuple[str
                 known[name] = ANY
 
 
-def _mentions(type_: Type, name: str) -> bool:
+def _mentions(type_: TsType, name: str) -> bool:
     return substitute(type_, {name: NEVER}) != type_
 
 
-def instantiate(signature: Signature, known: Mapping[str, Type]) -> Signature:
+def instantiate(signature: TsSignature, known: Mapping[str, TsType]) -> TsSignature:
     """A generic signature for a call: type parameters that are not known yet are ANY."""
     if not signature.generics:
         return signature
@@ -459,11 +459,11 @@ def instantiate(signature: Signature, known: Mapping[str, Type]) -> Signature:
     return map_signature(signature, lambda part: substitute(part, full))._replace(generics=())
 
 
-def inferred_result(signature: Signature, known: Mapping[str, Type]) -> Type:
+def inferred_result(signature: TsSignature, known: Mapping[str, TsType]) -> TsType:
     """The type of the result of a generic call."""
     found: dict[str, Any] = {}
     for name in signature.generics:
         type_ = known.get(name, ANY)
-        is_result = any(part == Type("parameter", name) for part in constituents(signature.result))
+        is_result = any(part == TsType("parameter", name) for part in constituents(signature.result))
         found[name] = type_ if is_result else widen(type_)
     return substitute(signature.result, found)

@@ -6,9 +6,9 @@ from typing import Any, ClassVar, NamedTuple, Union
 
 from constrain.monitors.bound import EMPTY, Bound
 from constrain.monitors.stacks import StackState
-from constrain.monitors.typescript.types import ANY, Type
+from constrain.monitors.typescript.types import ANY, TsType
 
-Frames = Union[tuple["Frame", "Frames"], None]  # noqa: UP007
+Frames = Union[tuple["TsFrame", "Frames"], None]  # noqa: UP007
 Scopes = Union[tuple["Scope", "Scopes"], None]  # noqa: UP007
 Facts = Union[Bound, None]  # noqa: UP007 - place -> its narrowed type; None: the text here is never reached
 When = tuple[Facts, Facts]  # if a value is true, and if it is false
@@ -29,9 +29,9 @@ class Value(NamedTuple):
         name: Of a member, its name.
     """
 
-    type: Type = ANY
+    type: TsType = ANY
     key: str = ""
-    declared: Type = ANY
+    declared: TsType = ANY
     assigns: bool = False
     form: str = ""
     when: When | None = None
@@ -50,7 +50,7 @@ class Entry(NamedTuple):
         tested: Of a constant that holds a condition, the places that the condition tells of.
     """
 
-    type: Type
+    type: TsType
     key: str
     kind: str = "const"
     pending: bool = False
@@ -73,7 +73,7 @@ class Scope(NamedTuple):
     is_function: bool = False
 
 
-class Frame(NamedTuple):
+class TsFrame(NamedTuple):
     """An open part of a text.
 
     Attributes:
@@ -92,7 +92,7 @@ class Frame(NamedTuple):
         seen: How many were read.
         facts: Facts from before it, which hold again or are joined behind it.
         leaves: Facts where `break` leaves it.
-        generics: Type parameters that a declaration has so far.
+        generics: TsType parameters that a declaration has so far.
         known: What is known of the type arguments of a generic call.
         signature: Of a call or a function, its signature.
         flags: Modifiers, and marks of the kind.
@@ -100,8 +100,8 @@ class Frame(NamedTuple):
 
     kind: str
     role: str = ""
-    goal: Type | None = None
-    hint: Type | None = None
+    goal: TsType | None = None
+    hint: TsType | None = None
     value: Value = Value()
     sign: str = ""
     name: str = ""
@@ -110,7 +110,7 @@ class Frame(NamedTuple):
     facts: Facts = EMPTY
     leaves: Facts = None
     generics: tuple[str, ...] = ()
-    known: tuple[tuple[str, Type], ...] = ()
+    known: tuple[tuple[str, TsType], ...] = ()
     signature: Any = None
     flags: frozenset[str] = frozenset()
 
@@ -134,11 +134,11 @@ class _Fields(NamedTuple):
     at: str = "statement"
     facts: Facts = EMPTY
     value: Value = Value()
-    type: Type = ANY
+    type: TsType = ANY
     held: str = ""
 
 
-class TypeScriptState(_Fields, StackState[Frame]):
+class TypeScriptState(_Fields, StackState[TsFrame]):
     """The state of a reading of TypeScript, after whole lexemes."""
 
     __slots__ = ()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from constrain.monitors.stacks import elements, replace_element
 from constrain.monitors.typescript.declarations import Declarations
 from constrain.monitors.typescript.flow import doubt, equal, join
-from constrain.monitors.typescript.naming import Lexeme
+from constrain.monitors.typescript.naming import TsLexeme
 from constrain.monitors.typescript.operators import may_be_tested
 from constrain.monitors.typescript.relations import comparable, element_of, flat, is_assignable
-from constrain.monitors.typescript.state import OPEN, Entry, Facts, Frame
+from constrain.monitors.typescript.state import OPEN, Entry, Facts, TsFrame
 from constrain.monitors.typescript.state import TypeScriptState as S
 from constrain.monitors.typescript.types import (
     ANY,
@@ -18,7 +18,7 @@ from constrain.monitors.typescript.types import (
     UNDEFINED,
     UNKNOWN,
     VOID,
-    Type,
+    TsType,
     constituents,
     union,
     widen,
@@ -31,10 +31,10 @@ DECLARING = frozenset({"const", "let"})
 class Statements(Declarations):
     """The steps of a state over the lexemes of statements."""
 
-    def _at_open(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_open(self, state: S, lexeme: TsLexeme) -> S | None:
         return state
 
-    def _at_statement(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_statement(self, state: S, lexeme: TsLexeme) -> S | None:
         if self.waits(state):
             if lexeme.word == "else" and state.kind == "if":
                 return state.change(kind="else").go("statement", facts=state.frame.facts)
@@ -43,14 +43,14 @@ class Statements(Declarations):
             return self.read(self.settled(state), lexeme)
         match lexeme.sign:
             case "{":
-                return state.enter().push(Frame("block"), "statement")
+                return state.enter().push(TsFrame("block"), "statement")
             case "}":
                 return self._block_ends(state)
             case ";":
                 return None if state.kind == "if" else self._complete(state)
         if lexeme.word:
             return self._statement_word(state, lexeme)
-        return self._at_operand(self._begin_expression(state, Frame("statement")), lexeme)
+        return self._at_operand(self._begin_expression(state, TsFrame("statement")), lexeme)
 
     @staticmethod
     def waits(state: S) -> bool:
@@ -64,33 +64,33 @@ class Statements(Declarations):
             state = after
         return state
 
-    def _statement_word(self, state: S, lexeme: Lexeme) -> S | None:
+    def _statement_word(self, state: S, lexeme: TsLexeme) -> S | None:
         """The state after the word that a statement begins with."""
         word = lexeme.word
         if word not in self.statement_words(state):
-            return self._at_operand(self._begin_expression(state, Frame("statement")), lexeme)
+            return self._at_operand(self._begin_expression(state, TsFrame("statement")), lexeme)
         match word:
             case "const" | "let":
-                return state.push(Frame("declaration", role=word), "variable name")
+                return state.push(TsFrame("declaration", role=word), "variable name")
             case "if":
-                return state.push(Frame("if"), "head")
+                return state.push(TsFrame("if"), "head")
             case "while" | "for":
-                state = state.enter().push(Frame("loop", role=word), "for" if word == "for" else "head")
+                state = state.enter().push(TsFrame("loop", role=word), "for" if word == "for" else "head")
                 return state._replace(facts=self._doubted(state)) if word == "while" else state
             case "switch":
-                return state.push(Frame("switch"), "head")
+                return state.push(TsFrame("switch"), "head")
             case "return":
                 return self._return(state)
             case "throw":
-                return self._begin_expression(state, Frame("throw"))
+                return self._begin_expression(state, TsFrame("throw"))
             case "break" | "continue":
                 return state.go("jump", held=word)
             case "case":
-                return self._begin_expression(state, Frame("case", value=state.frame.value))
+                return self._begin_expression(state, TsFrame("case", value=state.frame.value))
             case "default":
                 return state.go("default case")
             case "try":
-                return state.push(Frame("try", facts=state.facts), "brace", held="try")
+                return state.push(TsFrame("try", facts=state.facts), "brace", held="try")
         return self._declaration_word(state, word)
 
     def statement_words(self, state: S) -> frozenset[str]:
@@ -115,13 +115,13 @@ class Statements(Declarations):
 
     # -- conditions, loops ---------------------------------------------------------------------------------------------
 
-    def _at_head(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_head(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read the parenthesis after `if`, `while` and `switch`."""
         if lexeme.sign != "(":
             return None
-        return self._begin_expression(state, Frame("switched" if state.kind == "switch" else "condition"))
+        return self._begin_expression(state, TsFrame("switched" if state.kind == "switch" else "condition"))
 
-    def _end_condition(self, state: S, lexeme: Lexeme) -> S | None:
+    def _end_condition(self, state: S, lexeme: TsLexeme) -> S | None:
         value = state.value
         if lexeme.sign != ")" or not may_be_tested(value, state.types):
             return None
@@ -130,17 +130,17 @@ class Statements(Declarations):
             no = None if state.frames[1][0].kind == "loop" else no  # type: ignore[index]
         return state.pop("statement").change(facts=no)._replace(facts=yes)
 
-    def _at_for(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_for(self, state: S, lexeme: TsLexeme) -> S | None:
         return state.go("for variable") if lexeme.sign == "(" else None
 
-    def _at_for_variable(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_for_variable(self, state: S, lexeme: TsLexeme) -> S | None:
         if lexeme.sign == ";":
             return state.go("test")._replace(facts=self._doubted(state))
         if lexeme.word not in DECLARING:
             return None
-        return state.push(Frame("declaration", role=lexeme.word, flags=frozenset({"for"})), "variable name")
+        return state.push(TsFrame("declaration", role=lexeme.word, flags=frozenset({"for"})), "variable name")
 
-    def _end_of(self, state: S, lexeme: Lexeme) -> S | None:
+    def _end_of(self, state: S, lexeme: TsLexeme) -> S | None:
         """The state after what a loop goes over."""
         type_ = element_of(state.value.type, state.types)
         is_in = state.frame.role == "in"
@@ -153,27 +153,27 @@ class Statements(Declarations):
         facts = self._doubted(state)
         return state.change(facts=facts)._replace(facts=facts)
 
-    def _at_test(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_test(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read the test of `for (…; …; …)`."""
         if lexeme.sign == ";":
             return state.change(facts=None).go("step")
-        return self._at_operand(self._begin_expression(state, Frame("test")), lexeme)
+        return self._at_operand(self._begin_expression(state, TsFrame("test")), lexeme)
 
-    def _end_test(self, state: S, lexeme: Lexeme) -> S | None:
+    def _end_test(self, state: S, lexeme: TsLexeme) -> S | None:
         if lexeme.sign != ";" or not may_be_tested(state.value, state.types):
             return None
         yes, no = self._split(state, state.value)
         return state.pop("step").change(facts=no)._replace(facts=yes)
 
-    def _at_step(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_step(self, state: S, lexeme: TsLexeme) -> S | None:
         if lexeme.sign == ")":
             return state.go("statement")
-        return self._at_operand(self._begin_expression(state, Frame("stepping", facts=state.facts)), lexeme)
+        return self._at_operand(self._begin_expression(state, TsFrame("stepping", facts=state.facts)), lexeme)
 
-    def _end_stepping(self, state: S, lexeme: Lexeme) -> S | None:
+    def _end_stepping(self, state: S, lexeme: TsLexeme) -> S | None:
         return state.pop("statement", facts=state.frame.facts) if lexeme.sign == ")" else None
 
-    def _at_jump(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_jump(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read the semicolon after `break` and `continue`."""
         if lexeme.sign != ";":
             return OPEN if lexeme.word else None
@@ -187,14 +187,14 @@ class Statements(Declarations):
 
     # -- switch --------------------------------------------------------------------------------------------------------
 
-    def _end_switched(self, state: S, lexeme: Lexeme) -> S | None:
+    def _end_switched(self, state: S, lexeme: TsLexeme) -> S | None:
         value = state.value
         if lexeme.sign != ")":
             return None
         state = state.pop("brace", held="switch")
         return state.change(value=value, goal=flat(value.type, state.types), facts=state.facts)
 
-    def _end_case(self, state: S, lexeme: Lexeme) -> S | None:
+    def _end_case(self, state: S, lexeme: TsLexeme) -> S | None:
         """The state after the value of a case."""
         value, switched = state.value, state.frame.value
         if lexeme.sign != ":" or not comparable(value.type, switched.type, state.types):
@@ -210,7 +210,7 @@ class Statements(Declarations):
         state = state.change(facts=no, goal=remaining, seen=1)
         return state._replace(facts=join(yes, through))
 
-    def _at_default_case(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_default_case(self, state: S, lexeme: TsLexeme) -> S | None:
         if lexeme.sign != ":":
             return None
         frame = state.frame
@@ -226,7 +226,7 @@ class Statements(Declarations):
 
     # -- blocks --------------------------------------------------------------------------------------------------------
 
-    def _at_brace(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_brace(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read the brace of `try`, `catch`, `finally` and `switch`."""
         if state.held == "catch" and lexeme.sign == "(":
             return state.go("caught")
@@ -234,9 +234,9 @@ class Statements(Declarations):
             return None
         if state.held == "switch":
             return state.enter().go("case")
-        return state.enter().push(Frame("block", role=state.held), "statement")
+        return state.enter().push(TsFrame("block", role=state.held), "statement")
 
-    def _at_case(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_case(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read the first clause of a `switch`."""
         if lexeme.sign == "}":
             return self._switch_ends(state.go("statement"))
@@ -266,7 +266,7 @@ class Statements(Declarations):
         facts = None if frame.leaves is None else state.facts
         return self._complete(state.pop("statement", facts=facts))
 
-    def _at_catch(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_catch(self, state: S, lexeme: TsLexeme) -> S | None:
         if lexeme.word == "catch":
             return state.go("brace", held="catch")
         return self._finally(state) if lexeme.word == "finally" else None
@@ -274,20 +274,20 @@ class Statements(Declarations):
     def _finally(self, state: S) -> S:
         return state.go("brace", held="finally", facts=doubt(state.frame.facts, lambda key: False))
 
-    def _at_caught(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_caught(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read the name of what is caught."""
         if not lexeme.word or not self.may_declare(state.enter(), lexeme.word):
             return None if lexeme.word else OPEN
         return state.go("after caught", held=lexeme.word)
 
-    def _at_after_caught(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_after_caught(self, state: S, lexeme: TsLexeme) -> S | None:
         return state.go("caught brace", held=state.held) if lexeme.sign == ")" else OPEN
 
-    def _at_caught_brace(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_caught_brace(self, state: S, lexeme: TsLexeme) -> S | None:
         if lexeme.sign != "{":
             return None
         name = state.held
-        state = state.enter().push(Frame("block", role="catch"), "statement")
+        state = state.enter().push(TsFrame("block", role="catch"), "statement")
         return self.declare(state, name, Entry(UNKNOWN, "", "let"))
 
     def _complete(self, state: S) -> S:
@@ -307,21 +307,21 @@ class Statements(Declarations):
 
     # -- expressions as statements, results ----------------------------------------------------------------------------
 
-    def _end_statement(self, state: S, lexeme: Lexeme) -> S | None:
+    def _end_statement(self, state: S, lexeme: TsLexeme) -> S | None:
         if lexeme.sign != ";":
             return None
         ends = state.value.type == NEVER and state.value.form == "chain"  # the call of a function that never returns
         return self._complete(state.pop("statement", facts=None if ends else state.facts))
 
-    def _end_throw(self, state: S, lexeme: Lexeme) -> S | None:
+    def _end_throw(self, state: S, lexeme: TsLexeme) -> S | None:
         return self._complete(state.pop("statement", facts=None)) if lexeme.sign == ";" else None
 
     def _return(self, state: S) -> S | None:
         frame = self.frames_of_function(state)[-1]
         goal = VOID if frame.role == "constructor" else frame.goal
-        return state.push(Frame("return", goal=goal, hint=goal), "result of return")
+        return state.push(TsFrame("return", goal=goal, hint=goal), "result of return")
 
-    def _at_result_of_return(self, state: S, lexeme: Lexeme) -> S | None:
+    def _at_result_of_return(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read what follows `return`: its value, or a semicolon."""
         if lexeme.sign != ";":
             return self._at_operand(state.go("operand"), lexeme)
@@ -330,10 +330,10 @@ class Statements(Declarations):
             return None
         return self._returned(state, VOID)
 
-    def _end_return(self, state: S, lexeme: Lexeme) -> S | None:
+    def _end_return(self, state: S, lexeme: TsLexeme) -> S | None:
         return self._returned(state, state.value.type) if lexeme.sign == ";" else None
 
-    def _returned(self, state: S, type_: Type) -> S | None:
+    def _returned(self, state: S, type_: TsType) -> S | None:
         state = state.pop("statement", facts=None)
         for index, frame in enumerate(elements(state.frames)):
             if frame.kind in FUNCTIONS:
@@ -342,7 +342,7 @@ class Statements(Declarations):
                 break
         return self._complete(state)
 
-    def inferred(self, returned: tuple[Type, ...], is_reached: bool, is_arrow: bool) -> Type:
+    def inferred(self, returned: tuple[TsType, ...], is_reached: bool, is_arrow: bool) -> TsType:
         """The type of a function's result that is not written."""
         if not returned:
             return VOID if is_reached or not is_arrow else NEVER

@@ -6,7 +6,7 @@
     literal                                            its text           the kind of its base: string, number, boolean
     array                                                                 the type of its elements
     object                                                                its `Member`s
-    function                                                              its `Signature`
+    function                                                              its `TsSignature`
     union                                                                 types; boolean is true | false
     named, of an interface, a class or an alias        its name           its arguments
     class: the value that `new` takes                  its name
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from constrain.monitors.bound import EMPTY, Bound
 
 
-class Type(NamedTuple):
+class TsType(NamedTuple):
     """A type; the module says which."""
 
     kind: str
@@ -45,27 +45,27 @@ class Member(NamedTuple):
     """
 
     name: str
-    type: Type
+    type: TsType
     optional: bool = False
     readonly: bool = False
     is_method: bool = False
     owner: str = ""
 
 
-class Parameter(NamedTuple):
+class TsParameter(NamedTuple):
     """A parameter of a function."""
 
     name: str
-    type: Type
+    type: TsType
     optional: bool = False
     rest: bool = False
 
 
-class Signature(NamedTuple):
+class TsSignature(NamedTuple):
     """The parameters and the result of a function, and the names of its type parameters."""
 
-    parameters: tuple[Parameter, ...]
-    result: Type
+    parameters: tuple[TsParameter, ...]
+    result: TsType
     generics: tuple[str, ...] = ()
 
     @property
@@ -73,7 +73,7 @@ class Signature(NamedTuple):
         """The number of arguments that a call needs."""
         return sum(not (each.optional or each.rest) for each in self.parameters)
 
-    def parameter(self, index: int) -> Parameter | None:
+    def parameter(self, index: int) -> TsParameter | None:
         """The parameter that takes an argument; None: there is none. Of a rest parameter the type of one argument."""
         if index < len(self.parameters) and not self.parameters[index].rest:
             return self.parameters[index]
@@ -100,18 +100,18 @@ class TypeDefinition(NamedTuple):
     kind: str
     generics: tuple[str, ...] = ()
     members: Bound = EMPTY
-    bases: tuple[Type, ...] = ()
-    target: Type | None = None
+    bases: tuple[TsType, ...] = ()
+    target: TsType | None = None
     statics: Bound = EMPTY
-    new: Signature | None = None
+    new: TsSignature | None = None
     complete: bool = True
 
 
-ANY, UNKNOWN, NEVER, VOID = Type("any"), Type("unknown"), Type("never"), Type("void")
-BEYOND = Type("any", "beyond")  # a type that the compiler knows, and this monitor does not
-UNDEFINED, NULL, NUMBER, STRING = Type("undefined"), Type("null"), Type("number"), Type("string")
-TRUE, FALSE = Type("literal", "true", ("boolean",)), Type("literal", "false", ("boolean",))
-BOOLEAN = Type("union", "", (FALSE, TRUE))
+ANY, UNKNOWN, NEVER, VOID = TsType("any"), TsType("unknown"), TsType("never"), TsType("void")
+BEYOND = TsType("any", "beyond")  # a type that the compiler knows, and this monitor does not
+UNDEFINED, NULL, NUMBER, STRING = TsType("undefined"), TsType("null"), TsType("number"), TsType("string")
+TRUE, FALSE = TsType("literal", "true", ("boolean",)), TsType("literal", "false", ("boolean",))
+BOOLEAN = TsType("union", "", (FALSE, TRUE))
 PRIMITIVES = {
     "any": ANY, "unknown": UNKNOWN, "never": NEVER, "void": VOID, "undefined": UNDEFINED, "null": NULL,
     "number": NUMBER, "string": STRING, "boolean": BOOLEAN, "true": TRUE, "false": FALSE, "object": ANY,
@@ -119,32 +119,32 @@ PRIMITIVES = {
 }  # fmt: skip
 BASES = {"string": STRING, "number": NUMBER, "boolean": BOOLEAN}
 _TYPES = ("bigint", "boolean", "function", "number", "object", "string", "symbol", "undefined")
-TYPEOF = Type("union", "", tuple(Type("literal", name, ("string",)) for name in _TYPES))
+TYPEOF = TsType("union", "", tuple(TsType("literal", name, ("string",)) for name in _TYPES))
 
 
-def literal(text: str, base: str, fresh: bool = True) -> Type:
+def literal(text: str, base: str, fresh: bool = True) -> TsType:
     """The type of a literal."""
-    return Type("literal", text, (base,), fresh)
+    return TsType("literal", text, (base,), fresh)
 
 
-def array(element: Type, fresh: bool = False) -> Type:
+def array(element: TsType, fresh: bool = False) -> TsType:
     """The type of arrays of a type."""
-    return Type("array", "", (element,), fresh)
+    return TsType("array", "", (element,), fresh)
 
 
-def function(signature: Signature) -> Type:
+def function(signature: TsSignature) -> TsType:
     """The type of functions with a signature."""
-    return Type("function", "", (signature,))
+    return TsType("function", "", (signature,))
 
 
-def constituents(type_: Type) -> tuple[Type, ...]:
+def constituents(type_: TsType) -> tuple[TsType, ...]:
     """The types that a union is made of; another type is its own."""
     return type_.parts if type_.kind == "union" else (type_,)
 
 
-def union(types: Iterable[Type]) -> Type:
+def union(types: Iterable[TsType]) -> TsType:
     """The union of some types: without literals whose base is in it."""
-    found: dict[Type, Type] = {}
+    found: dict[TsType, TsType] = {}
     for type_ in types:
         for part in constituents(type_):
             if part.kind == "any":
@@ -156,10 +156,10 @@ def union(types: Iterable[Type]) -> Type:
         return UNKNOWN
     bases = {part.kind for part in found}
     kept = tuple(sorted(part for part in found.values() if part.kind != "literal" or part.parts[0] not in bases))
-    return NEVER if not kept else kept[0] if len(kept) == 1 else Type("union", "", kept)
+    return NEVER if not kept else kept[0] if len(kept) == 1 else TsType("union", "", kept)
 
 
-def map_parts(type_: Type, change: Callable[[Type], Type]) -> Type:
+def map_parts(type_: TsType, change: Callable[[TsType], TsType]) -> TsType:
     """A type with the types in it changed."""
     if type_.kind == "union":
         return union(change(part) for part in type_.parts)
@@ -172,13 +172,13 @@ def map_parts(type_: Type, change: Callable[[Type], Type]) -> Type:
     return type_
 
 
-def map_signature(signature: Signature, change: Callable[[Type], Type]) -> Signature:
+def map_signature(signature: TsSignature, change: Callable[[TsType], TsType]) -> TsSignature:
     """A signature with the types in it changed."""
     parameters = tuple(each._replace(type=change(each.type)) for each in signature.parameters)
-    return Signature(parameters, change(signature.result), signature.generics)
+    return TsSignature(parameters, change(signature.result), signature.generics)
 
 
-def widen(type_: Type) -> Type:
+def widen(type_: TsType) -> TsType:
     """The type of a variable that is bound to a value without a type being written."""
     if type_.kind == "literal":
         return BASES[type_.parts[0]] if type_.fresh else type_
@@ -187,14 +187,14 @@ def widen(type_: Type) -> Type:
     return type_
 
 
-def plain(type_: Type) -> Type:
+def plain(type_: TsType) -> TsType:
     """A type that is not fresh."""
     if type_.kind == "union" or type_.fresh:
         return map_parts(type_, plain)._replace(fresh=False)
     return type_
 
 
-def substitute(type_: Type, known: Mapping[str, Type]) -> Type:
+def substitute(type_: TsType, known: Mapping[str, TsType]) -> TsType:
     """A type with the type parameters replaced that are known."""
     if not known:
         return type_
@@ -203,11 +203,11 @@ def substitute(type_: Type, known: Mapping[str, Type]) -> Type:
     return map_parts(type_, lambda part: substitute(part, known))
 
 
-def mentions(type_: Type, names: Iterable[str]) -> bool:
+def mentions(type_: TsType, names: Iterable[str]) -> bool:
     """True if a type has one of some type parameters in it."""
     names, found = frozenset(names), []
 
-    def look(part: Type) -> Type:
+    def look(part: TsType) -> TsType:
         if part.kind == "parameter" and part.name in names:
             found.append(part)
         map_parts(part, look)
