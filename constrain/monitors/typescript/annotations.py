@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from constrain.monitors.monitor import NUMBER, STRING
+from constrain.monitors.stacks import elements
 from constrain.monitors.typescript.naming import Naming, TsLexeme, literal_of
 from constrain.monitors.typescript.relations import CALL, expand, is_assignable, own_members
 from constrain.monitors.typescript.state import OPEN, TsFrame
@@ -43,6 +44,8 @@ class Annotations(Naming):
 
     def _at_type(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read what a type begins with."""
+        if state.frame.role in ("heritage", "implements") and not self._may_inherit(state, lexeme.word):
+            return None
         if lexeme.word:
             return self._type_word(state, lexeme.word)
         if lexeme.kind in (STRING, NUMBER):
@@ -56,6 +59,15 @@ class Annotations(Naming):
             case "|":
                 return None if state.frame.items or state.frame.seen else state.change(seen=1)
         return OPEN
+
+    @staticmethod
+    def _may_inherit(state: S, word: str) -> bool:
+        """True if a class or interface may extend or implement a type."""
+        definition = state.types.table.get(word)
+        if definition is None or not definition.complete:
+            return False
+        is_base = state.frame.role == "heritage" and [*elements(state.frames)][1].kind == "class"
+        return definition.kind == "class" or (definition.kind == "interface" and not is_base)
 
     @staticmethod
     def _takes_object(state: S) -> bool:
@@ -81,12 +93,24 @@ class Annotations(Naming):
         definition = state.types.table.get(word)
         if definition is None:
             return OPEN if word in OUTSIDE else None
+        if not definition.complete and definition.kind == "alias" and self._is_bare(state):
+            return None  # it would be itself
         if definition.generics:
             return state.go("type name", held=word)
         if definition.kind == "open":
             return self._part(state, BEYOND)
         named = TsType("named", word)
         return self._part(state, expand(named, state.types) if definition.complete else named)
+
+    @staticmethod
+    def _is_bare(state: S) -> bool:
+        """True if the type that is read is the alias itself, and not a part of a member, a function or an argument."""
+        for frame in elements(state.frames):
+            if frame.kind in ("members", "signature", "type arguments"):
+                return False
+            if frame.kind == "alias":
+                return True
+        return False
 
     def _at_type_name(self, state: S, lexeme: TsLexeme) -> S | None:
         """Read the `<` after the name of a generic type."""
@@ -219,6 +243,9 @@ class Annotations(Naming):
     def _at_after_generic(self, state: S, lexeme: TsLexeme) -> S | None:
         if lexeme.sign == ",":
             return state.go("generic")
+        if lexeme.sign == ">=":  # `type A<T>= T;`
+            after = self._generics_end(state)
+            return None if after is None else self.read(after, TsLexeme(lexeme.kind, "="))
         return self._generics_end(state) if lexeme.sign == ">" else OPEN
 
     def _method_type_ends(self, state: S, type_: TsType, lexeme: TsLexeme) -> S | None:

@@ -226,7 +226,7 @@ class TypeScriptMonitor(Statements):
         names = [
             name
             for name in (*PRIMITIVES, *state.types.table, *self.generics(state))
-            if self._type_word(state, name) is not None
+            if self._at_type(state, TsLexeme(NAME, word=name)) is not None
         ]
         return names_of(names)
 

@@ -88,6 +88,8 @@ class Operands(Signatures):
             return self._prefix(state, sign)
         if sign in ("++", "--"):
             return state.go("stepped name") if self.variables(state) else None
+        if sign == "..." and state.kind == "group":
+            return None
         return OPEN if sign in ("/", "<", "~", "...", "#", "@") else None
 
     def variables(self, state: S) -> frozenset[str]:

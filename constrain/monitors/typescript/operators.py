@@ -50,9 +50,11 @@ _BARE = frozenset({"null", "undefined", "unknown"})
 
 def may_be_tested(value: Value, types: Bound) -> bool:
     """True if a value may be a condition of `if`, `&&`, `? :`."""
-    if value.form in CONSTANT or (value.form == "integer" and value.type.name not in ("0", "1")):
-        return False
-    return is_testable(value.type, types)
+    return not _is_constant(value) and is_testable(value.type, types)
+
+
+def _is_constant(value: Value) -> bool:
+    return value.form in CONSTANT or (value.form == "integer" and value.type.name not in ("0", "1"))
 
 
 def takes_left(sign: str, value: Value, types: Bound) -> bool:
@@ -65,9 +67,9 @@ def takes_left(sign: str, value: Value, types: Bound) -> bool:
     if sign == "&&":
         return may_be_tested(value, types)
     if sign == "||":
-        return value.form not in CONSTANT | {"integer"} and type_.kind != "void"
+        return not _is_constant(value) and type_.kind != "void"
     if sign == "??":
-        return value.form in ("name", "chain")
+        return value.form == "chain" or (value.form == "name" and bool(value.key))
     if sign == "instanceof":
         kinds = {part.kind for part in constituents(type_)}
         return bool(kinds & (OBJECTS | {"any", "unknown", "parameter"}))
