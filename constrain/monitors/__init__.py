@@ -23,6 +23,7 @@ from constrain.monitors.monitor import Lexicon, Monitor, Names
 from constrain.monitors.monitored import Monitored, accepted_beginning, monitored, names_at
 from constrain.monitors.python.monitor import PythonMonitor, objects, python
 from constrain.monitors.sql.monitor import SqlMonitor, sql
+from constrain.monitors.typescript.monitor import TypeScriptMonitor, typescript
 
 __all__ = [
     "CMonitor",
@@ -33,6 +34,7 @@ __all__ = [
     "Names",
     "PythonMonitor",
     "SqlMonitor",
+    "TypeScriptMonitor",
     "accepted_beginning",
     "c",
     "jinja",
@@ -41,4 +43,5 @@ __all__ = [
     "objects",
     "python",
     "sql",
+    "typescript",
 ]

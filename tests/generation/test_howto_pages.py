@@ -107,7 +107,7 @@ def test_diffusion(repository: Path) -> None:
 
 
 def test_monitors(repository: Path) -> None:
-    run(repository, "monitors", 11)
+    run(repository, "monitors", 13)
 
 
 def test_spelling(repository: Path) -> None:
