@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from small_package import ALL, FIRST, RESULTS, SmallPackage
 
+from constrain import kernels
+from constrain.kernels import MODE
 from constrain.kernels.compiler import cache
 
 
@@ -131,6 +133,18 @@ def test_on_a_full_disk(package: SmallPackage) -> None:
     found = package.ask(limit=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)))
     assert found["results"] == RESULTS and "cannot be kept" in found["stderr"]
     assert not [path for path in package.cache.iterdir() if path.stat().st_size]
+
+
+@pytest.mark.skipif(MODE != "numba", reason="kernels came with the package, or run as Python")
+def test_what_others_wrote_meanwhile_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that waited for another one has read less before."""
+    from constrain.kernels.compiler import jit
+
+    kernels.load()
+    names = [kernel.name for kernel in jit.declared]
+    monkeypatch.setattr(jit, "_blobs", {names[0]: b"read before"})
+    monkeypatch.setattr(cache, "read", lambda _path: dict.fromkeys(names, b"written by another process"))
+    assert jit._Job()._read()
 
 
 def test_versions_that_were_used_last_stay(tmp_path: Path) -> None:

@@ -117,9 +117,10 @@ class _Job(threading.Thread):
 
         Where some are absent, the kernels that the file has are in `_blobs`.
         """
-        if not _blobs:
-            _blobs.update(cache.read(_path()))
-        if not _blobs.keys() >= {kernel.name for kernel in declared}:
+        _blobs.update(cache.read(_path()))  # again after waiting: another process may have written more of them
+        absent = {kernel.name for kernel in declared} - _blobs.keys()
+        if absent:
+            _log.info("%s lacks %d of %d kernels", _path(), len(absent), len(declared))
             return False
         try:
             self._make([k for k in declared if k.is_entry or linking.is_symbol(k.dispatcher)])
