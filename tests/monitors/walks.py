@@ -44,7 +44,7 @@ def dead_end(compiled: Any, seed: int, *, closing: Sequence[str], signs: str = "
         if not allowed:
             return bytes(matcher.text)
         if allowed[-1] == eos:
-            if step > steps // 3 or rng.random() < 0.1:
+            if len(allowed) == 1 or step > steps // 3 or rng.random() < 0.1:
                 return None
             allowed.pop()
         lexemes = [token for token in allowed if token > 255 or token in single]
