@@ -2,84 +2,15 @@
 
 from __future__ import annotations
 
-ACCEPTED = r"""
-interface Point { x: number; y: number; readonly label?: string }
-function length(point: Point): number { return Math.sqrt(point.x * point.x + point.y * point.y); }
-const points: Point[] = [{ x: 1, y: 2 }, { y: 0, x: -1.5, label: "left" }];
-for (const point of points) {
-  if (point.label !== undefined) { console.log(point.label.toUpperCase(), length(point).toFixed(2)); }
-  else { console.log(`(${point.x}, ${point.y})`); }
-}
----
-type Shape = { kind: "circle"; radius: number } | { kind: "square"; side: number } | { kind: "point" };
-function area(shape: Shape): number {
-  switch (shape.kind) {
-    case "circle": return Math.PI * shape.radius * shape.radius;
-    case "square": { const side = shape.side; return side * side; }
-    case "point": return 0;
-  }
-}
-function name(shape: Shape): "round" | "angular" {
-  if (shape.kind === "circle") { return "round"; }
-  if (shape.kind === "square") return "angular"; else return shape.kind === "point" ? "round" : "angular";
-}
-const total = [{ kind: "circle", radius: 1 }, { kind: "square", side: 2 }].length;
-const shapes: Shape[] = [{ kind: "circle", radius: 1 }, { kind: "point" }];
-const areas = shapes.map(area);
-const sum: number = areas[0] + areas.map(x => x * 2)[1] + total;
----
-class Account {
-  private balance: number = 0;
-  static count = 0;
-  readonly owner: string;
-  constructor(owner: string, private readonly limit: number, public note: string = "") {
-    this.owner = owner;
-    Account.count += 1;
-  }
-  deposit(amount: number): boolean {
-    if (amount <= 0 || this.balance + amount > this.limit) { return false; }
-    this.balance += amount;
-    return true;
-  }
-  get_balance(): number { return this.balance; }
-  merge(other: Account): Account { other.balance = 0; this.note += other.note; return this; }
-}
-const account = new Account("Ada", 100);
-if (account.deposit(10) && !account.deposit(1000)) { account.note = `${account.owner}: ${account.get_balance()}`; }
-const again: Account = account.merge(new Account("Bob", 5, "new")).merge(account);
----
-class Animal { constructor(readonly name: string) {} speak(): string { return this.name; } }
-class Dog extends Animal {
-  tricks: string[] = [];
-  constructor(name: string, private age: number) { super(name); this.age += 1; }
-  speak(): string { return this.name + this.tricks.join(", ") + this.age; }
-}
-interface Named { name: string }
-class Robot implements Named { name: string = "r2"; speak(): string { return this.name; } }
-const animals: Animal[] = [new Dog("a", 1), new Animal("b")];
-const named: Named[] = [new Dog("a", 2), new Robot(), { name: "c" }];
-for (const each of animals) { if (each instanceof Dog) { each.tricks.push("roll"); } console.log(each.speak()); }
-const first: Animal = new Robot();
----
-interface Node<T> { value: T; next: Node<T> | null }
-function last<T>(node: Node<T>): T { let at = node; while (at.next !== null) { at = at.next; } return at.value; }
-const list: Node<number> = { value: 1, next: { value: 2, next: null } };
-const end: number = last(list);
-function push<T>(list: Node<T> | null, value: T): Node<T> { return { value, next: list }; }
-const more = push(list, 3);
-console.log(more.next === null ? 0 : more.next.value + 1);
----
-type Pair<A, B> = { first: A; second: B };
-function swap<A, B>(pair: Pair<A, B>): Pair<B, A> { return { first: pair.second, second: pair.first }; }
-const pair: Pair<string, number> = { first: "a", second: 1 };
-const swapped: Pair<number, string> = swap(pair);
-class Box<T> { constructor(private value: T) {} get(): T { return this.value; } set(value: T): void {
-  this.value = value; } }
-const box = new Box(5);
-box.set(box.get() + 1);
-const texts = new Box<string[]>(["a"]);
-texts.get().push("b");
----
+from pathlib import Path
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "grammars" / "typescript" / "accept"
+
+OF_THE_COLLECTION = [
+    (EXAMPLES / f"{name}.ts").read_text(encoding="utf-8").strip()
+    for name in ("points", "shapes", "account", "animals", "list", "pairs")
+]
+OTHERS = r"""
 const counts = new Map<string, number>();
 for (const word of "a b a".split(" ")) {
   const count = counts.get(word);
@@ -184,3 +115,4 @@ let biggest = -Infinity;
 grid.forEach(row => row.forEach(cell => { if (cell > biggest) biggest = cell; }));
 const flat: string = grid.map(row => row.map(cell => `${cell}`).join(" ")).join("\n");
 """.strip().split("\n---\n")
+ACCEPTED = [*OF_THE_COLLECTION, *OTHERS]

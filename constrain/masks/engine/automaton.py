@@ -80,7 +80,7 @@ class TokenAutomaton:
             bytes; "every" all, and then each step costs more.
 
     Attributes:
-        number (int): Of the automaton in this process: states of two automata have equal numbers.
+        number (int): The automaton's own in this process. Two automata number their configurations alike.
         epoch (int): How often the automaton has forgotten its states.
 
     The other methods and the parts are the interface for the engine's own modules. They may change without notice.
