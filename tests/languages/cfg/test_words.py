@@ -209,7 +209,13 @@ BEFORE = {  # texts after which no letter can follow directly, in each language
     "python": ["x = 5", "if a: pass\nelse", "x = a i", "for x in"],
     "sql": ["select 1 limit 5", "select a from b where", "select 0x1"],
     "sql-common": ["select 1 limit 5", "select a from t where", "select 0.1"],
+    "typescript": ["const x = 5", "if", "let a: string | und", "function f(a: number): numb"],
 }
+
+
+def test_each_language_of_words_has_its_texts() -> None:
+    """A language that is new to the collection gets its row here, which the test below reads in `make test-all` only."""
+    assert sorted(BEFORE) == sorted(FOLDERS)
 
 
 @pytest.mark.parametrize("name", FOLDERS)
