@@ -214,7 +214,7 @@ BEFORE = {  # texts after which no letter can follow directly, in each language
 
 
 def test_each_language_of_words_has_its_texts() -> None:
-    """A language that is new to the collection gets its row here, which the test below reads in `make test-all` only."""
+    """A new language of the collection gets its row here, which the test below reads in `make test-all` only."""
     assert sorted(BEFORE) == sorted(FOLDERS)
 
 
