@@ -40,7 +40,7 @@ class RequestMatcher:
         fault: Why the request cannot go on; empty: it can.
     """
 
-    __slots__ = ("_after", "_budget", "_is_limited", "_logger", "_room", "_stops", "compiled", "fault", "matcher")
+    __slots__ = ("_after", "_budget", "_is_limited", "_logger", "_left", "_stops", "compiled", "fault", "matcher")
 
     def __init__(
         self, compiled: CompiledConstraint | CanonicalConstraint, stop_ids: Iterable[int], logger: logging.Logger
@@ -51,20 +51,20 @@ class RequestMatcher:
         self._stops = stops if stops and stops != vocabulary.eos_ids else None  # None: as the vocabulary has them
         self._logger = logger
         self._budget: LengthBudget | None = None
-        self._room: Callable[[], int] | None = None
+        self._left: Callable[[], int] | None = None
         self.reset()
 
     def reset(self) -> None:
         """Begin anew."""
         self.matcher: Any = self.compiled.matcher(eos_ids=self._stops)
         self._after, self.fault = 0, ""  # tokens after the end
-        self._is_limited = self._room is None
+        self._is_limited = self._left is None
 
-    def end_in_time(self, room: Callable[[], int]) -> None:
+    def end_in_time(self, left: Callable[[], int]) -> None:
         """Keep the text within the tokens that a request has left when its first token is asked for.
 
         Args:
-            room: How many there are, the end included; asked then, since thoughts before the text take some.
+            left: How many there are, the end included; asked then, since thoughts before the text take some.
 
         Raises:
             ConstrainError: The text has ends of its own, or no end is known, or so many tokens are too few even now.
@@ -78,20 +78,19 @@ class RequestMatcher:
         compiled: Any = getattr(self.compiled, "compiled", self.compiled)
         known = compiled.derived.get(LengthBudget)
         self._budget = known or compiled.derived.setdefault(LengthBudget, LengthBudget(compiled))
-        self._budget.matcher(most=room())
-        self._room, self._is_limited = room, False
+        self._budget.matcher(most=left())
+        self._left, self._is_limited = left, False
 
     def _limit(self) -> None:
         """Begin the text under the limit, at its first token."""
-        assert self._budget is not None and self._room is not None
+        assert self._budget is not None and self._left is not None
         self._is_limited = True
         try:
-            limited = self._budget.matcher(most=self._room())
+            limited = self._budget.matcher(most=self._left())
         except BudgetError as error:
             self._logger.warning("constrain: thoughts took the tokens of the text, which will be cut: %s", error)
             return
-        narrowed = isinstance(self.compiled, CanonicalConstraint)
-        self.matcher = self.compiled.matcher(limited) if narrowed else limited
+        self.matcher = self.compiled.matcher(limited) if isinstance(self.compiled, CanonicalConstraint) else limited
 
     @property
     def ended(self) -> bool:
