@@ -129,10 +129,9 @@ class Run:
 
     def _canonical(self, compiled: Any) -> tuple[CanonicalConstraint | None, str]:
         """The canonical tokens of a constraint, and what `Stats.cuts` says. Raises ConstrainError."""
-        hindered = "complete and at_least count tokens of any cut" if self.request.limited else ""
         told = getattr(self.decoding, "canonical", None)  # by the options of an engine
         wanted = self.request.canonical if told is None else told
-        return with_canonical(compiled, self.handle.tokenizer, wanted, hindered=hindered)
+        return with_canonical(compiled, self.handle.tokenizer, wanted)
 
     def steps(self) -> Generator[None, None, list[Generation]]:
         """Run all rows, and again those whose output failed the last check. Yields after each step of the method."""
@@ -282,12 +281,14 @@ class Run:
 
     def _matcher(self, row: int) -> Any:
         terms = self.terms[row]
-        if not self.budgets:
+        if self.budgets:
+            room = math.inf if self.handle.context is None else self.handle.context - len(self.prompts[row])
+            most = int(min(terms.length.at_most, room))
+            matcher: Any = self.budgets[terms.compiled].matcher(terms.length.at_least, most)
+        else:
             matcher = self.healer.matcher(terms.compiled.matcher(), self.begins[row])
-            canonical, _ = self.canonical[terms.compiled]
-            return matcher if canonical is None else canonical.matcher(matcher)
-        room = math.inf if self.handle.context is None else self.handle.context - len(self.prompts[row])
-        return self.budgets[terms.compiled].matcher(terms.length.at_least, int(min(terms.length.at_most, room)))
+        canonical, _ = self.canonical[terms.compiled]
+        return matcher if canonical is None else canonical.matcher(matcher)
 
     def _mask_filler(self) -> Any:
         """The engine's batched `fill_masks`; matchers of another make are asked one by one."""

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import nullcontext
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +36,7 @@ from constrain.limits import limited
 from constrain.masks.completion.guarded import End, GuardedEnds
 from constrain.masks.completion.tokens_to_end import NEVER, UNKNOWN, Counts, TokensToEnd
 from constrain.masks.engine.compiled import CompiledConstraint
-from constrain.masks.engine.matcher import Matcher
+from constrain.masks.engine.matcher import MAX_FORCED, Matcher
 
 NEAR = 32  # tokens that are left beyond those that the text needs
 FAR = 4  # a text is not near its end if this many times the grammar's tokens are left, and twice `NEAR`: PERF
@@ -138,9 +137,19 @@ class LimitedMatcher:
         self._ends: dict[int, End] = {}  # tokens taken -> the completion that was found then
 
     @property
-    def state(self) -> tuple[Any, int]:
-        """A hashable state: equal states allow the same continuations."""
-        return self.inner.state, self.taken
+    def state(self) -> Hashable:
+        """A hashable state: equal states allow the same continuations, whatever was taken of whichever budget."""
+        return self.inner.state, self.left, max(self.least - self.taken, 0), self._ends.get(self.taken)
+
+    @property
+    def text(self) -> bytes:
+        """The bytes that were read so far."""
+        return self.inner.text
+
+    @property
+    def ended(self) -> bool:
+        """True if an id that ends the text was read."""
+        return self.inner.ended
 
     @property
     def left(self) -> int:
@@ -303,6 +312,18 @@ class LimitedMatcher:
     def forced_tokens(self) -> list[int]:
         """The tokens that the constraint forces. Tokens that only the budget forces are not included."""
         return self.inner.forced_tokens()
+
+    def forced_bytes(self, most: int = MAX_FORCED) -> bytes:
+        """The bytes that the constraint forces, as `Matcher.forced_bytes`."""
+        return self.inner.forced_bytes(most)
+
+    def forced_end(self, most: int = MAX_FORCED) -> tuple[bytes, bool]:
+        """The bytes that the constraint forces, as `Matcher.forced_end`."""
+        return self.inner.forced_end(most)
+
+    def is_forced(self) -> bool:
+        """True if the constraint forces two bytes or more."""
+        return self.inner.is_forced()
 
     def rollback(self, n_tokens: int) -> None:
         """Undo the last n tokens."""

@@ -26,6 +26,7 @@ from constrain.languages.cuts.forced import NO_TOKENS, Firsts
 from constrain.languages.vocab.bits import has_bit, has_bits, set_bits
 from constrain.masks.derived.canonical import CanonicalConstraint, CanonicalMatcher, CutMask
 from constrain.masks.engine import fill_masks
+from constrain.masks.engine.matcher import engine_of
 from constrain.masks.engine.rows import Row
 
 LEAST = 2  # bytes: one alone is one token, or one of the twins that a vocabulary with byte tokens has
@@ -142,7 +143,7 @@ def _forced(inner: Any) -> Forced:
         return OPEN
     if not may_end:
         return Forced(text, False, len(text) < WINDOW)
-    after = inner.fork()
+    after = (engine_of(inner) or inner).fork()  # a limit of tokens reads no bytes
     is_end = after.advance_bytes(text) and after.is_accepting() and after.is_finished()
     return Forced(text, is_end, is_end or len(text) < WINDOW)
 

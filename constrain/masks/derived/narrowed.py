@@ -22,26 +22,23 @@ from constrain.masks.engine import CompiledConstraint
 ALL = "all"
 
 
-def with_canonical(
-    compiled: Any, tokenizer: Any, wanted: bool | None, *, hindered: str = ""
-) -> tuple[CanonicalConstraint | None, str]:
+def with_canonical(compiled: Any, tokenizer: Any, wanted: bool | None) -> tuple[CanonicalConstraint | None, str]:
     """A compiled constraint of which not all tokens count, or None, and what is said of it.
 
     Args:
         compiled: Of `constrain.compile`, None, or of another make.
         tokenizer: What cuts texts; None: what the constraint's vocabulary was read from.
         wanted: True: canonical tokens, or a ConstrainError; None: where the text is forced, if possible; False: all.
-        hindered: Why something else keeps the masks, if it does.
 
     Raises:
         ConstrainError: It is wanted and not possible.
     """
-    if isinstance(compiled, CanonicalConstraint) and not hindered:
+    if isinstance(compiled, CanonicalConstraint):
         return None, compiled.identity
     if wanted is False or compiled is None:
         return None, ALL
-    tokens: CanonicalTokens | str = hindered or "the constraint is not of this library"
-    if not hindered and isinstance(compiled, CompiledConstraint):
+    tokens: CanonicalTokens | str = "the constraint is not of this library"
+    if isinstance(compiled, CompiledConstraint):
         tokens = canonical_tokens(tokenizer, compiled.vocabulary)
     if isinstance(tokens, CanonicalTokens):
         kind = CanonicalConstraint if wanted else ForcedConstraint
@@ -51,13 +48,11 @@ def with_canonical(
     return None, f"{ALL}: {tokens}"
 
 
-def narrowed(
-    compiled: Sequence[Any], wanted: bool | None, *, tokenizer: Any = None, hindered: str = ""
-) -> tuple[list[Any], str]:
+def narrowed(compiled: Sequence[Any], wanted: bool | None, *, tokenizer: Any = None) -> tuple[list[Any], str]:
     """Compiled constraints, of which not all tokens count where that is possible, and what is said of them.
 
     The arguments and errors are those of `with_canonical`.
     """
-    made = [with_canonical(each, tokenizer, wanted, hindered=hindered) for each in compiled]
+    made = [with_canonical(each, tokenizer, wanted) for each in compiled]
     said = sorted({text for _, text in made})
     return [canonical or each for (canonical, _), each in zip(made, compiled, strict=True)], "; ".join(said)

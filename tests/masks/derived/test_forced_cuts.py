@@ -10,6 +10,7 @@ from tokenizers import Tokenizer
 
 import constrain
 from constrain.languages.cuts import CanonicalTokens
+from constrain.masks.completion.length_budget import LengthBudget
 from constrain.masks.derived.forced import ForcedConstraint
 from made_tokenizers import MADE
 
@@ -75,3 +76,31 @@ def test_every_place(both: tuple[Tokenizer, constrain.Vocabulary], language: lis
     follow([])
     assert {vocabulary.to_bytes(tokens) for tokens in found} == {*texts}
     assert {tuple(ids[:-1]) for ids in own} <= {*map(tuple, found)}
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language[0])
+def test_within_a_budget(both: tuple[Tokenizer, constrain.Vocabulary], language: list[str]) -> None:
+    """Under each budget every way ends in time, with tokens of the budget's masks; under a large one masks are the
+    same as without."""
+    tokenizer, vocabulary = both
+    compiled = constrain.compile(constrain.choices(language), vocabulary)
+    cuts = ForcedConstraint.of(compiled, CanonicalTokens.of(tokenizer, vocabulary))
+    budget = LengthBudget(compiled)
+    shortest = budget.matcher().needs()
+
+    def follow(matcher: Any, limited: Any, unlimited: Any | None, left: int) -> None:
+        allowed = [token for token in range(vocabulary.size) if matcher.allows(token)]
+        assert allowed and left > 0
+        assert all(map(limited.allows, allowed))
+        assert unlimited is None or allowed == [token for token in range(vocabulary.size) if unlimited.allows(token)]
+        for token in allowed:
+            if token not in vocabulary.eos_ids:
+                followed = [each for each in (matcher, limited, unlimited) if each is not None]
+                assert all(each.advance(token) for each in followed)
+                follow(matcher, limited, unlimited, left - 1)
+                for each in followed:
+                    each.rollback(1)
+
+    for most in (shortest, shortest + 1, shortest + 3):
+        follow(cuts.matcher(budget.matcher(most=most)), budget.matcher(most=most), None, most)
+    follow(cuts.matcher(budget.matcher(most=50)), budget.matcher(most=50), cuts.matcher(), 50)

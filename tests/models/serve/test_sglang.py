@@ -391,6 +391,7 @@ def test_the_interface_is_as_it_was_read(sglang: Any) -> None:
         ),
         ('{"whitespace": "any"}', {"constrained_json_max_whitespace_cnt": 1}, "whitespace is said twice"),
         ("", {"enable_strict_thinking": True}, "--enable-strict-thinking is not supported"),
+        ('{"complete": true}', {}, "complete is not possible: SGLang does not tell"),
     ],
 )
 def test_arguments_that_are_refused(variable: str, arguments: dict[str, Any], message: str) -> None:

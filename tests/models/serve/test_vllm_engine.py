@@ -281,3 +281,25 @@ def test_a_version_that_does_not_fit_is_refused_at_the_start(tmp_path: Path, mon
     monkeypatch.setitem(INTERFACE.signatures, gone, ("self",))
     with pytest.raises(constrain.ConstrainError, match=r"does not fit vLLM .*: 1 names differ"):
         LLM(str(write_model(tmp_path)), load_format="dummy", enforce_eager=True, max_model_len=64, **ASKED)
+
+
+def test_texts_end_within_max_tokens(tmp_path: Path) -> None:
+    """An engine with `complete`: each answer ends and is valid; a limit that no text can keep is an error."""
+    register()
+    engine = LLM(
+        str(write_model(tmp_path)), load_format="dummy", enforce_eager=True, max_model_len=256, dtype="float32",
+        additional_config={"constrain": {"complete": True}}, block_size=32, num_gpu_blocks_override=24, max_num_seqs=32,
+    )  # fmt: skip
+    try:
+        lengths = set()
+        for schema in ({"type": "object"}, *SCHEMAS):
+            for most in (24, 40):
+                for output in generate(engine, ask(json=schema), n=6, seed=most, max_tokens=most):
+                    assert output.finish_reason == "stop"
+                    jsonschema.validate(json.loads(output.text), schema)
+                    lengths.add(len(output.token_ids))
+        assert max(lengths) >= 23
+        (output,) = generate(engine, ask(json=SCHEMAS[0]), max_tokens=3)
+        assert output.finish_reason == "error"
+    finally:
+        engine.llm_engine.engine_core.shutdown()

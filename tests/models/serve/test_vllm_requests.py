@@ -5,23 +5,33 @@ The table tests/data/vllm_requests.toml has the requests: kind, text, members an
 
 from __future__ import annotations
 
+import logging
+import random
+import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import constrain
 from constrain.errors import ConstrainError, VocabularyError
+from constrain.languages.cuts import CanonicalTokens
+from constrain.masks.completion.length_budget import BudgetError, LengthBudget
+from constrain.masks.derived.forced import ForcedConstraint
 from constrain.models.serve.requests.constraints import constraint_of
 from constrain.models.serve.requests.interfaces import Difference
 from constrain.models.serve.requests.options import EngineOptions, options_of
+from constrain.models.serve.requests.request import RequestMatcher
 from constrain.models.serve.requests.vocabulary import vocabulary_of
 from constrain.models.serve.vllm.options import PLACE, options_in
 from constrain.models.serve.vllm.versions import INTERFACE, TESTED
+from made_tokenizers import MADE
 
 CASES = tomllib.loads((Path(__file__).parents[2] / "data" / "vllm_requests.toml").read_text(encoding="utf-8"))["case"]
 
@@ -68,12 +78,18 @@ def test_a_schema_that_takes_too_long_is_refused_in_time() -> None:
             {"second": 1},
             "there is no option 'second'\n  at additional_config.constrain\n"
             "  fix: use seconds, megabytes, characters, cached, spelling, whitespace, property_order, undeclared, "
-            "formats, lexer, canonical",
+            "formats, lexer, canonical, complete",
         ),
         ({"seconds": 0}, "seconds is a number above 0, not 0\n  at additional_config.constrain.seconds"),
         ({"cached": True}, "cached is a number above 0, not True\n  at additional_config.constrain.cached"),
         ({"lexer": 1}, "lexer is a text, not 1\n  at additional_config.constrain.lexer"),
         ({"canonical": "no"}, "canonical is true, false or null, not 'no'\n  at additional_config.constrain.canonical"),
+        ({"complete": 1}, "complete is true or false, not 1\n  at additional_config.constrain.complete"),
+        (
+            {"complete": True, "canonical": True},
+            "canonical and complete exclude each other: which tokens end a text in time is counted over all cuts\n"
+            "  at additional_config.constrain\n  fix: leave one of them out",
+        ),
     ],
 )
 def test_options_that_are_refused(given: Any, message: str) -> None:
@@ -181,3 +197,65 @@ def test_what_imports_no_engine(module: str) -> None:
     code = f"import sys, {module}\nprint([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+# --- texts that end in time -------------------------------------------------------------------------------------------
+
+
+LIST = r'\["a"(,"(a|as)")*\]'
+
+
+@pytest.fixture(params=[True, False], ids=["own cuts", "all tokens"])
+def compiled(request: pytest.FixtureRequest) -> Any:
+    tokenizer = MADE["no pieces"]()
+    vocabulary = constrain.Vocabulary.from_huggingface(tokenizer, eos_ids=[tokenizer.token_to_id("<end>")])
+    made = constrain.compile(constrain.regex(LIST), vocabulary)
+    return ForcedConstraint.of(made, CanonicalTokens.of(tokenizer, vocabulary)) if request.param else made
+
+
+def in_time(compiled: Any, room: Callable[[], int], stops: tuple[int, ...] = ()) -> RequestMatcher:
+    matcher = RequestMatcher(compiled, stops, logging.getLogger("test"))
+    matcher.end_in_time(room)
+    return matcher
+
+
+def written(matcher: RequestMatcher, rng: random.Random) -> list[int]:
+    """The tokens of a random text, drafts of which are read and taken back on the way."""
+    tokens: list[int] = []
+    row = np.zeros(matcher.compiled.vocabulary.words, np.uint32)
+    while not matcher.ended:
+        matcher.fill(row)
+        allowed = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")).tolist()
+        draft = rng.choice(allowed)
+        if matcher.read(draft):
+            matcher.rollback(1)
+        tokens.append(rng.choice(allowed))
+        assert matcher.must_read(tokens[-1]), matcher.fault
+    return tokens
+
+
+def test_texts_end_within_what_a_request_has_left(compiled: Any) -> None:
+    """Whatever is drawn, for each number of tokens that suffices, also where thoughts took some."""
+    rng, lengths = random.Random(1), set()
+    least = LengthBudget(getattr(compiled, "compiled", compiled)).matcher().needs()
+    for left in range(least, least + 9):
+        for _ in range(20):
+            rooms = iter([left + 7, left])  # as it is when the request is made, and at its first token
+            tokens = written(in_time(compiled, lambda rooms=rooms: next(rooms)), rng)
+            lengths.add(len(tokens))
+            assert least <= len(tokens) <= left
+            assert re.fullmatch(LIST, compiled.vocabulary.to_bytes(tokens[:-1]).decode())
+    assert max(lengths) > least + 4
+
+
+def test_what_cannot_end_in_time(compiled: Any, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(BudgetError, match="a budget of 2 tokens is too small"):
+        in_time(compiled, lambda: 2)
+    with pytest.raises(ConstrainError, match=r"ends with the model's own ids, not with \[0\]"):
+        in_time(compiled, lambda: 99, (0,))
+    rooms = iter([99, 1])
+    matcher = in_time(compiled, lambda: next(rooms))
+    row = np.zeros(compiled.vocabulary.words, np.uint32)
+    matcher.fill(row)
+    assert row.any() and not matcher.fault
+    assert "thoughts took the tokens of the text" in caplog.text

@@ -13,6 +13,7 @@ from constrain.errors import ConstrainError
 
 _NUMBERS = ("seconds", "megabytes", "characters", "cached")
 _WHOLE = ("characters", "cached")
+_SWITCHES = {"canonical": "true, false or null", "complete": "true or false"}
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class EngineOptions:
         lexer: As in `constrain.grammar`, for grammars in Lark's format.
         canonical: Where only tokens count that the tokenizer itself would write. null: where the text is forced, if the
             tokenizer is understood; true: everywhere, or the engine does not start; false: nowhere.
+        complete: A token is allowed only if the text can still be ended within the request's limit of tokens.
     """
 
     seconds: float = 0.5
@@ -42,6 +44,7 @@ class EngineOptions:
     formats: Any = "assert"
     lexer: Any = "dynamic"
     canonical: bool | None = None
+    complete: bool = False
 
 
 def options_of(given: Any, place: str) -> EngineOptions:
@@ -56,9 +59,15 @@ def options_of(given: Any, place: str) -> EngineOptions:
             raise ConstrainError(f"there is no option {name!r}", place=place, fix=f"use {', '.join(names)}")
         if name in _NUMBERS and (isinstance(value, bool) or not isinstance(value, (int, float)) or value <= 0):
             raise ConstrainError(f"{name} is a number above 0, not {value!r}", place=f"{place}.{name}")
-        if name == "canonical":
-            if not isinstance(value, (bool, type(None))):
-                raise ConstrainError(f"canonical is true, false or null, not {value!r}", place=f"{place}.{name}")
+        if name in _SWITCHES:
+            if not isinstance(value, bool) and not (name == "canonical" and value is None):
+                raise ConstrainError(f"{name} is {_SWITCHES[name]}, not {value!r}", place=f"{place}.{name}")
         elif name not in _NUMBERS and not isinstance(value, (str, type(None))):
             raise ConstrainError(f"{name} is a text, not {value!r}", place=f"{place}.{name}")
+    if given.get("canonical") and given.get("complete"):
+        raise ConstrainError(
+            "canonical and complete exclude each other: which tokens end a text in time is counted over all cuts",
+            place=place,
+            fix="leave one of them out",
+        )
     return EngineOptions(**{**given, **{name: int(given[name]) for name in _WHOLE if name in given}})

@@ -12,13 +12,14 @@ error of the request.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import ConstrainError
+from constrain.masks.completion.length_budget import BudgetError, LengthBudget
 from constrain.masks.derived.canonical import CanonicalConstraint
 from constrain.masks.engine.compiled import CompiledConstraint
 
@@ -39,7 +40,7 @@ class RequestMatcher:
         fault: Why the request cannot go on; empty: it can.
     """
 
-    __slots__ = ("_after", "_logger", "_stops", "compiled", "fault", "matcher")
+    __slots__ = ("_after", "_budget", "_is_limited", "_logger", "_left", "_stops", "compiled", "fault", "matcher")
 
     def __init__(
         self, compiled: CompiledConstraint | CanonicalConstraint, stop_ids: Iterable[int], logger: logging.Logger
@@ -49,12 +50,47 @@ class RequestMatcher:
         self.compiled = compiled
         self._stops = stops if stops and stops != vocabulary.eos_ids else None  # None: as the vocabulary has them
         self._logger = logger
+        self._budget: LengthBudget | None = None
+        self._left: Callable[[], int] | None = None
         self.reset()
 
     def reset(self) -> None:
         """Begin anew."""
         self.matcher: Any = self.compiled.matcher(eos_ids=self._stops)
         self._after, self.fault = 0, ""  # tokens after the end
+        self._is_limited = self._left is None
+
+    def end_in_time(self, left: Callable[[], int]) -> None:
+        """Keep the text within the tokens that a request has left when its first token is asked for.
+
+        Args:
+            left: How many there are, the end included; asked then, since thoughts before the text take some.
+
+        Raises:
+            ConstrainError: The text has ends of its own, or no end is known, or so many tokens are too few even now.
+        """
+        if self._stops is not None:
+            raise ConstrainError(
+                f"with complete a text ends with the model's own ids, not with {list(self._stops)}",
+                place="stop_token_ids",
+                fix="leave stop_token_ids out, or start the engine without complete",
+            )
+        compiled: Any = getattr(self.compiled, "compiled", self.compiled)
+        known = compiled.derived.get(LengthBudget)
+        self._budget = known or compiled.derived.setdefault(LengthBudget, LengthBudget(compiled))
+        self._budget.matcher(most=left())
+        self._left, self._is_limited = left, False
+
+    def _limit(self) -> None:
+        """Begin the text under the limit, at its first token."""
+        assert self._budget is not None and self._left is not None
+        self._is_limited = True
+        try:
+            limited = self._budget.matcher(most=self._left())
+        except BudgetError as error:
+            self._logger.warning("constrain: thoughts took the tokens of the text, which will be cut: %s", error)
+            return
+        self.matcher = self.compiled.matcher(limited) if isinstance(self.compiled, CanonicalConstraint) else limited
 
     @property
     def ended(self) -> bool:
@@ -69,6 +105,8 @@ class RequestMatcher:
             self._after += 1
             return True
         try:
+            if not self._is_limited:
+                self._limit()
             return self.matcher.advance(token)
         except Exception as error:
             self.catch(error)
@@ -93,6 +131,8 @@ class RequestMatcher:
             row[:] = ALL
             return
         try:
+            if not self._is_limited:
+                self._limit()
             self.matcher.fill_mask(row)
             self.check(row)
         except Exception as error:

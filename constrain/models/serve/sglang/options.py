@@ -54,6 +54,12 @@ def options_in(environment: Mapping[str, str], serving: Any) -> EngineOptions:
             f"the options are not JSON: {error.msg}", place=f"{VARIABLE}, column {error.colno}", fix="use {}"
         ) from None
     options = options_of(given, VARIABLE)
+    if options.complete:
+        raise ConstrainError(
+            "complete is not possible: SGLang does not tell a grammar how many tokens its request may have",
+            place=f"{VARIABLE}.complete",
+            fix="leave it out",
+        )
     whitespace = _whitespace_of(serving, options)
     return options if whitespace is None else dataclasses.replace(options, whitespace=whitespace)
 

@@ -11,7 +11,8 @@ checks that vLLM has all that is relied upon, and then
   it names, and asks whether tokens can write any of its texts. A faulty one is vLLM's own error for faulty requests,
   which becomes an HTTP 400. vLLM then checks all but the constraint;
 * `StructuredOutputManager.__init__`, in the engine, makes the backend at once, so that the first request finds it warm,
-  and vLLM finds that it need not choose one;
+  and vLLM finds that it need not choose one. With the option `complete` it puts a function around `_create_grammar`,
+  which alone knows how many tokens a request may have;
 * `WorkerBase.__init__`, in a worker, lets the model runner record what weights need (recording.py).
 
 vLLM loads plug-ins in every process, also for engines that never heard of us, and a fault then would end the process.
@@ -29,12 +30,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from constrain.errors import ConstrainError
-from constrain.models.serve.requests.interfaces import found_in_engine
+from constrain.models.serve.requests.interfaces import Interface, found_in_engine
 from constrain.models.serve.requests.options import EngineOptions
 from constrain.models.serve.vllm import recording
 from constrain.models.serve.vllm.options import asks, options_in
 from constrain.models.serve.vllm.patches import MARK, wrap
-from constrain.models.serve.vllm.versions import INTERFACE, RECORDING
+from constrain.models.serve.vllm.versions import CLOSING, INTERFACE, RECORDING
 
 if TYPE_CHECKING:
     from constrain.languages.vocab.vocabulary import Vocabulary
@@ -128,6 +129,9 @@ def _start_engine(self: Any, vllm_config: Any, options: EngineOptions) -> None:
 
     size = vllm_config.model_config.get_vocab_size()
     self.backend = VLLMBackend(self.tokenizer, size, options, _eos_ids(vllm_config))
+    if options.complete:
+        _check_version(CLOSING)
+        wrap(type(self), "_create_grammar", _ending_in_time)
     logger.info("constrain: ready for structured outputs over %d tokens; cuts: %s", size, self.backend.cuts)
 
 
@@ -139,9 +143,9 @@ def _start_worker(self: Any, vllm_config: Any, options: EngineOptions) -> None:
         recording.install_in_worker()
 
 
-def _check_version() -> None:
+def _check_version(interface: Interface = INTERFACE) -> None:
     version = found_in_engine("vllm:__version__")
-    warning = INTERFACE.check(str(version or "of an unknown version"), INTERFACE.differences())
+    warning = interface.check(str(version or "of an unknown version"), interface.differences())
     if warning:
         logger.warning(warning)
 
@@ -200,6 +204,19 @@ def _checking_request(original: Callable[..., Any]) -> Callable[..., Any]:
             params.structured_outputs = asked
 
     return check
+
+
+def _ending_in_time(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Put around the making of a request's grammar: the text ends within what the request has left."""
+    from constrain.models.serve.requests.request import RequestMatcher
+
+    def create(self: Any, request: Any) -> Any:
+        grammar = original(self, request)
+        if isinstance(grammar, RequestMatcher):
+            grammar.end_in_time(lambda: request.max_tokens - request.num_output_tokens)
+        return grammar
+
+    return create
 
 
 def check_request(params: Any, options: EngineOptions, vocabulary: Vocabulary | None) -> None:

@@ -54,3 +54,10 @@ ROWS = Interface(
     {},
 )
 """What keeping rows as arrays relies upon. A front end without reads vLLM's own lists."""
+CLOSING = Interface(
+    "vLLM",
+    TESTED,
+    {"vllm.v1.structured_output:StructuredOutputManager._create_grammar": ("self", "request")},
+    {},
+)
+"""What ending texts in time relies upon; only an engine with the option `complete` looks."""
