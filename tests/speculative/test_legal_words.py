@@ -146,6 +146,9 @@ GIVEN: list[dict[str, Any]] = [
     {"seed": 3, "temperature": 0.7, "n": 3},
     {"seed": 5, "canonical": False},
     {"seed": 5, "top_p": 0.9, "stream": True},
+    {"complete": True, "temperature": 0},
+    {"complete": True, "seed": 4, "max_tokens": 12},
+    {"seed": 6, "max_tokens": constrain.Length(at_least=20, at_most=30)},
 ]
 
 
@@ -194,9 +197,7 @@ def test_drafts_by_default_change_no_output(
     assert [each.log_weight for each in drafted] == pytest.approx([each.log_weight for each in without], abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    "given", [{"method": "smc"}, {"complete": True}, {"processors": constrain.processors.MinP(0.1)}], ids=str
-)
+@pytest.mark.parametrize("given", [{"method": "smc"}, {"processors": constrain.processors.MinP(0.1)}], ids=str)
 def test_no_drafts_by_default(given: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("constrain.generation.request.drafts.affordable", lambda *_: Fixed(16, 16))
     g = constrain.generate(constrain.reference.load(), "A list: ", regex="[a-c]{3}", max_tokens=8, seed=1, **given)

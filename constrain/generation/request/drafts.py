@@ -72,7 +72,7 @@ def speculation_by_default(request: Any, handle: Any, compiled: Sequence[Any], l
     That is for masked decoding by constraints of this library, by a model of transformers.
     lengths: about how many tokens the model has to remember of each row
     """
-    shaped = request.processors or request.limited or request.heals or request.sees
+    shaped = request.processors or request.heals or request.sees
     own = all(isinstance(each, CompiledConstraint | CanonicalConstraint) for each in compiled)
     if request.method is not lcd or shaped or type(handle) is not HFModel or not own or tempered_rule(compiled[0]):
         return None
