@@ -270,7 +270,12 @@ class NormalForms:
         self.count(len(a.arrays) * len(b.arrays) + len(a.objects) * len(b.objects))
         common = intersection(a, b, self.join)
         if len(common.objects) > MAX_UNPRUNED and len(a.objects) > 1 and len(b.objects) > 1:
-            boxes = dict.fromkeys(pruned for box in common.objects if (pruned := self._pruned(box)) is not None)
+            known = {id(box) for box in a.objects}  # PERF: pruned before, and unchanged
+            boxes = dict.fromkeys(
+                pruned
+                for box in common.objects
+                if (pruned := box if id(box) in known else self._pruned(box)) is not None
+            )
             return common._replace(objects=tuple(boxes))
         return common
 

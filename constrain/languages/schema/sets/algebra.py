@@ -145,6 +145,7 @@ class NormalForm(NamedTuple):
 
 ANY_ARRAY, ANY_OBJECT = ArrayBox(), ObjectBox()
 OPEN = ANY_OBJECT.classes
+_UNSAID = ANY_OBJECT[2:]  # of a box that speaks of named keys alone
 BOTH_BOOLEANS = frozenset((False, True))
 EVERYTHING = NormalForm(True, BOTH_BOOLEANS, (ANY_NUMBER,), ANY_TEXT, (ANY_ARRAY,), (ANY_OBJECT,))
 NOTHING = NormalForm(False, frozenset(), (), EMPTY, (), ())
@@ -235,6 +236,8 @@ def meet_objects(a: ObjectBox, b: ObjectBox, join: Join = both) -> ObjectBox | N
     named = _narrowed(a, b, required, join) if b.classes == OPEN else _meet_named(a, b, required, join)
     if named is None:
         return None
+    if named is a.named and required is a.required and b[2:] == _UNSAID:  # PERF: mostly so in a long product
+        return a
     needs = a.needs if not b.needs else _union_in_order(a.needs, b.needs)
     classes = meet_classes(a.classes, b.classes, join)
     return ObjectBox(named, required, classes, join(a.names, b.names), low, high, needs)
@@ -247,7 +250,7 @@ def _narrowed(a: ObjectBox, b: ObjectBox, required: tuple[str, ...], join: Join)
     """
     if not b.named:
         return a.named
-    named, places = list(a.named), a.places
+    named, places, same = list(a.named), a.places, True
     for pair in b.named:
         name, right = pair
         place = places.get(name)
@@ -256,12 +259,17 @@ def _narrowed(a: ObjectBox, b: ObjectBox, required: tuple[str, ...], join: Join)
             conj = join(left, right)
             if conj == FALSE and name in required:
                 return None
+            if place is not None and conj == left:
+                continue
             pair = name, conj
+        elif place is not None and left:
+            continue
+        same = False
         if place is None:
             named.append(pair)
         else:
             named[place] = pair
-    return tuple(named)
+    return a.named if same else tuple(named)
 
 
 def _meet_named(a: ObjectBox, b: ObjectBox, required: tuple[str, ...], join: Join) -> Named | None:
@@ -290,7 +298,10 @@ def _meet_named(a: ObjectBox, b: ObjectBox, required: tuple[str, ...], join: Joi
 
 def _union_in_order(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
     """Both tuples, without repetition."""
-    return tuple(dict.fromkeys(a + b)) if a and a != b else b
+    if len(b) == 1 and b[0] in a:  # PERF: the usual case
+        return a
+    joined = tuple(dict.fromkeys(a + b))
+    return a if len(joined) == len(a) else joined
 
 
 def meet_classes(a: Classes, b: Classes, join: Join = both) -> Classes:
