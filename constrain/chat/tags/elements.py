@@ -244,7 +244,7 @@ class ElementRules:
 def _undeclared(shape: ObjectShape, names: Node) -> Node:
     """The undeclared names of a class as they may be written."""
     written = _IDENTIFIERS if names == ANY_TEXT else intersect(_NAMES, names)
-    return without_names(written, list(shape.declared))
+    return without_names(written, shape.declared)
 
 
 class _Nested(ElementRules):

@@ -14,6 +14,7 @@ import vocabularies
 from constrain.languages.schema.normalize import normal_forms
 from constrain.languages.schema.sets import subtract
 from constrain.masks.engine import TokenAutomaton
+from work import counted
 
 BESIDE: dict[str, Any] = {
     "a complement": {"not": {"oneOf": [{"required": ["p"]}, {"required": ["q"]}, {"properties": {"r": {"const": 1}}}]}},
@@ -82,6 +83,21 @@ def shapes(count: int, names: int) -> dict[str, Any]:
             }
         }
     }
+
+
+def test_what_is_given_up_leaves_what_is_around_it_exact() -> None:
+    """The steps of the inner `oneOf` counted for the outer one, which was given up too, after 10 million calls."""
+    inner = shapes(10, 14)["properties"]["shape"]
+    first = {"properties": {"s": inner, "t": {"type": "integer"}}}
+    second = {"properties": {"s": {"type": "object", "required": ["q"]}, "t": {"type": "string"}}}
+    schema = {"type": "object", "oneOf": [first, second]}
+    constraint, work = counted(lambda: constrain.json_schema(schema, property_order="any", whitespace="compact"))
+    assert work < 3_000_000
+    overlaps = [entry.pointer for entry in constraint.report if entry.keyword == "(overlap)"]
+    assert overlaps == ["$.oneOf[0].properties.s"]
+    matcher = constrain.compile(constraint, constrain.Vocabulary.of_bytes()).matcher()
+    for text, is_valid in (('{"t":5}', True), ('{"t":"a"}', True), ("{}", False), ('{"s":{},"t":"a"}', False)):
+        assert (matcher.fork().advance_bytes(text.encode()) and constraint.residual_fault(text) is None) == is_valid
 
 
 def test_many_branches_that_overlap_are_answered() -> None:

@@ -96,6 +96,56 @@ def test_many_optional_properties_cost_a_linear_number_of_alternatives() -> None
     assert alternatives < 1000 * 60
 
 
+def conditions(count: int) -> dict:
+    """Each kind of object has a condition of its own."""
+    each = [
+        {"if": {"properties": {"kind": {"const": f"k{i}"}}}, "then": {"properties": {"x": {"minimum": i}}}}
+        for i in range(count)
+    ]
+    return {"type": "object", "required": ["kind"], "properties": {"kind": {"type": "string"}}, "allOf": each}
+
+
+def listed_kinds(count: int) -> dict:
+    """Arrays whose items decide by two names each what else they need."""
+    each = [
+        {
+            "if": {"anyOf": [{"contains": {"const": f"a{i}"}}, {"contains": {"const": f"b{i}"}}]},
+            "then": {"contains": {"const": f"c{i}"}},
+        }
+        for i in range(count)
+    ]
+    return {"type": "array", "contains": {"const": "base"}, "allOf": each}
+
+
+@pytest.mark.parametrize(
+    ("schema", "most", "members", "others"),
+    [
+        (
+            conditions(80),
+            1_000_000,  # 15 million before constants were compared where conjunctions are made
+            ['{"kind": "k7", "x": 7}', '{"kind": "k79", "x": 79}', '{"kind": "other", "x": 0}'],
+            ['{"kind": "k7", "x": 6}', '{"kind": "k79", "x": 78}', '{"x": 79}'],
+        ),
+        (
+            listed_kinds(3),
+            100_000,  # 1 million before contradictions were left out early
+            ['["base"]', '["a1", "base", "c1"]', '["b0", "c2", "a2", "c0", "base"]', '["c0", "base", 1]'],
+            ["[]", '["a1", "base", "c2"]', '["b0", "c2", "a2", "base"]', '["a0", "c0"]'],
+        ),
+    ],
+    ids=["a condition for each kind", "lists that decide"],
+)
+def test_constants_tell_branches_apart(schema: dict, most: int, members: list[str], others: list[str]) -> None:
+    constraint, work = counted(lambda: json_schema(schema, whitespace="any"))
+    assert work < most
+    compiled = constrain.compile(constraint, constrain.Vocabulary.of_bytes())
+    for text in members + others:
+        matcher = compiled.matcher()
+        accepted = matcher.advance_bytes(text.encode()) and matcher.is_accepting()
+        assert accepted == (text in members), text
+    assert not constraint.residual
+
+
 def test_the_last_of_many() -> None:
     grammar = json_schema({"oneOf": tagged(100)}).to_grammar()
     assert recognises(grammar, '{"kind": "k99", "x": 1}') and not recognises(grammar, '{"kind": "k100"}')

@@ -18,10 +18,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import accumulate, combinations
+from math import inf
 from typing import TypeVar
 
 from constrain.errors import ConstrainError, LimitError
 from constrain.languages.automata.syntax import EMPTY, Literals, Node
+from constrain.languages.schema.normalize.conjunctions import Conjunctions
 from constrain.languages.schema.read.document import Document, Negation, Site
 from constrain.languages.schema.sets.algebra import (
     EVERYTHING,
@@ -35,6 +37,7 @@ from constrain.languages.schema.sets.algebra import (
     ObjectBox,
     TooManyBoxes,
     intersection,
+    meet_objects,
     union,
     value_of,
 )
@@ -46,7 +49,7 @@ from constrain.limits import tick
 
 T = TypeVar("T")
 MAX_WORK = 1_000_000  # pairs of boxes that are intersected for one schema
-MAX_TRIED = 40_000  # of them for one set that may be left to the check
+MAX_TRIED = 10_000  # of them for one set that may be left to the check
 MAX_UNPRUNED = 6  # empty boxes are dropped from a product with more boxes than this
 MAX_PRUNING = 8  # nested products that are pruned
 MAX_SUBTRACTIONS = 1000  # of branches of a oneOf from each other, one by one
@@ -92,7 +95,9 @@ class NormalForms:
         self._atoms: dict[tuple[int, bool], NormalForm] = {}  # by serial number and sign
         self._open: dict[tuple[int, bool], None] = {}  # the atoms that are being computed, the innermost last
         self._inhabited: dict[Conj, bool] = {TRUE: True, FALSE: False}  # as far as it is decided
-        self._work, self._most_work = 0, MAX_WORK
+        self.join = Conjunctions(document).join
+        self._work, self._all_work = 0, 0
+        self._most_work = inf
         self._pruning = 0  # how many products that are being pruned enclose the present one
 
     def inhabited(self, conj: Conj) -> bool:
@@ -132,19 +137,24 @@ class NormalForms:
             return self._conjunction(conj)
 
     def _conjunction(self, conj: Conj) -> NormalForm:
-        normal = EVERYTHING
-        for serial in conj:
-            both = partial(self._intersection, normal, self._atom(serial, True))
+        """PERF: conjunctions grow by complements, which are the last of their numbers: all but one are known."""
+        known = len(conj) - 1
+        while known and conj[:known] not in self._normals:
+            known -= 1
+        normal = self._normals[conj[:known]]
+        for n, serial in enumerate(conj[known:], known + 1):
+            meet = partial(self._intersection, normal, self._atom(serial, True))
             if type(self.document.atoms[serial]) is Negation:
-                normal = self._unless_large(both, serial, otherwise=normal)
+                normal = self._unless_large(meet, serial, otherwise=normal)
             else:
-                normal = both()
-        self._normals[conj] = normal
+                normal = meet()
+            self._normals[conj[:n]] = normal
         return normal
 
     def _unless_large(self, compute: Callable[[], NormalForm], serial: int, *, otherwise: NormalForm) -> NormalForm:
         """A set, if it is a union of few boxes; else `otherwise`, which holds it, and an atom is left to the check."""
-        most, self._most_work = self._most_work, min(self._most_work, self._work + MAX_TRIED)
+        begun, most = self._work, self._most_work
+        self._most_work = begun + MAX_TRIED
         try:
             normal = compute()
             if len(normal.objects) <= max(MAX_ALTERNATIVES, len(otherwise.objects)):
@@ -153,6 +163,7 @@ class NormalForms:
             pass
         finally:
             self._most_work = most
+        self._work = begun  # what is given up does not count where it is a part of something else
         residual = self.document.site_of((serial,)), "(overlap)", OVERLAP
         if residual not in self.document.residuals:
             self.document.residuals.append(residual)
@@ -257,9 +268,14 @@ class NormalForms:
     def _intersection(self, a: NormalForm, b: NormalForm) -> NormalForm:
         """`algebra.intersection`, with its work counted and large products pruned. Raises LimitError."""
         self.count(len(a.arrays) * len(b.arrays) + len(a.objects) * len(b.objects))
-        common = intersection(a, b)
+        common = intersection(a, b, self.join)
         if len(common.objects) > MAX_UNPRUNED and len(a.objects) > 1 and len(b.objects) > 1:
-            boxes = dict.fromkeys(pruned for box in common.objects if (pruned := self._pruned(box)) is not None)
+            known = {id(box) for box in a.objects}  # PERF: pruned before, and unchanged
+            boxes = dict.fromkeys(
+                pruned
+                for box in common.objects
+                if (pruned := box if id(box) in known else self._pruned(box)) is not None
+            )
             return common._replace(objects=tuple(boxes))
         return common
 
@@ -297,14 +313,16 @@ class NormalForms:
 
     def count(self, pairs: int) -> None:
         """Count pairs of boxes that are intersected. Raises LimitError if the schema has taken too many."""
-        self._work += pairs
         tick(max(1, pairs))
-        if self._work > self._most_work:
-            kind = LimitError if self._most_work == MAX_WORK else TooManyBoxes
+        given_up = self._work + pairs > self._most_work
+        if given_up or self._all_work + pairs > MAX_WORK:
+            kind = TooManyBoxes if given_up else LimitError
             raise kind(
-                f"combining the alternatives of this schema takes more than {self._most_work} steps",
+                f"combining the alternatives of this schema takes more than {MAX_WORK} steps",
                 fix="give the branches of oneOf a required property with its own const, or use anyOf",
             )
+        self._work += pairs
+        self._all_work += pairs
 
     # ----------------------------------------------------------------------------------------------------- oneOf
 
@@ -330,6 +348,7 @@ class NormalForms:
         if sum(map(len, overlaps.values())) > MAX_SUBTRACTIONS and (disjoint := self._without_the_others(parts, sets)):
             return union(disjoint)
         tests = EmptinessTests(
+            self.join,
             lambda box: self._unless_loop(self.has_arrays, box, otherwise=True),
             lambda box: self._unless_loop(self.has_objects, box, otherwise=True),
         )
@@ -363,8 +382,14 @@ class NormalForms:
 
     def _may_overlap(self, a: NormalForm, b: NormalForm) -> bool:
         """False only if the intersection is provably empty."""
-        common = self._intersection(a, b)
-        return common != NOTHING and self._unless_loop(self.has_values, common, otherwise=True)
+        common = self._intersection(a._replace(objects=()), b._replace(objects=()))
+        if common != NOTHING and self._unless_loop(self.has_values, common, otherwise=True):
+            return True
+        return any(
+            box is not None and self._unless_loop(self.has_objects, box, otherwise=True)
+            for left in a.objects
+            for box in [meet_objects(left, right, self.join) for right in b.objects]
+        )
 
     def _objects_disjoint(self, sets: list[NormalForm]) -> bool:
         """True if a property that every object requires tells the branches apart by its texts."""

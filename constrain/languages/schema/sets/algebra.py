@@ -15,12 +15,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from constrain.errors import LimitError
 from constrain.languages.automata.syntax import ANY_TEXT, EMPTY, Node, alternate
 from constrain.languages.schema.sets.numbers import ANY_NUMBER, NumberBox, meet_numbers
 from constrain.languages.schema.sets.strings import begin_apart, is_void, matches, meet_strings
+from constrain.lazily import lazily
 from constrain.limits import tick
 
 Conj = tuple[int, ...]
@@ -45,6 +47,11 @@ def both(a: Conj, b: Conj) -> Conj:
     if a[0] == 0 or b[0] == 0:
         return FALSE
     return tuple(sorted({*a, *b}))
+
+
+Join = Callable[[Conj, Conj], Conj]  # `both`, or a version of it that knows more of the atoms
+Named = tuple[tuple[str, Conj], ...]
+Classes = tuple[tuple[Node, Conj], ...]
 
 
 class Count(NamedTuple):
@@ -81,7 +88,17 @@ class ArrayBox(NamedTuple):
     repeats: bool = False
 
 
-class ObjectBox(NamedTuple):
+class _ObjectFields(NamedTuple):
+    named: tuple[tuple[str, Conj], ...] = ()
+    required: tuple[str, ...] = ()
+    classes: tuple[tuple[Node, Conj], ...] = ((ANY_TEXT, TRUE),)
+    names: Conj = TRUE
+    low: int = 0
+    high: int | None = None
+    needs: tuple[tuple[Node, Conj], ...] = ()
+
+
+class ObjectBox(_ObjectFields):
     """A set of objects. The value of a named key fulfils its own conjunction, the value of any other that of its class.
 
     Attributes:
@@ -95,13 +112,15 @@ class ObjectBox(NamedTuple):
         needs: Existential conditions (key language, conj): some key in the language has a value that fulfils `conj`.
     """
 
-    named: tuple[tuple[str, Conj], ...] = ()
-    required: tuple[str, ...] = ()
-    classes: tuple[tuple[Node, Conj], ...] = ((ANY_TEXT, TRUE),)
-    names: Conj = TRUE
-    low: int = 0
-    high: int | None = None
-    needs: tuple[tuple[Node, Conj], ...] = ()
+    @lazily
+    def places(self) -> dict[str, int]:
+        """The index of each name in `named`."""
+        return {name: place for place, (name, _) in enumerate(self.named)}
+
+    @lazily
+    def forbidden(self) -> frozenset[str]:
+        """The names that the box forbids."""
+        return frozenset([name for name, conj in self.named if conj == FALSE])
 
 
 class NormalForm(NamedTuple):
@@ -125,12 +144,14 @@ class NormalForm(NamedTuple):
 
 
 ANY_ARRAY, ANY_OBJECT = ArrayBox(), ObjectBox()
+OPEN = ANY_OBJECT.classes
+_UNSAID = ANY_OBJECT[2:]  # of a box that speaks of named keys alone
 BOTH_BOOLEANS = frozenset((False, True))
 EVERYTHING = NormalForm(True, BOTH_BOOLEANS, (ANY_NUMBER,), ANY_TEXT, (ANY_ARRAY,), (ANY_OBJECT,))
 NOTHING = NormalForm(False, frozenset(), (), EMPTY, (), ())
 
 
-def intersection(a: NormalForm, b: NormalForm) -> NormalForm:
+def intersection(a: NormalForm, b: NormalForm, join: Join = both) -> NormalForm:
     """The values in both sets."""
     if a is EVERYTHING or a is b:
         return b
@@ -141,8 +162,8 @@ def intersection(a: NormalForm, b: NormalForm) -> NormalForm:
         a.booleans & b.booleans,
         _products(a.numbers, b.numbers, meet_numbers, ANY_NUMBER),
         meet_strings(a.strings, b.strings),
-        _products(a.arrays, b.arrays, meet_arrays, ANY_ARRAY),
-        _products(a.objects, b.objects, meet_objects, ANY_OBJECT),
+        _products(a.arrays, b.arrays, partial(meet_arrays, join=join), ANY_ARRAY),
+        _products(a.objects, b.objects, partial(meet_objects, join=join), ANY_OBJECT),
     )
 
 
@@ -191,7 +212,7 @@ def _lower_limit(a: int | None, b: int | None) -> int | None:
     return b if a is None else a if b is None else min(a, b)
 
 
-def meet_arrays(a: ArrayBox, b: ArrayBox) -> ArrayBox | None:
+def meet_arrays(a: ArrayBox, b: ArrayBox, join: Join = both) -> ArrayBox | None:
     """The arrays in both boxes; None if there are visibly none."""
     low, high = max(a.low, b.low), _lower_limit(a.high, b.high)
     if (high is not None and low > high) or (a.unique and b.repeats) or (a.repeats and b.unique):
@@ -199,54 +220,97 @@ def meet_arrays(a: ArrayBox, b: ArrayBox) -> ArrayBox | None:
     length = max(len(a.prefix), len(b.prefix))
     a_items = a.prefix + (a.rest,) * (length - len(a.prefix))
     b_items = b.prefix + (b.rest,) * (length - len(b.prefix))
-    prefix = tuple(both(x, y) for x, y in zip(a_items, b_items, strict=True))
+    prefix = tuple(join(x, y) for x, y in zip(a_items, b_items, strict=True))
     counts = tuple(dict.fromkeys(a.counts + b.counts))
-    return ArrayBox(prefix, both(a.rest, b.rest), low, high, counts, a.unique or b.unique, a.repeats or b.repeats)
+    return ArrayBox(prefix, join(a.rest, b.rest), low, high, counts, a.unique or b.unique, a.repeats or b.repeats)
 
 
-def meet_objects(a: ObjectBox, b: ObjectBox) -> ObjectBox | None:
+def meet_objects(a: ObjectBox, b: ObjectBox, join: Join = both) -> ObjectBox | None:
     """The objects in both boxes; None if there are visibly none."""
     low, high = max(a.low, b.low), _lower_limit(a.high, b.high)
     if high is not None and low > high:
         return None
-    a_named, b_named = dict(a.named), dict(b.named)
     required = a.required if not b.required else _union_in_order(a.required, b.required)
-    for name in required:  # PERF: checked before any tuple is made; a conjunction with FALSE is FALSE
-        if a_named.get(name) == FALSE or b_named.get(name) == FALSE:
-            return None
+    if not (a.forbidden.isdisjoint(required) and b.forbidden.isdisjoint(required)):  # PERF: before any tuple is made
+        return None
+    named = _narrowed(a, b, required, join) if b.classes == OPEN else _meet_named(a, b, required, join)
+    if named is None:
+        return None
+    if named is a.named and required is a.required and b[2:] == _UNSAID:  # PERF: mostly so in a long product
+        return a
+    needs = a.needs if not b.needs else _union_in_order(a.needs, b.needs)
+    classes = meet_classes(a.classes, b.classes, join)
+    return ObjectBox(named, required, classes, join(a.names, b.names), low, high, needs)
+
+
+def _narrowed(a: ObjectBox, b: ObjectBox, required: tuple[str, ...], join: Join) -> Named | None:
+    """The named keys of both boxes, where b says nothing of other keys; None if a required one has no value.
+
+    PERF: complements of boxes are mostly such boxes of one name, which meet boxes of many.
+    """
+    if not b.named:
+        return a.named
+    named, places, same = list(a.named), a.places, True
+    for pair in b.named:
+        name, right = pair
+        place = places.get(name)
+        left = class_of(a, name) if place is None else named[place][1]
+        if left and left != right:
+            conj = join(left, right)
+            if conj == FALSE and name in required:
+                return None
+            if place is not None and conj == left:
+                continue
+            pair = name, conj
+        elif place is not None and left:
+            continue
+        same = False
+        if place is None:
+            named.append(pair)
+        else:
+            named[place] = pair
+    return a.named if same else tuple(named)
+
+
+def _meet_named(a: ObjectBox, b: ObjectBox, required: tuple[str, ...], join: Join) -> Named | None:
+    """The named keys of both boxes; None if a required one has no value."""
     named = []
+    b_places = b.places
     a_open, b_open = (box.classes[0][1] if len(box.classes) == 1 else None for box in (a, b))
     for pair in a.named:
         name, left = pair
-        right = b_named.get(name, b_open)
-        if right is None:
-            right = class_of(b, name)
-        named.append((name, both(left, right)) if right and right != left else pair)
+        place = b_places.get(name)
+        right = b.named[place][1] if place is not None else class_of(b, name) if b_open is None else b_open
+        if right and right != left:
+            pair = name, join(left, right)
+            if pair[1] == FALSE and name in required:
+                return None
+        named.append(pair)
+    a_places = a.places
     for pair in b.named:
         name, right = pair
-        if name not in a_named:
+        if name not in a_places:
             left = class_of(a, name) if a_open is None else a_open
-            named.append((name, both(left, right)) if left and left != right else pair)
+            named.append((name, join(left, right)) if left and left != right else pair)
     forbidden = {name for name, conj in named if conj == FALSE}
-    if forbidden and not forbidden.isdisjoint(required):
-        return None
-    classes = meet_classes(a.classes, b.classes)
-    needs = a.needs if not b.needs else _union_in_order(a.needs, b.needs)
-    return ObjectBox(tuple(named), required, classes, both(a.names, b.names), low, high, needs)
+    return None if forbidden and not forbidden.isdisjoint(required) else tuple(named)
 
 
 def _union_in_order(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
     """Both tuples, without repetition."""
-    return tuple(dict.fromkeys(a + b)) if a and a != b else b
+    if len(b) == 1 and b[0] in a:  # PERF: the usual case
+        return a
+    joined = tuple(dict.fromkeys(a + b))
+    return a if len(joined) == len(a) else joined
 
 
-def meet_classes(a: tuple[tuple[Node, Conj], ...], b: tuple[tuple[Node, Conj], ...]) -> tuple[tuple[Node, Conj], ...]:
+def meet_classes(a: Classes, b: Classes, join: Join = both) -> Classes:
     """The common refinement of two partitions of the keys.
 
     n patterns that overlap make 2^n classes. Raises LimitError if more than `MAX_OVERLAPS` of them are new.
     """
     if len(a) == len(b) == 1:
-        return a if a[0][1] == b[0][1] else ((ANY_TEXT, both(a[0][1], b[0][1])),)
+        return a if a[0][1] == b[0][1] else ((ANY_TEXT, join(a[0][1], b[0][1])),)
     met = [(i, j) for i, (left, _) in enumerate(a) for j, (right, _) in enumerate(b) if not begin_apart(left, right)]
     of_left, of_right = Counter(i for i, _ in met), Counter(j for _, j in met)
     merged: dict[Conj, list[Node]] = {}
@@ -265,7 +329,7 @@ def meet_classes(a: tuple[tuple[Node, Conj], ...], b: tuple[tuple[Node, Conj], .
                 of_left[i] -= 1
                 of_right[j] -= 1
                 continue
-        conj = both(a[i][1], b[j][1])
+        conj = join(a[i][1], b[j][1])
         merged.setdefault(conj, []).append(language)
         if conj not in (a[i][1], b[j][1]) and a[i][0] != b[j][0]:
             overlaps.add(conj)

@@ -109,7 +109,7 @@ def complement_of_objects(box: ObjectBox, negate: Negate, strings: Strings) -> l
     for name, conj in box.named:
         if conj != TRUE and name not in box.required:
             outside.append(ObjectBox(named=((name, negate(conj)),), required=(name,)))
-    names = [name for name, _ in box.named]
+    names = tuple([name for name, _ in box.named])
     for language, conj in box.classes:
         if conj != TRUE:
             outside.append(ObjectBox(needs=((without(language, names), negate(conj)),)))

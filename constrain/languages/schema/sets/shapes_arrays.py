@@ -14,11 +14,10 @@ limits. Limit: the items before the counted part and the counts add up to at mos
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
 from typing import Any, NamedTuple, Protocol
 
 from constrain.errors import LimitError
-from constrain.languages.schema.sets.algebra import ArrayBox, Conj, both
+from constrain.languages.schema.sets.algebra import FALSE, ArrayBox, Conj
 from constrain.languages.schema.sets.shapes_objects import Inhabited, check_needs
 from constrain.languages.schema.sets.values import value_key
 from constrain.limits import tick
@@ -37,6 +36,9 @@ class Queries(Protocol):
 
     def negation(self, conj: Conj) -> Conj:
         """The complement of a conjunction, as a conjunction."""
+
+    def join(self, a: Conj, b: Conj) -> Conj:
+        """The conjunction of two conjunctions, by few atoms."""
 
     def values(self, conj: Conj) -> tuple[Any, ...] | None:
         """The values that fulfil a conjunction, if they are few; else None."""
@@ -158,15 +160,17 @@ class CountedArrays:
 
     def _choices(self, i: int, state: ArrayState) -> list[Choice]:
         """`choices` without regard to the largest number of items."""
-        choices = []
-        for options in product(*(self._options(n, i, state[n]) for n in range(len(state)))):
-            tick()
-            conj = _item(self.box, i)
-            for condition, _ in options:
-                conj = both(conj, condition)
-            if self.queries.inhabited(conj):
-                choices.append((conj, tuple(seen for _, seen in options)))
-        return choices
+        choices: list[Choice] = [(_item(self.box, i), ())]
+        for n, seen in enumerate(state):
+            options = self._options(n, i, seen)
+            tick(len(choices) * len(options))
+            joined = [
+                (self.queries.join(conj, condition), (*after, now))
+                for conj, after in choices
+                for condition, now in options
+            ]
+            choices = [choice for choice in joined if choice[0] != FALSE]  # PERF: of 2^n ways few are left
+        return [choice for choice in choices if self.queries.inhabited(choice[0])]
 
     def _options(self, n: int, i: int, seen: int) -> list[tuple[Conj, int]]:
         """The ways in which item i may count for condition n, as pairs (conjunction, count after the item)."""
@@ -187,8 +191,23 @@ class CountedArrays:
         """True if an array with i items can be completed."""
         if not self.counts:
             return self.high is None or self.box.low <= self.high
+        if i == 0 and (known := self._quickly_viable()) is not None:
+            return known
         high = None if self.box.high is None else self.box.high - i
         return self.lengths(i, state).meets(max(0, self.box.low - i), high)
+
+    def _quickly_viable(self) -> bool | None:
+        """True or False if a look at each condition by itself decides that there is an array; else None.
+
+        PERF: n conditions have 2^n states, and most boxes are decided here.
+        """
+        if self.box.prefix or self.alike:
+            return None
+        rest, inhabited = self.box.rest, self.queries.inhabited
+        if any(count.least and not inhabited(self.queries.join(rest, count.conj)) for count in self.counts):
+            return False
+        unlimited = self.box.high is None and all(count.most is None for count in self.counts)
+        return True if unlimited and inhabited(rest) else None
 
     def lengths(self, i: int, state: ArrayState) -> Lengths:
         """The numbers of further items that can satisfy all counts, without regard to `minItems` and `maxItems`."""
@@ -218,9 +237,8 @@ class CountedArrays:
     def parts(self) -> Iterator[Conj]:
         """Yield every conjunction that an item may have to fulfil."""
         last = self.alike if self.high is None else min(self.alike, self.high - 1)
-        for i in range(last + 1):
-            for state in product(*({0, cap} for cap in self.caps)):
-                yield from (conj for conj, _ in self.choices(i, state))
+        for i in range(last + 1):  # with nothing counted yet an item has every choice that it has later
+            yield from (conj for conj, _ in self.choices(i, self.start))
 
 
 # ------------------------------------------------------------------------------------------------------ distinct
@@ -267,7 +285,7 @@ class DistinctArrays:
         found = self._fulfilling[place]
         if found is None:
             item = _item(self.box, i)
-            pairs = [(n, both(item, conj)) for n, conj in self.domains[place].items()]
+            pairs = [(n, self.queries.join(item, conj)) for n, conj in self.domains[place].items()]
             found = self._fulfilling[place] = [(n, conj) for n, conj in pairs if self.queries.inhabited(conj)]
         return found
 

@@ -69,7 +69,7 @@ class ObjectShape:
         self._missing: dict[Pending, int] = {NONE: 0}
         check_needs(box.needs)
 
-    @property
+    @lazily
     def declared(self) -> tuple[str, ...]:
         """All declared names, forbidden ones too. An open key is none of them."""
         return tuple(name for name, _ in self.box.named)
@@ -83,7 +83,7 @@ class ObjectShape:
         classes = []
         for language, conj in self.box.classes:
             if conj != FALSE:
-                keys = language if language == ANY_TEXT else without(language, list(self.declared))
+                keys = language if language == ANY_TEXT else without(language, self.declared)
                 if not is_void(keys) and self.inhabited(conj):
                     classes.append((keys, conj))
         return tuple(classes)
@@ -103,7 +103,7 @@ class ObjectShape:
             for (language, conj), met in product(self.classes, list(_subsets(pending))):
                 tick()
                 if met and language == ANY_TEXT:  # met with a need, it is no longer "any string but the declared names"
-                    language = without(language, list(self.declared))
+                    language = without(language, self.declared)
                 for n in met:
                     language, conj = meet_strings(language, self.needs[n][0]), both(conj, self.needs[n][1])
                 if not met or (not is_void(language) and self.inhabited(conj)):

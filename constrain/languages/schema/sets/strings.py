@@ -38,6 +38,11 @@ def meet_strings(a: Node, b: Node) -> Node:
         a, b = b, a
     if isinstance(a, Literals):
         return literals(text for text in a.texts if matches(b, text))
+    return _intersection(a, b)
+
+
+@lru_cache(maxsize=4096)
+def _intersection(a: Node, b: Node) -> Node:
     return intersect(a, b)
 
 
@@ -78,7 +83,8 @@ def plainly_some(node: Node) -> bool:
     return isinstance(node, Alternate) and any(map(plainly_some, node.args))
 
 
-def without(language: Node, texts: list[str]) -> Node:
+@lru_cache(maxsize=4096)
+def without(language: Node, texts: tuple[str, ...]) -> Node:
     """The language less finitely many texts."""
     if isinstance(language, Literals):
         return literals(set(language.texts) - set(texts))

@@ -8,12 +8,14 @@ some optional property stays about as large as it is written, instead of growing
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from constrain.languages.schema.sets.algebra import (
     FALSE,
     MAX_ALTERNATIVES,
     ArrayBox,
+    Join,
     NormalForm,
     ObjectBox,
     TooManyBoxes,
@@ -30,21 +32,26 @@ MAX_COMPARED = 400  # the largest number of boxes among which boxes inside other
 
 
 class EmptinessTests(NamedTuple):
-    """Tests whether boxes are inhabited. False is exact; True may also mean that it is not known yet."""
+    """Tests whether boxes are inhabited. False is exact; True may also mean that it is not known yet.
 
+    `join` makes the conjunction of two conjunctions.
+    """
+
+    join: Join
     arrays: Callable[[ArrayBox], bool]
     objects: Callable[[ObjectBox], bool]
 
 
 def subtract(a: NormalForm, b: NormalForm, outside_b: NormalForm, tests: EmptinessTests) -> NormalForm:
     """The values of `a` that are not in `b`; `outside_b` is the complement of `b`."""
+    meet = partial(meet_objects, join=tests.join)
     return NormalForm(
         a.null and not b.null,
         a.booleans - b.booleans,
         tuple(_split(a.numbers, b.numbers, outside_b.numbers, meet_numbers, has_numbers, _same)),
         meet_strings(a.strings, outside_b.strings),
-        tuple(_split(a.arrays, b.arrays, outside_b.arrays, meet_arrays, tests.arrays, _same)),
-        tuple(_outermost(_split(a.objects, b.objects, outside_b.objects, meet_objects, tests.objects, _split_closed))),
+        tuple(_split(a.arrays, b.arrays, outside_b.arrays, partial(meet_arrays, join=tests.join), tests.arrays, _same)),
+        tuple(_outermost(_split(a.objects, b.objects, outside_b.objects, meet, tests.objects, _split_closed))),
     )
 
 
@@ -97,36 +104,28 @@ def _outermost(boxes: list[ObjectBox]) -> list[ObjectBox]:
     """The boxes that are not visibly subsets of another one."""
     if len(boxes) > MAX_COMPARED:
         return boxes
-    kept: list[_Outline] = []
+    outermost: set[ObjectBox] = set()
+    alike: dict[tuple[object, ...], list[tuple[ObjectBox, frozenset[object]]]] = {}
     for box in sorted(boxes, key=lambda box: len(box.required) + len(box.named)):
+        kept = alike.setdefault((len(box.named), box.classes, box.names), [])
         tick(1 + len(kept) // 8)
-        outline = _Outline(box)
-        if not any(outline.is_subset(other) for other in kept):
-            kept.append(outline)
-    outermost = {outline.box for outline in kept}
+        demands = frozenset(box.required + box.needs)
+        if not any(fewer <= demands and _is_within(box, other) for other, fewer in kept):
+            kept.append((box, demands))
+            outermost.add(box)
     return [box for box in boxes if box in outermost]
 
 
-class _Outline:
-    """The conditions of a box as sets, to compare it with others."""
-
-    __slots__ = ("box", "named", "needs", "required")
-
-    def __init__(self, box: ObjectBox) -> None:
-        self.box = box
-        self.named = {name: frozenset(conj) for name, conj in box.named}
-        self.required = frozenset(box.required)
-        self.needs = frozenset(box.needs)
-
-    def is_subset(self, other: _Outline) -> bool:
-        """True if it is visibly a subset of the other box; False if that takes more than comparing conditions."""
-        a, b = self.box, other.box
-        if not (other.required <= self.required and other.needs <= self.needs):
+def _is_within(a: ObjectBox, b: ObjectBox) -> bool:
+    """True if what a box says of its properties, and of their number, is visibly at least what another one says."""
+    if a.low < b.low or (b.high is not None and (a.high is None or a.high > b.high)):
+        return False
+    named, places = b.named, b.places
+    for name, conj in a.named:
+        place = places.get(name)
+        if place is None:
             return False
-        if a.classes != b.classes or a.names != b.names or a.low < b.low:
+        other = named[place][1]
+        if other != conj and conj != FALSE and not set(other).issubset(conj):
             return False
-        if b.high is not None and (a.high is None or a.high > b.high):
-            return False
-        if self.named.keys() != other.named.keys():
-            return False
-        return all(other.named[name] <= conj or 0 in conj for name, conj in self.named.items())
+    return True
