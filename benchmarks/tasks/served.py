@@ -67,6 +67,7 @@ def answered(arm: Arm, tasks: Sequence[Task], settings: Settings) -> tuple[list[
     drafted, accepted = (getattr(metrics.get(f"vllm:spec_decode_num_{each}_tokens"), "value", 0) for each in CHECKED)
     counts = {"steps": metrics["vllm:iteration_tokens_total"].count, "drafted": drafted, "accepted": accepted}
     counts |= {name: round(after[name] - before.get(name, 0.0), 2) for name in sorted(after)}
+    llm.llm_engine.engine_core.shutdown()
     return [output.outputs[0] for output in outputs], counts
 
 
