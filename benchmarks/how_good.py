@@ -19,8 +19,10 @@ from tasks.pictures import bars, curves
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD, PAGE, PICTURES = ROOT / "benchmarks" / "record", ROOT / "docs" / "how-good.md", ROOT / "docs" / "pictures"
-TASKS, GEMMA, COVERAGE = "2026-11-26-tasks", "2026-11-27-gemma", "2026-11-27-coverage"
+TASKS, GEMMA = "2026-11-26-tasks", "2026-11-27-gemma"
+COVERAGE, WRITTEN = "2026-11-27-coverage", "2026-11-28-written"  # 60 schemas of a data set; outputs under some of them
 ENGINES = ("constrain", "llguidance", "xgrammar", "outlines-core")
+JUDGED = ("right", "wrong", "compile_s", "first_mask_us", "token_us")  # as the first run has them
 LOWEST = -40.0  # log mass: what bends more is drawn there
 
 
@@ -30,8 +32,16 @@ def answers(name: str) -> list[dict[str, Any]]:
 
 
 def covered() -> dict[str, list[dict[str, Any]]]:
-    """The records of each engine over the schemas."""
-    return {name: Records(RECORD / COVERAGE, name).all() for name in ENGINES}
+    """The records of each engine over the schemas, with the outputs of the run that let the model write more."""
+    found = {}
+    for name in ENGINES:
+        records = {each["file"]: {**each, "asked": False} for each in Records(RECORD / COVERAGE, name).all()}
+        for each in Records(RECORD / WRITTEN, name).all():
+            if each["file"] in records:
+                judged = {key: records[each["file"]][key] for key in JUDGED}
+                records[each["file"]] = {**each, **judged}
+        found[name] = list(records.values())
+    return found
 
 
 def parts() -> dict[str, str]:
