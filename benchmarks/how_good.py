@@ -7,6 +7,7 @@ How the records were made: their README.md.
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from statistics import fmean
@@ -16,6 +17,7 @@ from evaluation.report import by_dataset, dataset_tables, shares
 from masks.records import Records
 from tasks import page
 from tasks.pictures import bars, curves
+from tasks.served import table_of
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD, PAGE, PICTURES = ROOT / "benchmarks" / "record", ROOT / "docs" / "how-good.md", ROOT / "docs" / "pictures"
@@ -29,6 +31,11 @@ LOWEST = -40.0  # log mass: what bends more is drawn there
 def answers(name: str) -> list[dict[str, Any]]:
     """The answers of a record."""
     return Records(RECORD / name, "answers", "id").all()
+
+
+def served() -> list[dict[str, Any]]:
+    """The counts of vLLM's runs."""
+    return [json.loads(line) for line in (RECORD / TASKS / "served.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
 def covered() -> dict[str, list[dict[str, Any]]]:
@@ -48,6 +55,7 @@ def parts() -> dict[str, str]:
     """Mark of the page → its tables."""
     return {
         "tasks": page.tables(answers(TASKS)),
+        "served": table_of(served()),
         "gemma": page.short_tables(answers(GEMMA)),
         "coverage": dataset_tables(covered()),
     }

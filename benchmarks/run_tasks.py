@@ -113,12 +113,12 @@ def chosen(options: argparse.Namespace) -> Iterator[Any]:
 
 
 def serve(arm: str, options: argparse.Namespace) -> None:
-    """Ask an arm of vLLM, which answers all tasks at once, and write ARM.json: answers, and counts of the run."""
+    """Ask an arm of vLLM, which answers all tasks at once, and write ARM.json: counts of the run, and records."""
     from tasks import served
 
     settings = served.Settings(str(options.model), options.chat, options.temperature)
     found, counts = served.records(arm, list(chosen(options)), settings)
-    run = {"arm": arm, **counts, "answers": found}
+    run = {"counts": {"arm": arm, "answers": len(found), **counts}, "records": found}
     (options.out / f"{arm}.json").write_text(json.dumps(run, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
@@ -132,10 +132,10 @@ def ask_vllm(arms: list[str], options: argparse.Namespace, records: Records) -> 
         if not path.exists():
             subprocess.run([sys.executable, __file__, *sys.argv[1:], "--serve", arm], check=True)
         runs.append(json.loads(path.read_text(encoding="utf-8")))
-        for each in runs[-1]["answers"]:
+        for each in runs[-1]["records"]:
             records.add(each)
     if runs:
-        print(table_of(runs))
+        print(table_of([run["counts"] for run in runs]))
 
 
 def ask(options: argparse.Namespace, records: Records) -> None:

@@ -74,6 +74,10 @@ ARMS = {
         "vLLM, masks and drafts of constrain", "vllm",
         serve={"additional_config": {"constrain": {}}, "speculative_config": DRAFTS},
     ),
+    "vllm-complete": Arm(
+        "vLLM, masks and drafts of constrain, and each text ends within the limit", "vllm",
+        serve={"additional_config": {"constrain": {"complete": True}}, "speculative_config": DRAFTS},
+    ),
     "vllm-xgrammar": Arm("vLLM, XGrammar", "vllm", serve={"structured_outputs_config": {"backend": "xgrammar"}}),
     "vllm-guidance": Arm("vLLM, llguidance", "vllm", serve={"structured_outputs_config": {"backend": "guidance"}}),
 }  # fmt: skip

@@ -97,7 +97,7 @@ def cpu_seconds() -> dict[str, float]:
 
 
 def table_of(runs: Sequence[dict[str, Any]]) -> str:
-    """The table of runs, each with its `arm`, `answers` and counts."""
-    head = ["arm", "steps", "drafted", "accepted", "worker", "front", "engine"]
-    rows = [[run["arm"], str(len(run["answers"])), *(str(run.get(name, "")) for name in head[1:])] for run in runs]
-    return table(["arm", "answers", *head[1:]], rows)
+    """The table of runs: number of answers, and what the engine and its processes took."""
+    head = {"arm": "arm", "answers": "answers", "steps": "steps", "drafted": "drafted", "accepted": "accepted"}
+    head |= {each: f"CPU s, {each}" for each in ("worker", "front", "engine")}
+    return table([*head.values()], [[str(run.get(name, "")) for name in head] for run in runs])

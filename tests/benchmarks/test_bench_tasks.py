@@ -222,4 +222,4 @@ def test_records_of_an_engine(question: sql.SqlTask, monkeypatch: pytest.MonkeyP
         ("a 0 vllm", True, True), ("a 2 vllm", False, False)
     ]  # fmt: skip
     assert [(each["tokens"], each["forwards"], each["seconds"]) for each in found] == [(2, 2.5, 0.75), (4, 2.5, 0.75)]
-    assert "| vllm | 2 | 3 | 2 | 1 | 1.0 | 0.5 | 9.0 |" in served.table_of([{"arm": "vllm", "answers": found, **run}])
+    assert "| vllm | 2 | 3 | 2 | 1 | 1.0 | 0.5 | 9.0 |" in served.table_of([{"arm": "vllm", "answers": 2, **run}])
