@@ -21,10 +21,8 @@ from tasks.served import table_of
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD, PAGE, PICTURES = ROOT / "benchmarks" / "record", ROOT / "docs" / "how-good.md", ROOT / "docs" / "pictures"
-TASKS, GEMMA = "2026-11-26-tasks", "2026-11-27-gemma"
-COVERAGE, WRITTEN = "2026-11-27-coverage", "2026-11-28-written"  # 60 schemas of a data set; outputs under some of them
+TASKS, GEMMA, COVERAGE = "2026-11-26-tasks", "2026-11-27-gemma", "2026-11-27-coverage"
 ENGINES = ("constrain", "llguidance", "xgrammar", "outlines-core")
-JUDGED = ("right", "wrong", "compile_s", "first_mask_us", "token_us")  # as the first run has them
 LOWEST = -40.0  # log mass: what bends more is drawn there
 
 
@@ -35,20 +33,13 @@ def answers(name: str) -> list[dict[str, Any]]:
 
 def served() -> list[dict[str, Any]]:
     """The counts of vLLM's runs."""
-    return [json.loads(line) for line in (RECORD / TASKS / "served.jsonl").read_text(encoding="utf-8").splitlines()]
+    found: list[dict[str, Any]] = json.loads((RECORD / TASKS / "served.json").read_text(encoding="utf-8"))
+    return found
 
 
 def covered() -> dict[str, list[dict[str, Any]]]:
-    """The records of each engine over the schemas, with the outputs of the run that let the model write more."""
-    found = {}
-    for name in ENGINES:
-        records = {each["file"]: {**each, "asked": False} for each in Records(RECORD / COVERAGE, name).all()}
-        for each in Records(RECORD / WRITTEN, name).all():
-            if each["file"] in records:
-                judged = {key: records[each["file"]][key] for key in JUDGED}
-                records[each["file"]] = {**each, **judged}
-        found[name] = list(records.values())
-    return found
+    """The records of each engine over the schemas."""
+    return {name: Records(RECORD / COVERAGE, name).all() for name in ENGINES}
 
 
 def parts() -> dict[str, str]:
