@@ -7,6 +7,7 @@ How the records were made: their README.md.
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from statistics import fmean
@@ -16,6 +17,7 @@ from evaluation.report import by_dataset, dataset_tables, shares
 from masks.records import Records
 from tasks import page
 from tasks.pictures import bars, curves
+from tasks.served import table_of
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD, PAGE, PICTURES = ROOT / "benchmarks" / "record", ROOT / "docs" / "how-good.md", ROOT / "docs" / "pictures"
@@ -29,6 +31,12 @@ def answers(name: str) -> list[dict[str, Any]]:
     return Records(RECORD / name, "answers", "id").all()
 
 
+def served() -> list[dict[str, Any]]:
+    """The counts of vLLM's runs."""
+    found: list[dict[str, Any]] = json.loads((RECORD / TASKS / "served.json").read_text(encoding="utf-8"))
+    return found
+
+
 def covered() -> dict[str, list[dict[str, Any]]]:
     """The records of each engine over the schemas."""
     return {name: Records(RECORD / COVERAGE, name).all() for name in ENGINES}
@@ -38,6 +46,7 @@ def parts() -> dict[str, str]:
     """Mark of the page → its tables."""
     return {
         "tasks": page.tables(answers(TASKS)),
+        "served": table_of(served()),
         "gemma": page.short_tables(answers(GEMMA)),
         "coverage": dataset_tables(covered()),
     }

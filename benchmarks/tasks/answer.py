@@ -1,12 +1,12 @@
 """One task by one arm, as one record.
 
 id, task, item, arm    of the record; `item` is the row
-finish, text           how the output ended, and what it says; of `repair` the last one, of `vote` the winner
+finish, text           how the output ended, and what it says: the last one of `repair`, the chosen one of several
 parsed, valid, right   an answer was found; it is valid; it is right. Nothing unfinished is, but in a free text
 fault                  why not
 parts                  right fields or arguments, of all
-tokens, forwards       of all outputs that the answer took
-seconds                of CPU, prompt included
+tokens, forwards       of all outputs that the answer took; under a method forwards are those of all particles
+seconds                of CPU, prompt included; of vLLM's arms the mean over all answers, as `forwards`
 log_mass               of the allowed tokens, summed over the output: 0 means that the model wanted nothing else
 error                  the engine refused the constraint: the message
 """
@@ -20,14 +20,17 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import constrain
-from constrain.models.hf import HFModel
+from constrain.generation.handles import Handle
 from masks.interface import CompileError
-from tasks.arms import ARMS, Arm, constraint_of
+from tasks.arms import ANSWER, ARMS, Arm, constraint_of
 from tasks.peers import Peer
 from tasks.task import Score, Task
 
 MORE = 80  # tokens for thoughts
-THINK = '\nAnswer with JSON: {"reasoning": think in a few words, "answer": the answer}.'
+THINK = {
+    "field": '\nAnswer with JSON: {"reasoning": think in a few words, "answer": the answer}.',
+    "text": f"\nThink in one or two sentences. Then write {ANSWER.strip()} and the answer.",
+}
 
 
 class Subject(NamedTuple):
@@ -36,7 +39,7 @@ class Subject(NamedTuple):
     peers: the engines of other libraries by name. chat: prompts are messages. temperature: where an arm has none
     """
 
-    handle: HFModel
+    handle: Handle
     peers: dict[str, Peer]
     chat: bool
     temperature: float = 0.0
@@ -76,7 +79,7 @@ def _answered(subject: Subject, arm: Arm, task: Task) -> dict[str, Any] | None:
     settings = {"temperature": subject.temperature, "max_tokens": task.tokens, "seed": seed, **given, **arm.given}
     if arm.reason:
         settings["max_tokens"] += MORE
-        task = replace(task, told=f"{task.told}{THINK}".strip(), shots=())  # the examples have no thoughts
+        task = replace(task, told=f"{task.told}{THINK[arm.reason]}".strip(), shots=())  # the examples have no thoughts
     more: list[dict[str, str]] = []
     tokens = forwards = 0
     for attempt in range(arm.repairs + 1):
@@ -104,19 +107,26 @@ def _written(
     prompt = task.prompt(subject.chat, more)
     if arm.describe:
         prompt = constrain.Prompt(prompt, describe=True)
-    outputs = constrain.generate(subject.handle, prompt, n=arm.votes, **settings)
-    if arm.votes == 1:
+    outputs = constrain.generate(subject.handle, prompt, n=arm.samples, **settings)
+    if arm.samples == 1:
         return outputs, (outputs.stats.tokens, outputs.stats.forwards)
     ended = [each for each in outputs if each.finish_reason == "stop"]
-    best = outputs.vote().voters[0][0] if ended else outputs[0]
+    if not ended:
+        best = outputs[0]
+    elif arm.pick == "vote":
+        best = outputs.vote().voters[0][0]
+    else:
+        best = max(ended, key=lambda each: each.logprob)
     return best, (sum(each.stats.tokens for each in outputs), outputs[0].stats.forwards)
 
 
 def judge(arm: Arm, task: Task, finish: str, text: str) -> dict[str, Any]:
     """The worth of an output: `parsed`, `valid`, `right`, `fault`, `parts`."""
-    free = arm.engine == "free"
+    free = not arm.constraint or arm.engine == "free"
+    if arm.reason == "text":
+        text = text.partition(ANSWER)[2]
     value = task.read(text, free) if free or task.goes_on or finish == "stop" else None
-    if arm.reason and value is not None:
+    if arm.reason == "field" and value is not None:
         value = json.loads(text)["answer"]
     fault = f"no answer ({finish})" if value is None else task.fault(value)
     scored = Score(False) if value is None or fault else task.judge(value)

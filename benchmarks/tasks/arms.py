@@ -16,10 +16,12 @@ from tasks.task import ChoiceTask, JsonTask, Task
 
 
 class Arm(NamedTuple):
-    """about: for the page. engine: "constrain", "free", or a name of `peers.KINDS`. given: more for `generate`.
+    """about: for the page. engine: "constrain", "free", a name of `peers.KINDS`, or "vllm". given: more for `generate`.
 
-    options: of `json_schema`. describe: the prompt tells the schema. reason: a text `reasoning` before the answer.
-    repairs: how often an answer that is not valid is asked for again. votes: how many answers vote.
+    options: of `json_schema`. describe: the prompt tells the schema. reason: thoughts before the answer: "field", in
+    the same object, or "text", before the word `ANSWER`. repairs: how often an answer that is not valid is asked for
+    again. samples: how many answers are drawn. pick: of these, the most frequent ("vote") or the likeliest one.
+    serve: of vLLM's `LLM` (tasks/served.py).
     """
 
     about: str
@@ -27,12 +29,20 @@ class Arm(NamedTuple):
     given: dict[str, Any] = {}  # noqa: RUF012
     options: dict[str, Any] = {}  # noqa: RUF012
     describe: bool = False
-    reason: bool = False
+    reason: str = ""
     repairs: int = 0
-    votes: int = 1
+    samples: int = 1
+    pick: str = ""
     constraint: str = "default"
+    serve: dict[str, Any] = {}  # noqa: RUF012
 
 
+WARM = {"temperature": 0.7}
+DRAFTS = {
+    "method": "custom_class",
+    "model": "constrain.models.serve.vllm.drafter.ConstraintDrafter",
+    "num_speculative_tokens": 8,
+}
 ARMS = {
     "free": Arm("no constraint; the first answer in the text counts", "free"),
     "repair": Arm("free, and once more with the fault told, where the answer is not valid", "free", repairs=1),
@@ -44,19 +54,36 @@ ARMS = {
     "canonical": Arm("default, `canonical=True`", given={"canonical": True}),
     "all-tokens": Arm("default, `canonical=False`", given={"canonical": False}),
     "undrafted": Arm("default, `draft=False`", given={"draft": False}),
-    "reasoning": Arm("`reasoning`, a text of at most 240 characters, then the answer, in one object", reason=True),
+    "reasoning": Arm("`reasoning`, a text of at most 240 characters, then the answer, in one object", reason="field"),
+    "thoughts": Arm("at most 60 tokens of text, `Answer:`, then the answer: `constrain.after`", reason="text"),
     "monitor": Arm("the grammar, and only names that exist", constraint="monitor"),
     "subset": Arm("the grammar that the two peers read, in our engine", constraint="subset"),
-    "vote": Arm("the most frequent of 5 answers at temperature 0.7", given={"temperature": 0.7}, votes=5),
+    "vote": Arm("the most frequent of 5 answers at temperature 0.7", given=WARM, samples=5, pick="vote"),
+    "best": Arm("the likeliest of 5 answers at temperature 0.7", given=WARM, samples=5, pick="likeliest"),
     "sampled": Arm("masked sampling at temperature 1", given={"temperature": 1.0}),
     "sir": Arm("`method='sir'` at temperature 1", given={"temperature": 1.0, "method": "sir"}),
     "smc": Arm("`method='smc'` at temperature 1", given={"temperature": 1.0, "method": "smc"}),
     "awrs": Arm("`method='awrs'` at temperature 1", given={"temperature": 1.0, "method": "awrs"}),
+    "asap": Arm("`method='asap'` at temperature 1", given={"temperature": 1.0, "method": "asap"}),
     "xgrammar": Arm("masks of XGrammar", "xgrammar"),
     "llguidance": Arm("masks of llguidance", "llguidance"),
     "outlines-core": Arm("masks of outlines-core", "outlines-core"),
-}
+    "vllm-free": Arm("vLLM, no constraint", "vllm", constraint=""),
+    "vllm": Arm("vLLM, masks of constrain", "vllm", serve={"additional_config": {"constrain": {}}}),
+    "vllm-drafts": Arm(
+        "vLLM, masks and drafts of constrain", "vllm",
+        serve={"additional_config": {"constrain": {}}, "speculative_config": DRAFTS},
+    ),
+    "vllm-complete": Arm(
+        "vLLM, masks and drafts of constrain, and each text ends within the limit", "vllm",
+        serve={"additional_config": {"constrain": {"complete": True}}, "speculative_config": DRAFTS},
+    ),
+    "vllm-xgrammar": Arm("vLLM, XGrammar", "vllm", serve={"structured_outputs_config": {"backend": "xgrammar"}}),
+    "vllm-guidance": Arm("vLLM, llguidance", "vllm", serve={"structured_outputs_config": {"backend": "guidance"}}),
+}  # fmt: skip
 REASONING = {"type": "string", "maxLength": 240}
+ANSWER = "\nAnswer: "
+THOUGHTS = 60  # tokens
 
 
 def constraint_of(arm: Arm, task: Task) -> dict[str, Any] | None:
@@ -66,6 +93,9 @@ def constraint_of(arm: Arm, task: Task) -> dict[str, Any] | None:
 
 
 def _json(arm: Arm, task: JsonTask) -> dict[str, Any] | None:
+    if arm.reason == "text":
+        answer = constrain.json_schema(task.wanted, undeclared="avoid")
+        return {"constraint": constrain.after(ANSWER, answer, max_tokens=THOUGHTS)}
     if arm.reason:
         properties = {"reasoning": REASONING, "answer": task.schema}
         return {"schema": {"type": "object", "properties": properties, "required": list(properties)}}
@@ -75,6 +105,8 @@ def _json(arm: Arm, task: JsonTask) -> dict[str, Any] | None:
 
 
 def _choice(arm: Arm, task: ChoiceTask) -> dict[str, Any] | None:
+    if arm.reason == "text":
+        return {"constraint": constrain.after(ANSWER, constrain.choices(list(task.choices)), max_tokens=THOUGHTS)}
     if arm.reason:
         properties = {"reasoning": REASONING, "answer": {"enum": list(task.choices)}}
         return {"schema": {"type": "object", "properties": properties, "required": list(properties)}}

@@ -89,6 +89,8 @@ def overview(records: Sequence[Record]) -> str:
     rows = []
     for kind in kinds(records):
         arms = {arm: {r["item"]: r for r in found} for arm, found in by_arm(records, kind).items() if arm in MAIN}
+        if not arms:
+            continue
         items = set.intersection(*(set(found) for found in arms.values()))
         cells = []
         for arm in MAIN:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from constrain.models.hf import HFModel
+from constrain.generation.handles import Handle
 from languages import cfg
 from masks.engines import LLGuidance
 from masks.interface import CompileError, Settings
@@ -86,12 +86,12 @@ class Peer(NamedTuple):
     vocabulary: Any
 
     @classmethod
-    def of(cls, name: str, handle: HFModel) -> Peer:
+    def of(cls, name: str, handle: Handle) -> Peer:
         """The engine of a name. Raises ImportError: it is not installed."""
         known = handle.vocabulary
 
         def encode(text: str) -> list[int]:
-            return list(handle.tokenizer.encode(text, add_special_tokens=False))
+            return list(handle.tokenizer(text, add_special_tokens=False)["input_ids"])
 
         vocabulary = BenchVocabulary("", known.tokens, known.eos_ids[0], encode)
         return cls(KINDS[name](vocabulary, Settings()), known)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import zlib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import constrain
 from constrain.models.hf import HFModel
-from tasks import bbh, calls, extraction, gsm8k, humaneval, sql
+from tasks import bbh, calls, extraction, gsm8k, humaneval, served, sql
 from tasks.answer import Subject, judge, record
 from tasks.arms import ARMS
-from tasks.peers import KINDS
 from tasks.task import ChoiceTask, JsonTask, exactly
 
 NUMBER = JsonTask("a 0", "", "?", exactly(5), wanted={"type": "integer"})
@@ -51,6 +52,9 @@ def test_an_unfinished_text_is_no_answer() -> None:
         "parsed": True, "valid": True, "right": False, "fault": "not 5", "parts": (0, 0)
     }  # fmt: skip
     assert judge(ARMS["reasoning"], NUMBER, "stop", '{"reasoning": "", "answer": 5}')["right"]
+    assert judge(ARMS["thoughts"], NUMBER, "stop", "2 and 3\nAnswer: 5")["right"]
+    assert not judge(ARMS["thoughts"], NUMBER, "length", "5, I think")["parsed"]
+    assert judge(ARMS["vllm-free"], NUMBER, "length", "5 or so")["right"]
 
 
 def test_extractions() -> None:
@@ -182,7 +186,7 @@ def subject() -> Subject:
     return Subject(HFModel.of(constrain.reference.load()), {}, False)
 
 
-@pytest.mark.parametrize("arm", [arm for arm, each in ARMS.items() if each.engine not in KINDS])
+@pytest.mark.parametrize("arm", [arm for arm, each in ARMS.items() if each.engine in ("constrain", "free")])
 def test_an_arm(arm: str, subject: Subject) -> None:
     """Any arm makes a record, whatever the model writes, or says that it has nothing for the task."""
     task = JsonTask("a 0", "", "A colour?", exactly("red"), tokens=12, wanted={"enum": ["red", "green"]})
@@ -191,3 +195,31 @@ def test_an_arm(arm: str, subject: Subject) -> None:
     if made is not None:
         assert made["right"] <= made["valid"] <= made["parsed"]
         assert made["tokens"] > 0 and (made["log_mass"] is None or made["log_mass"] <= 1e-6)
+
+
+def test_the_likeliest_of_five(subject: Subject) -> None:
+    """Of several answers that is the record which has the greatest log-probability of those that end."""
+    task = JsonTask("a 0", "", "A colour?", exactly("red"), tokens=12, wanted={"enum": ["red", "green", "blue"]})
+    made = record(subject, "best", task)
+    assert made is not None
+    drawn = constrain.generate(
+        subject.handle, task.prompt(False), schema=task.wanted, n=5, max_tokens=12, temperature=0.7,
+        seed=zlib.crc32(b"a 0"),
+    )  # fmt: skip
+    ended = [each for each in drawn if each.finish_reason == "stop"]
+    assert len({each.logprob for each in ended}) > 1
+    assert made["text"] == max(ended, key=lambda each: each.logprob).text
+
+
+def test_records_of_an_engine(question: sql.SqlTask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers of vLLM are judged like all others; rows of the model and CPU time are means; queries are left out."""
+    given = [("stop", "5", 2), ("length", "(A", 4)]
+    outputs = [SimpleNamespace(finish_reason=end, text=text, token_ids=range(n)) for end, text, n in given]
+    counts = {"steps": 3, "drafted": 2, "accepted": 1, "worker": 1.0, "front": 0.5, "engine": 9.0}
+    monkeypatch.setattr(served, "answered", lambda arm, tasks, settings: (outputs[: len(tasks)], counts))
+    found, run = served.records("vllm", [NUMBER, question, CHOICE], served.Settings("", True, 0.0))
+    assert [(each["id"], each["right"], each["parsed"]) for each in found] == [
+        ("a 0 vllm", True, True), ("a 2 vllm", False, False)
+    ]  # fmt: skip
+    assert [(each["tokens"], each["forwards"], each["seconds"]) for each in found] == [(2, 2.5, 0.75), (4, 2.5, 0.75)]
+    assert "| vllm | 2 | 3 | 2 | 1 | 1.0 | 0.5 | 9.0 |" in served.table_of([{"arm": "vllm", "answers": 2, **run}])

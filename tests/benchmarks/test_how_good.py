@@ -37,7 +37,8 @@ def test_the_page(records: list[dict[str, Any]]) -> None:
     assert f"answers {len(gemma)} of the questions" in page
 
 
-FURTHER = ("compact", "any-order", "sampled", "awrs", "repair", "reasoning", "outlines-core")
+DRAWN = ("sampled", "awrs", "sir", "smc", "asap")  # at temperature 1
+FURTHER = ("compact", "any-order", "repair", "reasoning", "outlines-core", "thoughts", "vote", "best", *DRAWN)
 
 
 def test_what_the_page_says_of_further_arms(records: list[dict[str, Any]]) -> None:
@@ -53,13 +54,36 @@ def test_what_the_page_says_of_further_arms(records: list[dict[str, Any]]) -> No
         better, worse, p, tokens = int(found[2]), int(found[3]), float(found[4]), float(found[5])
         assert better >= worse or p > 0.05, (kind, arm)
         assert arm not in ("any-order", "outlines-core") or max(better, worse) <= 1, (kind, arm)
-        assert arm not in ("sampled", "awrs") or better > worse, (kind, arm)
+        assert arm not in (*DRAWN, "thoughts") or better > worse, (kind, arm)
+        assert arm not in ("vote", "best") or abs(better - worse) <= 2, (kind, arm)
         ratio[kind, arm] = tokens
     right = {arm: sum(r["right"] for r in each) for arm, each in by_arm(records, "extraction").items()}
     page = " ".join(how_good.PAGE.read_text(encoding="utf-8").split())
-    assert f"{right['sampled']} (`sampled`) and {right['awrs']} (`awrs`) of 40 extractions are right" in page
+    drawn = ", ".join(f"{right[arm]} (`{arm}`)" for arm in ("sir", "smc", "asap", "awrs"))
+    assert f"{drawn} and {right['sampled']} (`sampled`) of 40 extractions are right" in page
+    hard = {arm: sum(r["right"] for r in each) for arm, each in by_arm(records, "bbh").items()}
+    assert f"of BIG-Bench Hard {hard['thoughts']} are right after thoughts, and {hard['default']} without" in page
     assert min(ratio[kind, "compact"] for kind in ("calls", "extraction")) > 1 > ratio["extraction", "repair"]
-    assert 2.5 < 1 / ratio["extraction", "reasoning"] < 3.5
+    assert 2.5 < 1 / ratio["extraction", "reasoning"] < 3.5 < 1 / ratio["extraction", "thoughts"] < 4
+    assert all(4.5 < 1 / ratio[kind, arm] < 5.5 for kind in ("calls", "extraction") for arm in ("vote", "best"))
+
+
+def test_what_the_page_says_of_vllm(records: list[dict[str, Any]]) -> None:
+    page = " ".join(how_good.PAGE.read_text(encoding="utf-8").split())
+    runs = {run["arm"]: run for run in how_good.served()}
+    drafts = runs["vllm-drafts"]
+    assert f"take {drafts['steps']} steps for 100 calls instead of {runs['vllm']['steps']}: of" in page
+    assert f"of {drafts['drafted']:,} drafted tokens {drafts['accepted']:,} are accepted" in page
+    calls = by_arm(records, "calls")
+    whole, default = ([r["right"] for r in calls[arm]] for arm in ("complete", "default"))
+    assert sum(whole) == sum(default) and all(r["finish"] == "stop" for r in calls["complete"])
+    ended = {arm: sum(r["finish"] == "stop" for r in calls[arm]) for arm in runs}
+    right = {arm: sum(r["right"] for r in calls[arm]) for arm in runs}
+    assert ended["vllm-complete"] == len(calls["vllm-complete"]) == 100
+    assert f"all 100 calls end within 96 tokens, {right['vllm-complete']} right as without" in page
+    assert f"{ended['vllm']} end without, {ended['vllm-xgrammar']} under XGrammar" in page
+    assert right["vllm"] == right["vllm-complete"] == right["vllm-drafts"] == right["vllm-xgrammar"]
+    assert 0.85 < runs["vllm-complete"]["worker"] / runs["vllm"]["worker"] < 0.95
 
 
 @pytest.mark.usefixtures("records")
@@ -134,7 +158,7 @@ def test_records_are_sound(records: list[dict[str, Any]]) -> None:
     for each in [*records, *how_good.answers(how_good.GEMMA)]:
         assert each["right"] <= each["valid"] <= each["parsed"], each["id"]
         assert each["parts"][0] <= each["parts"][1] and (each["fault"] == "") == each["right"], each["id"]
-        ours = each["arm"] not in ("free", "repair") and each["task"] not in ("sql", "humaneval")
+        ours = each["arm"] not in ("free", "repair", "vllm-free") and each["task"] not in ("sql", "humaneval")
         if ours and each["finish"] == "stop":
             assert each["valid"], each["id"]
 
