@@ -167,7 +167,7 @@ def ask(options: argparse.Namespace, records: Records) -> None:
 
 
 def _model(path: Path) -> Any:
-    """What `generate` takes for a model: a folder by its name, a file .gguf as llama-cpp-python reads it."""
+    """A model for `generate`: a folder by its name, a file .gguf as llama-cpp-python reads it."""
     if path.suffix != ".gguf":
         return str(path)
     from llama_cpp import Llama

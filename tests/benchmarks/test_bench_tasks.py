@@ -198,7 +198,7 @@ def test_an_arm(arm: str, subject: Subject) -> None:
 
 
 def test_the_likeliest_of_five(subject: Subject) -> None:
-    """Of several answers that is the record which has the greatest log-probability of those that end."""
+    """The record is the answer with the greatest log-probability among those which end."""
     task = JsonTask("a 0", "", "A colour?", exactly("red"), tokens=12, wanted={"enum": ["red", "green", "blue"]})
     made = record(subject, "best", task)
     assert made is not None
