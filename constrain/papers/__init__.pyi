@@ -12,6 +12,7 @@ from constrain.papers.composed import ByteModel as ByteModel
 from constrain.papers.composed import Composed as Composed
 from constrain.papers.composed import ContextAware as ContextAware
 from constrain.papers.composed import Ensemble as Ensemble
+from constrain.papers.composed import EntropySwitch as EntropySwitch
 from constrain.papers.composed import Guided as Guided
 from constrain.papers.composed import MixtureOfPrompts as MixtureOfPrompts
 from constrain.papers.composed import SelectiveContrast as SelectiveContrast

@@ -17,6 +17,7 @@ from constrain.papers.composed.ensemble import Ensemble
 from constrain.papers.composed.guidance import Guided
 from constrain.papers.composed.prompts import MixtureOfPrompts
 from constrain.papers.composed.selective import SelectiveContrast
+from constrain.papers.composed.switch import EntropySwitch
 
 __all__ = [
     "ByteFusion",
@@ -24,6 +25,7 @@ __all__ = [
     "Composed",
     "ContextAware",
     "Ensemble",
+    "EntropySwitch",
     "Guided",
     "MixtureOfPrompts",
     "SelectiveContrast",
