@@ -32,6 +32,7 @@ from constrain.papers.drafting.recycling import Recycling as Recycling
 from constrain.papers.drafting.retrieval import Retrieval as Retrieval
 from constrain.papers.drafting.stopping import Stopping as Stopping
 from constrain.papers.drafting.textstore import TextStore as TextStore
+from constrain.papers.drafting.units import LexicalUnits as LexicalUnits
 from constrain.papers.heads import DraftHeads as DraftHeads
 from constrain.papers.heads import load_heads as load_heads
 from constrain.papers.layers.earlyexit import EarlyExit as EarlyExit
@@ -53,6 +54,7 @@ from constrain.papers.search.retrying import Retrying as Retrying
 from constrain.papers.search.value_guided import ValueGuided as ValueGuided
 from constrain.papers.tractable import HiddenMarkov as HiddenMarkov
 from constrain.papers.tractable import NGram as NGram
+from constrain.papers.verifying.confident import ConfidentRuns as ConfidentRuns
 from constrain.papers.verifying.judge import Judge as Judge
 from constrain.papers.verifying.kseq import KSeq as KSeq
 from constrain.papers.verifying.optimum import optimal_acceptance as optimal_acceptance
