@@ -14,6 +14,7 @@ from constrain.papers.composed import ContextAware as ContextAware
 from constrain.papers.composed import Ensemble as Ensemble
 from constrain.papers.composed import EntropySwitch as EntropySwitch
 from constrain.papers.composed import Guided as Guided
+from constrain.papers.composed import LayerContrast as LayerContrast
 from constrain.papers.composed import MixtureOfPrompts as MixtureOfPrompts
 from constrain.papers.composed import SelectiveContrast as SelectiveContrast
 from constrain.papers.diffusion import Denoised as Denoised

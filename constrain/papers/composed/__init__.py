@@ -15,6 +15,7 @@ from constrain.papers.composed.context_aware import ContextAware
 from constrain.papers.composed.core import Composed
 from constrain.papers.composed.ensemble import Ensemble
 from constrain.papers.composed.guidance import Guided
+from constrain.papers.composed.layer_contrast import LayerContrast
 from constrain.papers.composed.prompts import MixtureOfPrompts
 from constrain.papers.composed.selective import SelectiveContrast
 from constrain.papers.composed.switch import EntropySwitch
@@ -27,6 +28,7 @@ __all__ = [
     "Ensemble",
     "EntropySwitch",
     "Guided",
+    "LayerContrast",
     "MixtureOfPrompts",
     "SelectiveContrast",
 ]

@@ -17,7 +17,15 @@ from sampling_cases import LANGUAGES, PROMPT, Case, Tokens, cases, conditional, 
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.papers.composed import ContextAware, Ensemble, EntropySwitch, Guided, MixtureOfPrompts, SelectiveContrast
+from constrain.papers.composed import (
+    ContextAware,
+    Ensemble,
+    EntropySwitch,
+    Guided,
+    LayerContrast,
+    MixtureOfPrompts,
+    SelectiveContrast,
+)
 from constrain.sampling import CARS, MCMC, SIR, SMC, Exact, Sample, Settings, enumerate_draws, lcd
 from constrain.sampling.core.sampler import drive
 from constrain.sampling.processors import MinP
@@ -100,6 +108,20 @@ def switch(threshold: float, window: int, least: int) -> Callable[[Logs, Past], 
     return scores
 
 
+def layers(weight: float, floor: float) -> Callable[[Logs, Past], list[float]]:
+    """LOL: the model against its lower layers, and beside an amateur."""
+
+    def scores(logs: Logs, past: Past) -> list[float]:
+        p, q = logs[0], logs[1]
+        rest = [-weight * q[v] for v in range(len(p))]
+        if len(logs) == 4:
+            rest = [weight * (q[v] - logs[3][v]) - logs[2][v] for v in range(len(p))]
+        least = floor * math.exp(max(p))
+        return [p[v] + rest[v] if math.exp(p[v]) >= least else -math.inf for v in range(len(p))]
+
+    return scores
+
+
 WEIGHTS = [0.2, 0.5, 0.3]
 PAIRS = [(PROMPT, [OTHER, THIRD])]
 # name: (the model of a handle, what its parts read in place of the prompt, seeds of its parts, formula, from where)
@@ -124,6 +146,10 @@ MODELS: dict[str, tuple[Callable[[Any], Any], list[list[int]], list[int], Any, i
     ),
     "one of two": (
         lambda h: Ensemble([h(0), h(1)], [3, 1], how="mixture"), [PROMPT] * 2, [0, 1], mixture([0.75, 0.25]), 1,
+    ),
+    "layers": (lambda h: LayerContrast(h(0), h(1), weight=0.4, floor=0.1), [PROMPT] * 2, [0, 1], layers(0.4, 0.1), 0),
+    "layers and an amateur": (
+        lambda h: LayerContrast(h(0), h(1), (h(2), h(3)), weight=0.4), [PROMPT] * 4, [0, 1, 2, 3], layers(0.4, 0.0), 0,
     ),
     "switch": (
         lambda h: EntropySwitch(h(0), h(1), threshold=0.8, window=2, least=1), [PROMPT] * 2, [0, 1],
@@ -261,6 +287,8 @@ def test_a_token_without_mass() -> None:
         (lambda: ContextAware(ToyHandle(3), [([0], [1])], alpha=-1), "alpha must be a number"),
         (lambda: SelectiveContrast(ToyHandle(3), [([0], [1])], threshold=2), "threshold must be a number"),
         (lambda: EntropySwitch(ToyHandle(3), ToyHandle(3), threshold=-1), "threshold must be a number"),
+        (lambda: LayerContrast(ToyHandle(3), ToyHandle(3), ToyHandle(3)), "a model and its lower layers"),
+        (lambda: LayerContrast(ToyHandle(3), ToyHandle(3), floor=2), "floor must be a number"),
         (lambda: Guided(ToyHandle(3), [([0], [1])]).start([[1, 1]], [1]), "no counterparts in the composed model"),
     ],
 )
