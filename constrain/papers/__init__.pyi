@@ -4,6 +4,8 @@ from constrain.papers.answers.distinct import distinct as distinct
 from constrain.papers.answers.extract import Span as Span
 from constrain.papers.answers.extract import Spans as Spans
 from constrain.papers.answers.extract import extract as extract
+from constrain.papers.answers.mbr import hedged as hedged
+from constrain.papers.answers.mbr import minimum_bayes_risk as minimum_bayes_risk
 from constrain.papers.answers.orders import Orders as Orders
 from constrain.papers.answers.orders import plackett_luce as plackett_luce
 from constrain.papers.answers.rank import rank as rank
