@@ -90,7 +90,8 @@ class OnlineModel(Model):
             began: int | None = outcome.context.memo.pop((self, "began"), None)
             if began is None:
                 continue
-            steps, labels = outcome.context.memo.get((self, "labels"), (0, {}))
+            steps, known = outcome.context.memo.get((self, "labels"), (0, {}))
+            labels = dict(known)  # a sequence that was forked has what came before the fork from the same one
             text = outcome.context.tokens
             with torch.inference_mode(False):
                 for i, label in enumerate(labels_of(outcome, [0, *(node + 1 for node in outcome.path)])):
