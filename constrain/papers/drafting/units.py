@@ -2,7 +2,8 @@
 
 Measured with SmolLM2, which was not trained to fill blanks (temperature 0, n = 2): does not pay there. Verified units
 of `sure=0.5` give 2.3 tokens a forward pass of the target where no drafts give 1.15, at 1.7 times the CPU time, since
-a draft is a forward pass of the same model (record 2026-11-28-papers).
+a draft is a forward pass of the same model. 18 s of training of the embedded model change nothing: 1.58 before and
+after, n = 3 (record 2026-11-28-papers).
 
 Paper: Sun et al. 2024, "Decoding at the speed of thought: harnessing parallel decoding of lexical units for LLMs"
 (arXiv 2405.15208). A model is trained to fill blanks ([PAD]) behind a text: position i of them says the token i + 1
