@@ -3,6 +3,7 @@
     python scripts/train_draft.py --kind eagle --out build/eagle.safetensors
     python scripts/train_draft.py --kind model --loss tvd --texts draft --out build/draft
     python scripts/train_draft.py --kind exit --out build/lens.safetensors
+    python scripts/train_draft.py --kind units --out build/units
     python scripts/train_draft.py --model build/real/smollm2 --chat --kind model --out build/smollm2-draft
 
 1. Texts: outputs under schemas of MaskBench (`CONSTRAIN_DATA`), by masked decoding at temperature 1. `--texts draft`
@@ -10,10 +11,12 @@
    et al. 2024, arXiv 2306.13649; for drafts DistillSpec, Zhou et al. 2023, arXiv 2310.08461).
 2. The target is asked once for each text: its probabilities at every place of the output, *under the mask*. Drafts are
    masked in the same way, so what the constraint decides is not learned, and places with one allowed token do not
-   count. Loss at 1 … depth tokens ahead: `kl`, the forward divergence (Hinton et al. 2015, arXiv 1503.02531), or `tvd`,
-   the total variation distance by its policy gradient with normalised rewards (TVD++: Goel et al. 2024, arXiv
-   2403.00858, section 3.2), in full expectation over the vocabulary. Heads as in EAGLE are also held to the target's
-   features (smooth L1, of ten times the weight, as theirs is).
+   count. Loss at 1 … depth tokens ahead: `kl`, the forward divergence (Hinton et al. 2015, arXiv 1503.02531);
+   `reverse` and `jsd`, the backward divergence and Jensen and Shannon's with equal shares (DistillSpec finds that the
+   task decides which is best); or `tvd`, the total variation distance by its policy gradient with normalised rewards
+   (TVD++: Goel et al. 2024, arXiv 2403.00858, section 3.2), in full expectation over the vocabulary. Heads as in EAGLE
+   are also held to the target's features (smooth L1, of ten times the weight, as theirs is). `--kind units`: a copy of
+   the target learns to fill blanks behind the text (LUD: Sun et al. 2024, arXiv 2405.15208).
 3. On schemas that were not trained on, before and after: accepted of drafted tokens and tokens per forward at
    temperature 0 and 1. Outputs are compared with those without drafts; a difference at temperature 0 ends the run.
 
@@ -45,7 +48,7 @@ from constrain.errors import ConstrainError
 from constrain.masks.derived.narrowed import narrowed
 from constrain.models.hf import HFModel
 from constrain.models.hf.hidden import watched
-from constrain.papers import DraftHeads, EarlyExit, ExitLens, Heads
+from constrain.papers import DraftHeads, EarlyExit, ExitLens, Heads, LexicalUnits
 from constrain.papers.heads import Eagle, Eagle3, HeadsAdapter, Hydra, Medusa
 from constrain.speculative import Drafter, Model
 from evaluation.tasks import read_task
@@ -61,6 +64,7 @@ KINDS = {
     "eagle": lambda model: Eagle(model, depth=4),
     "eagle3": lambda model: Eagle3(model, depth=4, layers=spread_layers(model)),
     "exit": lambda model: ExitLens(model),
+    "units": lambda model: Blanks(model),
 }
 
 
@@ -68,6 +72,24 @@ def spread_layers(model: HFModel) -> tuple[int, int, int]:
     """The layers that EAGLE-3 reads: an early one, the middle one, a late one (its section 3.1)."""
     count = model.text_config.num_hidden_layers
     return (1, 2, 3) if count < 8 else (2, count // 2, count - 3)
+
+
+class Blanks(torch.nn.Module):
+    """A copy of the target that learns to fill blanks, which drafts as `LexicalUnits`."""
+
+    blank, span, places = 0, 4, 4  # the token of a blank; tokens of a unit; units that are learned of a text at once
+
+    def __init__(self, handle: HFModel) -> None:
+        super().__init__()
+        self.model = copy.deepcopy(handle.model)
+
+    def forward(self, tokens: torch.Tensor, ends: list[int]) -> torch.Tensor:
+        """Logits float[n, span, W] after tokens[:end] and at the blanks that follow, for each end."""
+        ids = torch.full((len(ends), max(ends) + self.span - 1), self.blank)
+        for row, end in zip(ids, ends, strict=True):
+            row[:end] = tokens[:end]
+        logits = self.model(input_ids=ids).logits
+        return torch.stack([row[end - 1 : end - 1 + self.span] for row, end in zip(logits, ends, strict=True)])
 
 
 def target_of(options: argparse.Namespace) -> tuple[HFModel, Any]:
@@ -179,6 +201,12 @@ def divergence(kind: str, guess: torch.Tensor, probs: torch.Tensor, allowed: tor
     if kind == "kl":
         return -(target * logs.clamp(min=-1e4)).sum(-1).mean()
     drafted = logs.exp()
+    if kind == "reverse":
+        return (drafted * (logs.clamp(min=-1e4) - target.clamp(min=1e-20).log())).sum(-1).mean()
+    if kind == "jsd":
+        middle = (drafted + target) / 2 + 1e-20
+        parts = [torch.special.xlogy(one, (one + 1e-20) / middle) for one in (drafted, target)]
+        return (parts[0] + parts[1]).sum(-1).mean() / 2
     with torch.no_grad():  # a reward for tokens that the target finds likelier, with mean 0 and variance 1 under drafts
         reward = (target > drafted).to(drafted.dtype)
         mean = (drafted * reward).sum(-1, keepdim=True).mean()
@@ -193,6 +221,8 @@ def distances(
     """The loss at each number of tokens ahead (or each exit), and the mean overlap Σ min(p, q) there: the chance of
     acceptance."""
     count, losses, overlap = len(text.tokens), [], []
+    if isinstance(drafter, Blanks):
+        return of_blanks(drafter, loss, text, said)
     if isinstance(drafter, HeadsAdapter):
         guesses = [
             (step, logits) for step, logits in enumerate(drafter.unrolled(said.hidden, text.tokens), 1)
@@ -217,6 +247,20 @@ def distances(
     if regress and losses and type(drafter) is Eagle:
         feature = drafter.first(said.hidden, text.tokens)
         losses.append(10 * F.smooth_l1_loss(feature, said.features[1:].to(feature)))
+    return losses, sum(overlap) / max(1, len(overlap))
+
+
+def of_blanks(drafter: Blanks, loss: str, text: Text, said: Told) -> tuple[list[torch.Tensor], float]:
+    """As `distances`, for some places of the output that are drawn."""
+    last = len(text.tokens) - drafter.span
+    ends = random.sample(range(text.prompt, last + 1), min(drafter.places, max(0, last + 1 - text.prompt)))
+    losses, overlap = [], []
+    for end, guess in zip(ends, drafter(text.tokens, ends) if ends else (), strict=True):
+        rows, allowed = slice(end, end + drafter.span), text.allowed[end - text.prompt :][: drafter.span]
+        if bool((allowed.sum(-1) > 1).any()):
+            losses.append(divergence(loss, guess, said.probs[rows], allowed))
+            drafted = guess.detach().masked_fill(~allowed, -torch.inf).softmax(-1).nan_to_num()
+            overlap.append(float(torch.minimum(drafted, said.probs[rows]).sum(-1).mean()))
     return losses, sum(overlap) / max(1, len(overlap))
 
 
@@ -247,9 +291,11 @@ def train(handle: HFModel, drafter: Any, texts: list[Text], options: argparse.Na
 
 
 def drafter_of(handle: HFModel, made: Any) -> Drafter:
-    """The drafter around what was trained; of exits that in the middle, always."""
+    """The drafter around what was trained; of exits that in the middle, always; units end below one half."""
     if isinstance(made, ExitLens):
         return EarlyExit(handle, keep=(made.exits + 1) // 2, lens=made)
+    if isinstance(made, Blanks):
+        return LexicalUnits(HFModel(made.model, handle.tokenizer), blank=made.blank, span=made.span, sure=0.5)
     return Heads(made) if isinstance(made, HeadsAdapter) else Model(HFModel(made, handle.tokenizer))
 
 
@@ -271,7 +317,7 @@ def measure(handle: HFModel, made: Any, files: list[Path], when: str, options: a
                 counts = found.stats.drafts
                 assert not any(count.fault for count in counts.values()), counts
                 assert temperature or found.tokens == plain.tokens, f"{name}: another output than with other drafts"
-                own = [c for label, c in counts.items() if label in ("heads", "model", "exit")]
+                own = [c for label, c in counts.items() if label in ("heads", "model", "exit", "units")]
                 figures = (
                     found.stats.tokens, found.stats.forwards, sum(c.drafted for c in own), sum(c.accepted for c in own),
                     found.tokens == plain.tokens,
@@ -293,7 +339,7 @@ def main() -> None:
     parser.add_argument("--kind", choices=[*KINDS, "model"], default="sequential")
     parser.add_argument("--model", help="folder of a model of transformers; otherwise the reference model")
     parser.add_argument("--chat", action="store_true", help="prompts are messages, in the model's template")
-    parser.add_argument("--loss", choices=["kl", "tvd"], default="kl")
+    parser.add_argument("--loss", choices=["kl", "reverse", "jsd", "tvd"], default="kl")
     parser.add_argument("--texts", choices=["target", "draft"], default="target", help="who writes them")
     parser.add_argument("--schemas", type=int, default=200, help="to train on")
     parser.add_argument("--measured", type=int, default=20, help="schemas to measure with")
@@ -343,7 +389,7 @@ def save(handle: HFModel, made: Any, path: Path) -> None:
             about = {**handle.text_config.to_dict(), "eagle_aux_hidden_state_layer_ids": made.reads}
             (path / "config.json").write_text(json.dumps(about, indent=1, default=str) + "\n", encoding="utf-8")
     else:
-        made.save_pretrained(path)
+        (made.model if isinstance(made, Blanks) else made).save_pretrained(path)
 
 
 if __name__ == "__main__":

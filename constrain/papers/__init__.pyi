@@ -4,6 +4,8 @@ from constrain.papers.answers.distinct import distinct as distinct
 from constrain.papers.answers.extract import Span as Span
 from constrain.papers.answers.extract import Spans as Spans
 from constrain.papers.answers.extract import extract as extract
+from constrain.papers.answers.mbr import hedged as hedged
+from constrain.papers.answers.mbr import minimum_bayes_risk as minimum_bayes_risk
 from constrain.papers.answers.orders import Orders as Orders
 from constrain.papers.answers.orders import plackett_luce as plackett_luce
 from constrain.papers.answers.rank import rank as rank
@@ -12,7 +14,9 @@ from constrain.papers.composed import ByteModel as ByteModel
 from constrain.papers.composed import Composed as Composed
 from constrain.papers.composed import ContextAware as ContextAware
 from constrain.papers.composed import Ensemble as Ensemble
+from constrain.papers.composed import EntropySwitch as EntropySwitch
 from constrain.papers.composed import Guided as Guided
+from constrain.papers.composed import LayerContrast as LayerContrast
 from constrain.papers.composed import MixtureOfPrompts as MixtureOfPrompts
 from constrain.papers.composed import SelectiveContrast as SelectiveContrast
 from constrain.papers.diffusion import Denoised as Denoised
@@ -31,6 +35,7 @@ from constrain.papers.drafting.recycling import Recycling as Recycling
 from constrain.papers.drafting.retrieval import Retrieval as Retrieval
 from constrain.papers.drafting.stopping import Stopping as Stopping
 from constrain.papers.drafting.textstore import TextStore as TextStore
+from constrain.papers.drafting.units import LexicalUnits as LexicalUnits
 from constrain.papers.heads import DraftHeads as DraftHeads
 from constrain.papers.heads import load_heads as load_heads
 from constrain.papers.layers.earlyexit import EarlyExit as EarlyExit
@@ -52,6 +57,7 @@ from constrain.papers.search.retrying import Retrying as Retrying
 from constrain.papers.search.value_guided import ValueGuided as ValueGuided
 from constrain.papers.tractable import HiddenMarkov as HiddenMarkov
 from constrain.papers.tractable import NGram as NGram
+from constrain.papers.verifying.confident import ConfidentRuns as ConfidentRuns
 from constrain.papers.verifying.judge import Judge as Judge
 from constrain.papers.verifying.kseq import KSeq as KSeq
 from constrain.papers.verifying.optimum import optimal_acceptance as optimal_acceptance

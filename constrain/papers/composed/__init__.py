@@ -15,8 +15,10 @@ from constrain.papers.composed.context_aware import ContextAware
 from constrain.papers.composed.core import Composed
 from constrain.papers.composed.ensemble import Ensemble
 from constrain.papers.composed.guidance import Guided
+from constrain.papers.composed.layer_contrast import LayerContrast
 from constrain.papers.composed.prompts import MixtureOfPrompts
 from constrain.papers.composed.selective import SelectiveContrast
+from constrain.papers.composed.switch import EntropySwitch
 
 __all__ = [
     "ByteFusion",
@@ -24,7 +26,9 @@ __all__ = [
     "Composed",
     "ContextAware",
     "Ensemble",
+    "EntropySwitch",
     "Guided",
+    "LayerContrast",
     "MixtureOfPrompts",
     "SelectiveContrast",
 ]

@@ -234,6 +234,11 @@ class _Run:
                 "weigh=True takes a constraint, a temperature above 0, and one step for each position",
                 fix="leave steps out, and pass temperature=1.0",
             )
+        if weigh and self.policy.fuses:
+            raise ConstrainError(
+                "weights are of the model's own distribution, and this policy draws from another",
+                fix="leave weigh out, or take another policy",
+            )
         if scaffold and (weigh or self.constraint is None):
             raise ConstrainError(
                 "scaffold=True takes a constraint, and no weigh=True: the model has no say in what it sets",
@@ -303,6 +308,10 @@ class _Run:
         due = -(-len(open_now) // max(1, self.steps - out.steps + 1))
         count = 1 if self.weigh else min(self.policy.count(scores[order], due), len(order))
         ranked = order[:count]
+        if self.policy.fuses:
+            fused = self.policy.fused(chances, positions)
+            logits[positions] = np.log(fused, out=np.full_like(fused, -np.inf), where=fused > 0)
+            logits[positions] *= self.temperature or 1.0
         if self.node is not None:
             self._set_likeliest(logits, positions[ranked].tolist())
         else:

@@ -1,6 +1,8 @@
 """Jacobi drafts: what the target said behind the tokens that it refused is drafted next.
 
 Measured: slower than decoding without drafts, 0.56 to 0.80 of the speed of `model.generate` (docs/speculative.md).
+Draws on SmolLM2 (temperature 1, n = 2): 1.65 tokens a forward pass where guesses have 1.43 and no drafts 1.30, at 1.1
+times the CPU time of no drafts (record 2026-11-28-papers).
 
 The idea (Santilli et al. 2023, arXiv 2305.10427; the loop of Fu et al. 2024, arXiv 2402.02057): tokens are unknowns of
 a system x[i] = f(x[1 … i-1]), and a forward pass over guesses of all of them is a step of Jacobi's iteration. Behind a
@@ -8,6 +10,12 @@ refused guess the logits are of a text that differs in one token, and what they 
 forward that refused a draft gives the next one, for nothing. In a tree the guesses behind the likeliest refused child
 are kept, whoever drafted it. Where nothing was refused, the last token once more is the first guess, as theirs are
 random; they need not be good.
+
+Where a rule asks for draws, the criterion is that of speculative Jacobi decoding (Teng et al. 2024, arXiv 2410.01699):
+the token of each position is drawn from what the last forward pass said there, under the mask, and that distribution is
+stated, so that rules accept it with min(1, p_now / p_before) and draw what is left of p_now otherwise. Positions that
+were not there yet are drawn from the last known distribution (theirs are random); what was not accepted is drawn anew,
+as in their loop. The distribution of the output is that of masked decoding.
 
 Of each position some tokens are kept, and the first that the constraint allows is drafted: a guess that is illegal
 would end the draft, and with it the iteration. All of the window is read, however unlikely: the method lives by that.
@@ -22,9 +30,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import torch
+
 from constrain.sampling.core.sampler import check_count
 from constrain.speculative.build import advanced
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
+from constrain.speculative.drafters.model import shaped_probs
 from constrain.speculative.drafters.tables import likeliest
 from constrain.speculative.drafters.tally import Tally
 from constrain.speculative.tree import EMPTY, NONE, DraftTree, given_chain
@@ -59,6 +71,9 @@ class Jacobi(Drafter):
 
     def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
         """The guesses of the last forward pass, legal ones; the last of them again until the window is full."""
+        setting = context.setting
+        if setting.draws != "any" and setting.settings.temperature > 0:
+            return self._drawn(context, budget)
         guesses: list[Sequence[int]] = context.memo.get(self, [])
         chain: list[int] = []
         matcher = context.matcher
@@ -75,6 +90,27 @@ class Jacobi(Drafter):
         floor = math.log(budget.least) / len(chain) + 1e-9 if budget.least > 0 else -math.inf
         return given_chain(chain, [max(floor, math.log(self.estimate(depth))) for depth in range(len(chain))])
 
+    def _drawn(self, context: Context, budget: DraftBudget) -> DraftTree:
+        """A chain of draws from the distributions of the last forward pass, which are stated."""
+        rows: list[torch.Tensor] = context.memo.get((self, "rows"), [])
+        tokens, stated, matcher = [], [], context.matcher
+        for depth in range(min(self.window, budget.depth, budget.nodes, context.left - 1) if rows else 0):
+            probs = shaped_probs(context.setting, matcher, rows[min(depth, len(rows) - 1)])
+            if probs is None:
+                break
+            token = int(context.setting.draw(probs.unsqueeze(0), [context.stream]))
+            tokens.append(token)
+            stated.append(probs)
+            matcher = None if matcher is None else advanced(matcher, token)
+            if token in context.setting.eos_ids or (matcher is None and context.matcher is not None):
+                break
+        if not tokens:
+            return EMPTY
+        chain = np.arange(len(tokens), dtype=np.int32)
+        log_probs = np.log([float(probs[token]) for token, probs in zip(tokens, stated, strict=True)])
+        ids = np.asarray(tokens, np.int32)
+        return DraftTree(ids, chain - 1, np.minimum(log_probs, 0.0), chain, torch.stack(stated))
+
     def estimate(self, depth: int) -> float:
         """The chance that the guess at a depth is right where those before it were."""
         return self._tally.estimate(depth, FIRST)
@@ -88,7 +124,12 @@ class Jacobi(Drafter):
                 self._tally.count(depth, guess == token)
                 if guess != token:
                     break
-            outcome.context.memo[self] = refused(outcome)
+            places, tops = refused(outcome), likeliest(outcome)
+            # none where a token was forced
+            outcome.context.memo[self] = [[token for token, _ in tops.get(place, [])] for place in places[1:]]
+            if outcome.context.setting.draws != "any":
+                rows = outcome.tree.logits_rows[places[1:] or places].tolist()
+                outcome.context.memo[self, "rows"] = list(outcome.logits[rows].clone())
 
 
 def _first_legal(matcher: Any, tokens: Sequence[int]) -> tuple[int, Any]:
@@ -100,13 +141,13 @@ def _first_legal(matcher: Any, tokens: Sequence[int]) -> tuple[int, Any]:
     return NONE, None
 
 
-def refused(outcome: Outcome) -> list[Sequence[int]]:
-    """The likely tokens behind each of the refused nodes, from the end of what was taken on, the likeliest first."""
-    tree, tops = outcome.tree, likeliest(outcome)
+def refused(outcome: Outcome) -> list[int]:
+    """The end of what was taken, and the places behind the refused nodes that follow, always behind the likeliest."""
+    tree = outcome.tree
     children = tree.children()
     place = outcome.path[-1] + 1 if outcome.path else 0
-    found: list[Sequence[int]] = []
+    found = [place]
     while read := [node for node in children[place] if tree.read[node]]:
         place = max(read, key=lambda node: float(tree.log_probs[node])) + 1
-        found.append([token for token, _ in tops.get(place, [])])  # none where a token was forced
+        found.append(place)
     return found

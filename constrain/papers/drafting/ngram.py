@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from constrain.papers.drafting.grow import Candidates, begins, drawn, named, tails
+from constrain.papers.drafting.explore import explored
+from constrain.papers.drafting.grow import Candidates, Growth, begins, drawn, named, tails
 from constrain.sampling.core.sampler import check_count
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
 from constrain.speculative.drafters.tables import KEPT, DraftTable, likeliest
@@ -30,6 +31,8 @@ class NGramDrafter(Drafter):
     Args:
         longest: tokens of the longest n-gram.
         width: siblings that are drawn at a place; given ones as the budget allows.
+        walks: explore with so many simulated walks in place of best first, where nodes are named (explore.py).
+        weight: of what was tried little, in walks.
 
     Raises:
         ConstrainError: an option is out of range.
@@ -42,9 +45,10 @@ class NGramDrafter(Drafter):
 
     name = "ngram"
 
-    def __init__(self, *, longest: int = 3, width: int = 2) -> None:
+    def __init__(self, *, longest: int = 3, width: int = 2, walks: int = 0, weight: float = 1.0) -> None:
         self.longest = check_count("longest", longest)
         self.width = check_count("width", width)
+        self.walks, self.weight = check_count("walks", walks, 0), weight
         self._grams: DraftTable[tuple[int, Candidates]] = DraftTable()  # gram → (observations, mean)
 
     def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
@@ -59,6 +63,8 @@ class NGramDrafter(Drafter):
             return ()
 
         if context.setting.draws == "any" or context.setting.settings.temperature == 0:
+            if self.walks:
+                return explored(Growth(context, budget, guess, self.longest), self.walks, self.weight)
             return named(context, budget, guess, reach=self.longest)
         return drawn(context, budget, guess, reach=self.longest, width=self.width)
 

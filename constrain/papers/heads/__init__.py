@@ -2,7 +2,7 @@
 
 takes: hidden states and tokens of a text. gives: logits of the tokens that follow, for `constrain.speculative.Heads`
 start reading at: adapter.py (what all have in common), own.py (ours), then medusa.py, hydra.py, eagle.py, eagle3.py;
-load.py reads public checkpoints; acceptance.py and online.py are drafters around them, judge.py is for a verifier
+load.py reads public checkpoints; acceptance.py, online.py and online_model.py are drafters, judge.py is for a verifier
 """
 
 from constrain.papers.heads.acceptance import AcceptanceHead, StoppedModel
@@ -14,6 +14,7 @@ from constrain.papers.heads.judge import JudgeHead
 from constrain.papers.heads.load import load_heads
 from constrain.papers.heads.medusa import Medusa
 from constrain.papers.heads.online import OnlineHeads
+from constrain.papers.heads.online_model import OnlineModel
 from constrain.papers.heads.own import DraftHeads
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "JudgeHead",
     "Medusa",
     "OnlineHeads",
+    "OnlineModel",
     "StoppedModel",
     "load_heads",
 ]

@@ -105,30 +105,12 @@ class OnlineHeads(Heads):
             known = _Window(first, features[:0])
         known.features = torch.cat([known.features, features])[-self.window :]
         known.first = first + len(features) - len(known.features)
-        for i, label in enumerate(self._labels(outcome, places)):
+        for i, label in enumerate(labels_of(outcome, places)):
             if label is not None:
                 known.labels[began - 1 + i] = label
         known.labels = {place: label for place, label in known.labels.items() if place >= known.first}
         context.memo[self, "window"] = known
         return known
-
-    def _labels(self, outcome: Outcome, places: Sequence[int]) -> list[Label | None]:
-        """The target's masked distribution at some places of the tree; None where there is no choice."""
-        tops, setting, tree = likeliest(outcome), outcome.context.setting, outcome.tree
-        found: list[Label | None] = []
-        for place in places:
-            if not tops.get(place):
-                found.append(None)
-                continue
-            allowed = torch.ones(setting.size, dtype=torch.bool)
-            if outcome.context.matcher is not None:
-                mask = np.zeros((1, bitmask_words(setting.size)), np.uint32)
-                setting.fill_masks([tree.matchers[place]], mask)
-                bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[: setting.size]
-                allowed = torch.from_numpy(bits.astype(bool))
-            tokens, chances = zip(*tops[place], strict=True)
-            found.append((torch.tensor(tokens), torch.tensor(chances) / sum(chances), allowed))
-        return found
 
     def _learn(self, window: _Window, text: Sequence[int]) -> None:
         """One step of Adam on the cross-entropy at every place with a label that the heads reach from the window."""
@@ -148,3 +130,22 @@ class OnlineHeads(Heads):
             torch.nn.utils.clip_grad_norm_(self.learner.parameters(), 1.0)
             self._adam.step()
             self.changes += 1
+
+
+def labels_of(outcome: Outcome, places: Sequence[int]) -> list[Label | None]:
+    """The target's masked distribution at some places of the tree; None where there is no choice."""
+    tops, setting, tree = likeliest(outcome), outcome.context.setting, outcome.tree
+    found: list[Label | None] = []
+    for place in places:
+        if not tops.get(place):
+            found.append(None)
+            continue
+        allowed = torch.ones(setting.size, dtype=torch.bool)
+        if outcome.context.matcher is not None:
+            mask = np.zeros((1, bitmask_words(setting.size)), np.uint32)
+            setting.fill_masks([tree.matchers[place]], mask)
+            bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[: setting.size]
+            allowed = torch.from_numpy(bits.astype(bool))
+        tokens, chances = zip(*tops[place], strict=True)
+        found.append((torch.tensor(tokens), torch.tensor(chances) / sum(chances), allowed))
+    return found

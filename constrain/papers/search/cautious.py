@@ -13,8 +13,10 @@ that the grammar leaves no choice at is certain. `boundary` names other places f
 better than punctuation where a unit ends (core/boundaries.py).
 
 Cost: a forward pass for each token of the longest trial, in a batch of N, and one for what is kept.
-Limit: the program ends a trial after a token that *is* one of ten marks; here a token that holds one ends it, since
-vocabularies have tokens such as `",`.
+Marks: the program ends a trial after a token that *is* one of ten marks (`boundary="mark"`); by default a token that
+holds one ends it, since vocabularies have tokens such as `",`.
+Measured on the embedded model (records to copy, n = 8): mean log p −60 where draws have −83, for 434 forward passes and
+162; with the authors' marks −84 for 1,109. The default pays, their rule does not (record 2026-11-28-papers).
 """
 
 from __future__ import annotations
@@ -32,6 +34,10 @@ from constrain.sampling.core.sampler import Sampler, check_count
 from constrain.sampling.methods.exact import children
 
 MARKS = frozenset(b".,\n?!:;)]}")
+_MARKED: dict[str, Callable[[bytes, bytes], bool]] = {
+    "punctuation": lambda _, new: any(byte in MARKS for byte in new),
+    "mark": lambda _, new: len(new) == 1 and new[0] in MARKS,
+}
 
 
 class Cautious(Sampler):
@@ -41,7 +47,8 @@ class Cautious(Sampler):
         trials: how many continuations, at most.
         low: entropy in nats up to which one token is drawn.
         high: entropy from which all trials are made.
-        boundary: where trials end: "punctuation", or what `SMC(boundary=...)` takes.
+        boundary: where trials end: "punctuation", a token that holds a mark; "mark", one that is a mark, as the authors
+            have it; or what `SMC(boundary=...)` takes.
 
     Raises:
         ConstrainError: an option is out of range.
@@ -74,8 +81,7 @@ class Cautious(Sampler):
         self.low, self.high = check_number("low", low, 0.0), check_number("high", high, 0.0)
         if not self.low < self.high:
             raise ConstrainError(f"high must be above low, not {high:g} above {low:g}")
-        marked = (lambda _, new: any(byte in MARKS for byte in new)) if boundary == "punctuation" else boundary
-        self.boundary = boundary_of(marked)
+        self.boundary = boundary_of(_MARKED.get(boundary, boundary) if isinstance(boundary, str) else boundary)
 
     def run(self, job: Job) -> list[Sample]:
         return each_row(job, self._write)

@@ -8,8 +8,7 @@ continued greedily for `ahead` tokens, or to its end, and the token with the gre
     score(v) = (log p(v) + Σ log p of what follows) / (1 + how many tokens follow)
 
 Distribution: none is sampled. Entropy, candidates and log p are those of masked decoding, so a place that the grammar
-leaves no choice at is never paused at. The paper learns a threshold for each model from programs with known solutions,
-a logistic regression of "the right token is not the likeliest" on the entropy; here it is a number.
+leaves no choice at is never paused at. The threshold is a number; threshold.py learns it for a model as the paper does.
 
 Cost: a forward pass a token, and at a pause `top` sequences of at most `ahead` tokens in one batch.
 """
@@ -31,7 +30,7 @@ class Pausing(Sampler):
     """Greedy decoding with a look ahead where the model is unsure; see `constrain.papers.search.pausing`.
 
     Args:
-        threshold: entropy in nats from which it looks ahead.
+        threshold: entropy in nats from which it looks ahead; `fit_threshold` learns it.
         ahead: tokens of a continuation, at most.
         top: how many of the likeliest tokens are continued.
 

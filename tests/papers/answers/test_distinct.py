@@ -13,6 +13,7 @@ from constrain.errors import ConstrainError
 from constrain.generation import Generation, Generations, Stats
 from constrain.generation.answers import score
 from constrain.papers import distinct
+from constrain.papers.answers.distinct import listed
 from constrain.sampling import Exact, enumerate_draws
 from toy_handle import PIECES, ToyHandle
 
@@ -42,6 +43,19 @@ def test_the_law_is_sampling_without_replacement(seed: int, monkeypatch: pytest.
     shares = dict(zip(TEXTS, score(model, PROMPT, TEXTS, tokenisations="all").shares, strict=True))
     law = {(x, y, z): shares[x] * shares[y] / (shares[y] + shares[z]) for x, y, z in permutations(TEXTS)}
     assert found == pytest.approx(law, abs=1e-10)
+
+
+def test_explored_texts_are_shown() -> None:
+    """Each output is that of the language less the texts before, after the prompt that shows them."""
+    model, language = constrain.reference.load(), constrain.regex("[a-f]{2}")
+    found = distinct(model, "A: ", 4, explored=listed, constraint=language, seed=5)
+    texts = [each.text for each in found]
+    assert len(set(texts)) == 4
+    for number, text in enumerate(texts):
+        shown = "".join(f"A: {each}\n" for each in texts[:number]) + "A: "
+        left = [one + other for one in "abcdef" for other in "abcdef" if one + other not in texts[:number]]
+        again = constrain.generate(model, shown, choices=left, seed=5 + number)
+        assert again.text == text
 
 
 @pytest.mark.parametrize("name", ["argmax", "cars", "lcd", "sir"])

@@ -17,7 +17,15 @@ from sampling_cases import LANGUAGES, PROMPT, Case, Tokens, cases, conditional, 
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.papers.composed import ContextAware, Ensemble, Guided, MixtureOfPrompts, SelectiveContrast
+from constrain.papers.composed import (
+    ContextAware,
+    Ensemble,
+    EntropySwitch,
+    Guided,
+    LayerContrast,
+    MixtureOfPrompts,
+    SelectiveContrast,
+)
 from constrain.sampling import CARS, MCMC, SIR, SMC, Exact, Sample, Settings, enumerate_draws, lcd
 from constrain.sampling.core.sampler import drive
 from constrain.sampling.processors import MinP
@@ -42,7 +50,7 @@ def log_sum(values: Sequence[float]) -> float:
 
 
 Logs = Sequence[np.ndarray]  # log p of the next token, by part
-Past = list[list[float]]  # of every token before: its log p, by part
+Past = list[tuple[Logs, int]]  # of every token before: log p of its place by part, and the token
 
 
 def guided(scale: float) -> Callable[[Logs, Past], list[float]]:
@@ -76,10 +84,40 @@ def mixture(weights: Sequence[float]) -> Callable[[Logs, Past], list[float]]:
     """log Σ_k w_k p_k(text, v): renormalising divides by that of the text."""
 
     def scores(logs: Logs, past: Past) -> list[float]:
-        texts = [math.log(w) + math.fsum(each[k] for each in past) for k, w in enumerate(weights)]
+        texts = [math.log(w) + math.fsum(logs[k][token] for logs, token in past) for k, w in enumerate(weights)]
         return [
             log_sum([text + log_p[v] for text, log_p in zip(texts, logs, strict=True)]) for v in range(len(logs[0]))
         ]
+
+    return scores
+
+
+def switch(threshold: float, window: int, least: int) -> Callable[[Logs, Past], list[float]]:
+    """EAD: the writer of every place, from the first on."""
+
+    def scores(logs: Logs, past: Past) -> list[float]:
+        part, since, bits = 0, 0, []
+        for place in [*(before for before, _ in past), logs]:
+            bits.append(-math.fsum(math.exp(log_p) * log_p for log_p in place[part]) / math.log(2))
+            wanted = int(statistics.fmean(bits[-window:]) > threshold)
+            if wanted != part and since >= least:
+                part, since = wanted, 0
+            since += 1
+        return [float(each) for each in logs[part]]
+
+    return scores
+
+
+def layers(weight: float, floor: float) -> Callable[[Logs, Past], list[float]]:
+    """LOL: the model against its lower layers, and beside an amateur."""
+
+    def scores(logs: Logs, past: Past) -> list[float]:
+        p, q = logs[0], logs[1]
+        rest = [-weight * q[v] for v in range(len(p))]
+        if len(logs) == 4:
+            rest = [weight * (q[v] - logs[3][v]) - logs[2][v] for v in range(len(p))]
+        least = floor * math.exp(max(p))
+        return [p[v] + rest[v] if math.exp(p[v]) >= least else -math.inf for v in range(len(p))]
 
     return scores
 
@@ -109,6 +147,18 @@ MODELS: dict[str, tuple[Callable[[Any], Any], list[list[int]], list[int], Any, i
     "one of two": (
         lambda h: Ensemble([h(0), h(1)], [3, 1], how="mixture"), [PROMPT] * 2, [0, 1], mixture([0.75, 0.25]), 1,
     ),
+    "layers": (lambda h: LayerContrast(h(0), h(1), weight=0.4, floor=0.1), [PROMPT] * 2, [0, 1], layers(0.4, 0.1), 0),
+    "layers and an amateur": (
+        lambda h: LayerContrast(h(0), h(1), (h(2), h(3)), weight=0.4), [PROMPT] * 4, [0, 1, 2, 3], layers(0.4, 0.0), 0,
+    ),
+    "switch": (
+        lambda h: EntropySwitch(h(0), h(1), threshold=0.8, window=2, least=1), [PROMPT] * 2, [0, 1],
+        switch(0.8, 2, 1), 1,
+    ),
+    "switch after prompts": (
+        lambda h: EntropySwitch(h(0), h(1), threshold=0.6, window=3, least=0, prompts=[PROMPT]), [PROMPT] * 2, [0, 1],
+        switch(0.6, 3, 0), 0,
+    ),
 }  # fmt: skip
 
 
@@ -133,11 +183,10 @@ class Composition(Case):
         past: Past = []
         if begin:  # the prompt speaks too, after its first token
             for place in range(begin, len(PROMPT)):
-                past.append([float(part.log_probs(PROMPT[:place])[PROMPT[place]]) for part in parts])
+                past.append(([part.log_probs(PROMPT[:place]) for part in parts], PROMPT[place]))
         for place, token in enumerate(output):
-            past.append(
-                [float(p.log_probs([*own, *output[:place]])[token]) for p, own in zip(parts, prompts, strict=True)]
-            )
+            before = [p.log_probs([*own, *output[:place]]) for p, own in zip(parts, prompts, strict=True)]
+            past.append((before, token))
         logs = [part.log_probs([*own, *output]) for part, own in zip(parts, prompts, strict=True)]
         scores = formula(logs, past)
         return np.array(scores) - log_sum(scores)
@@ -237,6 +286,9 @@ def test_a_token_without_mass() -> None:
         (lambda: Guided(ToyHandle(3), [([0], [1])], scale=math.inf), "scale must be a finite number"),
         (lambda: ContextAware(ToyHandle(3), [([0], [1])], alpha=-1), "alpha must be a number"),
         (lambda: SelectiveContrast(ToyHandle(3), [([0], [1])], threshold=2), "threshold must be a number"),
+        (lambda: EntropySwitch(ToyHandle(3), ToyHandle(3), threshold=-1), "threshold must be a number"),
+        (lambda: LayerContrast(ToyHandle(3), ToyHandle(3), ToyHandle(3)), "a model and its lower layers"),
+        (lambda: LayerContrast(ToyHandle(3), ToyHandle(3), floor=2), "floor must be a number"),
         (lambda: Guided(ToyHandle(3), [([0], [1])]).start([[1, 1]], [1]), "no counterparts in the composed model"),
     ],
 )
@@ -251,6 +303,22 @@ def test_the_context_has_room_for_every_prompt() -> None:
     assert Guided(handle, [([0], [1, 1, 1])]).context == 8
     assert Guided(handle, [([0, 0], [1])]).context == 10
     assert Ensemble([handle, ToyHandle(3)]).context == 10
+
+
+def test_a_model_reads_when_it_writes() -> None:
+    """EAD: the large model reads in one forward pass what the small one wrote; the one that does not write rests."""
+    small, large = ToyHandle(3, seed=1), ToyHandle(3, seed=2)
+    flat, sharp = np.zeros(3), np.array([9.0, 0.0, 0.0])
+    for text in ([0], [0, 0], [0, 0, 0], [0] * 4, [0] * 5):
+        small.fixed[tuple(text)] = flat if len(text) == 3 else sharp
+        large.fixed[tuple(text)] = sharp + 1
+    session, (first,) = EntropySwitch(small, large, threshold=1, window=1, least=0).start([[0]], keep=[1])
+    counts, found = [(small.forwards, large.forwards)], [first]
+    for _ in range(4):
+        found += session.feed([[0]], keep=[1])
+        counts.append((small.forwards, large.forwards))
+    assert counts == [(1, 0), (2, 0), (3, 1), (4, 2), (5, 2)]  # the third place is unsure, the fourth is not
+    assert torch.stack(found).exp()[:, 0, 0].tolist() == pytest.approx([float(torch.tensor(sharp).softmax(0)[0])] * 5)
 
 
 def test_generate() -> None:

@@ -11,7 +11,7 @@ from toy_diffusion import Hashed, characters
 from constrain.errors import ConstrainError
 from constrain.languages.constraints.regular import regex
 from constrain.papers.diffusion.decode import denoise
-from constrain.papers.diffusion.policies import Credit, LocalLeap, Prophet, TopK
+from constrain.papers.diffusion.policies import Coherent, Credit, LocalLeap, Prophet, TopK
 
 RNG = np.random.default_rng(0)
 
@@ -75,6 +75,66 @@ def test_credit(seed):
         assert policy.count(np.sort(scores)[::-1], 1) == max(1, (wanted >= 0.8).sum())
     policy.begin()
     assert policy.scores(chances, np.arange(6), RNG) != pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("steps", [1, 3])
+def test_coherent(seed, steps):
+    """Entropy of the mean of the last predictions of each position, whichever are still open."""
+    policy, seen, left = Coherent(steps, bound=0.8), {}, list(range(6))
+    for step in range(4):
+        chances = rows(10 * seed + step, len(left), 3.0)
+        for place, row in zip(left, chances, strict=True):
+            seen[place] = [*seen.get(place, []), row]
+        means = [sum(seen[place][-steps:]) / len(seen[place][-steps:]) for place in left]
+        scores = policy.scores(chances, np.array(left), RNG)
+        assert scores == pytest.approx([float((mean * np.log(mean)).sum()) for mean in means])
+        assert policy.fused(chances, np.array(left)) == pytest.approx(np.stack(means))
+        assert policy.count(np.sort(scores)[::-1], 1) == max(1, sum(score >= -0.8 for score in scores))
+        left.pop(seed % len(left))
+    with pytest.raises(ConstrainError, match="steps is a number of predictions"):
+        Coherent(0)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.7])
+@pytest.mark.parametrize("make", [lambda: Coherent(3, 0.9), lambda: Credit(0.7, fuses=True)], ids=["ccd", "credit"])
+@pytest.mark.parametrize("seed", range(4))
+def test_tokens_are_drawn_from_what_is_fused(seed, make, temperature):
+    """A whole decoder by its definition: without a constraint, each token by the fused distribution of its step."""
+    model, twin, length = Hashed(characters("abc"), seed, 1.5), make(), 6
+    drawn = lambda p: int(np.argmax(p > 0.3))  # noqa: E731
+    found = denoise(model, None, length=length, policy=make(), temperature=temperature, draw=drawn)
+    tokens = [model.mask_id] * length
+    twin.begin()
+    while model.mask_id in tokens:
+        logits = model.logits(tokens).astype(float)
+        logits[:, model.mask_id] = -np.inf
+        places = np.array([i for i, token in enumerate(tokens) if token == model.mask_id])
+        powers = np.exp((logits[places] - logits[places].max(axis=1, keepdims=True)) / (temperature or 1.0))
+        chances = powers / powers.sum(axis=1, keepdims=True)
+        scores = twin.scores(chances, places, RNG)
+        order = np.argsort(-scores, kind="stable")
+        fused = twin.fused(chances, places)
+        for i in order[: twin.count(scores[order], 1)]:
+            tokens[places[i]] = int(np.argmax(fused[i])) if temperature == 0 else drawn(fused[i])
+        if 3 in tokens:  # the end: nothing else is put behind it
+            end = tokens.index(3)
+            tokens = [3 if i > end and token == model.mask_id else token for i, token in enumerate(tokens)]
+    assert found.tokens == tokens
+    with pytest.raises(ConstrainError, match="draws from another"):
+        denoise(model, regex("[abc]*"), length=4, policy=make(), temperature=1.0, weigh=True)
+    assert denoise(model, regex("(ab|c){2}"), length=5, policy=make(), temperature=temperature, seed=1).fault is None
+
+
+def test_fused_credit():
+    policy, credit = Credit(0.8, fuses=True), np.zeros((6, 5))
+    for step in range(3):
+        chances = rows(step, 6)
+        policy.scores(chances, np.arange(6), RNG)
+        credit *= 0.65
+        credit[np.arange(6), chances.argmax(axis=1)] += chances.max(axis=1) ** 0.5
+        raised = chances * (1 + credit) ** 0.7
+        assert policy.fused(chances, np.arange(6)) == pytest.approx(raised / raised.sum(axis=1, keepdims=True))
 
 
 def test_top_k():

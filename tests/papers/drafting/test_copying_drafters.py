@@ -194,6 +194,34 @@ def test_jacobi_converges_where_the_target_hardly_looks_back() -> None:
     assert found.forwards < 0.7 * plain.forwards
 
 
+@pytest.mark.parametrize("verifier", ["token", "block"])
+@pytest.mark.parametrize("language", ["skewed", "twins", "ambiguous", "optional tail", "dead end"])
+def test_jacobi_draws(language: str, verifier: str) -> None:
+    """Speculative Jacobi: tokens drawn from what the last forward said, which changes nothing of the distribution."""
+    check(Case(language, 3), Fresh(lambda: Jacobi(window=2), verifier))
+
+
+def test_jacobi_states_what_it_draws_from() -> None:
+    """The chain 0 1 2, of which 1 was refused: what was said behind 1 and 2 under the mask, and the last once more."""
+    words = ToyConstraint(LETTERS, is_prefix=lambda t: b"c" not in t, is_member=lambda t: len(t) > 9)
+    context = context_of(words, prompt=[0])
+    context.setting = replace(context.setting, draws="chain")
+    drafter = Jacobi(window=4)
+    assert len(drafter.draft(context, WIDE)) == 0  # nothing is known yet
+    logits = torch.randn(4, 5, dtype=torch.float64)
+    drafter.observe([outcome(context, given_chain([0, 1, 0]), 1, logits, [0, 3])])
+    after = replace(context, tokens=[0, 0, 3], matcher=context_of(words, [0, 3]).matcher)
+    tree = drafter.draft(after, WIDE)
+    assert tree.parents.tolist() == [-1, 0, 1, 2]
+    assert tree.draft_rows.tolist() == list(range(len(tree)))
+    assert tree.draft_probs is not None
+    for depth, (token, stated) in enumerate(zip(tree.tokens.tolist(), tree.draft_probs, strict=True)):
+        legal = logits[min(depth + 2, 3)].clone()
+        legal[[2, 4]] = -torch.inf
+        assert stated.tolist() == pytest.approx(legal.softmax(-1).tolist())
+        assert tree.log_probs[depth] == pytest.approx(math.log(float(stated[token])))
+
+
 def test_jacobi_options() -> None:
     with pytest.raises(ConstrainError, match="window must be an int of at least 1"):
         Jacobi(window=0)

@@ -17,6 +17,8 @@ from speculative_cases import LETTERS, context_of
 import constrain
 from constrain.errors import ConstrainError
 from constrain.papers import NGramDrafter, Prior, Recycling
+from constrain.papers.drafting.explore import explored
+from constrain.papers.drafting.grow import Growth
 from constrain.sampling import Sample, Settings, TorchDraw, lcd
 from constrain.sampling.core.sampler import drive
 from constrain.speculative import Context, DraftBudget, Drafter, DraftTree, Outcome, Speculation, TreeBuilder
@@ -152,6 +154,50 @@ def test_ngrams_are_means_and_the_longest_speaks() -> None:
     assert firsts([1, 0]) == [([1], 0.7), ([2], 0.12), ([0], 0.08)]
     assert firsts([3, 0]) == [([1], 0.45), ([0], 0.34), ([2], 0.135)]  # only "a" is known: the mean of both
     assert firsts([3]) == []
+
+
+@pytest.mark.parametrize("language", ["skewed", "dyck", "twins", "optional tail", "dead end"])
+def test_exploration_leaves_the_law_of_lcd(language: str) -> None:
+    check(Case(language, 1), Fresh(lambda: NGramDrafter(walks=9), "match"))
+    greedy = Case(language, 2, settings=Settings(max_tokens=9, temperature=0))
+    check(greedy, Fresh(lambda: NGramDrafter(walks=9), "match"))
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3, 2.0])
+@pytest.mark.parametrize("walks", [1, 4, 30])
+def test_exploration_by_its_definition(walks: int, weight: float) -> None:
+    """Walks by Q + c P √N / (1 + n) on a table without a constraint, and the nodes that were tried most."""
+    table: dict[int, list[tuple[int, float]]] = {0: [(1, 0.5), (2, 0.3)], 1: [(2, 0.6), (0, 0.3)], 2: [(0, 0.9)], 3: []}
+    context, budget = context_of(None, prompt=[0]), DraftBudget(4, 3)
+    tree = explored(Growth(context, budget, lambda state, tail: table[tail[-1]], 1), walks, weight)
+    visits: dict[tuple[int, ...], int] = {(): 0}
+    worth: dict[tuple[int, ...], float] = {(): 0.0}
+
+    def chance(path: tuple[int, ...]) -> float:
+        return math.prod(dict(table[before])[token] for before, token in zip((0, *path), path, strict=False))
+
+    for _ in range(walks):
+        path: tuple[int, ...] = ()
+        while len(path) < 3:
+
+            def score(pair: tuple[int, float], path: tuple[int, ...] = path) -> float:
+                n = visits.get((*path, pair[0]), 0)
+                mean = worth[(*path, pair[0])] / n if n else 0.0
+                return mean + weight * pair[1] * math.sqrt(max(1, visits[path])) / (1 + n)
+
+            path = (*path, max(table[(0, *path)[-1]], key=score)[0])
+            visits.setdefault(path, 0)
+            worth.setdefault(path, 0.0)
+        value = sum(chance(path[: n + 1]) for n in range(3)) / 3
+        for n in range(4):
+            visits[path[:n]] += 1
+            worth[path[:n]] += value
+    found = [tuple(int(tree.tokens[i]) for i in tree.path(node + 1)) for node in range(len(tree))]
+    counts = sorted((visits[path] for path in visits if path), reverse=True)[:4]
+    assert sorted((visits[path] for path in found), reverse=True) == counts
+    assert [math.exp(each) for each in tree.log_probs] == pytest.approx(
+        [dict(table[(0, *path)[-2]])[path[-1]] for path in found]
+    )
 
 
 @pytest.mark.parametrize("draws, replacement", [("chain", False), ("with", True), ("without", False)])

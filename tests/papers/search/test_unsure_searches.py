@@ -16,6 +16,7 @@ from test_exact_and_argmax import no_draw
 import constrain
 from constrain.errors import ConstrainError
 from constrain.papers import Cautious, Contrastive, Pausing
+from constrain.papers.search.threshold import KnownPlace, _Known, _logistic, fit_threshold, known_places
 from constrain.sampling import Settings, TorchDraw, enumerate_draws
 from constrain.sampling.core.sampler import drive
 from constrain.sampling.processors import MinP
@@ -65,9 +66,9 @@ class Twin:
 class CautiousTwin(Twin):
     """The distribution of the whole decoder, from all the ways in which all trials may turn out."""
 
-    def __init__(self, case: Case, most: int, low: float, high: float, marks: bytes) -> None:
+    def __init__(self, case: Case, most: int, low: float, high: float, marks: bytes, alone: bool = False) -> None:
         super().__init__(case)
-        self.most, self.low, self.high, self.marks = most, low, high, marks
+        self.most, self.low, self.high, self.marks, self.alone = most, low, high, marks, alone
 
     def outputs(self, ids: Tokens = ()) -> Iterator[tuple[float, Tokens]]:
         if self.ended(ids) or not self.law(ids):
@@ -89,7 +90,8 @@ class CautiousTwin(Twin):
         begun = len(ids) if begun is None else begun
         law = {} if self.ended(ids) else self.law(ids)
         written = ids[begun:]
-        marked = written and any(byte in self.marks for byte in self.vocabulary.tokens[written[-1]] or b"")
+        last = (self.vocabulary.tokens[written[-1]] or b"") if written else b""
+        marked = any(byte in self.marks for byte in last) and not (self.alone and len(last) > 1)
         if self.ended(ids) or marked:
             yield 1.0, ids, surprise / len(written)
         elif not law:  # a dead end
@@ -125,6 +127,19 @@ def test_the_law_of_cautious_decoding(case: Case, most: int) -> None:
     for chance, output in CautiousTwin(case, most, 0.1, 0.7, marks).outputs():
         expected[output] = expected.get(output, 0.0) + chance
     assert cautious_law(case, method) == pytest.approx(expected, abs=1e-10)
+
+
+@pytest.mark.parametrize("case", models(3, ("dyck",)), ids=str)
+def test_trials_end_at_marks_alone(case: Case) -> None:
+    """The authors' rule: a token that is a mark ends a trial, and one that only holds a mark does not."""
+    expected: dict[Tokens, float] = {}
+    for chance, output in CautiousTwin(case, 2, 0.1, 0.7, b")", alone=True).outputs():
+        expected[output] = expected.get(output, 0.0) + chance
+    method = Cautious(trials=2, low=0.1, high=0.7, boundary="mark")
+    assert cautious_law(case, method) == pytest.approx(expected, abs=1e-10)
+    ends, holds = (Cautious(boundary=name).boundary for name in ("mark", "punctuation"))
+    for new, alone, held in ((b",", True, True), (b'",', False, True), (b"\n", True, True), (b"a", False, False)):
+        assert (ends(lambda: None, b"x", new), holds(lambda: None, b"x", new)) == (alone, held)
 
 
 def test_how_many_trials() -> None:
@@ -191,6 +206,60 @@ def test_pausing(case: Case, threshold: float, ahead: int, top: int) -> None:
     (sample,) = drive(method, case.job(no_draw, token_bytes=case.constraint.vocabulary.tokens))
     expected = paused(Twin(case), threshold, ahead, top)
     assert (tuple(sample.tokens) if sample.finish_reason == "stop" else None) == expected
+
+
+@pytest.mark.parametrize("case", models(2, ("skewed", "ambiguous", "optional tail")), ids=str)
+def test_places_of_a_known_text(case: Case) -> None:
+    """Entropy and the likeliest token along a text, from the table and the language."""
+    twin = Twin(case)
+    ids: Tokens = ()
+    while not twin.ended(ids) and twin.law(ids):
+        ids = (*ids, max(twin.law(ids)))
+    walk = _Known(ids)
+    drive(walk, case.job(no_draw, token_bytes=case.constraint.vocabulary.tokens))
+    laws = [(twin.law(ids[:n]), twin.entropy(ids[:n]), ids[n]) for n in range(len(ids))]
+    expected = [(nats, law[token] == max(law.values())) for law, nats, token in laws if len(law) > 1]
+    assert [nats for nats, _ in walk.found] == pytest.approx([nats for nats, _ in expected])
+    assert [right for _, right in walk.found] == [right for _, right in expected]
+
+
+def test_a_threshold_is_learned() -> None:
+    """The logistic regression is at its optimum; the threshold is the best of a hundred on the places held back."""
+    rng = np.random.default_rng(2)
+    nats = rng.gamma(1.0, 0.8, 400)
+    right = rng.random(400) < 1 / (1 + np.exp(3 * (nats - 1)))
+    slope, offset = _logistic(np.stack([nats, right], axis=1).astype(float))
+
+    def objective(a: float, b: float) -> float:
+        return (
+            -math.fsum(math.log1p(math.exp(-(2 * r - 1) * (a * x + b))) for x, r in zip(nats, right, strict=True))
+            - a * a / 2
+        )
+
+    best = objective(slope, offset)
+    assert all(objective(slope + a, offset + b) < best for a, b in product((-1e-3, 0, 1e-3), repeat=2) if a or b)
+    places = [KnownPlace(float(x), bool(r)) for x, r in zip(nats, right, strict=True)]
+    found = fit_threshold(places)
+    assert found == fit_threshold(places)
+    hits = {bound: sum((p.nats < bound) == p.right for p in places) for bound in [found, *np.arange(0, 4, 0.05)]}
+    assert hits[found] > 0.95 * max(hits.values())
+    for few in ([], [KnownPlace(0.5, True)] * 9, [KnownPlace(i / 9, i > 4) for i in range(90)]):
+        with pytest.raises(ConstrainError, match=r"learned from places|does not tell"):
+            fit_threshold(few)
+
+
+def test_a_threshold_for_a_model() -> None:
+    model = constrain.reference.load()
+    places = [
+        place
+        for text in ('{"name": "Ann", "age": 31}', '{"name": "Bob", "age": 7}', '{"name": "Eve", "age": 52}')
+        for place in known_places(model, "A person: ", text, regex=r'\{"name": "[A-Za-z]+", "age": [0-9]+\}')
+    ]
+    assert len(places) > 9
+    g = constrain.generate(model, "A date: ", regex="[0-9]{4}", method=Pausing(threshold=fit_threshold(places)))
+    assert g.finish_reason == "stop"
+    with pytest.raises(ConstrainError, match="refuses the known text"):
+        known_places(model, "A date: ", "x", regex="[0-9]{4}")
 
 
 # --- contrastive ------------------------------------------------------------------------------------------------------

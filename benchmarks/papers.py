@@ -1,0 +1,322 @@
+"""Small systems of the papers, one figure each: what a method costs, and what it brings, beside the plain one.
+
+    python benchmarks/papers.py ead --count 10
+
+Rows: see `ROWS`; each function says its question and its model. Clock: CPU time of this thread, one core. Bias: few
+outputs of small models; they tell a gain from a loss, and no more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import copy
+import json
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+import constrain
+from composed import FACTS, Counting, share
+from constrain.errors import ConstrainError
+from constrain.models.hf import HFModel
+from constrain.papers import (
+    Cautious,
+    ConfidentRuns,
+    Jacobi,
+    LexicalUnits,
+    NGramDrafter,
+    Pausing,
+    distinct,
+    hedged,
+    minimum_bayes_risk,
+    skip_layers,
+)
+from constrain.papers.answers.distinct import listed
+from constrain.papers.composed import EntropySwitch, LayerContrast
+from constrain.papers.diffusion import denoise
+from constrain.papers.diffusion.policies import Coherent, Confidence, Credit, Threshold
+from constrain.papers.heads import OnlineModel
+from constrain.papers.search.threshold import fit_threshold, known_places
+from constrain.speculative import Model, Speculation
+from diffusion import LENGTH, Trained, kind_of
+from evaluation.tasks import Task, leaf_f1, read_task
+from generate_schemas import data_folder
+from real_models import real_model
+
+
+def tasks(count: int) -> Iterator[tuple[Task, Any]]:
+    """Records to copy, each with the constraint of its schema."""
+    files = sorted(data_folder().glob("Github_easy*.json"))
+    random.Random(0).shuffle(files)
+    for path in files[:count]:
+        task = read_task(path, 600, 600)
+        yield task, constrain.json_schema(task.schema, whitespace="compact")
+
+
+def reference_pair() -> tuple[HFModel, HFModel]:
+    """The embedded draft and target."""
+    reference = constrain.reference.load()
+    return HFModel(reference.draft, reference.tokenizer), HFModel(reference.model, reference.tokenizer)
+
+
+def ead(count: int) -> list[str]:
+    """EAD on the embedded pair: tokens that the large model writes, what it thinks of the whole, and CPU time."""
+    small, large = reference_pair()
+    lines = ["| τ in bits | forwards of small, large | tokens | log p of the large model a token | CPU s |"]
+    lines.append("|---|---:|---:|---:|---:|")
+    for threshold in (None, 0.0, 1.0, 2.0, 3.0, 100.0):
+        parts, tokens, judged, seconds = [Counting(small), Counting(large)], 0, 0.0, 0.0
+        model = large if threshold is None else EntropySwitch(*parts, threshold=threshold)
+        for task, constraint in tasks(count):
+            compiled = constrain.compile(constraint, large.vocabulary)
+            begun = time.thread_time()
+            g = constrain.generate(model, task.prompt, constraint=compiled, seed=1, max_tokens=80, draft=False)
+            seconds += time.thread_time() - begun
+            prompt = large.tokenizer(task.prompt)["input_ids"]
+            logits = large.start([[*prompt, *g.tokens]], [len(g.tokens) + 1])[1][0][:-1].log_softmax(-1)
+            judged += float(logits.gather(1, torch.tensor(g.tokens)[:, None]).sum())
+            tokens += len(g.tokens)
+        calls = "" if threshold is None else f"{parts[0].forwards}, {parts[1].forwards}"
+        name = "the large model" if threshold is None else f"{threshold:g}"
+        lines.append(f"| {name} | {calls} | {tokens} | {judged / tokens:.2f} | {seconds:.1f} |")
+    return lines
+
+
+def smollm2() -> HFModel:
+    """The real model of `make real`."""
+    name = str(real_model("smollm2"))
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32)
+    return HFModel(loaded, transformers.AutoTokenizer.from_pretrained(name))
+
+
+def drafted(handle: HFModel, count: int, temperature: float, sets: dict[str, Callable[[], Any]]) -> list[str]:
+    """Outputs of at most 60 tokens under each kind of drafts, beside those without."""
+    lines = ["| drafts | tokens | forwards | tokens a forward | same | CPU s |", "|---|---:|---:|---:|---:|---:|"]
+    plain: list[list[int]] = []
+    for name, make in {"none": lambda: False, **sets}.items():
+        tokens, forwards, seconds, found = 0, 0, 0.0, []
+        for task, constraint in tasks(count):
+            compiled = constrain.compile(constraint, handle.vocabulary)
+            draft, begun = make(), time.thread_time()
+            g = constrain.generate(
+                handle, task.prompt, constraint=compiled, seed=1, max_tokens=60, draft=draft, temperature=temperature
+            )
+            seconds += time.thread_time() - begun
+            tokens, forwards = tokens + g.stats.tokens, forwards + g.stats.forwards
+            found.append(g.tokens)
+        plain = plain or found
+        same = sum(one == other for one, other in zip(plain, found, strict=True))
+        figures = f"{tokens} | {forwards} | {tokens / forwards:.2f} | {same} of {count} | {seconds:.1f}"
+        lines.append(f"| {name} | {figures} |")
+    return lines
+
+
+def lud(count: int) -> list[str]:
+    """LUD on SmolLM2, which was not trained to fill blanks: units verified, and taken as they are, at temperature 0."""
+    handle = smollm2()
+    sets: dict[str, Callable[[], Any]] = {}
+    for sure in (0.9, 0.5):
+        sets[f"units, {sure:g}, verified"] = lambda sure=sure: [LexicalUnits(handle, blank=0, sure=sure)]
+        sets[f"units, {sure:g}, as they are"] = lambda sure=sure: Speculation(
+            [LexicalUnits(handle, blank=0, sure=sure)], verifier=ConfidentRuns(sure=sure), lossy=True
+        )
+    return drafted(handle, count, 0.0, sets)
+
+
+def jacobi(count: int) -> list[str]:
+    """Jacobi's guesses and speculative Jacobi's draws on SmolLM2, at temperature 1."""
+    drawn = lambda: Speculation([Jacobi()], verifier="token")  # noqa: E731
+    return drafted(smollm2(), count, 1.0, {"jacobi, match": lambda: [Jacobi()], "jacobi, drawn": drawn})
+
+
+def adadec(count: int) -> list[str]:
+    """AdaDec on the embedded model: a threshold from the records of `count` tasks, then as many others are copied."""
+    _, handle = reference_pair()
+    every = [(task, constraint) for task, constraint in tasks(4 * count) if task.instance][: 2 * count]
+    places = []
+    for task, constraint in every[:count]:
+        text = json.dumps(task.instance[0], separators=(",", ":"), ensure_ascii=False)
+        with contextlib.suppress(ConstrainError):  # keys in another order than the schema's
+            places += known_places(handle, task.prompt, text, constraint=constraint)
+    learned = fit_threshold(places)
+    lines = [
+        f"{len(places)} places, {sum(not place.right for place in places)} wrong: threshold {learned:.2f} nats",
+        "",
+    ]
+    lines += ["| threshold | finished | leaf F1 | mean log p | forwards | CPU s |", "|---|---:|---:|---:|---:|---:|"]
+    for name, threshold in (("greedy", 1e9), ("1 nat", 1.0), ("learned", learned), ("always", 0.0)):
+        found, seconds = [], 0.0
+        for task, constraint in every[count:]:
+            compiled, begun = constrain.compile(constraint, handle.vocabulary), time.thread_time()
+            search = Pausing(threshold=threshold)
+            g = constrain.generate(handle, task.prompt, constraint=compiled, method=search, max_tokens=80)
+            seconds += time.thread_time() - begun
+            f1 = leaf_f1(g.value, task.instance[0]) if g.finish_reason == "stop" else 0.0
+            found.append((g.finish_reason == "stop", f1, g.logprob or 0.0, g.stats.forwards))
+        done, f1s, logs, forwards = zip(*found, strict=True)
+        figures = f"{sum(done)} of {len(found)} | {sum(f1s) / len(found):.3f} | {sum(logs) / len(found):.1f}"
+        lines.append(f"| {name} | {figures} | {sum(forwards)} | {seconds:.1f} |")
+    return lines
+
+
+def icn(count: int) -> list[str]:
+    """Names of colours by SmolLM2: independent draws, with what was found in the prompt, without repeats, and both."""
+    handle, prompt = smollm2(), "A colour: "
+    given = {"constraint": constrain.compile(constrain.regex("[a-z]{3,9}\\n"), handle.vocabulary), "max_tokens": 8}
+    lines = ["| outputs | different | log p after the prompt alone, a text | CPU s |", "|---|---:|---:|---:|"]
+    for name in ("independent", "shown", "distinct", "distinct and shown"):
+        begun, texts = time.thread_time(), list[str]()
+        if name.startswith("distinct"):
+            explored = listed if name.endswith("shown") else None
+            language = constrain.regex("[a-z]{3,9}\\n")
+            found = distinct(handle, prompt, count, constraint=language, explored=explored, seed=1, max_tokens=8)
+            texts = [each.text for each in found]
+        else:
+            for number in range(count):
+                asked = listed(prompt, [text.strip() for text in texts]) if name == "shown" else prompt
+                texts.append(constrain.generate(handle, constrain.Prompt(asked), seed=1 + number, **given).text)
+        seconds = time.thread_time() - begun
+        logs = [constrain.score(handle, prompt, [text], end=False)[0].logprob for text in set(texts)]
+        lines.append(f"| {name} | {len(set(texts))} of {len(texts)} | {sum(logs) / len(logs):.1f} | {seconds:.1f} |")
+    return lines
+
+
+def cntp(count: int) -> list[str]:
+    """CNTP's trials on the embedded model that end at tokens with a mark, and at marks alone."""
+    _, handle = reference_pair()
+    lines = ["| trials end at | finished | mean log p | forwards | CPU s |", "|---|---:|---:|---:|---:|"]
+    for boundary in ("none", "punctuation", "mark"):
+        method = "lcd" if boundary == "none" else Cautious(trials=5, boundary=boundary)
+        found, begun = [], time.thread_time()
+        for task, constraint in tasks(count):
+            compiled = constrain.compile(constraint, handle.vocabulary)
+            given: dict[str, Any] = {"constraint": compiled, "method": method, "seed": 1, "max_tokens": 80}
+            found.append(constrain.generate(handle, task.prompt, **given))
+        seconds, done = time.thread_time() - begun, sum(each.finish_reason == "stop" for each in found)
+        logs, forwards = sum(each.logprob or 0.0 for each in found), sum(each.stats.forwards for each in found)
+        lines.append(f"| {boundary} | {done} of {count} | {logs / count:.1f} | {forwards} | {seconds:.1f} |")
+    return lines
+
+
+def mbr(count: int) -> list[str]:
+    """The output that others agree with, of five at temperatures from 0 to 1, on the embedded model."""
+    _, handle = reference_pair()
+    scores: dict[str, list[float]] = {"greedy": [], "one draw": [], "chosen of five": [], "best of five": []}
+    done = 0
+    for task, constraint in tasks(4 * count):
+        if not task.instance or done == count:
+            continue
+        compiled = constrain.compile(constraint, handle.vocabulary)
+        found = hedged(handle, task.prompt, [0, 0.4, 0.6, 0.8, 1.0], seed=1, constraint=compiled, max_tokens=80)
+        values = [leaf_f1(each.value, task.instance[0]) if each.finish_reason == "stop" else 0.0 for each in found]
+        if not any(each.finish_reason == "stop" for each in found):
+            continue
+        done += 1
+        chosen = minimum_bayes_risk(found, weighted=False).output
+        rows = (values[0], values[-1], values[[each is chosen for each in found].index(True)], max(values))
+        for name, value in zip(scores, rows, strict=True):
+            scores[name].append(value)
+    lines = ["| output | leaf F1 |", "|---|---:|"]
+    return [*lines, *(f"| {name} | {sum(values) / len(values):.3f} (n = {done}) |" for name, values in scores.items())]
+
+
+def osd(count: int) -> list[str]:
+    """A draft model that learns while it drafts, on the embedded pair: the same records copied three times over."""
+    small, large = reference_pair()
+    lines = ["| draft model | tokens a forward, by round | CPU s, by round |", "|---|---:|---:|"]
+    for rate in (None, 1e-4, 5e-4):
+        own = HFModel(copy.deepcopy(small.model), small.tokenizer)
+        drafter = Model(own) if rate is None else OnlineModel(own, rate=rate)
+        figures, seconds = [], []
+        for _ in range(3):
+            tokens, forwards, begun = 0, 0, time.thread_time()
+            for task, constraint in tasks(count):
+                compiled = constrain.compile(constraint, large.vocabulary)
+                given: dict[str, Any] = {"constraint": compiled, "temperature": 0, "max_tokens": 80}
+                g = constrain.generate(large, task.prompt, draft=[drafter], **given)
+                tokens, forwards = tokens + g.stats.tokens, forwards + g.stats.forwards
+            figures.append(f"{tokens / forwards:.2f}")
+            seconds.append(f"{time.thread_time() - begun:.1f}")
+        name = "as it is" if rate is None else f"learns, rate {rate:g}"
+        lines.append(f"| {name} | {', '.join(figures)} | {', '.join(seconds)} |")
+    return lines
+
+
+def aded(count: int) -> list[str]:
+    """Trees of n-grams by exploration and best first, on the embedded model, greedy, as kept from task to task."""
+    _, handle = reference_pair()
+    sets: dict[str, NGramDrafter] = {"best first": NGramDrafter()}
+    for walks in (32, 128):
+        sets |= {f"{walks} walks, c = {c:g}": NGramDrafter(walks=walks, weight=c) for c in (0.1, 1.0)}
+    return drafted(handle, count, 0.0, {name: lambda drafter=drafter: [drafter] for name, drafter in sets.items()})
+
+
+def lol(count: int) -> list[str]:
+    """The share of a document's answer beside another one, on the embedded model, against its lower layers."""
+    _, handle = reference_pair()
+    models: dict[str, Any] = {"the model": handle}
+    for keep, weight in ((1, 0.3), (2, 0.3), (3, 0.3), (2, 1.0)):
+        lower = skip_layers(handle, keep=list(range(keep)))
+        models[f"against {keep} of 4 layers, λ = {weight:g}"] = LayerContrast(handle, lower, weight=weight)
+    lines = ["| model | mean share of the document's answer | above one half |", "|---|---:|---:|"]
+    for name, model in models.items():
+        shares = [share(model, f"{document}\n{question}", answer, other) for document, question, answer, other in FACTS]
+        above = sum(each > 0.5 for each in shares)
+        lines.append(f"| {name} | {sum(shares) / len(shares):.3f} | {above} of {len(shares)} |")
+    return lines
+
+
+def ccd(count: int, folder: str = "build/diffusion") -> list[str]:
+    """Policies that draw from fused distributions, beside others, on the trained diffusion model at temperature 0.7."""
+    model = Trained(Path(folder))
+    policies: dict[str, Callable[[], Any]] = {
+        "confidence, one a step": Confidence, "threshold 0.9": Threshold, "credit": Credit,
+        "credit, fused": lambda: Credit(fuses=True), "coherent, 0.1 nats": lambda: Coherent(bound=0.1),
+        "coherent, 0.3 nats": Coherent, "coherent, 0.3 nats, no history": lambda: Coherent(steps=1),
+    }  # fmt: skip
+    lines = ["| policy | arithmetic right | JSON right | calls a text |", "|---|---:|---:|---:|"]
+    for name, make in policies.items():
+        right, calls = {}, 0
+        for kind in (kind_of("arithmetic"), kind_of("json")):
+            outs = [
+                denoise(
+                    model, kind.constraint, prompt=[ord(kind.letter) - 32], length=LENGTH, policy=make(),
+                    temperature=0.7, seed=seed,
+                )
+                for seed in range(count)
+            ]  # fmt: skip
+            right[kind.letter] = sum(kind.task(out.text) for out in outs)
+            calls += sum(out.calls for out in outs)
+        lines.append(f"| {name} | {right['a']} of {count} | {right['j']} of {count} | {calls / count / 2:.1f} |")
+    return lines
+
+
+ROWS = {
+    "ead": ead, "lud": lud, "jacobi": jacobi, "adadec": adadec, "icn": icn, "cntp": cntp, "mbr": mbr,
+    "osd": osd, "aded": aded, "lol": lol, "ccd": ccd,
+}  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("row", choices=ROWS)
+    parser.add_argument("--folder", help="of the diffusion model that scripts/train_diffusion.py made")
+    parser.add_argument("--count", type=int, default=10, help="outputs of each line (default: 10)")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    given = [options.folder] if options.folder else []
+    print("\n".join(ROWS[options.row](options.count, *given)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
