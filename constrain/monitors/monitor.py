@@ -107,12 +107,13 @@ class Names:
             known.is_empty = not known._quoted and not known.prefixes
         return known
 
-    def rests(self, text: bytes) -> list[bytes]:
-        """Give the rests of the names without quotes that begin with a text."""
-        i = first = bisect_left(self._all, text)
-        while i < len(self._all) and self._all[i].startswith(text):
+    def rests(self, text: bytes, *, quoted: bool = False) -> list[bytes]:
+        """Give the rests of the names that begin with a text, of those without quotes or of all (`quoted`)."""
+        table = self._quoted if quoted else self._all
+        i = first = bisect_left(table, text)
+        while i < len(table) and table[i].startswith(text):
             i += 1
-        return [name[len(text) :] for name in self._all[first:i]]
+        return [name[len(text) :] for name in table[first:i]]
 
     def listed(self) -> list[str]:
         """Give the names and words, sorted."""
