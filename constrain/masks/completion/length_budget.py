@@ -39,14 +39,13 @@ from constrain.languages.guards.repeats import GuardedText
 from constrain.languages.vocab.bits import has_bit, set_bits, tokens_of
 from constrain.limits import limited
 from constrain.masks.completion.guarded import End, GuardedEnds
-from constrain.masks.completion.monitored import FEW, MonitoredEnds
-from constrain.masks.completion.parts import PartsEnds, ends_of
+from constrain.masks.completion.monitored import FEW, SURE, MonitoredEnds
+from constrain.masks.completion.parts import OUTER, PartsEnds, ends_of
 from constrain.masks.completion.tokens_to_end import NEVER, UNKNOWN, Counts, TokensToEnd
 from constrain.masks.engine.compiled import CompiledConstraint
 from constrain.masks.engine.matcher import MAX_FORCED, Matcher
 
 NEAR = 32  # tokens that are left beyond those that the text needs
-SURE = 12  # tokens more than before that one token may add to a completion, as far as nobody looks
 TRIED = 200  # tokens of a mask, under a monitor, for which a completion is looked for: others are refused
 FAR = 4  # a text is not near its end if this many times the grammar's tokens are left, and twice `NEAR`: PERF
 
@@ -77,6 +76,7 @@ class LengthBudget:
                 self.to_end = automaton.attempt(make)
             self.guarded = ends_of(compiled, self.to_end)
         self.monitored = isinstance(self.guarded, (MonitoredEnds, PartsEnds))
+        self.sure = OUTER if isinstance(self.guarded, PartsEnds) else SURE
         self.eos = np.zeros(compiled.vocabulary.words, np.uint32)
         set_bits(self.eos, compiled.vocabulary.eos_ids)
         self.lengths = np.array([len(text or b"") for text in compiled.vocabulary.tokens])
@@ -209,7 +209,7 @@ class LimitedMatcher:
             return False
         if self.budget.monitored:
             need = self.needs_allowed()
-            return self.left < (need + SURE if need < UNKNOWN else self.needs() + NEAR)
+            return self.left <= (need + self.budget.sure if need < UNKNOWN else self.needs() + NEAR)
         if self.left >= FAR * self.needs() + 2 * NEAR:
             return False
         return self.left < self.needs_allowed() + NEAR
@@ -278,8 +278,9 @@ class LimitedMatcher:
         tokens = tokens_of(row & ~self.budget.eos)
         counts, reached = (self.inner.locked(ask)[tokens].astype(np.int64) for ask in (to_end.after, to_end.reached))
         added = self.needs_allowed() - self.needs()  # what the guard adds to the grammar's completion
-        is_open = counts + added + SURE >= self.left
-        tokens, keys = tokens[is_open], np.stack([counts, reached, ends.labels(state)[tokens]])[:, is_open]
+        labels, sure = (each[tokens] for each in ends.labels(state))
+        is_open = counts + added + sure >= self.left
+        tokens, keys = tokens[is_open], np.stack([counts, reached, labels])[:, is_open]
         if not len(tokens):
             return []
         _, numbers = np.unique(keys, axis=1, return_inverse=True)

@@ -34,6 +34,7 @@ from constrain.masks.engine.lookahead import GuardLookahead
 
 MOST = 400  # steps that one search tries
 FEW = 60  # the same where there is one search for each token
+SURE = 12  # tokens that one token may add to a completion, as far as nobody looks
 NAMES = 6
 LONG = 3  # bytes that a step counts as at most
 LATE = 40  # what it costs to try every lexeme
@@ -92,10 +93,14 @@ class MonitoredEnds:
             self._known[key] = text, most
         return text
 
-    def labels(self, state: Hashable) -> NDArray[np.int64]:
-        """int64[>= V]: tokens with equal labels, after which the grammar is the same, leave the same to be completed."""
-        labels: NDArray[np.int64] | None = getattr(self.guard, "labels", lambda _: None)(state)
-        return np.arange(len(self.lookahead.tokens)) if labels is None else labels
+    def labels(self, state: Hashable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """int64[>= V] each: labels of tokens, and how many tokens each of them may add to the completion of a text.
+
+        Tokens with equal labels, after which the grammar is the same, leave the same to be completed.
+        """
+        known: NDArray[np.int64] | None = getattr(self.guard, "labels", lambda _: None)(state)
+        labels = np.arange(len(self.lookahead.tokens)) if known is None else known
+        return labels, np.full(len(labels), SURE)
 
     def _search(self, configuration: int, state: Hashable, most: int) -> bytes | None:
         rest = self.to_end.shortest.completion(configuration)

@@ -19,7 +19,7 @@ from constrain.kernels.records import arena
 from constrain.languages.cfg.followed import bracket
 from constrain.languages.cfg.rules import Terminal
 from constrain.masks.completion.guarded import End, GuardedEnds
-from constrain.masks.completion.monitored import MonitoredEnds
+from constrain.masks.completion.monitored import SURE, MonitoredEnds
 from constrain.masks.completion.shortest import Shortest, Text
 from constrain.masks.completion.tokens_to_end import NEVER, TokensToEnd
 from constrain.masks.engine.compiled import CompiledConstraint
@@ -27,6 +27,8 @@ from constrain.masks.engine.parts import PartsGuard
 from constrain.masks.engine.parts.escapes import EscapedReader, escaped
 from constrain.masks.engine.parts.readings import NO_STATE, OUTSIDE, ReadingPlace
 
+OUTER = 64  # tokens that one may add to a completion which is not inside of a part: it may begin much
+EDGE = 1 << 40  # labels of tokens that run over the end of a part are no smaller
 Completion = Callable[[int, Any], bytes | None]
 
 
@@ -119,16 +121,17 @@ class PartsEnds:
         value = self._parts[part](*inner)
         return None if value is None else text + escaped(value)
 
-    def labels(self, state: Any) -> NDArray[np.int64]:
-        """int64[V]: tokens with equal labels, after which the grammar is the same, leave the same to be completed."""
+    def labels(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """int64[V] each: labels of tokens, and how many tokens each of them may add to the completion of a text."""
 
-        def look() -> NDArray[np.int64]:
-            labels = np.zeros(len(self.guard.tokens), np.int64)
+        def look() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+            labels, sure = np.zeros(len(self.guard.tokens), np.int64), np.full(len(self.guard.tokens), OUTER)
             for place in self.readings.places(self.guard.number_of(state)):
                 if place.part != OUTSIDE:
-                    both = np.stack([labels, self._labels_inside(self.readings.readers[place.part], place.inside)])
-                    labels = np.unique(both, axis=1, return_inverse=True)[1].reshape(-1)
-            return labels
+                    own = self._labels_inside(self.readings.readers[place.part], place.inside)
+                    sure[own < EDGE] = SURE
+                    labels = np.unique(np.stack([labels, own]), axis=1, return_inverse=True)[1].reshape(-1)
+            return labels, sure
 
         return self.guard.automaton.attempt(look)
 
@@ -139,10 +142,10 @@ class PartsEnds:
         inside = np.unpackbits(row.view(np.uint8), bitorder="little")[:size].astype(np.bool_)
         guard, inner = _compiled(reader).guard, state[1][1] if isinstance(reader, EscapedReader) else state[1]
         labels = getattr(guard, "labels", None)
-        every = np.arange(size) + (1 << 40)
+        every = np.arange(size) + EDGE
         if labels is not None:
             return np.where(inside, labels(inner)[:size], every)
-        return np.where(inside, 0, every) if guard is None else every
+        return np.where(inside, 0 if guard is None else np.arange(size), every)
 
 
 class _Around(Shortest):
