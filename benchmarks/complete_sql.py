@@ -77,8 +77,14 @@ def main() -> None:
                 prompt = f"{created}\n\n{shown}-- {each['question']}\n"
                 begun = time.process_time()
                 output = constrain.generate(
-                    model, prompt, tokenizer=tokenizer, constraint=query, max_tokens=limit, complete=bool(complete),
-                    temperature=0, seed=number,
+                    model,
+                    prompt,
+                    tokenizer=tokenizer,
+                    constraint=query,
+                    max_tokens=limit,
+                    complete=bool(complete),
+                    temperature=0,
+                    seed=number,
                 )
                 seconds = time.process_time() - begun
                 wrong = fault(created, output.text) if output.finish_reason == "stop" else ""

@@ -40,7 +40,9 @@ def part(name: str) -> Any:
     monitor, words = MONITORS[language]
     code = monitored(load(language), monitor)
     made = {
-        "fence": lambda: constrain.seq(constrain.regex("[a-z ]{0,9}"), "```\n", code, "\n```", constrain.regex("[.!]?")),
+        "fence": lambda: constrain.seq(
+            constrain.regex("[a-z ]{0,9}"), "```\n", code, "\n```", constrain.regex("[.!]?")
+        ),
         "string": lambda: constrain.seq('{"code": ', constrain.json_string(code), "}"),
         "tool": lambda: constrain.tools([run], format="qwen3", texts={"run": {"code": code}}),
     }[where]()

@@ -70,7 +70,7 @@ class Both:
         return all(not ending or guard.may_end(inner) for guard, inner, ending in guards)
 
     def owed(self, state: Hashable) -> list[bytes]:
-        """What the second one knows that settles what a text owes."""
+        """Texts that settle what a text owes, of the second one."""
         owed: list[bytes] = self.second.owed(cast(Pair, state)[1]) if hasattr(self.second, "owed") else []
         return owed
 

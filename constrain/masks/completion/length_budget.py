@@ -252,8 +252,8 @@ class LimitedMatcher:
     def _late_under_monitor(self, row: NDArray[np.uint32]) -> list[int]:
         """The tokens of text in a mask behind which no completion in time was found.
 
-        Of many that are names the first, the longest and the last are tried, and the others if these differ: a name that is known
-        may leave less to write than one that is not.
+        Of many that are names the first, the longest and the last are tried, and the others if these differ: a name
+        that is known may leave less to write than one that is not.
         """
         late: list[int] = []
         lengths, left = self.budget.lengths, TRIED
@@ -276,7 +276,8 @@ class LimitedMatcher:
         to_end, ends, state = self.budget.to_end, self.budget.guarded, self._reading()[1]
         assert to_end is not None and ends is not None and not isinstance(ends, GuardedEnds)
         tokens = tokens_of(row & ~self.budget.eos)
-        counts, reached = (self.inner.locked(ask)[tokens].astype(np.int64) for ask in (to_end.after, to_end.reached))
+        counts = self.inner.locked(to_end.after)[tokens].astype(np.int64)
+        reached = self.inner.locked(to_end.reached)[tokens]
         added = self.needs_allowed() - self.needs()  # what the guard adds to the grammar's completion
         labels, sure = (each[tokens] for each in ends.labels(state))
         is_open = counts + added + sure >= self.left

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from constrain.errors import UnsatisfiableError
 from constrain.languages.automata.marks import MARK
+from constrain.languages.cfg.rules import Terminal
 from constrain.masks.completion.guarded import BEGUN, MISSING, End
 from constrain.masks.completion.tokens_to_end import NEVER, TokensToEnd
 from constrain.masks.engine import inspect
@@ -179,12 +180,14 @@ class MonitoredEnds:
                 return
 
     def _lexemes_after(self, configuration: int) -> list[bytes]:
-        """The shortest texts of the lexemes that may come next, and of those that end the one that has begun."""
+        """The shortest texts of the lexemes that may come next, and the ends of the one that has begun."""
         if configuration not in self._lexemes:
-            shortest, found = self.to_end.shortest, set()
+            shortest = self.to_end.shortest
+            found: set[bytes | None] = set()
             for lexeme in inspect.lexemes(self.to_end.automaton, configuration):
                 if lexeme.fresh:
-                    found.update(shortest.lexeme(shortest.name(record)) for record, _ in shortest.terminals(lexeme.parser))
+                    symbols = (shortest.name(record) for record, _ in shortest.terminals(lexeme.parser))
+                    found.update(shortest.lexeme(symbol) for symbol in symbols if isinstance(symbol, Terminal))
                 else:
                     found.update(text for text, _ in islice(shortest.ends(lexeme.lexer), ENDS))
             texts = [text for text in found if text and MARK not in text]

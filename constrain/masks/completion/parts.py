@@ -33,7 +33,7 @@ Completion = Callable[[int, Any], bytes | None]
 
 
 def ends_of(compiled: CompiledConstraint, to_end: TokensToEnd) -> GuardedEnds | MonitoredEnds | PartsEnds | None:
-    """What looks for completions under a compiled constraint; None: the grammar's own are allowed."""
+    """The search for completions under a compiled constraint; None: the grammar's own are allowed."""
     if compiled.lookahead is None:
         return None
     if isinstance(compiled.lookahead.guard, PartsGuard):
@@ -63,7 +63,9 @@ class PartsEnds:
         automaton = compiled.automaton
         to_end = automaton.attempt(lambda: TokensToEnd.of(automaton, compiled.rules, automaton.vocabulary))
         ends = ends_of(compiled, to_end)
-        return ends.completion if ends is not None else lambda configuration, _: to_end.shortest.completion(configuration)
+        return (
+            ends.completion if ends is not None else lambda configuration, _: to_end.shortest.completion(configuration)
+        )
 
     def _make_around(self) -> Shortest:
         texts: dict[Any, Text] = {}
@@ -136,7 +138,7 @@ class PartsEnds:
         return self.guard.automaton.attempt(look)
 
     def _labels_inside(self, reader: Any, state: Any) -> NDArray[np.int64]:
-        """Labels of tokens inside of a part; those that run over its end, or have escapes, differ from all others."""
+        """Labels of tokens inside of a part; each that runs over its end, or has escapes, has its own."""
         size = len(self.guard.tokens)
         row, _ = reader.mask(state)
         inside = np.unpackbits(row.view(np.uint8), bitorder="little")[:size].astype(np.bool_)

@@ -11,9 +11,9 @@ order agrees with concatenation, the shortest completion after its own first byt
 Exact under `lexer="dynamic"`, for the grammar alone (a guard may object). Under maximal munch there are two candidates:
 plain, and with ignored text after every lexeme. The engine reads them, and a candidate that it rejects does not count.
 Cost: once, the rules of the grammar; then Python, about 50 µs for each new configuration. Of a grammar with very many
-or infinitely many rules, only the `ENOUGH` nearest ones are examined (`AT_ONCE`), and beyond these the `AROUND` nearest ones of a
-symbol, and more if they derive no text; then the completion is an upper bound. LimitError if `LIMIT` rules derive no
-text.
+or infinitely many rules, only the `ENOUGH` nearest ones are examined (`AT_ONCE`), and beyond these the `AROUND` nearest
+ones of a symbol, and more if they derive no text; then the completion is an upper bound. LimitError if `LIMIT` rules
+derive no text.
 """
 
 from __future__ import annotations

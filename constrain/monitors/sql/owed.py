@@ -30,6 +30,7 @@ def owed(names: SqlNames, state: SqlState) -> list[str]:
     query = state.top
     if not isinstance(query, Query) or query.settled:
         return []
+    before: str | None
     if state.at == "table":
         before = ""
     elif query.clause == "from":
@@ -56,7 +57,9 @@ def _sources(missing: set[tuple[str, str]], tables: Tables) -> list[str]:
     left = {column for before, column in missing if not before} - covered
     left -= {STAR} if found else set()
     while left:
-        table = _table(left, tables) or next((one for column in sorted(left) if (one := _table({column}, tables))), None)
+        table = _table(left, tables) or next(
+            (one for column in sorted(left) if (one := _table({column}, tables))), None
+        )
         found.append(_query(left) if table is None else _spelled(table))
         left = set() if table is None or tables[table] is None else left - (tables[table] or set()) - {STAR}
     return found

@@ -231,9 +231,7 @@ class Readings:
             if self.readers[place.part].may_end(place.inside):
                 kept = self.readers[place.part].kept(place.inside)
                 kept_by = {**dict(place.kept), place.part: kept} if kept is not None else dict(place.kept)
-                outside = ReadingPlace(
-                    self.behind_part(place), kept=tuple(sorted(kept_by.items(), key=_part))
-                )
+                outside = ReadingPlace(self.behind_part(place), kept=tuple(sorted(kept_by.items(), key=_part)))
                 left = [outside, *self._begun(outside)]
             self._left[place] = left
         return left
