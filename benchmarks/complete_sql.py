@@ -1,12 +1,11 @@
 """Queries that a model writes under a monitor with `complete=True`: the share that ends in time, and that prepares.
 
-Question: does each output of at most N tokens end as a statement that SQLite prepares, and what do masks near the end
-cost?
+Question: does each output of at most N tokens end as a statement that SQLite prepares, and what does it cost?
 
-    python benchmarks/complete_sql.py --model build/real/smollm2 --questions .../sql --out benchmarks/record/complete-sql
+    python benchmarks/complete_sql.py --model build/real/smollm2 --questions $CONSTRAIN_DATA/real/sql --out FOLDER
 
-Each question is asked after the CREATE statements of its database, which the monitor knows; `ahead` is "any". Without
-`complete` the same outputs are cut off at N. SQLite judges, on an empty database.
+Each question is asked after the CREATE statements of its database, which the monitor knows, and two examples; `ahead`
+is "any". SQLite judges, on an empty database. Without `complete` (`--complete 0`) outputs are cut off at N.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from typing import Any
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 import constrain
-from masks.records import machine, open_folder
+from masks.records import machine, write_run
 
 
 def parse() -> argparse.Namespace:
@@ -94,8 +93,21 @@ def main() -> None:
                 rows.append(row)
                 print(json.dumps(row), flush=True)
     if options.out:
-        with open_folder(options.out, machine()) as folder:
-            (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        options.out.mkdir(parents=True, exist_ok=True)
+        settings = {"outputs": options.outputs, "tokens": options.tokens, "machine": machine()}
+        write_run(options.out, settings, rows, summary(rows))
+
+
+def summary(rows: list[dict[str, Any]]) -> str:
+    """A table: a row for each limit, without and with `complete`."""
+    lines = ["| tokens | complete | outputs | end | prepare | CPU s an output, median | most |", "|" + "---|" * 7]
+    for limit, complete in dict.fromkeys((row["limit"], row["complete"]) for row in rows):
+        mine = [row for row in rows if (row["limit"], row["complete"]) == (limit, complete)]
+        ended = [row for row in mine if row["finish"] == "stop"]
+        seconds = sorted(row["cpu_s"] for row in mine)
+        figures = len(mine), len(ended), sum(not row["fault"] for row in ended), seconds[len(mine) // 2], seconds[-1]
+        lines.append(f"| {limit} | {'yes' if complete else 'no'} | " + " | ".join(map(str, figures)) + " |")
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
