@@ -164,8 +164,8 @@ class Monitor(Protocol[S]):
     """The interface of monitors; the module shows one.
 
     Where strings hold expressions, `resume(state)` gives the kind and text of a lexeme that goes on, as `f"` after the
-    `}` of `f"{a} b"`, or None. Where a text puts off what must come before its end, `owed(state)` gives texts that settle
-    it: budgets of tokens try them.
+    `}` of `f"{a} b"`, or None. Where a text puts off what must come before its end, `owed(state)` gives texts that
+    settle it: budgets of tokens try them.
 
     Attributes:
         lexicon: The lexicon of the language.

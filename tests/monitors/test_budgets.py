@@ -152,6 +152,22 @@ def test_a_budget_that_is_too_small_is_an_error_with_the_shortest_text() -> None
         LengthBudget(constrain.compile(code, constrain.Vocabulary.of_bytes())).matcher(most=5)
 
 
+SUM = constrain.grammar('start: NUMBER ("+" NUMBER)*\nNUMBER: /[0-9]+/\n%ignore " "', lexer="greedy")
+CELL = monitored(load("python"), python(ahead="known"), shared="\n")
+OTHERS = {
+    "a lexer of its own": constrain.seq("<", constrain.many(constrain.seq(SUM, ";"), low=2), ">"),
+    "names that parts share": constrain.many(constrain.seq("In: ", CELL, "\n---\n"), low=2),
+    "two monitors": constrain.seq(monitored(load("jinja"), MONITORS["jinja"][0]), "\n--\n", CELL, "\n."),
+}
+
+
+@pytest.mark.parametrize("more", [0, 1, 5, 12])
+@pytest.mark.parametrize("name", OTHERS)
+def test_walks_with_other_parts_end_in_time(name: str, more: int) -> None:
+    words = vocabulary_of(lexemes_of([], "12 + ; < > In: --- x = zz {{ }} page print"))
+    check_walk(constrain.compile(OTHERS[name], words), more, random.Random(f"{name} {more}"))
+
+
 # (language, a text, a completion of it: a shorter one may be found)
 ENDS = [
     ("sql", b"SELECT orders.total", b" FROM orders"),
