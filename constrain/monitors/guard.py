@@ -30,6 +30,7 @@ from constrain.languages.vocab.trie import Trie
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.monitors.ends import DoubtedEnds, FollowedGrammar
 from constrain.monitors.monitor import CLASSES, NAME, WORD, Lexicon, Monitor, Names
+from constrain.monitors.offers import rests_of_names
 from constrain.monitors.reading import Empty, MonitorReading, State
 
 MAX_ROWS = 1024  # states whose judged tokens are remembered
@@ -102,6 +103,31 @@ class MonitorGuard:
     def ends(self, grammar: FollowedGrammar, may_end: Callable[[Hashable], bool] | None = None) -> DoubtedEnds:
         """The ends that the monitor and a grammar allow. may_end: of the text, if that is not the monitor's alone."""
         return DoubtedEnds(self._judging, grammar, may_end or self.may_end)
+
+    def owed(self, state: Hashable) -> list[bytes]:
+        """Texts that settle what a text owes, as far as the monitor knows some."""
+        return self._judging.owed(cast(State, state))
+
+    def names(self, state: Hashable) -> list[bytes]:
+        """The rests of the names that may stand next, the shortest first; none where any may."""
+        return rests_of_names(self._judging, cast(State, state))
+
+    def labels(self, state: Hashable) -> NDArray[np.int64]:
+        """int64[>= V]: tokens with equal labels leave the same to be completed."""
+        at, words = cast(State, state).blank_copy(), self.words
+        labels = np.arange(1, 32 * words.size + 1)
+        labels[words.bits(words.tokens_within(at.free))] = 0
+        for number, group in enumerate(words.groups):
+            after = self._judging.step(at, group.before)
+            if after is not None and not group.is_digits and self._takes_any_name(after):
+                labels[words.bits(group.mask)] = -1 - number
+        return labels
+
+    def _takes_any_name(self, state: State) -> bool:
+        """True if any word goes on with the text, or may begin."""
+        if state.kind == NAME or state.free & WORD:
+            return bool(state.free & WORD)
+        return self._judging.language(state) is None
 
     def known_row(self, state: Hashable, key: MaskKey) -> Row | None:
         """The mask that was kept at a state; None: none was."""

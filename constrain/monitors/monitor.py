@@ -107,12 +107,13 @@ class Names:
             known.is_empty = not known._quoted and not known.prefixes
         return known
 
-    def rests(self, text: bytes) -> list[bytes]:
-        """Give the rests of the names without quotes that begin with a text."""
-        i = first = bisect_left(self._all, text)
-        while i < len(self._all) and self._all[i].startswith(text):
+    def rests(self, text: bytes, *, quoted: bool = False) -> list[bytes]:
+        """Give the rests of the names that begin with a text, of those without quotes or of all (`quoted`)."""
+        table = self._quoted if quoted else self._all
+        i = first = bisect_left(table, text)
+        while i < len(table) and table[i].startswith(text):
             i += 1
-        return [name[len(text) :] for name in self._all[first:i]]
+        return [name[len(text) :] for name in table[first:i]]
 
     def listed(self) -> list[str]:
         """Give the names and words, sorted."""
@@ -163,7 +164,8 @@ class Monitor(Protocol[S]):
     """The interface of monitors; the module shows one.
 
     Where strings hold expressions, `resume(state)` gives the kind and text of a lexeme that goes on, as `f"` after the
-    `}` of `f"{a} b"`, or None.
+    `}` of `f"{a} b"`, or None. Where a text puts off what must come before its end, `owed(state)` gives texts that
+    settle it: budgets of tokens try them.
 
     Attributes:
         lexicon: The lexicon of the language.

@@ -97,6 +97,7 @@ class MonitorReading:
         self.lexicon = monitor.lexicon
         self.empty = empty
         self._resume: Callable[[Hashable], tuple[int, bytes] | None] | None = getattr(monitor, "resume", None)
+        self._owed: Callable[[Hashable], list[str]] | None = getattr(monitor, "owed", None)
         self._known: dict[tuple[int, bytes, Inner], State] = {}
         self._inners: dict[Hashable, Inner] = {}
         self._older: dict[tuple[int, bytes, Inner], State] = {}
@@ -153,6 +154,11 @@ class MonitorReading:
             begun = self.monitor.begin(inner.value, NAME, b"a")
             inner.named = False if begun is None else self._apply_policy(self.monitor.language(begun))
         return inner.named
+
+    def owed(self, state: State) -> list[bytes]:
+        """Texts that settle what a text owes, as far as the monitor knows some."""
+        inner = None if self._owed is None else self._complete(state)
+        return [] if inner is None or self._owed is None else [text.encode() for text in self._owed(inner.value)]
 
     def _step(self, state: State, byte: int) -> State | None:
         lexicon = self.lexicon

@@ -166,10 +166,12 @@ def test_states_that_are_forgotten_are_read_again(monkeypatch: pytest.MonkeyPatc
     assert np.array_equal(one.mask(), two.mask())
 
 
-def test_a_budget_of_tokens_is_refused(model: Any, tokenizer: Any) -> None:
-    """The ends of parts are not known, so `complete=True` is an error and not a promise."""
-    with pytest.raises(ConstrainError, match="the ends of parts with monitors or lexers of their own are not known"):
-        constrain.generate(model, "a", tokenizer=tokenizer, constraint=COMPOSED["cells"], complete=True, max_tokens=9)
+@pytest.mark.parametrize("name", COMPOSED)
+def test_a_budget_of_tokens_is_kept(model: Any, tokenizer: Any, name: str) -> None:
+    """With `complete=True` each output ends in time, and is a text of the constraint."""
+    settings: dict[str, Any] = {"constraint": COMPOSED[name], "complete": True, "max_tokens": 32, "n": 2, "seed": 1}
+    for output in constrain.generate(model, "a", tokenizer=tokenizer, **settings):
+        assert output.finish_reason == "stop" and COMPOSED[name].accepts(output.text), output
 
 
 def search(query: str, limit: int = 3) -> str:

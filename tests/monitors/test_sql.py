@@ -30,6 +30,9 @@ REFUSED = [
     ("delete from '", "nosuch where 'a' = 'b'"),
     ("insert into t ('", "name') values (1)"),
     ("select x.a from t 'x' where ", "y.a = 1"),
+    ("select a from t where t.'", "nosuch' = 1"),
+    ("select nosuch from t ''", ""),
+    ("select nosuch % $a() from t", ""),
     ("select a from ", "with"),
     ("select a from ", "select"),
     ("select a from ", "fts5"),
@@ -78,6 +81,8 @@ select main.t.a from main.t, temp.sqlite_temp_master, temp.sqlite_master
 select t.a, 'nosuch' from 't' where a = 'nosuch'
 insert into 't' ('a') values ('b')
 update 't' set 'a' = 'x' where b = 'y'
+select t.'a', 't'.b, $a(b), @b::c, ?1 from t where t.'a' = 1 group by a
+select a from t ''
 select x.a from t 'x' join 'u' as 'y' on y.id = x.a
 select a from t; select id, "odd name", [group] from u where u."odd name" = 'x' -- zz
 select x.a from t x where x.b = 'zz' or x.rowid = 3

@@ -69,6 +69,16 @@ class Both:
         guards = zip((self.first, self.second), cast(Pair, state), self.endings, strict=True)
         return all(not ending or guard.may_end(inner) for guard, inner, ending in guards)
 
+    def owed(self, state: Hashable) -> list[bytes]:
+        """Texts that settle what a text owes, of the second one."""
+        owed: list[bytes] = self.second.owed(cast(Pair, state)[1]) if hasattr(self.second, "owed") else []
+        return owed
+
+    def names(self, state: Hashable) -> list[bytes]:
+        """The rests of the names that the second one allows."""
+        names: list[bytes] = self.second.names(cast(Pair, state)[1]) if hasattr(self.second, "names") else []
+        return names
+
     def ends(self, grammar: Any, may_end: Callable[[Hashable], bool] | None = None) -> BothEnds:
         """The ends that the guards allow, as far as they have doubts. may_end: of the text; here it counts as True."""
         known = () if may_end is None else (lambda state: True,)

@@ -16,8 +16,13 @@ others that lead to the same state of the grammar. The completion that was found
 allowed.
 
 Exact for the grammar; if a check of the finished text objects, the text may still be truncated, or, rarely, if a guard
-does. Monitors of names, which have a say in where a text may end (`EndingGuard`), are not asked. Cost: the engine's
-mask, plus `TokensToEnd.after` for each new configuration.
+does. Cost: the engine's mask, plus `TokensToEnd.after` for each new configuration.
+
+Where monitors say which names there are, and where a text may end (monitored.py, parts.py), each place has its
+completion. As long as `SURE` tokens more are left, and more than that to what the guard has added to the grammar's
+completion before, nothing is looked for. Else one is looked for after each kind of token, at most `TRIED` of them, and
+a token is refused behind which none was found in time. So what is allowed has an end, but not all that has one is
+allowed.
 """
 
 from __future__ import annotations
@@ -31,14 +36,17 @@ from numpy.typing import NDArray
 from constrain.errors import ConstrainError
 from constrain.languages.automata.marks import without_marks
 from constrain.languages.guards.repeats import GuardedText
-from constrain.languages.vocab.bits import has_bit, set_bits
+from constrain.languages.vocab.bits import has_bit, set_bits, tokens_of
 from constrain.limits import limited
 from constrain.masks.completion.guarded import End, GuardedEnds
+from constrain.masks.completion.monitored import FEW, SURE, MonitoredEnds
+from constrain.masks.completion.parts import OUTER, PartsEnds, ends_of
 from constrain.masks.completion.tokens_to_end import NEVER, UNKNOWN, Counts, TokensToEnd
 from constrain.masks.engine.compiled import CompiledConstraint
 from constrain.masks.engine.matcher import MAX_FORCED, Matcher
 
 NEAR = 32  # tokens that are left beyond those that the text needs
+TRIED = 200  # tokens of a mask, under a monitor, for which a completion is looked for: others are refused
 FAR = 4  # a text is not near its end if this many times the grammar's tokens are left, and twice `NEAR`: PERF
 
 
@@ -54,28 +62,24 @@ class LengthBudget:
         complete: Restrict masks to tokens after which the text can be completed in time; else only `least` applies.
 
     Raises:
-        ConstrainError: The constraint has parts that are read apart, whose ends are not known.
         LimitError: No text of the grammar was found (`Shortest`), or not within the limits of the thread, else of the
             automaton.
     """
 
     def __init__(self, compiled: CompiledConstraint, *, complete: bool = True) -> None:
         self.compiled = compiled
-        automaton, self.to_end, self.guarded = compiled.automaton, None, None
-        if complete and compiled.constraint.outlined:
-            raise ConstrainError(
-                "the ends of parts with monitors or lexers of their own are not known: a text cannot be closed in time",
-                place="complete=True",
-                fix="leave it out, and raise max_tokens",
-            )
+        automaton, self.to_end = compiled.automaton, None
+        self.guarded: GuardedEnds | MonitoredEnds | PartsEnds | None = None
         if complete:
             make = lambda: TokensToEnd.of(automaton, compiled.rules, automaton.vocabulary)  # noqa: E731
             with nullcontext() if limited() else automaton.memory.limits.of("looking for the shortest text"):
                 self.to_end = automaton.attempt(make)
-            if compiled.lookahead is not None and not hasattr(compiled.lookahead.guard, "may_end"):
-                self.guarded = GuardedEnds(self.to_end, compiled.lookahead)
+            self.guarded = ends_of(compiled, self.to_end)
+        self.monitored = isinstance(self.guarded, (MonitoredEnds, PartsEnds))
+        self.sure = OUTER if isinstance(self.guarded, PartsEnds) else SURE
         self.eos = np.zeros(compiled.vocabulary.words, np.uint32)
         set_bits(self.eos, compiled.vocabulary.eos_ids)
+        self.lengths = np.array([len(text or b"") for text in compiled.vocabulary.tokens])
 
     def matcher(self, least: int = 0, most: int = NEVER) -> LimitedMatcher:
         """A matcher at the beginning of a text of `least` to `most` tokens, EOS included.
@@ -171,11 +175,13 @@ class LimitedMatcher:
             self._ends[self.taken] = self._new_end()
         return self._ends[self.taken]
 
-    def _new_end(self) -> End:
+    def _new_end(self, brief: bool = False) -> End:
+        """A new completion. brief: of the many that are looked for, one for each token."""
         guarded = self.budget.guarded
         assert guarded is not None
         _, state = self._reading()
-        end: End = self.inner.locked(lambda configuration: guarded.end(configuration, state))
+        few = (FEW,) if brief and isinstance(guarded, MonitoredEnds) else ()
+        end: End = self.inner.locked(lambda configuration: guarded.end(configuration, state, *few))
         return end
 
     def fill_mask(self, row: NDArray[np.uint32]) -> None:
@@ -201,6 +207,9 @@ class LimitedMatcher:
         """True if the guard may veto the grammar's completions, and few tokens more are left than the text needs."""
         if self.budget.guarded is None or self.inner.ended:
             return False
+        if self.budget.monitored:
+            need = self.needs_allowed()
+            return self.left <= (need + self.budget.sure if need < UNKNOWN else self.needs() + NEAR)
         if self.left >= FAR * self.needs() + 2 * NEAR:
             return False
         return self.left < self.needs_allowed() + NEAR
@@ -212,11 +221,15 @@ class LimitedMatcher:
         row = np.zeros(len(self.budget.eos), np.uint32)
         self._write_in_time(row, self.left)
         late = np.zeros(32 * len(row), np.bool_)
-        for alike in self._alike(row):
+        if self.budget.monitored:
+            late[self._late_under_monitor(row)] = True
+        for alike in () if self.budget.monitored else self._alike(row):
             late[alike] = not self._leaves_time(int(alike[0]))
-        row &= ~np.packbits(late, bitorder="little").view(np.uint32)
+        in_time = row & ~np.packbits(late, bitorder="little").view(np.uint32)
         if self.needs_allowed() <= self.left:
-            set_bits(row, self._first_of_end())
+            set_bits(in_time, self._first_of_end())
+        if not self.budget.monitored or in_time.any():  # else nothing was found: rather late than dead
+            row = in_time
         self._near = self.inner.state, self.taken, row
         return row
 
@@ -236,11 +249,50 @@ class LimitedMatcher:
             for number in np.unique(reached[group]):
                 yield group[reached[group] == number]
 
+    def _late_under_monitor(self, row: NDArray[np.uint32]) -> list[int]:
+        """The tokens of text in a mask behind which no completion in time was found.
+
+        Of many that are names the first, the longest and the last are tried, and the others if these differ: a name
+        that is known may leave less to write than one that is not.
+        """
+        late: list[int] = []
+        lengths, left = self.budget.lengths, TRIED
+        for alike in self._under_monitor(row):
+            ends = {int(alike[0]), int(alike[np.argmax(lengths[alike])]), int(alike[-1])}
+            are_in_time = left >= len(ends) and all(map(self._leaves_time, ends))
+            left -= len(ends)
+            if not are_in_time:
+                tried = alike[: max(left, 0)].tolist() if len(alike) > 1 else []
+                left -= len(tried)
+                in_time = set(filter(self._leaves_time, tried))
+                late += [token for token in alike.tolist() if token not in in_time]
+        return late
+
+    def _under_monitor(self, row: NDArray[np.uint32]) -> list[NDArray[np.int64]]:
+        """The tokens of text in a mask that may need more than is left, those together that leave the same to write.
+
+        First come those after which the grammar needs the fewest.
+        """
+        to_end, ends, state = self.budget.to_end, self.budget.guarded, self._reading()[1]
+        assert to_end is not None and ends is not None and not isinstance(ends, GuardedEnds)
+        tokens = tokens_of(row & ~self.budget.eos)
+        counts = self.inner.locked(to_end.after)[tokens].astype(np.int64)
+        reached = self.inner.locked(to_end.reached)[tokens]
+        added = self.needs_allowed() - self.needs()  # what the guard adds to the grammar's completion
+        labels, sure = (each[tokens] for each in ends.labels(state))
+        is_open = counts + added + sure >= self.left
+        tokens, keys = tokens[is_open], np.stack([counts, reached, labels])[:, is_open]
+        if not len(tokens):
+            return []
+        _, numbers = np.unique(keys, axis=1, return_inverse=True)
+        order = np.argsort(numbers.reshape(-1), kind="stable")
+        return np.split(tokens[order], np.flatnonzero(np.diff(numbers.reshape(-1)[order])) + 1)
+
     def _leaves_time(self, token: int) -> bool:
         """True if the guard allows a completion in time after a token."""
         if not self.inner.advance(token):
             return False
-        end = self._new_end()
+        end = self._new_end(brief=True)
         self.inner.rollback(1)
         return end.tokens < self.left
 

@@ -11,9 +11,9 @@ order agrees with concatenation, the shortest completion after its own first byt
 Exact under `lexer="dynamic"`, for the grammar alone (a guard may object). Under maximal munch there are two candidates:
 plain, and with ignored text after every lexeme. The engine reads them, and a candidate that it rejects does not count.
 Cost: once, the rules of the grammar; then Python, about 50 µs for each new configuration. Of a grammar with very many
-or infinitely many rules, only the `ENOUGH` nearest ones are examined, and beyond these the `AROUND` nearest ones of a
-symbol, and more if they derive no text; then the completion is an upper bound. LimitError if `LIMIT` rules derive no
-text.
+or infinitely many rules, only the `ENOUGH` nearest ones are examined (`AT_ONCE`), and beyond these the `AROUND` nearest
+ones of a symbol, and more if they derive no text; then the completion is an upper bound. LimitError if `LIMIT` rules
+derive no text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from constrain.kernels.records.grammars import TERMINAL
 from constrain.languages.automata import decide
 from constrain.languages.automata.quotient import spelled
 from constrain.languages.automata.shape import nullable
-from constrain.languages.automata.syntax import alternate, difference, token_sets, with_ids
+from constrain.languages.automata.syntax import alternate, difference, intersect, literal, token_sets, with_ids
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.walk import Alternatives, nearest
 from constrain.masks.engine import inspect
@@ -37,6 +37,7 @@ from constrain.masks.engine.automaton import TokenAutomaton
 from constrain.masks.engine.compiled_rules import CompiledRules
 
 ENOUGH = 5_000
+AT_ONCE = 1_000  # the same under maximal munch: more have grammars with layouts, without end
 AROUND = 250  # nonterminals that are examined first for a symbol beyond `ENOUGH`
 LIMIT = 50_000  # nonterminals
 SEARCHED = 20_000  # lexer states that one search for the end of a lexeme may visit
@@ -128,8 +129,10 @@ class Shortest:
         self.grammar = grammar = rules.grammar
         glues = [b""]
         if grammar.lexer == "greedy":
-            blanks = (self.lexeme(terminal) for terminal in grammar.ignore)
-            glues += sorted({text for text in blanks if text}, key=lambda text: (len(text), text))[:1]
+            blanks = {self.lexeme(terminal) for terminal in grammar.ignore} - {None, b""}
+            if any(decide.shortest(intersect(terminal.node, literal(" "))) for terminal in grammar.ignore):
+                blanks.add(b" ")  # of the shortest the one that tokens have in front of words
+            glues += sorted(filter(None, blanks), key=lambda text: (len(text), text != b" ", text))[:1]
         self.ways = [_Ways(self, glue) for glue in glues]
         for way in self.ways:
             way.learn(grammar.start)
@@ -286,7 +289,8 @@ class _Ways:
         PERF: in Python each deeper block has rules of its own, without end. Where not all rules were examined before,
         the nearest `AROUND` will do.
         """
-        limit, complete = ENOUGH if self.is_least else min(AROUND, ENOUGH), False
+        enough = min(ENOUGH, AT_ONCE) if self.owner.grammar.lexer == "greedy" else ENOUGH
+        limit, complete = enough if self.is_least else min(AROUND, ENOUGH), False
         while symbol not in self.least:
             if complete or limit > LIMIT:
                 raise LimitError(

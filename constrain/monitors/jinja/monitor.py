@@ -105,6 +105,11 @@ class JinjaMonitor(JinjaStatements):
         read: Callable[..., JinjaState | None] = getattr(self, "_at_" + state.at.replace(" ", "_"))
         return read(state, kind, sign, word)
 
+    def owed(self, state: JinjaState) -> list[str]:
+        """Texts that bind the names that were put off."""
+        names = sorted(state.later) if state.at == "text" and state.blocks is None else ()
+        return ["".join(f"{{%set {name}=0%}}" for name in names)] if names else []
+
     def may_end(self, state: JinjaState) -> bool:
         """True if the template may end: it binds all names that were put off."""
         return state.at == "text" and not state.later

@@ -33,6 +33,7 @@ from constrain.monitors.python.definitions import Self
 from constrain.monitors.python.hints import LONGEST
 from constrain.monitors.python.lexicon import LEXICON
 from constrain.monitors.python.modules import installed_modules
+from constrain.monitors.python.owed import owed
 from constrain.monitors.python.scopes import PythonScope
 from constrain.monitors.python.state import PythonState
 from constrain.monitors.python.statements import PythonStatements
@@ -163,6 +164,10 @@ class PythonMonitor(PythonStatements):
     def may_end(self, state: PythonState) -> bool:
         """True: `begin` has decided."""
         return True
+
+    def owed(self, state: PythonState) -> list[str]:
+        """Texts that bind the names that were put off."""
+        return owed(self._settle(state, NEWLINE, "") or state)
 
     def language(self, state: PythonState) -> Names | None:
         """The names that the lexeme which has begun may be; None: any."""

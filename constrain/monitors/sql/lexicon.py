@@ -73,7 +73,14 @@ LEXICON = TableLexicon(
             is_open=_is_within,
             folded=_unquote,
         ),
-        OTHER: LexemeRow(begins=b"?:@$#", inside=_IN_NAMES | {ord(":")}, short=lambda text: b"", free=WORD),
+        OTHER: LexemeRow(
+            begins=b"?:@$#",
+            inside=_IN_NAMES | {ord(":")},
+            grows=lambda text, byte: byte == ord("(") if not text else byte not in b" \t\n\f\r",
+            short=lambda text: b"(" if text[-1:] == b"(" or (text[:1] == b"(" and text[-1:] != b")") else b"",
+            free=WORD,
+            is_open=lambda text: text == b"(",
+        ),
         COMMENT: LexemeRow(
             grows=lambda text, byte: not _is_whole(text),
             short=_short_comment,

@@ -31,11 +31,13 @@ from constrain.monitors.monitor import END, NAME, QUOTED, SIGN, Names
 from constrain.monitors.sql.catalogue import ROWID, Catalogue, Columns, fold, read_catalogue
 from constrain.monitors.sql.expressions import SqlExpressions
 from constrain.monitors.sql.lexicon import LEXICON
+from constrain.monitors.sql.owed import owed
 from constrain.monitors.sql.scopes import Paren
 from constrain.monitors.sql.state import NO_WORDS, SqlState
 from constrain.monitors.sql.words import AFTER, DIALECT
 
-NAMED = frozenset({"table", "theld", "tdot", "joined", "table alias", "column"})  # see `resume`
+NAMED = frozenset({"dot", "table", "theld", "tdot", "joined", "table alias", "column"})  # see `resume`
+NAMELESS = "\0"  # the name of two quotes with nothing between them
 
 
 class SqlMonitor(SqlExpressions):
@@ -113,6 +115,10 @@ class SqlMonitor(SqlExpressions):
         """True: `begin` has decided."""
         return True
 
+    def owed(self, state: SqlState) -> list[str]:
+        """Texts after which FROM has the columns that were used before it."""
+        return owed(self, state)
+
     def language(self, state: SqlState) -> Names | None:
         """The names that the lexeme which has begun may be; None: any."""
         if state.at == "operand":
@@ -151,6 +157,7 @@ class SqlMonitor(SqlExpressions):
             return SqlState()
         name = self.lexicon.folded(kind, text).decode(errors="replace") if kind in (NAME, QUOTED) else ""
         word = name if kind == NAME else ""
+        name = NAMELESS if kind == QUOTED and not name else name
         read = getattr(self, "_at_" + state.at.replace(" ", "_"))
         after: SqlState | None = read(state, kind, sign, word, name)
         return after

@@ -24,6 +24,11 @@ from constrain.monitors.sql.words import KEYWORDS, OPERAND, RESERVED
 _BARE = re.compile(r"[^\W\d][\w$]*")  # needs no quotes
 
 
+def needs_quotes(name: str) -> bool:
+    """True if a name is written in quotes."""
+    return name in RESERVED or not _BARE.fullmatch(name)
+
+
 class SqlNames:
     """The names that a catalogue and the scopes of a state have."""
 
@@ -41,7 +46,7 @@ class SqlNames:
 
     @staticmethod
     def _make_names(names: frozenset[str], words: frozenset[str]) -> Names:
-        bare = {name for name in names if _BARE.fullmatch(name)} - RESERVED
+        bare = {name for name in names if not needs_quotes(name)}
         return Names(names - {""}, words, bare=bare, keywords=KEYWORDS)
 
     @staticmethod

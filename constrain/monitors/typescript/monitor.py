@@ -26,6 +26,7 @@ from constrain.monitors.typescript.lexicon import LEXICON
 from constrain.monitors.typescript.library import LIBRARY, NEW
 from constrain.monitors.typescript.naming import TsLexeme, names_of
 from constrain.monitors.typescript.operators import fits
+from constrain.monitors.typescript.owed import owed
 from constrain.monitors.typescript.state import Entry, Scope, Value
 from constrain.monitors.typescript.state import TypeScriptState as S
 from constrain.monitors.typescript.statements import Statements
@@ -130,6 +131,10 @@ class TypeScriptMonitor(Statements):
     def resume(self, state: S) -> tuple[int, bytes] | None:
         """The template that goes on behind the brace of an expression in it."""
         return (STRING, b"`") if state.at == "template" else None
+
+    def owed(self, state: S) -> list[str]:
+        """Texts that give a program the values and members that must still come."""
+        return owed(self, state)
 
     def may_end(self, state: S) -> bool:
         """True if a program may end."""

@@ -27,6 +27,7 @@ from constrain.masks.engine.parts.reader import GrammarReader
 
 BACKSLASH, QUOTE = b'\\"'
 SHORT = {b"\\" + bytes((letter,)): json.loads(f'"\\{chr(letter)}"').encode() for letter in b'"\\bfnrt'}
+ESCAPES = {byte: json.dumps(chr(byte))[1:-1].encode() for byte in (*range(0x20), BACKSLASH, QUOTE)}
 _HEX = re.compile(rb"\\(?:u(?:[0-9a-fA-F]{0,4}|[0-9a-fA-F]{4}\\(?:u[0-9a-fA-F]{0,4})?))?")
 # The characters that `\u` writes; of controls those without a short escape.
 _WRITTEN = ((0x00, 0x07), (0x0B, 0x0B), (0x0E, 0x1F), (0x7F, 0xD7FF), (0xE000, 0xFFFF))
@@ -72,6 +73,17 @@ class EscapedReader:
         for each in meant:
             inner = None if inner is None else self.value.step(inner, each)
         return None if inner is None else (b"", inner)
+
+    def escape_from(self, state: EscapedState) -> tuple[bytes, EscapedState] | None:
+        """Give bytes that end the escape that was begun, and the state behind them; none are needed outside of one."""
+        if not state[0]:
+            return b"", state
+        for byte in b'n"t0123456789abcdef\\urfb':
+            after = self.step(state, byte)
+            ended = None if after is None else self.escape_from(after)
+            if ended is not None:
+                return bytes((byte,)) + ended[0], ended[1]
+        return None
 
     def lives(self, state: EscapedState) -> bool:
         """True if some text goes on from a state: inside of an escape that is known."""
@@ -126,6 +138,11 @@ def meaning(escape: bytes) -> bytes | None:
         return None
     character = json.loads(b'"' + escape + b'"')
     return None if "\ud800" <= character <= "\udfff" else character.encode()
+
+
+def escaped(text: bytes) -> bytes:
+    """The bytes in a JSON string that mean a text."""
+    return b"".join(ESCAPES.get(byte, bytes((byte,))) for byte in text)
 
 
 def spans_of_escape(escape: bytes) -> list[tuple[int, int]]:

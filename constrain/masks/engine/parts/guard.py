@@ -88,7 +88,7 @@ class PartsGuard:
 
     # -- states --------------------------------------------------------------------------------------------------------
 
-    def _current(self, state: PartsState) -> int:
+    def number_of(self, state: PartsState) -> int:
         """The number of a state, read again if it was forgotten. Called under the automaton's lock."""
         self.readings.follow()
         if state.epoch == self.readings.epoch:
@@ -117,7 +117,7 @@ class PartsGuard:
         at = cast(PartsState, state)
 
         def make() -> PartsState | None:
-            after = self.readings.text(self._current(at), text)
+            after = self.readings.text(self.number_of(at), text)
             return None if after == NO_STATE else PartsState(self.readings.epoch, after, at, text)
 
         return self.automaton.attempt(make)
@@ -131,14 +131,14 @@ class PartsGuard:
 
     def may_end(self, state: Hashable) -> bool:
         """True if the text may end at a state."""
-        return self.automaton.attempt(lambda: self.readings.accepts(self._current(cast(PartsState, state))))
+        return self.automaton.attempt(lambda: self.readings.accepts(self.number_of(cast(PartsState, state))))
 
     # -- masks ---------------------------------------------------------------------------------------------------------
 
     def veto(self, state: Hashable, row: Row) -> None:
         """Clear the bits of the tokens that `step` refuses."""
         row = row[: (self.automaton.layout.size + 31) // 32]
-        row &= self.automaton.attempt(lambda: self._mask(self._current(cast(PartsState, state))))
+        row &= self.automaton.attempt(lambda: self._mask(self.number_of(cast(PartsState, state))))
 
     def _mask(self, number: int) -> Row:
         """The tokens that may come next, and the EOS tokens: the matcher decides on these."""

@@ -66,6 +66,7 @@ class Readings:
     Attributes:
         sets: The places of each state.
         epoch: How often all numbers were forgotten.
+        rules: The grammar with marks.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class Readings:
         automaton.layout.mention({node: ((token, token),) for pair in marks for node, token in pair})
         self._opens, self._closes = ([words_of(mark(token)) for _, token in each] for each in zip(*marks, strict=True))
         numbers = {part: i for i, part in enumerate(parts)}
-        self._rules = CompiledRules(with_marks(grammar, numbers), -1)
+        self.rules = CompiledRules(with_marks(grammar, numbers), -1)
         self.epoch = self._known_epoch = -1
         self._forget()
 
@@ -106,7 +107,7 @@ class Readings:
 
     def first(self) -> int:
         """The state before the first byte."""
-        return self._number([ReadingPlace(self.automaton.start(self._rules))])
+        return self._number([ReadingPlace(self.automaton.start(self.rules))])
 
     def text(self, state: int, text: bytes) -> int:
         """The state after a text; NO_STATE: it cannot be read."""
@@ -163,11 +164,15 @@ class Readings:
         self.automaton.memory.call(self.automaton.kernels.fill_mask, around, row)
         return row
 
+    def behind_part(self, place: ReadingPlace) -> int:
+        """The configuration of the grammar around behind the part of a place, or `arena.NONE`."""
+        return self._after(place.around, self._closes[place.part])
+
     def behind(self, place: ReadingPlace) -> bytes | None:
         """The bytes that may come next where the part of a place has ended; None: another part may begin there."""
         key = place.around, place.part
         if key not in self._behind:
-            after = self._after(place.around, self._closes[place.part])
+            after = self.behind_part(place)
             following = bytes(byte for byte in range(256) if self.around(after, byte) != arena.NONE)
             self._behind[key] = None if self._openings(after) else following
         return self._behind[key]
@@ -226,9 +231,7 @@ class Readings:
             if self.readers[place.part].may_end(place.inside):
                 kept = self.readers[place.part].kept(place.inside)
                 kept_by = {**dict(place.kept), place.part: kept} if kept is not None else dict(place.kept)
-                outside = ReadingPlace(
-                    self._after(place.around, self._closes[place.part]), kept=tuple(sorted(kept_by.items(), key=_part))
-                )
+                outside = ReadingPlace(self.behind_part(place), kept=tuple(sorted(kept_by.items(), key=_part)))
                 left = [outside, *self._begun(outside)]
             self._left[place] = left
         return left

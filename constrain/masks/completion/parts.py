@@ -1,0 +1,167 @@
+"""Completions of texts with parts that are read apart, and the choice of what looks for a completion.
+
+The idea: a text has several places, one for each way to read it (engine/parts/readings.py). From a place, the shortest
+completion is that of the part, by its own grammar and guard, and then that of the grammar around, in which each part
+to come has the least text of its own. The shortest over all places is taken, and read once more.
+
+Limit: names that parts share (`shared=`) are known to the part that has begun, not to those to come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constrain.kernels.records import arena
+from constrain.languages.cfg.followed import bracket
+from constrain.languages.cfg.rules import Terminal
+from constrain.masks.completion.guarded import End, GuardedEnds
+from constrain.masks.completion.monitored import SURE, MonitoredEnds
+from constrain.masks.completion.shortest import Shortest, Text
+from constrain.masks.completion.tokens_to_end import NEVER, TokensToEnd
+from constrain.masks.engine.compiled import CompiledConstraint
+from constrain.masks.engine.parts import PartsGuard
+from constrain.masks.engine.parts.escapes import EscapedReader, escaped
+from constrain.masks.engine.parts.readings import NO_STATE, OUTSIDE, ReadingPlace
+
+OUTER = 64  # tokens that one may add to a completion which is not inside of a part: it may begin much
+EDGE = 1 << 40  # labels of tokens that run over the end of a part are no smaller
+Completion = Callable[[int, Any], bytes | None]
+
+
+def ends_of(compiled: CompiledConstraint, to_end: TokensToEnd) -> GuardedEnds | MonitoredEnds | PartsEnds | None:
+    """The search for completions under a compiled constraint; None: the grammar's own are allowed."""
+    if compiled.lookahead is None:
+        return None
+    if isinstance(compiled.lookahead.guard, PartsGuard):
+        return PartsEnds(to_end, compiled.lookahead.guard)
+    kind = MonitoredEnds if hasattr(compiled.lookahead.guard, "may_end") else GuardedEnds
+    return kind(to_end, compiled.lookahead)
+
+
+class PartsEnds:
+    """Completions under one compiled constraint with parts.
+
+    Args:
+        to_end: That of the compiled constraint.
+        guard: Its guard.
+    """
+
+    def __init__(self, to_end: TokensToEnd, guard: PartsGuard) -> None:
+        self.to_end = to_end
+        self.guard = guard
+        self.readings = guard.readings
+        self._parts = [self._completion_of(_compiled(reader)) for reader in self.readings.readers]
+        self._around: Shortest = guard.automaton.attempt(self._make_around)
+        self._known: tuple[int, dict[int, bytes | None]] = (-1, {})
+
+    def _completion_of(self, compiled: CompiledConstraint) -> Completion:
+        """The completions of a part's value."""
+        automaton = compiled.automaton
+        to_end = automaton.attempt(lambda: TokensToEnd.of(automaton, compiled.rules, automaton.vocabulary))
+        ends = ends_of(compiled, to_end)
+        return (
+            ends.completion if ends is not None else lambda configuration, _: to_end.shortest.completion(configuration)
+        )
+
+    def _make_around(self) -> Shortest:
+        texts: dict[Any, Text] = {}
+        for number, reader in enumerate(self.readings.readers):
+            opens, closes = (bracket(number, is_open)[0] for is_open in (True, False))
+            texts[opens], texts[closes] = self._inside(number, reader.start()), b""
+        return _Around(self.guard.automaton, self.readings.rules, texts)
+
+    def end(self, configuration: int, state: Hashable) -> End:
+        """The completion of a text that was found, and its number of tokens."""
+        text = self.completion(configuration, state)
+        if text is None:
+            return End(b"", NEVER)
+        return End(text, min(self.to_end.spellings.fewest(text) + 1, NEVER))
+
+    def completion(self, configuration: int, state: Any) -> bytes | None:
+        """A short completion; None if none was found."""
+
+        def look() -> bytes | None:
+            number = self.guard.number_of(state)
+            if self._known[0] != self.readings.epoch:
+                self._known = self.readings.epoch, {}
+            if number not in self._known[1]:
+                self._known[1][number] = next(self._allowed(number), None)
+            return self._known[1][number]
+
+        return self.guard.automaton.attempt(look)
+
+    def _allowed(self, number: int) -> Iterator[bytes]:
+        """The completions of a state that end a text, the shortest first."""
+        found = {text for place in self.readings.places(number) if (text := self._of(place)) is not None}
+        for text in sorted(found, key=lambda text: (len(text), text)):
+            after = self.readings.text(number, text)
+            if after != NO_STATE and self.readings.accepts(after):
+                yield text
+
+    def _of(self, place: ReadingPlace) -> bytes | None:
+        """The completion from one place."""
+        if place.part == OUTSIDE:
+            return self._around.completion(place.around)
+        inside = self._inside(place.part, place.inside)
+        after = arena.NONE if inside is None else self.readings.behind_part(place)
+        outside = None if after == arena.NONE else self._around.completion(after)
+        return None if inside is None or outside is None else inside + outside
+
+    def _inside(self, part: int, state: Any) -> bytes | None:
+        """The completion of a part's text."""
+        reader = self.readings.readers[part]
+        if not isinstance(reader, EscapedReader):
+            return self._parts[part](*state)
+        begun = reader.escape_from(state)
+        if begun is None:
+            return None
+        text, (_, inner) = begun
+        value = self._parts[part](*inner)
+        return None if value is None else text + escaped(value)
+
+    def labels(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """int64[V] each: labels of tokens, and how many tokens each of them may add to the completion of a text."""
+
+        def look() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+            labels, sure = np.zeros(len(self.guard.tokens), np.int64), np.full(len(self.guard.tokens), OUTER)
+            for place in self.readings.places(self.guard.number_of(state)):
+                if place.part != OUTSIDE:
+                    own = self._labels_inside(self.readings.readers[place.part], place.inside)
+                    sure[own < EDGE] = SURE
+                    labels = np.unique(np.stack([labels, own]), axis=1, return_inverse=True)[1].reshape(-1)
+            return labels, sure
+
+        return self.guard.automaton.attempt(look)
+
+    def _labels_inside(self, reader: Any, state: Any) -> NDArray[np.int64]:
+        """Labels of tokens inside of a part; each that runs over its end, or has escapes, has its own."""
+        size = len(self.guard.tokens)
+        row, _ = reader.mask(state)
+        inside = np.unpackbits(row.view(np.uint8), bitorder="little")[:size].astype(np.bool_)
+        guard, inner = _compiled(reader).guard, state[1][1] if isinstance(reader, EscapedReader) else state[1]
+        labels = getattr(guard, "labels", None)
+        every = np.arange(size) + EDGE
+        if labels is not None:
+            return np.where(inside, labels(inner)[:size], every)
+        return np.where(inside, 0 if guard is None else np.arange(size), every)
+
+
+class _Around(Shortest):
+    """Shortest completions of the grammar around parts. texts: the least texts of parts, by their marks."""
+
+    def __init__(self, automaton: Any, rules: Any, texts: dict[Any, Text]) -> None:
+        self.texts = texts
+        super().__init__(automaton, rules)
+
+    def lexeme(self, terminal: Terminal) -> Text:
+        return self.texts[terminal.node] if terminal.node in self.texts else super().lexeme(terminal)
+
+
+def _compiled(reader: Any) -> CompiledConstraint:
+    """The compiled constraint of what a reader reads."""
+    compiled: CompiledConstraint = reader.value.compiled if isinstance(reader, EscapedReader) else reader.compiled
+    return compiled
