@@ -300,8 +300,7 @@ def _union_in_order(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
     """Both tuples, without repetition."""
     if len(b) == 1 and b[0] in a:  # PERF: the usual case
         return a
-    joined = tuple(dict.fromkeys(a + b))
-    return a if len(joined) == len(a) else joined
+    return a if set(a).issuperset(b) else tuple(dict.fromkeys(a + b))  # a name may stand in one of them twice
 
 
 def meet_classes(a: Classes, b: Classes, join: Join = both) -> Classes:
