@@ -179,7 +179,7 @@ def test_processors(repository: Path) -> None:
 
 
 def test_search(repository: Path) -> None:
-    names = run(repository, "search", 6)
+    names = run(repository, "search", 7)
     assert sorted(names["orders"].best[0]) == [0, 1, 2]
     assert names["vote"].answer in (1, 2, 3)
 
