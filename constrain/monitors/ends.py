@@ -46,7 +46,7 @@ class FollowedGrammar(Protocol):
 
 
 class NextBytes(NamedTuple):
-    """Bytes that may stand behind a text in doubt: those that go on with its lexeme, the others, and their bitmap."""
+    """Bytes that may stand behind a text in doubt: going on with its lexeme, the others, and the bitmap of these."""
 
     growing: list[bytes]
     others: list[bytes]
@@ -146,7 +146,7 @@ class DoubtedEnds:
         return known
 
     def _goes_on(self, configuration: int, state: State, every: bool) -> bool:
-        """True if a text may go on with one of every byte, or of those that are in no word."""
+        """True if a text may go on with a byte. every: with any; else with one that is in no word."""
         behind = self._behind(state, every)
         tried: Iterable[bytes] = behind.growing
         if self._reading.is_whole(state) and self._grammar.takes(configuration, behind.bits):

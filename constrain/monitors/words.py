@@ -1,4 +1,4 @@
-"""The tokens of a vocabulary by their words: those that may begin a name are found at once.
+"""The tokens of a vocabulary by their words, so that all words that may begin a name are found at once.
 
 The idea: most tokens are some bytes and then a word (` name`). A *group* has all with the same bytes before the word.
 Words are numbered once for each language, and for each name its beginnings among them, so the words that may stand are
@@ -59,7 +59,7 @@ class Group(NamedTuple):
 
 
 class WordNumbers:
-    """The words of a vocabulary's tokens, folded and numbered, and those that may begin a name.
+    """The words of a vocabulary's tokens, folded and numbered.
 
     Args:
         lexicon: Folds words.
