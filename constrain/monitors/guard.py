@@ -1,9 +1,10 @@
 """The guard of a monitored text: tokens whose bytes the monitor refuses.
 
 The idea: most tokens are a word, or a few other bytes and then a word (` name`). All words after the same bytes are
-judged at once: where any name may stand none is refused, and where some may stand the words that begin one are
-looked up. The other tokens are read along their trie: shared bytes once, and none where all that may follow is allowed.
-Steps are remembered.
+judged at once (words.py): where any name may stand none is refused, and where some may stand the words that begin one
+are looked up. The other tokens are read along their trie: shared bytes once, and none where all that may follow is
+allowed. The states on the way are dropped when the next place is judged: kept, they would be most of the objects that
+the garbage collector goes through.
 
 Each state remembers the tokens that were judged at it, and the masks that came of it. Equal states are one, so a state
 that one text has visited is known when another one gets there.
@@ -17,31 +18,29 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from constrain.languages.guards import MaskKey
-from constrain.languages.vocab.bits import clear_bits, set_bits
+from constrain.languages.vocab.bits import Row, tokens_of
 from constrain.languages.vocab.tables import PerVocabulary
-from constrain.languages.vocab.trie import Trie
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.monitors.ends import DoubtedEnds, FollowedGrammar
-from constrain.monitors.monitor import CLASSES, NAME, WORD, Lexicon, Monitor, Names
+from constrain.monitors.monitor import CLASSES, NAME, SIGN, WORD, Monitor
 from constrain.monitors.offers import rests_of_names
 from constrain.monitors.reading import Empty, MonitorReading, State
+from constrain.monitors.words import DIGITS, Group, Judgement, TriePart, Words
 
 MAX_ROWS = 1024  # states whose judged tokens are remembered
 MAX_KEPT = 4096  # masks that are remembered
 MAX_GUARDS = 16  # monitors that are remembered for each vocabulary
-GROUP = 64  # words after the same bytes that are judged at once
-Row = NDArray[np.uint32]
 T = TypeVar("T")
 REFUSED, DOUBTFUL = 1, 2  # verdicts on a node
-_DIGITS = frozenset(b"0123456789")
-_LETTERS = [byte for byte in range(0x80) if CLASSES[byte] == WORD and byte not in _DIGITS]
+DOUBTED = frozenset({NAME, SIGN})  # lexemes that may be in doubt
+_LETTERS = [byte for byte in range(0x80) if CLASSES[byte] == WORD and byte not in DIGITS]
 
 
 class MonitorGuard:
@@ -60,7 +59,7 @@ class MonitorGuard:
 
     def __init__(self, monitor: Monitor[Any], empty: Empty, vocabulary: Vocabulary) -> None:
         self.reading = MonitorReading(monitor, empty)
-        self._judging = MonitorReading(monitor, empty)  # its states are many, and are soon forgotten
+        self._judging = MonitorReading(monitor, empty)  # its states are many, and are dropped
         self.words = Words.of(vocabulary)
         self._remembered: deque[State] = deque()
         self._kept: deque[tuple[State, MaskKey]] = deque()
@@ -102,25 +101,25 @@ class MonitorGuard:
 
     def ends(self, grammar: FollowedGrammar, may_end: Callable[[Hashable], bool] | None = None) -> DoubtedEnds:
         """The ends that the monitor and a grammar allow. may_end: of the text, if that is not the monitor's alone."""
-        return DoubtedEnds(self._judging, grammar, may_end or self.may_end)
+        return DoubtedEnds(self._judging, grammar, may_end or self.may_end, self.words.tokens)
 
     def owed(self, state: Hashable) -> list[bytes]:
         """Texts that settle what a text owes, as far as the monitor knows some."""
-        return self._judging.owed(cast(State, state))
+        return self._judging.owed(self._judging.adopted(cast(State, state)))
 
     def names(self, state: Hashable) -> list[bytes]:
         """The rests of the names that may stand next, the shortest first; none where any may."""
-        return rests_of_names(self._judging, cast(State, state))
+        return rests_of_names(self._judging, self._judging.adopted(cast(State, state)))
 
     def labels(self, state: Hashable) -> NDArray[np.int64]:
         """int64[>= V]: tokens with equal labels leave the same to be completed."""
-        at, words = cast(State, state).blank_copy(), self.words
+        at, words = self._judging.adopted(cast(State, state)), self.words
         labels = np.arange(1, 32 * words.size + 1)
-        labels[words.bits(words.tokens_within(at.free))] = 0
+        labels[tokens_of(words.tokens_within(at.free))] = 0
         for number, group in enumerate(words.groups):
             after = self._judging.step(at, group.before)
             if after is not None and not group.is_digits and self._takes_any_name(after):
-                labels[words.bits(group.mask)] = -1 - number
+                labels[group.tokens] = -1 - number
         return labels
 
     def _takes_any_name(self, state: State) -> bool:
@@ -131,7 +130,8 @@ class MonitorGuard:
 
     def known_row(self, state: Hashable, key: MaskKey) -> Row | None:
         """The mask that was kept at a state; None: none was."""
-        row: Row | None = state.rows.get(key)  # type: ignore[attr-defined]  # PERF: a cast would be a call
+        rows = state.rows  # type: ignore[attr-defined]  # PERF: a cast would be a call
+        row: Row | None = None if rows is None else rows.get(key)
         if row is not None:  # a state that is met once is the first to go
             state.met = True  # type: ignore[attr-defined]
         return row
@@ -139,6 +139,8 @@ class MonitorGuard:
     def keep_row(self, state: Hashable, key: MaskKey, row: Row) -> None:
         """Keep a mask, and forget one where they are many."""
         at = cast(State, state)
+        if at.rows is None:
+            at.rows = {}
         if key not in at.rows:
             text = row.tobytes()
             same = self._rows.get(text)
@@ -152,10 +154,11 @@ class MonitorGuard:
 
     def _judge_tokens(self, state: State, asked: Row) -> tuple[Row, Row]:
         """uint32[ceil(V / 32)] each: the refused and the doubtful ones of some tokens at a state. Overwrites asked."""
-        state = state.blank_copy()
+        self._judging.forget()
+        state, words = self._judging.adopted(state), self.words
         refused, doubtful = np.zeros_like(asked), np.zeros_like(asked)
-        asked &= ~self.words.tokens_within(state.free)
-        for group in self.words.groups:
+        asked &= ~words.tokens_within(state.free)
+        for group in words.groups:
             mine = asked & group.mask
             if mine.any():
                 verdict = self._judge(state, group)
@@ -163,37 +166,32 @@ class MonitorGuard:
                     refused |= mine & verdict.refused
                     doubtful |= mine & verdict.doubtful
                     asked &= ~mine
-        words = self.words
-        left = np.flatnonzero(words.bits(asked) & (words.node >= 0))
-        nodes = words.node[left]
-        verdicts = self._walk(state, nodes)[nodes]
-        return refused | words.row(left[verdicts == REFUSED]), doubtful | words.row(left[verdicts == DOUBTFUL])
+        part = words.part(asked)
+        verdicts = self._walk(state, part)[part.place]
+        refused |= words.row(part.tokens[verdicts == REFUSED])
+        doubtful |= words.row(part.tokens[verdicts == DOUBTFUL])
+        return refused, doubtful
 
-    def _walk(self, state: State, asked: NDArray[np.int32]) -> NDArray[np.int8]:
-        """int8[nodes]: what is known of the nodes of the vocabulary's trie, of those of some tokens and before them.
+    def _walk(self, state: State, part: TriePart) -> NDArray[np.int8]:
+        """int8[nodes]: what is known of the nodes of a part of the vocabulary's trie.
 
         A byte is read once for all tokens that begin alike; where one is refused, so are all that go on from there.
         """
-        trie, below = self.words.trie, self.words.below
-        step, byte, end = self._judging.step, trie.byte, trie.end
-        flags = np.zeros(len(trie) + 1, np.int32)
-        flags[asked + 1] = 1
-        before = np.cumsum(flags)  # asked nodes before each
-        verdicts = np.zeros(len(trie), np.int8)
-        stack = [(state, 0, len(trie))]
+        read, in_doubt = self._judging.read, self._judging.in_doubt
+        byte, end, below = part.byte, part.end, part.below
+        verdicts = np.zeros(len(byte), np.int8)
+        stack = [(state, 0, len(byte))]
         while stack:
             at, node, last = stack.pop()
             while node < last:
-                behind = int(end[node])
-                if before[behind] != before[node]:
-                    after = step(at, bytes((byte[node],)))
-                    if after is None:
-                        verdicts[node:behind] = REFUSED
-                        node = behind
-                        continue
-                    if self._judging.in_doubt(after):
+                behind = end[node]
+                after = read(at, byte[node])
+                if after is None:
+                    verdicts[node:behind] = REFUSED
+                else:
+                    if after.kind in DOUBTED and in_doubt(after):
                         verdicts[node] = DOUBTFUL
-                    if behind > node + 1 and int(below[node]) & ~after.free:
+                    if behind > node + 1 and below[node] & ~after.free:
                         stack.append((after, node + 1, behind))
                 node = behind
         return verdicts
@@ -206,7 +204,7 @@ class MonitorGuard:
         if at.free & WORD:
             return self.words.clear
         if at.kind == NAME:
-            return None if at.names is None else group.judge(self._judging.lexicon, at.names, at.text)
+            return None if at.names is None else self.words.verdict(group, self._judging.lexicon, at.names, at.text)
         scan = self._judging.lexicon.scan
         if any(scan(at.kind, at.text, byte) >= 0 for byte in (b"0" if group.is_digits else _LETTERS)):
             return None
@@ -218,7 +216,7 @@ class MonitorGuard:
         names = self._judging.language(at)
         if names is False:
             return Judgement(group.mask, self.words.none)
-        return self.words.clear if names is None else group.judge(self._judging.lexicon, names, b"")
+        return self.words.clear if names is None else self.words.verdict(group, self._judging.lexicon, names, b"")
 
 
 def _second_chance(queue: deque[T], state_of: Callable[[T], State]) -> T:
@@ -228,140 +226,6 @@ def _second_chance(queue: deque[T], state_of: Callable[[T], State]) -> T:
         state_of(queue[0]).met = False
         queue.rotate(-1)
     return queue.popleft()
-
-
-class Judgement(NamedTuple):
-    """Rows of tokens: the refused ones, and those after which only the grammar knows whether the text goes on."""
-
-    refused: Row
-    doubtful: Row
-
-
-class Group(NamedTuple):
-    """Tokens that are the same bytes and then a word.
-
-    Attributes:
-        before: These bytes; the last one belongs to no word.
-        is_digits: The words begin with a digit.
-        words: (word, token id).
-        mask: uint32[ceil(V / 32)]: the tokens.
-        folded: Lexicon -> folded word -> token ids.
-        verdicts: (names, begun text) -> the verdict on the tokens: those that begin no rest of a name are refused.
-    """
-
-    before: bytes
-    is_digits: bool
-    words: list[tuple[bytes, int]]
-    mask: Row
-    folded: dict[Lexicon, dict[bytes, list[int]]]
-    verdicts: dict[tuple[Names, bytes], Judgement]
-
-    def judge(self, lexicon: Lexicon, names: Names, begun: bytes) -> Judgement:
-        """The verdict on the tokens, whose words go on with a name that begins with a text."""
-        verdict = self.verdicts.get((names, begun))
-        if verdict is None:
-            if lexicon not in self.folded:
-                table = self.folded[lexicon] = {}
-                for word, token in self.words:
-                    table.setdefault(lexicon.folded(NAME, word), []).append(token)
-            table = self.folded[lexicon]
-            refused, doubtful = self.mask.copy(), np.zeros_like(self.mask)
-            text = lexicon.folded(NAME, begun)
-            for rest in names.rests(text):
-                for n in range(1, len(rest) + 1):
-                    tokens = table.get(rest[:n], ())
-                    clear_bits(refused, tokens)
-                    if tokens and names.begins_keyword(text + rest[:n]):
-                        set_bits(doubtful, tokens)
-            for prefix in names.prefixes:
-                self._clear_open(refused, table, text, prefix)
-            if len(self.verdicts) >= MAX_ROWS:
-                self.verdicts.clear()
-            verdict = self.verdicts[names, begun] = Judgement(refused, doubtful)
-        return verdict
-
-    @staticmethod
-    def _clear_open(verdict: Row, table: dict[bytes, list[int]], begun: bytes, prefix: bytes) -> None:
-        """Clear the tokens after which a text begins with a prefix, or may become one."""
-        if begun.startswith(prefix):
-            verdict[:] = 0
-        elif prefix.startswith(begun):
-            rest = prefix[len(begun) :]
-            for n in range(1, len(rest)):
-                clear_bits(verdict, table.get(rest[:n], ()))
-            for word in table:
-                if word.startswith(rest):
-                    clear_bits(verdict, table[word])
-
-
-class Words(PerVocabulary):
-    """The tokens of a vocabulary by their words.
-
-    Attributes:
-        size: The number of words of a row.
-        none: A row without tokens.
-        clear: The verdict that none is refused or doubtful.
-        trie: The trie of the tokens.
-        node: int32[32 size]: the node where a token ends; -1: it has no bytes.
-        below: uint8[nodes]: the classes of the bytes beneath a node.
-        groups: Tokens that end with a word, by the bytes before it, where these are many.
-    """
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self.size = -(-vocabulary.size // 32)
-        self.none = np.zeros(self.size, np.uint32)
-        self.clear = Judgement(self.none, self.none)
-        self.trie = trie = vocabulary.trie
-        self.node = trie.nodes_of_tokens(32 * self.size)
-        self.below = _classes_below(trie, np.array(CLASSES, np.uint8))
-        self._classes = np.zeros(32 * self.size, np.uint8)  # of all bytes of each token
-        self._within: dict[int, Row] = {}
-        table = bytes(CLASSES)
-        by_start: dict[tuple[bytes, bool], list[tuple[bytes, int]]] = {}
-        for token, text in enumerate(vocabulary.tokens):
-            if not text:
-                self._classes[token] = 0xFF
-                continue
-            classes = text.translate(table)
-            self._classes[token] = sum(set(classes))  # different flags
-            word = len(classes) - len(classes.rstrip(bytes((WORD,))))
-            before = len(text) - word
-            if word and WORD not in classes[:before]:
-                is_digit = text[before] in _DIGITS
-                by_start.setdefault((text[:before], is_digit), []).append((text[before:], token))
-        self.groups = []
-        for (before_word, is_digit), words in by_start.items():
-            if len(words) >= GROUP:
-                mask = self.row(np.array([token for _, token in words]))
-                self.groups.append(Group(before_word, is_digit, words, mask, {}, {}))
-
-    def bits(self, row: Row) -> NDArray[np.bool_]:
-        """bool[32 size]: the tokens of a row."""
-        return np.unpackbits(row.view(np.uint8), bitorder="little").view(np.bool_)
-
-    def row(self, tokens: NDArray[np.int64]) -> Row:
-        """uint32[ceil(V / 32)]: some tokens."""
-        flags = np.zeros(32 * self.size, np.bool_)
-        flags[tokens] = True
-        return np.packbits(flags, bitorder="little").view(np.uint32)
-
-    def tokens_within(self, classes: int) -> Row:
-        """The tokens all of whose bytes are of some classes."""
-        row = self._within.get(classes)
-        if row is None:
-            inside = (self._classes & ~np.uint8(classes)) == 0
-            row = self._within[classes] = np.packbits(inside, bitorder="little").view(np.uint32)
-        return row
-
-
-def _classes_below(trie: Trie, classes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """uint8[nodes]: the classes of all bytes beneath each node. classes: of each byte."""
-    beneath = np.zeros(len(trie), np.uint8)
-    for depth in range(trie.max_depth, 1, -1):
-        nodes, above = (np.flatnonzero(trie.depth == n) for n in (depth, depth - 1))
-        parent = above[np.searchsorted(above, nodes) - 1]
-        np.bitwise_or.at(beneath, parent, classes[trie.byte[nodes]] | beneath[nodes])
-    return beneath
 
 
 class Guards(PerVocabulary):

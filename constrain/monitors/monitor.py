@@ -107,9 +107,12 @@ class Names:
             known.is_empty = not known._quoted and not known.prefixes
         return known
 
-    def rests(self, text: bytes, *, quoted: bool = False) -> list[bytes]:
-        """Give the rests of the names that begin with a text, of those without quotes or of all (`quoted`)."""
-        table = self._quoted if quoted else self._all
+    def rests(self, text: bytes, *, quoted: bool = False, certain: bool = False) -> list[bytes]:
+        """Give the rests of the names that begin with a text, of those without quotes or of all (`quoted`).
+
+        certain: without keywords, and quotes.
+        """
+        table = self._quoted if quoted else self._certain if certain else self._all
         i = first = bisect_left(table, text)
         while i < len(table) and table[i].startswith(text):
             i += 1

@@ -14,10 +14,11 @@ from collections.abc import Callable, Hashable
 from typing import Any, Literal
 
 from constrain.errors import UnsatisfiableError
-from constrain.monitors.monitor import COMMENT, END, NAME, QUOTED, SIGN, SPACE, Monitor, Names
+from constrain.monitors.monitor import CLASSES, COMMENT, END, NAME, QUOTED, SIGN, SPACE, WORD, Monitor, Names
 
 Empty = Literal["open", "end", "error"]
 MAX_STATES = 100_000
+WORDS = bytes(byte for byte in range(256) if CLASSES[byte] == WORD)
 _ASK: Any = object()  # not known yet
 
 
@@ -28,12 +29,14 @@ class Inner:
         value: The state.
         hash: Its hash.
         named: The names that may begin: `Names`, None for any, or False: none may.
+        begun: byte -> the state in the lexeme that it begins, or None.
     """
 
-    __slots__ = ("hash", "named", "value")
+    __slots__ = ("begun", "hash", "named", "value")
 
     def __init__(self, value: Hashable) -> None:
         self.value, self.hash, self.named = value, hash(value), _ASK
+        self.begun: dict[int, State | None] = {}
 
 
 class State:
@@ -46,27 +49,38 @@ class State:
         names: The names that the begun lexeme may be; None: any, or it is no name.
         free: The classes of bytes after which the state is as good as this one.
         steps: byte -> the state after it, or None.
+        whole: The monitor's state after the begun lexeme, or None: it may not end here.
         decided: The tokens that were judged at this state (guard.py).
         refused: The refused ones of these tokens.
         doubtful: Those after which only the grammar knows whether the text goes on (`in_doubt`).
-        rows: Masks by (number of the automaton, epoch, configuration).
+        rows: Masks by (number of the automaton, epoch, configuration); None: there are none.
         met: Whether a mask was asked for since the guard last looked for one to forget.
     """
 
-    __slots__ = ("decided", "doubtful", "free", "inner", "kind", "met", "names", "refused", "rows", "steps", "text")
+    __slots__ = (
+        "decided",
+        "doubtful",
+        "free",
+        "inner",
+        "kind",
+        "met",
+        "names",
+        "refused",
+        "rows",
+        "steps",
+        "text",
+        "whole",
+    )
 
     def __init__(self, kind: int, text: bytes, inner: Inner, names: Names | None, free: int) -> None:
         self.kind, self.text, self.inner, self.names, self.free = kind, text, inner, names, free
         self.steps: dict[int, State | None] = {}
+        self.whole: Any = _ASK
         self.decided: Any = None
         self.refused: Any = None
         self.doubtful: Any = None
-        self.rows: dict[tuple[int, int, int], Any] = {}
+        self.rows: Any = None
         self.met = False
-
-    def blank_copy(self) -> State:
-        """An equal state that remembers nothing yet."""
-        return State(self.kind, self.text, self.inner, self.names, self.free)
 
     def __hash__(self) -> int:
         return hash((self.kind, self.text, self.inner.hash))
@@ -113,16 +127,46 @@ class MonitorReading:
         """The state after more bytes; None: the monitor refuses them."""
         at: State | None = state
         for byte in text:
-            try:
-                at = at.steps[byte]  # type: ignore[union-attr]
-            except KeyError:
-                assert at is not None
-                after = self._step(at, byte)
-                at.steps[byte] = after
-                at = after
+            at = self.read(at, byte)  # type: ignore[arg-type]
             if at is None:
                 return None
         return at
+
+    def read(self, state: State, byte: int) -> State | None:
+        """The state after a byte; None: the monitor refuses it."""
+        after: State | None = state.steps.get(byte, _ASK)
+        if after is _ASK:
+            after = state.steps[byte] = self._step(state, byte)
+        return after
+
+    def adopted(self, state: State) -> State:
+        """The state of this reading that is equal to one of another reading, whose steps are known there."""
+        return self._place(state.kind, state.text, self._intern_inner(state.inner.value), state.names)
+
+    def forget(self) -> None:
+        """Forget all states. PERF: they refer to each other, and the garbage collector would have to find them."""
+        states, self._known, self._inners = [*self._known.values()], {}, {}
+        for state in states:
+            state.steps.clear()
+            state.inner.begun.clear()
+            state.whole = _ASK
+
+    def leap(self, state: State, text: bytes) -> State | None:
+        """`step` that passes over the states within a name."""
+        at: State | None = state
+        for i, byte in enumerate(text):
+            if at.kind == NAME and self.lexicon.free(NAME, at.text) & WORD:  # type: ignore[union-attr]
+                rest = text[i:]
+                if not rest.translate(None, WORDS):
+                    return self._intern_state(NAME, at.text + rest, at.inner, at.names)  # type: ignore[union-attr]
+            at = self.read(at, byte)  # type: ignore[arg-type]
+            if at is None:
+                return None
+        return at
+
+    def is_whole(self, state: State) -> bool:
+        """True if another lexeme may follow the begun one."""
+        return self._complete(state) is not None
 
     def may_end(self, state: State) -> bool:
         """True if the text may end at a state."""
@@ -166,11 +210,19 @@ class MonitorReading:
         if kind >= 0:
             return self._grow(state, kind, state.text + bytes((byte,)))
         inner = self._complete(state)
-        return None if inner is None else self._begin(inner, byte)
+        if inner is None:
+            return None
+        try:
+            return inner.begun[byte]
+        except KeyError:
+            after = inner.begun[byte] = self._begin(inner, byte)
+            return after
 
     def _grow(self, state: State, kind: int, text: bytes) -> State | None:
         """The state in a lexeme that got longer."""
         if kind == state.kind and self.lexicon.is_decided(kind, state.text):
+            if state.names is None and not self.lexicon.keeps(kind) and self.lexicon.short(kind, text) == state.text:
+                return state
             return self._intern_state(kind, text, state.inner, state.names)
         return self._decide(state.inner, kind, text)
 
@@ -193,8 +245,14 @@ class MonitorReading:
         begun = self.monitor.begin(inner.value, kind, text if kind == SIGN else text[:1])
         if begun is None:
             return None
-        if kind == SIGN and self.lexicon.is_whole_sign(text) and self.monitor.advance(begun, kind, text) is None:
-            return None  # now, and not with the next byte: else the sign leads into a dead end
+        if kind == SIGN and self.lexicon.is_whole_sign(text):
+            after = self.monitor.advance(begun, kind, text)
+            if after is None:
+                return None  # now, and not with the next byte: else the sign leads into a dead end
+            state = self._intern_state(kind, text, inner, None)
+            if state is not None and state.whole is _ASK:
+                state.whole = self._intern_inner(after)
+            return state
         return self._intern_state(
             kind, text, inner, self._apply_policy(self.monitor.language(begun)) if kind == QUOTED else None
         )
@@ -209,6 +267,12 @@ class MonitorReading:
 
     def _complete(self, state: State) -> Inner | None:
         """The monitor's state after the begun lexeme."""
+        whole: Inner | None = state.whole
+        if whole is _ASK:
+            whole = state.whole = self._read_lexeme(state)
+        return whole
+
+    def _read_lexeme(self, state: State) -> Inner | None:
         kind, text = state.kind, state.text
         if kind in (SPACE, COMMENT):
             return state.inner
@@ -221,7 +285,12 @@ class MonitorReading:
     def _intern_inner(self, value: Hashable) -> Inner:
         inner = self._inners.get(value)
         if inner is None:
-            inner = self._inners[value] = self._older_inners.get(value) or Inner(value)
+            inner = self._older_inners.get(value)
+            if inner is None:
+                inner = Inner(value)
+            else:
+                inner.begun.clear()  # else all places of its time would live as long as it
+            self._inners[value] = inner
         return inner
 
     def _intern_state(self, kind: int, text: bytes, inner: Inner, names: Names | None) -> State | None:
@@ -231,6 +300,10 @@ class MonitorReading:
             return None
         if not lexicon.keeps(kind):
             text = lexicon.short(kind, text)
+        return self._place(kind, text, inner, names)
+
+    def _place(self, kind: int, text: bytes, inner: Inner, names: Names | None) -> State:
+        """The interned state of a text that was cut."""
         key = kind, text, inner
         state = self._known.get(key)
         if state is None:
@@ -239,9 +312,11 @@ class MonitorReading:
                 self._older_inners, self._inners = self._inners, {inner.value: inner}
             state = self._older.get(key)
             if state is None:
-                state = State(kind, text, inner, names, lexicon.free(kind, text) if names is None else 0)
+                state = State(kind, text, inner, names, self.lexicon.free(kind, text) if names is None else 0)
             else:
-                state.steps.clear()  # else all places of its time would live as long as it
+                state.steps.clear()  # likewise
+                state.inner.begun.clear()
+                state.whole = _ASK
             self._known[key] = state
         return state
 

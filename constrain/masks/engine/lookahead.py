@@ -17,6 +17,7 @@ gives up, and the text counts as one that can be completed. Then it may still ru
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
@@ -67,8 +68,12 @@ class GuardLookahead:
         """The configuration after a text; None: the grammar does not go on with it."""
         if not text:
             return configuration
-        reached = self.automaton.memory.call(advance.advance_bytes, configuration, words_of(text)) & advance.STATE
+        reached = self.automaton.memory.call(advance.advance_bytes, configuration, _words(text)) & advance.STATE
         return None if reached == arena.NONE else reached
+
+    def takes(self, configuration: int, bits: NDArray[np.int32]) -> bool:
+        """True if the grammar goes on with one of the bytes of a bitmap, int32[8]."""
+        return bool(self.automaton.memory.call(advance.any_byte, configuration, bits))
 
     def accepts(self, configuration: int) -> bool:
         """True if a text may end at a configuration."""
@@ -170,11 +175,16 @@ class GuardLookahead:
         guard.veto(state, row)
         if reading is not None:
             moving = chain(moving, reading.guard.suspects(reading.here, row))
-        if self.ends is not None:
-            moving = chain(moving, ([token] for token in self.ends.doubtful(inner, row)))
         for alike in moving:
             if not is_clear(alike[0]):
                 clear_bits(row, alike)
+        ends = self.ends
+        if ends is not None:
+            clear_bits(row, locked(lambda configuration: ends.dead(configuration, inner, row, self._token)))
+
+    def _token(self, configuration: int, token: int) -> int:
+        """The configuration after a token that the grammar allows."""
+        return self.automaton.memory.call(self.automaton.kernels.step, configuration, token) & advance.STATE
 
     def _is_settled(self, configuration: int, state: Hashable, token: int) -> bool:
         """True if a token leaves a completion for certain, whatever the values."""
@@ -244,6 +254,12 @@ class GuardLookahead:
     def _step(self, configuration: int, byte: int) -> int:
         """The configuration after a byte, or `arena.NONE`."""
         return self.automaton.memory.call(advance.advance_bytes, configuration, WORDS[byte]) & advance.STATE
+
+
+@lru_cache(maxsize=4096)
+def _words(text: bytes) -> NDArray[np.int32]:
+    """`words_of` a text that is tried again and again."""
+    return words_of(text)
 
 
 def _equal(classes: NDArray[Any]) -> list[bytes]:

@@ -72,6 +72,7 @@ class TypeScriptMonitor(Statements):
     def __init__(self, declared: str = "") -> None:
         self.declared = declared
         self._known: tuple[S | None, dict[TsLexeme, S | None]] = (None, {})  # what was read last, behind one state
+        self._named: tuple[S | None, Names | None] = (None, None)  # the state that was last asked for names, and these
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TypeScriptMonitor) and self.declared == other.declared
@@ -91,7 +92,7 @@ class TypeScriptMonitor(Statements):
         if kind == END or state.at == "open":
             return state
         if kind == NAME:
-            return None if self._words(state) == names_of((), ()) else state
+            return None if self.language(state) is names_of((), ()) else state
         if kind == SIGN:
             return None if self._read_once(state, TsLexeme(SIGN, first.decode("latin-1"))) is None else state
         return state if self._takes_literal(state, kind, first) else None
@@ -108,7 +109,10 @@ class TypeScriptMonitor(Statements):
 
     def language(self, state: S) -> Names | None:
         """The names that the lexeme which has begun may be; None: any."""
-        return self._words(state)
+        named = self._named
+        if named[0] is not state:
+            named = self._named = state, self._words(state)
+        return named[1]
 
     def advance(self, state: S, kind: int, text: bytes) -> S | None:
         """The state after a lexeme; None: it may not stand there."""

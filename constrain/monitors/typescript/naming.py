@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from constrain.monitors.monitor import NUMBER, Names
 from constrain.monitors.stacks import elements, replace_element
@@ -58,7 +58,7 @@ class Naming:
         for scope in elements(state.scopes):
             entry: Entry | None = scope.names.table.get(name)
             if entry is not None:
-                return None if entry.pending and not (later and entry.type.kind != "void") else entry
+                return entry if _may_be_used(entry, later) else None
             later = later or scope.is_function
         return None
 
@@ -100,16 +100,10 @@ class Naming:
         assigns = entry.kind in ("let", "parameter")
         return Value(facts.get(entry.key, entry.type), entry.key, entry.type, assigns, "name", when)
 
-    def visible(self, state: S) -> dict[str, Entry]:
+    @staticmethod
+    def visible(state: S) -> Mapping[str, Entry]:
         """The names that may be used."""
-        found: dict[str, Entry] = {}
-        for scope in elements(state.scopes):
-            for name in scope.names.table:
-                if name not in found:
-                    entry = self.find(state, name)
-                    if entry is not None:
-                        found[name] = entry
-        return {name: entry for name, entry in found.items() if name != "this"}
+        return _visible(state.scopes)
 
     @staticmethod
     def frames_of_function(state: S) -> list[TsFrame]:
@@ -138,6 +132,23 @@ class Naming:
             if frame.kind not in ("binary", "unary"):
                 return frame
         raise AssertionError
+
+
+def _may_be_used(entry: Entry, later: bool) -> bool:
+    """True if a declared name has its value. later: where it is used, in a function that runs later."""
+    return not entry.pending or (later and entry.type.kind != "void")
+
+
+@lru_cache(maxsize=256)
+def _visible(scopes: Any) -> Mapping[str, Entry]:
+    found: dict[str, Entry | None] = {"this": None}
+    later = False
+    for scope in elements(scopes):
+        for name, entry in scope.names.table.items():
+            if name not in found:
+                found[name] = entry if _may_be_used(entry, later) else None
+        later = later or scope.is_function
+    return {name: entry for name, entry in found.items() if entry is not None}
 
 
 def names_of(names: Iterable[str], words: Iterable[str] = ()) -> Names:

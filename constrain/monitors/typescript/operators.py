@@ -7,8 +7,11 @@ before it take. Behind them any expression may go on: by `===` it becomes a bool
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
 
 from constrain.monitors.bound import Bound
+from constrain.monitors.stacks import elements
 from constrain.monitors.typescript.flow import falsy, truthy
 from constrain.monitors.typescript.relations import (
     OBJECTS,
@@ -21,7 +24,7 @@ from constrain.monitors.typescript.relations import (
     suffixed,
     without_nullish,
 )
-from constrain.monitors.typescript.state import Frames, TsFrame, Value
+from constrain.monitors.typescript.state import Frames, Value
 from constrain.monitors.typescript.types import (
     ANY,
     BASES,
@@ -173,35 +176,65 @@ def applied_before(sign: str, value: Value, types: Bound) -> TsType | None:
 # -- operands that can still fit ---------------------------------------------------------------------------------------
 
 
+class Pending(NamedTuple):
+    """An operator before an operand: "binary" or "unary", its sign, and the type on its left."""
+
+    kind: str
+    sign: str
+    left: TsType
+
+    @property
+    def bound(self) -> int:
+        """Operators that bind more strongly take the operand first."""
+        return UNARY if self.kind == "unary" else PRECEDENCE[self.sign]
+
+
+Chain = tuple[Pending, ...]
+
+
+def _chain(frames: Frames) -> Chain:
+    """The operators before an operand, the innermost first. What fits depends on them alone, so it is remembered."""
+    found = []
+    for frame in elements(frames):
+        if frame.kind not in ("binary", "unary"):
+            break
+        found.append(Pending(frame.kind, frame.sign, frame.value.type))
+    return tuple(found)
+
+
 def fits(frames: Frames, value: Value, types: Bound) -> bool:
     """True if an operand that was read last can be gone on with to what the operators before it take."""
-    frame: TsFrame = frames[0]  # type: ignore[index]
-    if frame.kind not in ("binary", "unary"):
-        return True
-    if _fits(frames, value, types):
-        return True
-    if value.form in ("integer", "arrow", "stepped") or frame.sign == "instanceof":
-        after: tuple[TsType, ...] = ()
-    else:
-        after = suffixed(value.type, types)[1:]
-    return any(_fits(frames, Value(each, form="chain", assigns=True), types) for each in after)
+    chain = _chain(frames)
+    return not chain or _fits(chain, value.type, value.form, types)
 
 
 def fits_result(frames: Frames, type_: TsType, level: int, types: Bound) -> bool:
     """True if what an operator gave can be gone on with to what the operators before it take."""
-    frame: TsFrame = frames[0]  # type: ignore[index]
-    if frame.kind not in ("binary", "unary"):
+    return _result_fits(_chain(frames), type_, level, types)
+
+
+@lru_cache(maxsize=1 << 14)
+def _fits(chain: Chain, type_: TsType, form: str, types: Bound) -> bool:
+    if _is_taken(chain, Value(type_, form=form), SUFFIX, types):
         return True
-    if frame.kind == "unary" and level < UNARY:
+    if form in ("integer", "arrow", "stepped") or chain[0].sign == "instanceof":
         return False
-    bound = UNARY if frame.kind == "unary" else PRECEDENCE[frame.sign]
-    return any(_accepts(frames, each, types) for each in _operated(Value(type_), level, bound, types))
+    after = reversed(suffixed(type_, types)[1:])  # PERF: ANY comes first
+    return any(_is_taken(chain, Value(each, form="chain"), SUFFIX, types) for each in after)
 
 
-def _fits(frames: Frames, value: Value, types: Bound) -> bool:
-    frame: TsFrame = frames[0]  # type: ignore[index]
-    bound = UNARY if frame.kind == "unary" else PRECEDENCE[frame.sign]
-    return any(_accepts(frames, each, types) for each in _operated(value, SUFFIX, bound, types))
+@lru_cache(maxsize=1 << 14)
+def _result_fits(chain: Chain, type_: TsType, level: int, types: Bound) -> bool:
+    if not chain:
+        return True
+    if chain[0].kind == "unary" and level < UNARY:
+        return False
+    return _is_taken(chain, Value(type_), level, types)
+
+
+def _is_taken(chain: Chain, value: Value, level: int, types: Bound) -> bool:
+    """True if operators before a value take it, or what operators make of it that bind more strongly."""
+    return any(_accepts(chain, each, types) for each in _operated(value, level, chain[0].bound, types))
 
 
 def _operated(value: Value, level: int, bound: int, types: Bound) -> Iterator[Value]:
@@ -217,10 +250,10 @@ def _operated(value: Value, level: int, bound: int, types: Bound) -> Iterator[Va
         yield Value(BOOLEAN)
 
 
-def _accepts(frames: Frames, value: Value, types: Bound) -> bool:
-    frame, rest = frames  # type: ignore[misc]
-    if frame.kind == "unary":
-        made = applied_before(frame.sign, value, types)
-        return made is not None and fits_result(rest, made, UNARY, types)
-    made = applied(frame.sign, frame.value.type, value.type, types)
-    return made is not None and fits_result(rest, made, PRECEDENCE[frame.sign], types)
+def _accepts(chain: Chain, value: Value, types: Bound) -> bool:
+    before = chain[0]
+    if before.kind == "unary":
+        made = applied_before(before.sign, value, types)
+        return made is not None and _result_fits(chain[1:], made, UNARY, types)
+    made = applied(before.sign, before.left, value.type, types)
+    return made is not None and _result_fits(chain[1:], made, PRECEDENCE[before.sign], types)

@@ -51,6 +51,8 @@ def expand(type_: TsType, types: Bound) -> TsType:
 
 def flat(type_: TsType, types: Bound) -> TsType:
     """A type without aliases among its constituents."""
+    if type_.kind != "named" and type_.kind != "union":
+        return type_
     parts = [expand(part, types) for part in constituents(type_)]
     return parts[0] if len(parts) == 1 else union(parts)
 
