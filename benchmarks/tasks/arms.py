@@ -57,6 +57,7 @@ ARMS = {
     "reasoning": Arm("`reasoning`, a text of at most 240 characters, then the answer, in one object", reason="field"),
     "thoughts": Arm("at most 60 tokens of text, `Answer:`, then the answer: `constrain.after`", reason="text"),
     "monitor": Arm("the grammar, and only names that exist", constraint="monitor"),
+    "monitor-complete": Arm("monitor, `complete=True`", constraint="monitor", given={"complete": True}),
     "subset": Arm("the grammar that the two peers read, in our engine", constraint="subset"),
     "vote": Arm("the most frequent of 5 answers at temperature 0.7", given=WARM, samples=5, pick="vote"),
     "best": Arm("the likeliest of 5 answers at temperature 0.7", given=WARM, samples=5, pick="likeliest"),

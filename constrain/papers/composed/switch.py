@@ -68,7 +68,7 @@ class EntropySwitch(Composed):
         >>> from constrain.papers.composed import EntropySwitch
         >>> reference = constrain.reference.load()
         >>> model = EntropySwitch((reference.draft, reference.tokenizer), reference, threshold=2)
-        >>> constrain.generate(model, "A word: ", regex="[a-z]+!", max_tokens=12, seed=1).finish_reason
+        >>> constrain.generate(model, "A word: ", regex="[a-z]{3}!", max_tokens=12, seed=1).finish_reason
         'stop'
     """
 
