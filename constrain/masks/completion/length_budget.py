@@ -79,7 +79,6 @@ class LengthBudget:
         self.sure = OUTER if isinstance(self.guarded, PartsEnds) else SURE
         self.eos = np.zeros(compiled.vocabulary.words, np.uint32)
         set_bits(self.eos, compiled.vocabulary.eos_ids)
-        self.lengths = np.array([len(text or b"") for text in compiled.vocabulary.tokens])
 
     def matcher(self, least: int = 0, most: int = NEVER) -> LimitedMatcher:
         """A matcher at the beginning of a text of `least` to `most` tokens, EOS included.
@@ -223,8 +222,9 @@ class LimitedMatcher:
         late = np.zeros(32 * len(row), np.bool_)
         if self.budget.monitored:
             late[self._late_under_monitor(row)] = True
-        for alike in () if self.budget.monitored else self._alike(row):
-            late[alike] = not self._leaves_time(int(alike[0]))
+        else:
+            for alike in self._alike(row):
+                late[alike] = not self._leaves_time(int(alike[0]))
         in_time = row & ~np.packbits(late, bitorder="little").view(np.uint32)
         if self.needs_allowed() <= self.left:
             set_bits(in_time, self._first_of_end())
@@ -256,9 +256,10 @@ class LimitedMatcher:
         that is known may leave less to write than one that is not.
         """
         late: list[int] = []
-        lengths, left = self.budget.lengths, TRIED
+        tokens, left = self.budget.compiled.vocabulary.tokens, TRIED
         for alike in self._under_monitor(row):
-            ends = {int(alike[0]), int(alike[np.argmax(lengths[alike])]), int(alike[-1])}
+            longest = max(alike.tolist(), key=lambda token: len(tokens[token] or b""))
+            ends = {int(alike[0]), longest, int(alike[-1])}
             are_in_time = left >= len(ends) and all(map(self._leaves_time, ends))
             left -= len(ends)
             if not are_in_time:

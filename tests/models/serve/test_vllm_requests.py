@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -29,6 +30,7 @@ from constrain.models.serve.requests.interfaces import Difference
 from constrain.models.serve.requests.options import EngineOptions, options_of
 from constrain.models.serve.requests.request import RequestMatcher
 from constrain.models.serve.requests.vocabulary import vocabulary_of
+from constrain.models.serve.vllm import hooks
 from constrain.models.serve.vllm.options import PLACE, options_in
 from constrain.models.serve.vllm.versions import INTERFACE, TESTED
 from made_tokenizers import MADE
@@ -259,3 +261,15 @@ def test_what_cannot_end_in_time(compiled: Any, caplog: pytest.LogCaptureFixture
     matcher.fill(row)
     assert row.any() and not matcher.fault
     assert "thoughts took the tokens of the text" in caplog.text
+
+
+@pytest.mark.parametrize("asks", [True, False])
+def test_engines_of_one_process_end_texts_in_time_where_they_ask(compiled: Any, asks: bool) -> None:
+    """The function of vLLM is wrapped once for all engines of a process."""
+    config = SimpleNamespace(
+        additional_config={"constrain": {"complete": asks}}, structured_outputs_config=SimpleNamespace(backend="auto")
+    )
+    create = hooks._ending_in_time(lambda self, request: RequestMatcher(compiled, (), logging.getLogger("test")))
+    request = SimpleNamespace(max_tokens=2, num_output_tokens=0)
+    with pytest.raises(BudgetError) if asks else nullcontext():
+        create(SimpleNamespace(vllm_config=config), request)

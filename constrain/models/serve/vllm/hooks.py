@@ -207,12 +207,12 @@ def _checking_request(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _ending_in_time(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Put around the making of a request's grammar: the text ends within what the request has left."""
-    from constrain.models.serve.requests.request import RequestMatcher
+    """Put around the making of a request's grammar: where its engine asks, the text ends within what is left."""
 
     def create(self: Any, request: Any) -> Any:
         grammar = original(self, request)
-        if isinstance(grammar, RequestMatcher):
+        options = options_in(self.vllm_config)  # another engine of this process may not ask
+        if options is not None and options.complete:
             grammar.end_in_time(lambda: request.max_tokens - request.num_output_tokens)
         return grammar
 
