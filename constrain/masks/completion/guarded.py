@@ -57,6 +57,13 @@ class End(NamedTuple):
     tokens: int
 
 
+def end_of(text: bytes | None, to_end: TokensToEnd) -> End:
+    """The end that a completion makes; None: there is no completion."""
+    if text is None:
+        return End(b"", NEVER)
+    return End(text, min(to_end.spellings.fewest(text) + 1, NEVER))
+
+
 class GuardedEnds:
     """Completions under one compiled constraint. The caller of its methods holds the automaton's lock."""
 
@@ -68,11 +75,9 @@ class GuardedEnds:
     def end(self, configuration: int, state: Hashable) -> End:
         """The completion of a text; of the fewest bytes, if not of the fewest tokens."""
         text = self.completion(configuration, state)
-        if text is None:
-            return End(b"", NEVER)
-        if text == self.to_end.shortest.completion(configuration):
+        if text is not None and text == self.to_end.shortest.completion(configuration):
             return End(text, self.to_end.needs(configuration))
-        return End(text, min(self.to_end.spellings.fewest(text) + 1, NEVER))
+        return end_of(text, self.to_end)
 
     def completion(self, configuration: int, state: Hashable) -> bytes | None:
         """A short completion that the grammar and the guard allow, in bytes; None if none was found."""

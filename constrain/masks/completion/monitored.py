@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from constrain.errors import UnsatisfiableError
 from constrain.languages.automata.marks import MARK
 from constrain.languages.cfg.rules import Terminal
-from constrain.masks.completion.guarded import BEGUN, MISSING, End
-from constrain.masks.completion.tokens_to_end import NEVER, TokensToEnd
+from constrain.masks.completion.guarded import BEGUN, MISSING, End, end_of
+from constrain.masks.completion.tokens_to_end import TokensToEnd
 from constrain.masks.engine import inspect
 from constrain.masks.engine.lookahead import GuardLookahead
 
@@ -78,10 +78,7 @@ class MonitoredEnds:
 
     def end(self, configuration: int, state: Hashable, most: int = MOST) -> End:
         """The completion of a text that was found, and its number of tokens. most: steps of the search."""
-        text = self.completion(configuration, state, most)
-        if text is None:
-            return End(b"", NEVER)
-        return End(text, min(self.to_end.spellings.fewest(text) + 1, NEVER))
+        return end_of(self.completion(configuration, state, most), self.to_end)
 
     def completion(self, configuration: int, state: Hashable, most: int = MOST) -> bytes | None:
         """A short completion that the grammar and the guard allow; None if none was found."""

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from constrain.kernels.records import arena
 from constrain.languages.cfg.followed import bracket
 from constrain.languages.cfg.rules import Terminal
-from constrain.masks.completion.guarded import End, GuardedEnds
+from constrain.masks.completion.guarded import End, GuardedEnds, end_of
 from constrain.masks.completion.monitored import SURE, MonitoredEnds
 from constrain.masks.completion.shortest import Shortest, Text
-from constrain.masks.completion.tokens_to_end import NEVER, TokensToEnd
+from constrain.masks.completion.tokens_to_end import TokensToEnd
 from constrain.masks.engine.compiled import CompiledConstraint
 from constrain.masks.engine.parts import PartsGuard
 from constrain.masks.engine.parts.escapes import EscapedReader, escaped
@@ -76,10 +76,7 @@ class PartsEnds:
 
     def end(self, configuration: int, state: Hashable) -> End:
         """The completion of a text that was found, and its number of tokens."""
-        text = self.completion(configuration, state)
-        if text is None:
-            return End(b"", NEVER)
-        return End(text, min(self.to_end.spellings.fewest(text) + 1, NEVER))
+        return end_of(self.completion(configuration, state), self.to_end)
 
     def completion(self, configuration: int, state: Any) -> bytes | None:
         """A short completion; None if none was found."""
