@@ -122,6 +122,8 @@ class ForcedConstraint(CanonicalConstraint):
         text = forced.text[:MOST]
         is_end = forced.is_end and text == forced.text
         within, beyond = self.canonical.forced.firsts(state, text, is_end=is_end) if text else NONE_FIRST
+        if text and not within and not beyond.size:  # behind a token that its tokenizer would not cut there
+            within, beyond = self.canonical.forced.firsts(self.canonical.unlinked(state), text, is_end=is_end)
         if len(within) == 1 and not beyond.size and inner.allows(within[0]):
             row = np.zeros(self.vocabulary.words, np.uint32)
             set_bits(row, within)

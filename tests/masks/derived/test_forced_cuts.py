@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tokenizers import Tokenizer
+from tokenizers.models import BPE
 
 import constrain
 from constrain.languages.cuts import CanonicalTokens
@@ -104,3 +105,20 @@ def test_within_a_budget(both: tuple[Tokenizer, constrain.Vocabulary], language:
     for most in (shortest, shortest + 1, shortest + 3):
         follow(cuts.matcher(budget.matcher(most=most)), budget.matcher(most=most), None, most)
     follow(cuts.matcher(budget.matcher(most=50)), budget.matcher(most=50), cuts.matcher(), 50)
+
+
+def test_behind_a_token_that_the_tokenizer_would_not_cut() -> None:
+    """Bytes that must follow there have a cut of their own: "bc" and not "b" behind "a", where "abc" is one token."""
+    merges = [("b", "c"), ("a", "b"), ("a", "bc")]
+    tokenizer = Tokenizer(BPE({"a": 0, "b": 1, "c": 2, "!": 3, "bc": 4, "ab": 5, "abc": 6}, merges))
+    vocabulary = constrain.Vocabulary([b"a", b"b", b"c", b"!", b"bc", b"ab", b"abc", None], eos_ids=[7])
+    assert tokenizer.encode("abc!").ids == [6, 3] and tokenizer.encode("bc!").ids == [4, 3]
+    compiled = constrain.compile(constrain.choices(["abc!", "b!"]), vocabulary)
+    matcher = ForcedConstraint.of(compiled, CanonicalTokens.of(tokenizer, vocabulary)).matcher()
+    assert [token for token in range(8) if matcher.allows(token)] == [0, 1, 5, 6]  # the text is open
+    assert matcher.advance(0)
+    assert [token for token in range(8) if matcher.allows(token)] == [4]
+    assert matcher.advance(4)
+    matcher.rollback(2)
+    assert matcher.advance(5)  # nor would it cut "ab" there
+    assert [token for token in range(8) if matcher.allows(token)] == [2]
