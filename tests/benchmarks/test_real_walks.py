@@ -26,13 +26,14 @@ def test_walks_find_nothing() -> None:
     [
         (b'{"a": 1}', None),
         (b'{"a": 1, "b": 2}', None),
+        (b'{"n": 38E1856}', None),  # no float holds it
         (b'{"a": "x"}', "[False, False]"),
         (b'{"a": 1, "a": 2}', "a key is repeated"),
         (b'{"a": 1', "Expecting"),
     ],
 )
 def test_invalid_texts_are_seen(text: bytes, fault: str | None) -> None:
-    walks, schema = Walks(vocabularies.tiny()), {"properties": {"a": {"type": "integer"}}}
+    walks, schema = Walks(vocabularies.tiny()), {"properties": {"a": {"type": "integer"}, "n": {"type": "number"}}}
     found: Any = walks.verdict(schema, constrain.json_schema({}), text)
     assert walks.counts["invalid"] == (fault is not None)
     assert found is None if fault is None else fault in found
