@@ -6,7 +6,7 @@
 * The README, the changelog and other pages of the repository, `project/…`. Links between them and the pages of `docs/`
   are rewritten, so that every link leads somewhere on the site; a link to a file that is no page becomes its name.
 
-Notes on design stand below other pages in the results of a search.
+A search shows pages for users first, then reference and examples, and notes on design last.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ PROJECT = (
     "benchmarks/README.md",
     "tests/README.md",
 )
+BOOSTS = {"start": 4, "faq": 4, "tutorials/": 3, "howto/": 4, "examples/": 0.5, "project/": 0.3, "notes/": 0.2}
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)#\s]+)(#[^)]*)?\)")
 
 
@@ -107,9 +108,9 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """mkdocs: rewrite the links of a page of `docs/`; a note is found after other pages."""
-    if page.file.src_uri.startswith("notes/"):
-        page.meta.setdefault("search", {"boost": 0.5})
+    """mkdocs: rewrite the links of a page of `docs/`; say how early the search shows it."""
+    boost = next((boost for start, boost in BOOSTS.items() if page.file.src_uri.startswith(start)), 1)
+    page.meta.setdefault("search", {"boost": boost})
     if page.file.src_uri.startswith(("project/", "examples/")):
         return markdown
     return relinked(markdown, f"docs/{page.file.src_uri}")
