@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 SCHEMA = b"create table t (a, b, c, d, e); create table u (a, b); create view v as select * from t"
-SYNTAX = ("syntax error", "incomplete input", "unrecognized token", "unknown join type")
+SYNTAX = ("syntax error", "incomplete input", "unrecognized token", "unknown join type", "a JOIN clause is required")
 
 
 @lru_cache

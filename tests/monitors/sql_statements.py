@@ -13,7 +13,8 @@ import sqlite3
 WORDS = ["id", "name", "age", "city", "price", "total", "date", "kind", "user_id", "item", "note", "Status", "rank"]
 TABLES = ["users", "orders", "items", "cities", "log", "Users2"]
 UNDEFINED = ("no such column", "no such table", "no such function", "wrong number of arguments", "cannot join using",
-             "has no column named", "no tables specified")  # fmt: skip
+             "has no column named", "no tables specified", "misuse of aggregate",
+             "misuse of window", "aggregate functions are not allowed")  # fmt: skip
 AGGREGATES = ["count", "sum", "min", "max", "avg", "total"]
 FUNCTIONS = ["abs", "lower", "upper", "length", "substr", "round", "coalesce", "ifnull", "nullif", "instr", "nofun"]
 
@@ -147,6 +148,20 @@ class Statements:
         query, _ = self.select(scope, depth + 2, one=True)
         return self.rng.choice([f"({query})", f"EXISTS ({query})", f"{self.expr(scope, 9)} IN ({query})"])
 
+    def aggregate(self, scope: Scope) -> str:
+        return f"{self.rng.choice(AGGREGATES)}({self.column(scope)})"
+
+    def condition(self, scope: Scope, depth: int = 0) -> str:
+        outer = scope.outer
+        while outer is not None and not outer.sources:  # else the function may be one of the outer query
+            outer = outer.outer
+        if outer is None and self.chance(self.stray):
+            return f"{self.aggregate(scope)} > {self.expr(scope, 9)}"
+        if self.chance(0.05):
+            name, _ = self.table(scope)
+            return f"{self.expr(scope, 9)} {self.rng.choice(['IN', 'NOT IN'])} {self.spelled(name)}"
+        return self.expr(scope, depth)
+
     # -- queries -------------------------------------------------------------------------------------------------------
 
     def query(self, scope: Scope | None = None) -> str:
@@ -201,7 +216,7 @@ class Statements:
             elif style < 0.5 and shared:
                 joins.append(f"{self.rng.choice(['JOIN', 'LEFT JOIN'])} {text} USING ({self.spelled(shared[0])})")
             else:
-                joins.append(f"{self.rng.choice(['JOIN', 'LEFT JOIN', 'CROSS JOIN'])} {text} ON {self.expr(scope, 1)}")
+                joins.append(f"{self.rng.choice(['JOIN', 'LEFT JOIN', 'CROSS JOIN'])} {text} ON {self.condition(scope, 1)}")
         items, names = [], []
         for _ in range(1 if one else self.rng.randint(1, 3)):
             if not one and self.chance(0.1):
@@ -228,9 +243,9 @@ class Statements:
             names.append("")
         text = f"SELECT {self.rng.choice(['', '', 'DISTINCT '])}{', '.join(items)} FROM {' '.join(joins)}"
         if self.chance(0.5):
-            text += f" WHERE {self.expr(scope)}"
+            text += f" WHERE {self.condition(scope)}"
         if grouped:
-            text += f" GROUP BY {self.column(scope)}"
+            text += f" GROUP BY {self.aggregate(scope) if self.chance(self.stray) else self.column(scope)}"
             if self.chance(0.5):
                 text += f" HAVING count(*) > {self.column(scope)}"
         if one or self.chance(0.15):

@@ -51,7 +51,21 @@ REFUSED = [
     ("select nofun", "(1)"),
     ("select abs(", ")"),
     ("select coalesce(a", ") from t"),
-    ("select a from t where count", " > 1"),
+    ("select a from t where abs", " > 1"),
+    ("select a from t where co", "unt > 1"),
+    ("select a from t where ", "sum(a) > 1"),
+    ("select a from t where abs(", "count(*)) > 1"),
+    ("select a from t where ", "row_number() over () > 1"),
+    ("select a from t where max(a", ") > 1"),
+    ("select a from t join u on t.b = ", "avg(id)"),
+    ("select a from t group by ", "total(b)"),
+    ("select a from t limit ", "count(*)"),
+    ("insert into t values (1, 2) returning ", "sum(a)"),
+    ("select a from (select id as a from u where ", "sum(id) > 1)"),
+    ("select a from t where b in (select id from u where ", "sum(b) > 1)"),
+    ("select a from t where a in ", "nosuch"),
+    ("select a from t where a not in temp.", "t"),
+    ("select a from t where a in u", ".id"),
     ("select a from t join u using (", "b)"),
     ("select a from t where a in (select id from u where ", "x = 1)"),
     ("select (select name from u where u.id = t.zz) from t", ""),
@@ -104,6 +118,11 @@ select a from t as t1, (t as t2 join u as t3 on t2.a = t3.id) where t1.b = t2.b
 create table n (x); select nosuch from n
 select a from t limit max(1, 2) offset (select id from u where id > 3)
 select a from t limit "nosuch"
+select count(*) from t where max(a, b) > 1 group by a having sum(b) > 1 order by avg(b), max(a)
+select a from t where b = (select max(id) from u) limit (select count(*) from u)
+select (select 1 from u where max(t.a) > id) from t
+select a from t where a in v and b not in main.v or 'x' in 'v'
+with c as (select a from t) select a from t where a in c
 """.strip().splitlines()
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from constrain.errors import ConstrainError
 
 Columns = frozenset[str] | None  # None: they are not known
+Functions = tuple[tuple[str, frozenset[int]], ...]  # their numbers of arguments; -1 - n: n or more
 MOST_TRIED = 4  # arguments, to find out how many a function takes at least
 OWN = frozenset({"sqlite_master", "sqlite_schema"})  # tables that every database has
 OWN_TEMP = frozenset({"sqlite_temp_master", "sqlite_temp_schema"})
@@ -34,17 +35,19 @@ class Catalogue:
 
     Attributes:
         tables: (table, its columns in their order, whether it has a rowid).
-        functions: (function, the numbers of arguments that it takes; -1 - n: n or more); None: they are not known.
+        functions: (function, the numbers of arguments that it takes); None: they are not known.
         schemas: The names of databases, which may stand before a table.
         modules: (function that gives a table, its columns), as `json_each`.
         placed: (database, its tables). Where a database is not named, any table may be there.
+        aggregates: (function, the numbers of arguments with which it is one of aggregates or windows).
     """
 
     tables: tuple[tuple[str, tuple[str, ...], bool], ...]
-    functions: tuple[tuple[str, frozenset[int]], ...] | None
+    functions: Functions | None
     schemas: tuple[str, ...] = ("main", "temp")
     modules: tuple[tuple[str, tuple[str, ...]], ...] = ()
     placed: tuple[tuple[str, frozenset[str]], ...] = ()
+    aggregates: Functions = ()
 
     def __repr__(self) -> str:
         return f"Catalogue({len(self.tables)} tables)"
@@ -96,13 +99,15 @@ def _read_connection(connection: sqlite3.Connection, functions: Any) -> Catalogu
             tables.append((fold(name), _columns(connection, quoted, name), _has_rowid(sql)))
             placed[fold(schema)] = placed.get(fold(schema), OWN) | {fold(name)}
     tables += [(name, _columns(connection, "main", "sqlite_master"), True) for name in sorted(OWN_TEMP)]
-    known = _list_functions(connection) if functions is None else _read_functions(functions)
+    listed_functions, aggregates = _list_functions(connection)
+    known = listed_functions if functions is None else _read_functions(functions)
     modules = {fold(row[0]) for row in connection.execute("PRAGMA module_list")}
     modules |= {f"pragma_{fold(row[0])}" for row in connection.execute("PRAGMA pragma_list")}
     giving = [name for name in sorted(modules) if _is_table(connection, name)]
     table_modules = tuple((name, _columns(connection, "main", name)) for name in giving)
     schemas = [*dict.fromkeys(fold(name) for name in [*schemas, "main", "temp"])]
-    return Catalogue(tuple(dict.fromkeys(tables)), known, tuple(schemas), table_modules, tuple(sorted(placed.items())))
+    databases = tuple(sorted(placed.items()))
+    return Catalogue(tuple(dict.fromkeys(tables)), known, tuple(schemas), table_modules, databases, aggregates)
 
 
 def _columns(connection: sqlite3.Connection, schema: str, table: str) -> tuple[str, ...]:
@@ -132,7 +137,8 @@ def _read_mapping(source: Mapping[str, Any], functions: Any) -> Catalogue:
                 fix='{"users": ["id", "name"]}',
             )
     tables = tuple((fold(table), tuple(fold(str(one)) for one in columns), True) for table, columns in source.items())
-    return Catalogue(tables, sqlite_functions() if functions is None else _read_functions(functions))
+    known, aggregates = sqlite_functions() if functions is None else (_read_functions(functions), ())
+    return Catalogue(tables, known, aggregates=aggregates)
 
 
 def _read_sqlalchemy(source: Any, functions: Any) -> Catalogue:
@@ -141,14 +147,14 @@ def _read_sqlalchemy(source: Any, functions: Any) -> Catalogue:
     tables = tuple(
         (fold(name), tuple(fold(one["name"]) for one in inspector.get_columns(name)), True) for name in names
     )
-    known = None if functions is None else _read_functions(functions)
+    known, aggregates = None if functions is None else _read_functions(functions), ()
     if functions is None and source.dialect.name == "sqlite":
-        known = sqlite_functions()
+        known, aggregates = sqlite_functions()
     schemas = tuple(fold(name) for name in inspector.get_schema_names())
-    return Catalogue(tables, known, schemas or ("main", "temp"))
+    return Catalogue(tables, known, schemas or ("main", "temp"), aggregates=aggregates)
 
 
-def _read_functions(functions: Any) -> tuple[tuple[str, frozenset[int]], ...]:
+def _read_functions(functions: Any) -> Functions:
     """Read functions as a user names them: names, or names with their numbers of arguments."""
     if isinstance(functions, Mapping):
         pairs = {fold(name): frozenset([n] if isinstance(n, int) else n) for name, n in functions.items()}
@@ -157,11 +163,16 @@ def _read_functions(functions: Any) -> tuple[tuple[str, frozenset[int]], ...]:
     return tuple(sorted(pairs.items()))
 
 
-def _list_functions(connection: sqlite3.Connection) -> tuple[tuple[str, frozenset[int]], ...]:
+def _list_functions(connection: sqlite3.Connection) -> tuple[Functions, Functions]:
+    """All functions, and those of aggregates and windows."""
     counts: dict[str, set[int]] = {}
-    for row in connection.execute("PRAGMA function_list"):
-        counts.setdefault(fold(row[0]), set()).add(row[4])
-    return tuple((name, frozenset(_argument_counts(connection, name, counts[name]))) for name in sorted(counts))
+    aggregates: dict[str, set[int]] = {}
+    for function, _, kind, _, count, *_ in connection.execute("PRAGMA function_list"):
+        counts.setdefault(fold(function), set()).add(count)
+        if kind in ("a", "w"):
+            aggregates.setdefault(fold(function), set()).add(count)
+    known = ((name, frozenset(_argument_counts(connection, name, counts[name]))) for name in sorted(counts))
+    return tuple(known), tuple((name, frozenset(aggregates[name])) for name in sorted(aggregates))
 
 
 def _argument_counts(connection: sqlite3.Connection, function: str, numbers: set[int]) -> set[int]:
@@ -179,7 +190,7 @@ def _argument_counts(connection: sqlite3.Connection, function: str, numbers: set
 
 
 @lru_cache(maxsize=1)
-def sqlite_functions() -> tuple[tuple[str, frozenset[int]], ...]:
-    """The functions of the SQLite that Python has."""
+def sqlite_functions() -> tuple[Functions, Functions]:
+    """The functions of the SQLite that Python has: all, and those of aggregates and windows."""
     with closing(sqlite3.connect(":memory:")) as connection:
         return _list_functions(connection)

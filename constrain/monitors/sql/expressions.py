@@ -234,6 +234,8 @@ class SqlExpressions(SqlStatements):
                 count = 0
             if not self._takes(top.name, count):
                 return None
+            if count in self.aggregates.get(top.name, ()) and self._is_without_aggregates(state):
+                return None  # max(a), which with more arguments is none of aggregates
         after = {"from": "joined", "module": "joined", "row": "row end", "conflict": "conflict", "using": "renamed",
                  "columns": "joined", "call": "called", "window": "called"}.get(top.kind, "operator")  # fmt: skip
         popped = state.pop(after)
@@ -250,12 +252,14 @@ class SqlExpressions(SqlStatements):
     def _at_in(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if sign == b"(":
             return state.push(Paren("expr"), "operand", *QUERY)
-        return state.go("in name")
+        return state._replace(at="in name", held=(*state.held, name)) if name else OPEN
+
+    _at_in_dot = _at_in
 
     def _at_in_name(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         """Read what follows the table of IN: its name may go on."""
         if sign == b".":
-            return state.go("in")
+            return state._replace(at="in dot")
         if sign == b"(":
             return state.push(Paren("expr"), "operand")
         return self._at_operator(state.go("operator", item=""), kind, sign, word, name)

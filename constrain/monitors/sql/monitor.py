@@ -13,6 +13,8 @@ In definitions, in PRAGMA, and for the columns of a function that gives a table 
     held, theld  what shows the meaning of a held name; in an expression, or where a table stands
     dot, tdot    the name after a dot, likewise
     table        a table
+    in, in dot   a list, a query or a table behind IN; the name after a dot, likewise
+    in name      what shows that a held name is such a table
     joined       what follows a table
     renamed      what follows a table that takes no alias any more
     column       a column of a list: of INSERT, SET or USING
@@ -36,7 +38,7 @@ from constrain.monitors.sql.scopes import Paren
 from constrain.monitors.sql.state import NO_WORDS, SqlState
 from constrain.monitors.sql.words import AFTER, DIALECT
 
-NAMED = frozenset({"dot", "table", "theld", "tdot", "joined", "table alias", "column"})  # see `resume`
+NAMED = frozenset({"dot", "table", "theld", "tdot", "joined", "table alias", "column", "in", "in dot"})  # see `resume`
 NAMELESS = "\0"  # the name of two quotes with nothing between them
 
 
@@ -63,6 +65,10 @@ class SqlMonitor(SqlExpressions):
             self.tables[name] = known | frozenset(columns) | (ROWID if has_rowid else frozenset())
         self.placed = dict(catalogue.placed)
         self.functions = None if catalogue.functions is None else dict(catalogue.functions)
+        self.aggregates = dict(catalogue.aggregates)
+        self.scalars = frozenset(
+            name for name, counts in catalogue.functions or () if counts != self.aggregates.get(name)
+        )
         self.modules: dict[str, Columns] = {name: frozenset(columns) | ROWID for name, columns in catalogue.modules}
         self.every_column = frozenset().union(*(columns or () for columns in self.tables.values()))
         self._names = lru_cache(maxsize=4096)(self._make_names)
@@ -99,7 +105,7 @@ class SqlMonitor(SqlExpressions):
     def begin(self, state: SqlState, kind: int, first: bytes) -> SqlState | None:
         """The state when a lexeme begins; None: none of its kind may."""
         sign = first if kind == SIGN else b""
-        if state.at in ("held", "theld"):
+        if state.at in ("held", "theld", "in name"):
             settle = self._settle_name if state.at == "held" else self._settle_table
             settled = settle(state, sign)
             if settled is None:
@@ -125,9 +131,9 @@ class SqlMonitor(SqlExpressions):
             return None if state.quoted else self._operand_names(state)
         if state.at == "dot":
             return self._column_names(self._columns_after_dot(state))
-        if state.at == "table":
+        if state.at in ("table", "in"):
             return self._table_names(state)
-        if state.at == "tdot":
+        if state.at in ("tdot", "in dot"):
             return self._names(frozenset(self._tables_in(state.held[-1])), NO_WORDS)
         if state.at == "column":
             return self._column_names(self._listable_columns(state))

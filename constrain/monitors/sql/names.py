@@ -19,7 +19,7 @@ from constrain.monitors.sql.scopes import (
     visible_queries,
 )
 from constrain.monitors.sql.state import NO_WORDS, SqlState
-from constrain.monitors.sql.words import KEYWORDS, OPERAND, RESERVED
+from constrain.monitors.sql.words import KEYWORDS, NO_AGGREGATES, OPERAND, RESERVED
 
 _BARE = re.compile(r"[^\W\d][\w$]*")  # needs no quotes
 
@@ -40,6 +40,8 @@ class SqlNames:
     placed: dict[str, frozenset[str]]
     modules: dict[str, Columns]
     functions: dict[str, frozenset[int]] | None
+    aggregates: dict[str, frozenset[int]]
+    scalars: frozenset[str]  # functions that are more than aggregates
     every_column: frozenset[str]
     _names: Callable[[frozenset[str], frozenset[str]], Names]
     _words: Callable[[frozenset[str]], Names]
@@ -79,7 +81,17 @@ class SqlNames:
             if query.clause != "select":
                 names |= query.aliases
         schemas = self.catalogue.schemas if names else ()
-        return self._names(frozenset(names | self.functions.keys() | set(schemas)), OPERAND | state.extra)
+        functions = self.scalars if self._is_without_aggregates(state) else self.functions.keys()
+        return self._names(frozenset(names | functions | set(schemas)), OPERAND | state.extra)
+
+    def _is_without_aggregates(self, state: SqlState) -> bool:
+        """True in a clause that takes no function of aggregates or windows (sqlite/src/resolve.c, `NC_AllowAgg`).
+
+        In a query inside another one it may be a function of the outer one, if that stands where it takes them.
+        """
+        query = innermost_query(state.frames)
+        queries = (query, *visible_queries(state.frames))
+        return all(visible is not None and visible.clause in NO_AGGREGATES for visible in queries)
 
     def _columns_after_dot(self, state: SqlState) -> Columns:
         """The columns that may stand after a source and a dot; None: any."""
@@ -130,8 +142,10 @@ class SqlNames:
     def _settle_name(self, state: SqlState, sign: bytes) -> SqlState | None:
         """The state when the next lexeme shows what a held name is."""
         if sign == b"(":
-            known = len(state.held) == 1 and (self.functions is None or state.held[0] in self.functions)
-            return state if known else None
+            known = self.functions
+            if known is not None and self._is_without_aggregates(state):
+                known = self.scalars
+            return state if len(state.held) == 1 and (known is None or state.held[0] in known) else None
         if sign == b".":
             return state if len(state.held) < 3 and self._is_qualifier(state) else None
         return self._resolve(state, state.held[-2] if len(state.held) > 1 else "", state.held[-1])

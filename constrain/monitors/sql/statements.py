@@ -109,17 +109,26 @@ class SqlStatements(SqlNames):
     def _settle_table(self, state: SqlState, sign: bytes) -> SqlState | None:
         """The state when the next lexeme shows whether a name is a table; None: it is none."""
         name = state.held[-1]
-        query = state.query
         if sign == b".":
             return state if len(state.held) == 1 and name in self.catalogue.schemas else None
-        if sign == b"(" and query.clause == "from":
+        if sign == b"(" and (state.at == "in name" or state.query.clause == "from"):
             return state if name in self.modules else None
-        tables = visible_ctes(state.frames) if len(state.held) == 1 else {}
-        if len(state.held) > 1 and name in self.tables and name not in self._tables_in(state.held[-2]):
+        known = self._held_table(state)
+        if state.at == "in name":
+            return None if known is None else state
+        return None if known is None else self._add_source(state, known)
+
+    def _held_table(self, state: SqlState) -> Source | None:
+        """The table that a held name is of; None: there is none."""
+        name = state.held[-1]
+        if len(state.held) == 1:
+            tables = visible_ctes(state.frames)
+            if name in tables:
+                return Source(name, tables[name])
+        elif name in self.tables and name not in self._tables_in(state.held[-2]):
             return None
-        if name in tables or name in self.tables:
-            return self._add_source(state, Source(name, tables[name] if name in tables else self.tables[name]))
-        return self._add_source(state, Source(name, self.modules[name])) if name in self.modules else None
+        known = self.tables if name in self.tables else self.modules
+        return Source(name, known[name]) if name in known else None
 
     def _at_theld(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if sign == b".":

@@ -29,6 +29,7 @@ JOINS = frozenset({"natural", "left", "right", "full", "inner", "cross", "outer"
 SORT = frozenset({"asc", "desc", "nulls", "first", "last"})
 FRAME = frozenset({"rows", "range", "groups"})
 CLAUSES = {"where": "where", "having": "having", "limit": "limit", "offset": "limit"}
+NO_AGGREGATES = frozenset({"where", "from", "group", "limit", "returning"})
 # Words that may follow an operand or a table.
 AFTER = INFIX | COMPOUND | QUERY | JOINS | SORT | FRAME | CLAUSES.keys() | frozenset(
     """as collate default do end filter from group in indexed is isnull join not notnull on order over returning set
