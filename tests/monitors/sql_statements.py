@@ -14,7 +14,7 @@ WORDS = ["id", "name", "age", "city", "price", "total", "date", "kind", "user_id
 TABLES = ["users", "orders", "items", "cities", "log", "Users2"]
 UNDEFINED = ("no such column", "no such table", "no such function", "wrong number of arguments", "cannot join using",
              "has no column named", "no tables specified", "misuse of aggregate",
-             "misuse of window", "aggregate functions are not allowed")  # fmt: skip
+             "misuse of window", "aggregate functions are not allowed", "ambiguous column name")  # fmt: skip
 AGGREGATES = ["count", "sum", "min", "max", "avg", "total"]
 FUNCTIONS = ["abs", "lower", "upper", "length", "substr", "round", "coalesce", "ifnull", "nullif", "instr", "nofun"]
 
@@ -111,7 +111,7 @@ class Statements:
         if column == "1":
             return "1"
         everywhere = sum(column in others for _, others in scope.sources)
-        if name and (everywhere > 1 or self.chance(0.4)):
+        if name and ((everywhere > 1 and not self.chance(self.stray)) or self.chance(0.4)):
             qualifier = self.rng.choice([n for n, _ in scope.sources]) if self.chance(self.stray) else name
             return f"{self.spelled(qualifier)}.{self.spelled(column)}"
         return self.spelled(column)
@@ -207,16 +207,20 @@ class Statements:
             text, name, columns = self.source(scope, depth)
             before = {c for _, cs in scope.sources for c in cs}
             shared = [c for c in columns if c in before and sum(c in cs for _, cs in scope.sources) == 1]
-            if any(n == name for n, _ in scope.sources):
+            if any(n == name for n, _ in scope.sources) and not self.chance(self.stray):
                 continue
             scope.sources.append((name, columns))
             style = self.rng.random()
-            if style < 0.3:
+            if style < 0.05:
+                joins.append(f"NATURAL JOIN {text}")
+            elif style < 0.3:
                 joins.append(f", {text}")
             elif style < 0.5 and shared:
                 joins.append(f"{self.rng.choice(['JOIN', 'LEFT JOIN'])} {text} USING ({self.spelled(shared[0])})")
             else:
-                joins.append(f"{self.rng.choice(['JOIN', 'LEFT JOIN', 'CROSS JOIN'])} {text} ON {self.condition(scope, 1)}")
+                joins.append(
+                    f"{self.rng.choice(['JOIN', 'LEFT JOIN', 'CROSS JOIN'])} {text} ON {self.condition(scope, 1)}"
+                )
         items, names = [], []
         for _ in range(1 if one else self.rng.randint(1, 3)):
             if not one and self.chance(0.1):

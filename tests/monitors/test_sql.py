@@ -57,12 +57,28 @@ REFUSED = [
     ("select a from t where abs(", "count(*)) > 1"),
     ("select a from t where ", "row_number() over () > 1"),
     ("select a from t where max(a", ") > 1"),
-    ("select a from t join u on t.b = ", "avg(id)"),
+    ("select b from t join u on t.b = ", "avg(id)"),
     ("select a from t group by ", "total(b)"),
     ("select a from t limit ", "count(*)"),
     ("insert into t values (1, 2) returning ", "sum(a)"),
     ("select a from (select id as a from u where ", "sum(id) > 1)"),
     ("select a from t where b in (select id from u where ", "sum(b) > 1)"),
+    ("select a from t, u", " where b = 1"),
+    ("select b from t, u where ", "a = 1"),
+    ("select t.a from t join u on b = id group by ", "a"),
+    ("select id as a from t join u on b = id where ", "a = 1"),
+    ("select b from t, u where t.a in (select k from w where k = ", "a)"),
+    ("select c from w where c = (select a from t join u", ")"),
+    ("select t.a from t join t", ""),
+    ("select t.a from t join t using (b", ") where 1"),
+    ("select z.b from t z join t z", " on z.a = 1"),
+    ("select * from t join t", " where 1"),
+    ("select t.* from t, t", ""),
+    ("select b from t join t x using (a", ")"),
+    ("select 1 from t join t where ", "t.a = 1"),
+    ("select id from u join u x using (id) join t using (", "id)"),
+    ("select name from t join u on t.a = id join u x", " on 1"),
+    ("with c as (select a from t) select a from c, t", ""),
     ("select a from t where a in ", "nosuch"),
     ("select a from t where a not in temp.", "t"),
     ("select a from t where a in u", ".id"),
@@ -121,6 +137,18 @@ select a from t limit "nosuch"
 select count(*) from t where max(a, b) > 1 group by a having sum(b) > 1 order by avg(b), max(a)
 select a from t where b = (select max(id) from u) limit (select count(*) from u)
 select (select 1 from u where max(t.a) > id) from t
+select a, b from t join u using (a) where a = 1 group by a order by a
+select a from t natural join u
+select t.a as a from t join u on b = id order by a
+select x.a, y.a from t x join t y on x.a = y.a
+select * from t join t x, u left join t y using (a)
+select t.a from t join t using (a)
+select * from t join t using (a, b)
+select a from u where exists (select 1 from t where a = 1)
+select id from (t join u using (a)) where a = 1
+select count(*) from t, t
+select "no text of both" from t, u
+update t set a = b
 select a from t where a in v and b not in main.v or 'x' in 'v'
 with c as (select a from t) select a from t where a in c
 """.strip().splitlines()
@@ -147,7 +175,7 @@ def test_what_is_defined_is_accepted(monitor: SqlMonitor, text: str) -> None:
 
 
 def test_letters_in_either_case_are_one_name(monitor: SqlMonitor) -> None:
-    assert accepts(monitor, 'SELECT A, "ID", Name FROM T, U WHERE U.iD = t.B AND SubStr(A, 1) = 2')
+    assert accepts(monitor, 'SELECT B, "ID", Name FROM T, U WHERE U.iD = t.B AND SubStr(B, 1) = 2')
 
 
 @pytest.mark.parametrize("count", [150, pytest.param(1500, marks=pytest.mark.slow)])

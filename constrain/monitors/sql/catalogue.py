@@ -147,7 +147,8 @@ def _read_sqlalchemy(source: Any, functions: Any) -> Catalogue:
     tables = tuple(
         (fold(name), tuple(fold(one["name"]) for one in inspector.get_columns(name)), True) for name in names
     )
-    known, aggregates = None if functions is None else _read_functions(functions), ()
+    known = None if functions is None else _read_functions(functions)
+    aggregates: Functions = ()
     if functions is None and source.dialect.name == "sqlite":
         known, aggregates = sqlite_functions()
     schemas = tuple(fold(name) for name in inspector.get_schema_names())

@@ -14,7 +14,10 @@ from constrain.monitors.sql.scopes import (
     has_column,
     innermost_query,
     replace_query,
+    shared_columns,
     sources_in,
+    unclear_columns,
+    unclear_pending,
     visible_ctes,
     visible_queries,
 )
@@ -63,6 +66,7 @@ class SqlNames:
     def _operand_names(self, state: SqlState) -> Names | None:
         """The names that may begin an operand: columns, sources and functions; None: any."""
         names: set[str] = set()
+        hidden: set[str] = set()  # columns that are not clear in an inner query
         if self.functions is None:
             return None
         for query in visible_queries(state.frames):
@@ -74,12 +78,16 @@ class SqlNames:
                     if columns is None:
                         return None
                     names |= {cte} | columns
+            unclear = shared_columns(query)
             for source in sources_in(query):
                 if source.columns is None:
                     return None
-                names |= source.columns | {source.name}
+                names |= source.columns - unclear - hidden
+                if self._clear_columns(query, source.name):
+                    names.add(source.name)
+            hidden |= unclear
             if query.clause != "select":
-                names |= query.aliases
+                names |= query.aliases if query.clause == "order" else query.aliases - unclear
         schemas = self.catalogue.schemas if names else ()
         functions = self.scalars if self._is_without_aggregates(state) else self.functions.keys()
         return self._names(frozenset(names | functions | set(schemas)), OPERAND | state.extra)
@@ -93,18 +101,27 @@ class SqlNames:
         queries = (query, *visible_queries(state.frames))
         return all(visible is not None and visible.clause in NO_AGGREGATES for visible in queries)
 
+    @staticmethod
+    def _clear_columns(query: Query, qualifier: str) -> Columns:
+        """The columns that may stand after a source of a query; None: any."""
+        columns: frozenset[str] = frozenset()
+        for source in sources_in(query):
+            if source.name == qualifier:
+                if source.columns is None:
+                    return None
+                columns |= source.columns
+        return columns - shared_columns(query, qualifier) if qualifier else columns
+
     def _columns_after_dot(self, state: SqlState) -> Columns:
         """The columns that may stand after a source and a dot; None: any."""
         qualifier = state.held[-1]
         columns: Columns = None
         is_known = False
         for query in visible_queries(state.frames):
-            for source in sources_in(query):
-                if source.name == qualifier:
-                    if source.columns is None:
-                        return None
-                    columns, is_known = (columns or frozenset()) | source.columns, True
-            if is_known:
+            if any(source.name == qualifier for source in sources_in(query)):
+                columns, is_known = self._clear_columns(query, qualifier), True
+                if columns is None:
+                    return None
                 break
             if not query.settled:
                 return None if self.ahead == "any" else self._known_columns(state, qualifier)
@@ -142,10 +159,10 @@ class SqlNames:
     def _settle_name(self, state: SqlState, sign: bytes) -> SqlState | None:
         """The state when the next lexeme shows what a held name is."""
         if sign == b"(":
-            known = self.functions
-            if known is not None and self._is_without_aggregates(state):
-                known = self.scalars
-            return state if len(state.held) == 1 and (known is None or state.held[0] in known) else None
+            known = self.functions is None or state.held[0] in self.functions
+            if known and self.functions is not None and self._is_without_aggregates(state):
+                known = state.held[0] in self.scalars
+            return state if len(state.held) == 1 and known else None
         if sign == b".":
             return state if len(state.held) < 3 and self._is_qualifier(state) else None
         return self._resolve(state, state.held[-2] if len(state.held) > 1 else "", state.held[-1])
@@ -161,7 +178,9 @@ class SqlNames:
         after = state.go("operator", item=column if state.item is None else "")
         for query in visible_queries(state.frames):
             if has_column(query, qualifier, column):
-                return after
+                if unclear_columns(query, qualifier, column):
+                    return None
+                return after if query.settled else self._put_off(after, query, qualifier, column)
             if state.quoted and not qualifier:
                 return after  # if it is no column, it is a text
             if not query.settled:
@@ -169,11 +188,16 @@ class SqlNames:
                     continue
                 if qualifier and any(source.name == qualifier for source in query.sources):
                     return None
-                pending = query._replace(pending=query.pending | {(qualifier, column)})
-                return after._replace(frames=replace_query(state.frames, query, pending))
+                return self._put_off(after, query, qualifier, column)
             if qualifier and any(source.name == qualifier for source in sources_in(query)):
                 return self._resolve_unnamed(query, qualifier, column, after)
         return after if state.quoted and not qualifier else None
+
+    @staticmethod
+    def _put_off(state: SqlState, query: Query, qualifier: str, column: str) -> SqlState:
+        """The state with a name to be looked at when FROM is complete."""
+        pending = query._replace(pending=query.pending | {(qualifier, column)})
+        return state._replace(frames=replace_query(state.frames, query, pending))
 
     @staticmethod
     def _resolve_unnamed(query: Query, qualifier: str, column: str, after: SqlState) -> SqlState | None:
@@ -196,6 +220,8 @@ class SqlNames:
         query = innermost_query(state.frames)
         if query is None or query.settled:
             return state
+        if unclear_pending(query):
+            return None
         missing = [name for name in query.pending if not has_column(query, *name)]
         done = query._replace(settled=True, pending=frozenset())
         state = state._replace(frames=replace_query(state.frames, query, done))

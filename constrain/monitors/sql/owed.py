@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from constrain.monitors.sql.catalogue import Columns
 from constrain.monitors.sql.names import SqlNames, needs_quotes
-from constrain.monitors.sql.scopes import STAR, Query, has_column, visible_ctes
+from constrain.monitors.sql.scopes import STAR, Paren, Source, has_column, unclear_pending, visible_ctes
 from constrain.monitors.sql.state import SqlState
 
 BEHIND = frozenset({"operator", "called", "named"})  # `at`: an operand is whole
@@ -15,20 +16,22 @@ Tables = Mapping[str, Columns]
 
 
 def owed(names: SqlNames, state: SqlState) -> list[str]:
-    """Give texts that begin FROM, or go on with it, so that it has all columns that were put off.
+    """Give texts that begin FROM, or go on with it, so that it has all columns that were put off, each of them once.
 
     Args:
         names: The monitor.
         state: Its state after the text.
 
     Returns:
-        One text or none: of tables that have the columns of each name before a dot, and of others that have the columns
-        without one.
+        One text or none: USING for what is not clear; tables that have the columns of each name before a dot, and
+        others that have the columns without one.
     """
     if state.at == "held":
         state = names._settle_name(state, b"") or state
     query = state.top
-    if not isinstance(query, Query) or query.settled:
+    if isinstance(query, Paren):
+        return _listed(state) if query.kind == "using" else []
+    if query is None or query.settled:
         return []
     before: str | None
     if state.at == "table":
@@ -37,31 +40,64 @@ def owed(names: SqlNames, state: SqlState) -> list[str]:
         before = "," if state.at in SOURCES | BEHIND else None
     else:
         before = " FROM " if query.clause in ("select", "set") and state.at in BEHIND else None
-    missing = {name for name in query.pending if not has_column(query, *name)}
-    if before is None or not missing:
+    if before is None:
         return []
-    return [before + ",".join(_sources(missing, {**names.tables, **visible_ctes(state.frames)}))]
+    text = ""
+    if state.at in SOURCES and (unclear := unclear_pending(query)):
+        text, query = _using(unclear), query.merge(unclear)
+    missing = {name for name in query.pending if not has_column(query, *name)}
+    for source in _sources(missing, {**names.tables, **visible_ctes(state.frames)}) if missing else ():
+        query = query._replace(sources=(*query.sources, Source(source.name, source.columns)))
+        unclear = unclear_pending(query)
+        text += before + source.text + (_using(unclear) if unclear else "")
+        query, before = query.merge(unclear), ","
+    return [text] if text else []
 
 
-def _sources(missing: set[tuple[str, str]], tables: Tables) -> list[str]:
+def _using(columns: set[str]) -> str:
+    return f" USING({','.join(map(_spelled, sorted(columns)))})"
+
+
+def _listed(state: SqlState) -> list[str]:
+    """The rest of a list of USING that has all that is not clear."""
+    columns = [_spelled(column) for column in sorted(unclear_pending(state.query))]
+    if state.at == "column end":
+        return [f"{','.join(['', *columns])})"]
+    return [f"{','.join(columns)})"] if columns else []
+
+
+class _Entry(NamedTuple):
+    """An entry of FROM, and the source that it is."""
+
+    text: str
+    name: str
+    columns: Columns
+
+
+def _sources(missing: set[tuple[str, str]], tables: Tables) -> list[_Entry]:
     """Entries of FROM that have some columns (name before the dot or "", column), of queries where no table has one."""
-    found: list[str] = []
+    found: list[_Entry] = []
     covered: set[str] = set()
     for qualifier in sorted({qualifier for qualifier, _ in missing} - {""}):
         wanted = {column for before, column in missing if before == qualifier}
         is_table = qualifier in tables and _has(tables[qualifier], wanted)
         table = qualifier if is_table else _table(wanted, tables)
-        covered |= wanted if table is None else tables[table] or set()
+        columns = frozenset(wanted) if table is None else tables[table]
+        covered |= columns or set()
         source = _query(wanted) if table is None else _spelled(table)
-        found.append(source if is_table else f"{source} AS {_spelled(qualifier)}")
+        found.append(_Entry(source if is_table else f"{source} AS {_spelled(qualifier)}", qualifier, columns))
     left = {column for before, column in missing if not before} - covered
     left -= {STAR} if found else set()
     while left:
         table = _table(left, tables) or next(
             (one for column in sorted(left) if (one := _table({column}, tables))), None
         )
-        found.append(_query(left) if table is None else _spelled(table))
-        left = set() if table is None or tables[table] is None else left - (tables[table] or set()) - {STAR}
+        if table is None:
+            found.append(_Entry(_query(left), "", frozenset(left)))
+            break
+        found.append(_Entry(_spelled(table), table, tables[table]))
+        columns = tables[table]
+        left = set() if columns is None else left - columns - {STAR}
     return found
 
 

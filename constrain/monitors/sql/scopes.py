@@ -8,20 +8,27 @@ it stands in. While a query is *open*, its FROM is still to come or not complete
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Union
 
-from constrain.monitors.sql.catalogue import Columns
+from constrain.monitors.sql.catalogue import ROWID, Columns
 
 Frames = Union[tuple["SqlFrame", "Frames"], None]  # noqa: UP007
 STAR = "*"
 
 
 class Source(NamedTuple):
-    """An entry of FROM: the name that its columns go by ("": none), and its columns."""
+    """An entry of FROM.
+
+    Attributes:
+        name: The name that its columns go by; "": none.
+        columns: Its columns.
+        merged: Those that USING or NATURAL makes one with columns before it.
+    """
 
     name: str
     columns: Columns
+    merged: frozenset[str] = frozenset()
 
 
 class SqlResult(NamedTuple):
@@ -39,8 +46,10 @@ class Query(NamedTuple):
         clause: The clause that is being read: "with", "select", "from", "where", "set", ...
         settled: Whether FROM is complete.
         sources: The entries of FROM.
+        is_open: It is not known which columns are made one (joins in parentheses).
+        is_natural: The next source is joined by NATURAL.
         earlier: Sources of the other parts of a compound, which ORDER BY may use.
-        pending: (qualifier or "", column) that were used before FROM was complete.
+        pending: (qualifier or "", column) that were used before FROM was complete, in ON too.
         items: The result list so far.
         aliases: The names of results, which other clauses may use.
         result: The columns of the first part of a compound; None: not known. `has_result`: it is complete.
@@ -53,6 +62,8 @@ class Query(NamedTuple):
     clause: str = "start"
     settled: bool = False
     sources: tuple[Source, ...] = ()
+    is_open: bool = False
+    is_natural: bool = False
     earlier: tuple[Source, ...] = ()
     pending: frozenset[tuple[str, str]] = frozenset()
     items: tuple[SqlResult, ...] = ()
@@ -62,6 +73,16 @@ class Query(NamedTuple):
     ctes: tuple[tuple[str, Columns], ...] = ()
     target: Source | None = None
     cte: tuple[str, Columns] = ("", None)
+
+    @property
+    def has_star(self) -> bool:
+        """Whether the result list has all columns: ORDER BY finds each of them there first."""
+        return any(item.name == STAR for item in self.items)
+
+    def merge(self, columns: Iterable[str]) -> Query:
+        """The query after USING or NATURAL has made columns of the last source one with those before it."""
+        last = self.sources[-1]
+        return self._replace(sources=(*self.sources[:-1], last._replace(merged=last.merged.union(columns))))
 
 
 class Paren(NamedTuple):
@@ -135,6 +156,43 @@ def has_column(query: Query, qualifier: str, column: str) -> bool:
         if source.columns is None or column in source.columns or (qualifier and column == STAR):
             return True
     return not qualifier and column == STAR and bool(query.sources)
+
+
+def shared_columns(query: Query, qualifier: str = "") -> set[str]:
+    """Columns that several sources have, so that a name alone, or with a qualifier, does not tell them apart.
+
+    Source: sqlite/src/resolve.c, `lookupName`. Columns of sources that are not known are not among them.
+    """
+    seen: set[str] = set()
+    twice: set[str] = set()
+    if query.is_open or (query.clause == "order" and not qualifier and query.has_star):
+        return twice
+    for source in query.sources:
+        if source.columns is not None and qualifier in ("", source.name):
+            columns = source.columns - source.merged if qualifier else source.columns - source.merged - ROWID
+            twice |= columns & seen
+            seen |= columns
+    return twice
+
+
+def unclear_columns(query: Query, qualifier: str, column: str) -> set[str]:
+    """The columns that keep a name from being clear: itself, or for * all that two sources of one name share."""
+    if len(query.sources) < 2 or query.is_open:
+        return set()
+    sources = [source for source in query.sources if qualifier in ("", source.name)]
+    if column != STAR:
+        having = sum(column in (source.columns or ()) and column not in source.merged for source in sources)
+        is_result = query.clause == "order" and not qualifier and (column in query.aliases or query.has_star)
+        is_clear = having < 2 or is_result or (not qualifier and column in ROWID)
+        return set() if is_clear else {column}
+    names = [source.name for source in sources if source.name]
+    repeated = {name for name in names if names.count(name) > 1}
+    return set().union(*(shared_columns(query, name) for name in repeated)) - ROWID
+
+
+def unclear_pending(query: Query) -> set[str]:
+    """The columns that USING has to name, so that all that was used before FROM is clear."""
+    return set().union(*(unclear_columns(query, *name) for name in query.pending))
 
 
 def result_columns(query: Query) -> Columns:

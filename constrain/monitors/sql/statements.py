@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from constrain.monitors.monitor import STRING
+from constrain.monitors.monitor import NAME, STRING
 from constrain.monitors.sql.names import SqlNames
 from constrain.monitors.sql.scopes import (
     STAR,
@@ -13,7 +13,9 @@ from constrain.monitors.sql.scopes import (
     Source,
     SqlResult,
     innermost_query,
+    replace_query,
     result_columns,
+    unclear_pending,
     visible_ctes,
 )
 from constrain.monitors.sql.state import OPEN, SqlState
@@ -142,7 +144,12 @@ class SqlStatements(SqlNames):
     def _add_source(self, state: SqlState, source: Source) -> SqlState:
         """The state after a source."""
         query = state.query
-        state = state.change(sources=(*query.sources, source))
+        added = query._replace(sources=(*query.sources, source), is_natural=False)
+        if isinstance(state.top, Paren) or len(state.held) > 1:  # USING may follow `)`; two databases have one name
+            added = added._replace(is_open=True)
+        elif query.is_natural and source.columns is not None:
+            added = added.merge(source.columns & frozenset().union(*(each.columns or () for each in query.sources)))
+        state = state._replace(frames=replace_query(state.frames, query, added))
         if query.clause in ("insert", "update", "delete"):
             state = state.change(target=source, settled=query.clause != "update")
         return state.go("joined")
@@ -165,7 +172,7 @@ class SqlStatements(SqlNames):
         if sign == b"(" and query.clause == "insert":
             return state.push(Paren("columns"), "column")
         after = self._follow_source(state, sign, word)
-        if after is not None or word in RESERVED or sign:
+        if after is not None or word in RESERVED or word in JOINS or sign:
             return after
         if state.at == "renamed":
             return None
@@ -188,12 +195,14 @@ class SqlStatements(SqlNames):
 
     def _follow_source(self, state: SqlState, sign: bytes, word: str) -> SqlState | None:
         """The state after what follows a source or its condition."""
+        if (sign == b"," or word in JOINS or word in ("join", "on")) and unclear_pending(state.query):
+            return None  # only USING makes clear what was used before
         if sign == b",":
             return state.go("table")
         if sign == b")":
             return self._close(state)
         if word in JOINS:
-            return state.go("join")
+            return self._at_join(state.go("join"), NAME, sign, word, word)
         if word == "join":
             return state.go("table")
         if word == "on":
@@ -202,6 +211,8 @@ class SqlStatements(SqlNames):
         return self._begin_clause(state, word)
 
     def _at_join(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        if word == "natural":
+            return state.change(is_natural=True)
         return state.go("table") if word == "join" else state
 
     def _at_column(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
@@ -209,6 +220,9 @@ class SqlStatements(SqlNames):
             columns = self._listable_columns(state)
             if columns is not None and name not in columns:
                 return None
+            query = state.query
+            if isinstance(state.top, Paren) and state.top.kind == "using":
+                state = state._replace(frames=replace_query(state.frames, query, query.merge((name,))))
             return state.go("column end")
         if sign == b"(":
             return state.push(Paren("columns"), "column")
@@ -221,6 +235,8 @@ class SqlStatements(SqlNames):
             return state.go("operand")
         if sign == b")" and isinstance(state.top, Paren):
             query = state.query
+            if state.top.kind == "using" and unclear_pending(query):
+                return None
             inside_set = state.top.kind == "columns" and query.clause == "set"
             return state.pop("column end" if inside_set else "renamed")
         return OPEN
@@ -231,7 +247,8 @@ class SqlStatements(SqlNames):
         if query is None or state.top is not query:
             return None
         if word == "from" and not query.settled:
-            return state.change(clause="from", items=self._results(state, query)).go("table")
+            is_open = query.clause == "set"  # no USING makes the first table behind UPDATE clear
+            return state.change(clause="from", items=self._results(state, query), is_open=is_open).go("table")
         if word == "set" and query.clause == "update":
             return state.change(clause="set").go("column")
         known = {*CLAUSES, *COMPOUND, *QUERY, "group", "order", "window", "returning", "default", "on"}
@@ -266,7 +283,7 @@ class SqlStatements(SqlNames):
         query = state.query
         return state.change(
             result=result_columns(query), has_result=True, earlier=query.earlier + query.sources, sources=(), items=(),
-            settled=False, clause="start",
+            settled=False, clause="start", is_open=False,
         ).go("part")  # fmt: skip
 
     def _at_part(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
@@ -283,7 +300,7 @@ class SqlStatements(SqlNames):
         target = query.target
         if word == "conflict":
             sources = (target, Source("excluded", target.columns))
-            return state.change(sources=sources, clause="conflict", settled=True).go("conflict")
+            return state.change(sources=sources, clause="conflict", settled=True, is_open=True).go("conflict")
         if sign == b"(":
             return state.push(Paren("conflict"), "operand")
         if word == "set":
