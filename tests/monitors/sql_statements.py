@@ -149,7 +149,8 @@ class Statements:
         return self.rng.choice([f"({query})", f"EXISTS ({query})", f"{self.expr(scope, 9)} IN ({query})"])
 
     def aggregate(self, scope: Scope) -> str:
-        return f"{self.rng.choice(AGGREGATES)}({self.column(scope)})"
+        of = f"count({self.column(scope)})" if self.chance(self.stray) else self.column(scope)
+        return f"{self.rng.choice(AGGREGATES)}({of})"
 
     def condition(self, scope: Scope, depth: int = 0) -> str:
         outer = scope.outer
@@ -221,7 +222,7 @@ class Statements:
                 joins.append(
                     f"{self.rng.choice(['JOIN', 'LEFT JOIN', 'CROSS JOIN'])} {text} ON {self.condition(scope, 1)}"
                 )
-        items, names = [], []
+        items, names, counted = [], [], []
         for _ in range(1 if one else self.rng.randint(1, 3)):
             if not one and self.chance(0.1):
                 items.append("*")
@@ -238,8 +239,12 @@ class Statements:
                 names.append(bare.lower() if bare.isidentifier() else "")
         grouped = self.chance(0.2)
         if grouped:
-            items.append(f"{self.rng.choice(AGGREGATES)}({self.column(scope)})" if not one else "")
+            items.append(self.aggregate(scope) if not one else "")
             names.append("")
+            if not one and self.chance(0.3):
+                names[-1] = f"g{next(self.aliases)}"
+                items[-1] += f" AS {names[-1]}"
+                counted.append(names[-1])
             items = [item for item in items if item]
         elif not one and self.chance(0.1):
             window = f"PARTITION BY {self.column(scope)} ORDER BY {self.column(scope)} ROWS 1 PRECEDING"
@@ -249,7 +254,8 @@ class Statements:
         if self.chance(0.5):
             text += f" WHERE {self.condition(scope)}"
         if grouped:
-            text += f" GROUP BY {self.aggregate(scope) if self.chance(self.stray) else self.column(scope)}"
+            stray = self.rng.choice([self.aggregate(scope), *counted])
+            text += f" GROUP BY {stray if self.chance(self.stray) else self.column(scope)}"
             if self.chance(0.5):
                 text += f" HAVING count(*) > {self.column(scope)}"
         if one or self.chance(0.15):

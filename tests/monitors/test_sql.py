@@ -63,7 +63,18 @@ REFUSED = [
     ("insert into t values (1, 2) returning ", "sum(a)"),
     ("select a from (select id as a from u where ", "sum(id) > 1)"),
     ("select a from t where b in (select id from u where ", "sum(b) > 1)"),
+    ("select count(*) as n from t where ", "n > 1"),
+    ("select b, 1 + max(a) as n from t group by b, ", "n"),
+    ("select row_number() over () as n from t where ", "n"),
+    ("select sum(b) as b, n as n from t", ""),
+    ("select t.a, sum(n) as n from t", " where a = 1"),
+    ("select sum(count(*)) ", "from t"),
+    ("select sum(1 + abs(max(b))) ", ", 1 from t"),
+    ("select a from t having sum(", "count(*)) over ()"),
+    ("select a from t having sum(max(b", "))"),
+    ("select a from t having max(count(*)", ") > 1"),
     ("select a from t, u", " where b = 1"),
+    ('select "a" from t, u', " where b = 1"),
     ("select b from t, u where ", "a = 1"),
     ("select t.a from t join u on b = id group by ", "a"),
     ("select id as a from t join u on b = id where ", "a = 1"),
@@ -137,6 +148,10 @@ select a from t limit "nosuch"
 select count(*) from t where max(a, b) > 1 group by a having sum(b) > 1 order by avg(b), max(a)
 select a from t where b = (select max(id) from u) limit (select count(*) from u)
 select (select 1 from u where max(t.a) > id) from t
+select count(*) as n, max(a, b) as m, (select max(id) from u) as k from t where m and k group by b having n order by n
+select sum(a) as a from t where a = 1 group by a
+select sum(1 + abs(count(*))) over (order by max(a)) as n, sum(max(a, b)), max(count(*), 1) from t order by n
+select count(*) as n from t group by b having exists (select 1 from u where n > id) and sum((select count(*) from u))
 select a, b from t join u using (a) where a = 1 group by a order by a
 select a from t natural join u
 select t.a as a from t join u on b = id order by a

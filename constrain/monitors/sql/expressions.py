@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from constrain.monitors.monitor import NUMBER, OTHER, STRING
 from constrain.monitors.sql.catalogue import Columns
-from constrain.monitors.sql.scopes import STAR, Paren, Query, Source, has_column, result_columns, visible_queries
+from constrain.monitors.sql.scopes import (
+    STAR,
+    Paren,
+    Query,
+    Source,
+    has_column,
+    note_aggregate,
+    result_columns,
+    visible_queries,
+)
 from constrain.monitors.sql.state import NO_WORDS, OPEN, SqlState
 from constrain.monitors.sql.statements import SqlStatements
 from constrain.monitors.sql.words import FRAME, INFIX, QUERY, RESERVED, SORT, VALUES
@@ -155,7 +164,8 @@ class SqlExpressions(SqlStatements):
     def _name_result(self, state: SqlState, name: str) -> SqlState:
         """The state after the alias of a result; a text as an alias may be any name."""
         query = state.query
-        return state.change(aliases=query.aliases | {name}).go("named", item=name)
+        aggregated = query.aggregated | {name} if query.has_aggregate else query.aggregated - {name}
+        return state.change(aliases=query.aliases | {name}, aggregated=aggregated).go("named", item=name)
 
     def _at_named(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if sign:
@@ -183,7 +193,7 @@ class SqlExpressions(SqlStatements):
             return state.swap(counted).go("operand", item="")
         query = state.query
         if query.clause in ("select", "returning"):
-            return state.change(items=self._results(state, query)).go("operand", item=None)
+            return state.change(items=self._results(state, query), has_aggregate=False).go("operand", item=None)
         if query.clause == "from":
             return state.go("table")
         if query.clause == "set":
@@ -234,12 +244,22 @@ class SqlExpressions(SqlStatements):
                 count = 0
             if not self._takes(top.name, count):
                 return None
-            if count in self.aggregates.get(top.name, ()) and self._is_without_aggregates(state):
-                return None  # max(a), which with more arguments is none of aggregates
+            if count in self.aggregates.get(top.name, ()):  # max(a), which with more arguments is none of them
+                return self._close_aggregate(state, top)
         after = {"from": "joined", "module": "joined", "row": "row end", "conflict": "conflict", "using": "renamed",
                  "columns": "joined", "call": "called", "window": "called"}.get(top.kind, "operator")  # fmt: skip
         popped = state.pop(after)
         return popped if top.kind == "expr" else popped._replace(item="")
+
+    def _close_aggregate(self, state: SqlState, top: Paren) -> SqlState | None:
+        """The state after a call of a function of aggregates, which has a window if there is one in its arguments."""
+        popped = state.pop("windowed" if top.has_aggregate else "called")
+        if self._is_without_aggregates(popped) or (top.has_aggregate and state.query.clause == "having"):
+            return None
+        return popped._replace(item="", frames=note_aggregate(popped.frames))
+
+    def _at_windowed(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        return state.go("over", item="") if word == "over" else None
 
     def _at_not(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if word == "null":

@@ -9,6 +9,7 @@ In definitions, in PRAGMA, and for the columns of a function that gives a table 
     operand      an operand; `extra` are words that may begin it state beside the usual ones
     operator     what follows an operand
     called       the same after a call, which may have a window
+    windowed     the window that a call must have
     named        what follows a result that takes no alias: it has one, or is *
     held, theld  what shows the meaning of a held name; in an expression, or where a table stands
     dot, tdot    the name after a dot, likewise
@@ -111,6 +112,8 @@ class SqlMonitor(SqlExpressions):
             if settled is None:
                 return None
             state = settled
+        if state.at == "windowed" and kind != NAME:
+            return None
         if kind == END or sign == b";":
             return self._finish(state) if state.at != "open" else state
         if kind == QUOTED and first == b'"' and self.texts and state.at == "operand":
@@ -150,7 +153,7 @@ class SqlMonitor(SqlExpressions):
             open_kinds = ("window", "conflict", "frame") if isinstance(top, Paren) else aliased
             if top is None or (top.kind if isinstance(top, Paren) else top.clause) in open_kinds:
                 return None
-        elif state.at not in ("named", "renamed"):
+        elif state.at not in ("named", "renamed", "windowed"):
             return None
         return self._words(frozenset(word for word in AFTER if self.advance(state, NAME, word.encode()) is not None))
 

@@ -11,7 +11,9 @@ from constrain.monitors.sql.scopes import (
     STAR,
     Paren,
     Query,
+    calls,
     has_column,
+    has_source,
     innermost_query,
     replace_query,
     shared_columns,
@@ -22,7 +24,7 @@ from constrain.monitors.sql.scopes import (
     visible_queries,
 )
 from constrain.monitors.sql.state import NO_WORDS, SqlState
-from constrain.monitors.sql.words import KEYWORDS, NO_AGGREGATES, OPERAND, RESERVED
+from constrain.monitors.sql.words import KEYWORDS, OPERAND, RESERVED
 
 _BARE = re.compile(r"[^\W\d][\w$]*")  # needs no quotes
 
@@ -86,20 +88,22 @@ class SqlNames:
                 if self._clear_columns(query, source.name):
                     names.add(source.name)
             hidden |= unclear
-            if query.clause != "select":
-                names |= query.aliases if query.clause == "order" else query.aliases - unclear
+            names |= query.usable if query.clause == "order" else query.usable - unclear
         schemas = self.catalogue.schemas if names else ()
         functions = self.scalars if self._is_without_aggregates(state) else self.functions.keys()
         return self._names(frozenset(names | functions | set(schemas)), OPERAND | state.extra)
 
     def _is_without_aggregates(self, state: SqlState) -> bool:
-        """True in a clause that takes no function of aggregates or windows (sqlite/src/resolve.c, `NC_AllowAgg`).
+        """True where no function of aggregates or windows may stand.
 
-        In a query inside another one it may be a function of the outer one, if that stands where it takes them.
+        In a query inside another one it may be a function of the outer one, if that stands where it takes them. In the
+        arguments of another one it may stand if that has a window: not in HAVING.
         """
         query = innermost_query(state.frames)
-        queries = (query, *visible_queries(state.frames))
-        return all(visible is not None and visible.clause in NO_AGGREGATES for visible in queries)
+        if query is None or query.takes_aggregates:
+            is_alone = "over" in self.lacks or (query is not None and query.clause == "having")
+            return is_alone and any(call.name in self.aggregates.keys() - self.scalars for call in calls(state.frames))
+        return not any(outer.takes_aggregates for outer in visible_queries(state.frames))
 
     @staticmethod
     def _clear_columns(query: Query, qualifier: str) -> Columns:
@@ -173,16 +177,20 @@ class SqlNames:
         columns = self._columns_after_dot(state)
         return columns is None or bool(columns)
 
-    def _resolve(self, state: SqlState, qualifier: str, column: str) -> SqlState | None:
-        """The state after a column; None: there is none of that name."""
+    def _resolve(self, state: SqlState, qualifier: str, column: str, beyond: Query | None = None) -> SqlState | None:
+        """The state after a column; None: there is none of that name. beyond: A query that has none."""
         after = state.go("operator", item=column if state.item is None else "")
         for query in visible_queries(state.frames):
+            if query is beyond:
+                continue
             if has_column(query, qualifier, column):
                 if unclear_columns(query, qualifier, column):
                     return None
-                return after if query.settled else self._put_off(after, query, qualifier, column)
-            if state.quoted and not qualifier:
-                return after  # if it is no column, it is a text
+                is_open = not query.settled and has_source(query, qualifier, column)
+                return self._put_off(after, query, qualifier, column) if is_open else after
+            if state.quoted and not qualifier:  # if it is no column, it is a text
+                seen = query if query.settled else query._replace(texts=query.texts | {column})
+                return after._replace(frames=replace_query(state.frames, query, seen))
             if not query.settled:
                 if self.ahead == "known" and not self._is_known(state, qualifier, column):
                     continue
@@ -222,13 +230,13 @@ class SqlNames:
             return state
         if unclear_pending(query):
             return None
-        missing = [name for name in query.pending if not has_column(query, *name)]
-        done = query._replace(settled=True, pending=frozenset())
+        missing = [name for name in query.pending if not has_source(query, *name)]
+        done = query._replace(settled=True, pending=frozenset(), texts=frozenset())
         state = state._replace(frames=replace_query(state.frames, query, done))
         for qualifier, column in sorted(missing):
             if column == STAR:
                 return None
-            after = self._resolve(state._replace(quoted=False), qualifier, column)
+            after = self._resolve(state._replace(quoted=False), qualifier, column, beyond=done)
             if after is None:
                 return None
             state = state._replace(frames=after.frames)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from constrain.monitors.sql.catalogue import Columns
 from constrain.monitors.sql.names import SqlNames, needs_quotes
-from constrain.monitors.sql.scopes import STAR, Paren, Source, has_column, unclear_pending, visible_ctes
+from constrain.monitors.sql.scopes import STAR, Paren, Source, has_source, unclear_pending, visible_ctes
 from constrain.monitors.sql.state import SqlState
 
 BEHIND = frozenset({"operator", "called", "named"})  # `at`: an operand is whole
@@ -45,7 +45,7 @@ def owed(names: SqlNames, state: SqlState) -> list[str]:
     text = ""
     if state.at in SOURCES and (unclear := unclear_pending(query)):
         text, query = _using(unclear), query.merge(unclear)
-    missing = {name for name in query.pending if not has_column(query, *name)}
+    missing = {name for name in query.pending if not has_source(query, *name)}
     for source in _sources(missing, {**names.tables, **visible_ctes(state.frames)}) if missing else ():
         query = query._replace(sources=(*query.sources, Source(source.name, source.columns)))
         unclear = unclear_pending(query)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Union
 
 from constrain.monitors.sql.catalogue import ROWID, Columns
+from constrain.monitors.sql.words import NO_AGGREGATES
 
 Frames = Union[tuple["SqlFrame", "Frames"], None]  # noqa: UP007
 STAR = "*"
@@ -50,8 +51,11 @@ class Query(NamedTuple):
         is_natural: The next source is joined by NATURAL.
         earlier: Sources of the other parts of a compound, which ORDER BY may use.
         pending: (qualifier or "", column) that were used before FROM was complete, in ON too.
+        texts: Names in double quotes that were used before FROM was complete: texts, if they are no columns.
         items: The result list so far.
         aliases: The names of results, which other clauses may use.
+        has_aggregate: The result that is being read has a function of aggregates or windows.
+        aggregated: The names of such results.
         result: The columns of the first part of a compound; None: not known. `has_result`: it is complete.
         ctes: (name, columns) of WITH.
         target: The table that a statement changes.
@@ -66,8 +70,11 @@ class Query(NamedTuple):
     is_natural: bool = False
     earlier: tuple[Source, ...] = ()
     pending: frozenset[tuple[str, str]] = frozenset()
+    texts: frozenset[str] = frozenset()
     items: tuple[SqlResult, ...] = ()
     aliases: frozenset[str] = frozenset()
+    has_aggregate: bool = False
+    aggregated: frozenset[str] = frozenset()
     result: Columns = None
     has_result: bool = False
     ctes: tuple[tuple[str, Columns], ...] = ()
@@ -75,8 +82,20 @@ class Query(NamedTuple):
     cte: tuple[str, Columns] = ("", None)
 
     @property
+    def takes_aggregates(self) -> bool:
+        """True if the clause takes functions of aggregates and windows (sqlite/src/resolve.c, `NC_AllowAgg`)."""
+        return self.clause not in NO_AGGREGATES
+
+    @property
+    def usable(self) -> frozenset[str]:
+        """The names of results that the clause may use."""
+        if self.clause == "select":
+            return frozenset()
+        return self.aliases if self.takes_aggregates else self.aliases - self.aggregated
+
+    @property
     def has_star(self) -> bool:
-        """Whether the result list has all columns: ORDER BY finds each of them there first."""
+        """True if the result list has all columns: ORDER BY finds each of them there first."""
         return any(item.name == STAR for item in self.items)
 
     def merge(self, columns: Iterable[str]) -> Query:
@@ -86,12 +105,19 @@ class Query(NamedTuple):
 
 
 class Paren(NamedTuple):
-    """An open parenthesis: its kind, the function that it belongs to, and the arguments so far."""
+    """An open parenthesis.
+
+    Attributes:
+        kind: Its kind.
+        name: The function that it belongs to.
+        commas: How many arguments have ended.
+        has_aggregate: An argument has a function of aggregates.
+    """
 
     kind: str
     name: str = ""
     commas: int = 0
-    is_empty: bool = True
+    has_aggregate: bool = False
 
 
 SqlFrame = Query | Paren
@@ -104,6 +130,21 @@ def innermost_query(frames: Frames) -> Query | None:
             return frames[0]
         frames = frames[1]
     return None
+
+
+def calls(frames: Frames) -> Iterator[Paren]:
+    """The calls around a place, in its query."""
+    while frames is not None and isinstance(frames[0], Paren):
+        if frames[0].kind == "call":
+            yield frames[0]
+        frames = frames[1]
+
+
+def note_aggregate(frames: Frames) -> Frames:
+    """The frames after a function of aggregates: each call around it has one, and the result that is being read."""
+    assert frames is not None
+    frame, outer = frames
+    return (frame._replace(has_aggregate=True), note_aggregate(outer) if isinstance(frame, Paren) else outer)
 
 
 def replace_query(frames: Frames, old: Query, new: Query) -> Frames:
@@ -147,9 +188,12 @@ def sources_in(query: Query) -> tuple[Source, ...]:
 
 
 def has_column(query: Query, qualifier: str, column: str) -> bool:
-    """True if a query's sources have a column."""
-    if not qualifier and column in query.aliases and query.clause != "select":
-        return True
+    """True if a query has a column, or, without a qualifier, a result of that name."""
+    return (not qualifier and column in query.usable) or has_source(query, qualifier, column)
+
+
+def has_source(query: Query, qualifier: str, column: str) -> bool:
+    """True if a source of a query has a column."""
     for source in sources_in(query):
         if qualifier and source.name != qualifier:
             continue
@@ -192,7 +236,8 @@ def unclear_columns(query: Query, qualifier: str, column: str) -> set[str]:
 
 def unclear_pending(query: Query) -> set[str]:
     """The columns that USING has to name, so that all that was used before FROM is clear."""
-    return set().union(*(unclear_columns(query, *name) for name in query.pending))
+    names = {*query.pending, *(("", text) for text in query.texts)}
+    return set().union(*(unclear_columns(query, *name) for name in names))
 
 
 def result_columns(query: Query) -> Columns:

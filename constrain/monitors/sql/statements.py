@@ -283,7 +283,7 @@ class SqlStatements(SqlNames):
         query = state.query
         return state.change(
             result=result_columns(query), has_result=True, earlier=query.earlier + query.sources, sources=(), items=(),
-            settled=False, clause="start", is_open=False,
+            settled=False, clause="start", is_open=False, has_aggregate=False,
         ).go("part")  # fmt: skip
 
     def _at_part(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
