@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
+from typing import NamedTuple
 
 from constrain.errors import LimitError
 from constrain.kernels.records import arena
@@ -33,6 +34,14 @@ Ranges = list[tuple[int, int]]
 Step = tuple[Node, int]  # (a set of characters, the state that they lead to)
 
 
+class PairStep(NamedTuple):
+    """The pairs (expression, state) after one byte, whether they are all, and whether the expression may end."""
+
+    pairs: list[tuple[int, int]]
+    complete: bool
+    is_end: bool
+
+
 class Language:
     """The automaton of a language. States are numbers; 0 is the start."""
 
@@ -45,6 +54,7 @@ class Language:
         self._tails: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
         with self.store.memory.lock:
             start = lower(self.store, node)
+        self.start: int = start
         self.is_empty = start == arena.NONE
         self._number(start)
 
@@ -128,29 +138,47 @@ class Paths(Language):
     def __init__(self, node: Node) -> None:
         super().__init__(node)
         self._between: dict[tuple[int, frozenset[int]], Node | None] = {}
+        self._their_rows: dict[tuple[Store, int], list[int]] = {}
+        self._pairs: dict[tuple[Store, int, int], PairStep] = {}
 
     def ends(self, state: int, other: Language) -> tuple[frozenset[int], bool]:
         """(states that the texts of another language lead to from a state, whether none of these texts is rejected)."""
-        seen = {(0, state)}
-        stack = [] if other.is_empty else [(0, state)]
+        stack = [] if other.is_empty else [(other.start, state)]
+        seen = set(stack)
         ends: set[int] = set()
         complete = True
         while stack:
             theirs, ours = stack.pop()
-            if other.accepts(theirs):
+            step = self._pair_step(other.store, theirs, ours)
+            if step.is_end:
                 ends.add(ours)
-            for their_next, our_next in set(zip(other.row(theirs), self.row(ours), strict=True)):
-                if their_next >= 0 and our_next < 0:
-                    complete = False
-                elif their_next >= 0 and (their_next, our_next) not in seen:
-                    seen.add((their_next, our_next))
-                    stack.append((their_next, our_next))
+            complete &= step.complete
+            for pair in step.pairs:
+                if pair not in seen:
+                    seen.add(pair)
+                    stack.append(pair)
             if len(seen) > LIMIT:
                 raise LimitError(
                     f"a terminal meets the regular side of an intersection in more than {LIMIT} states",
                     fix="simplify the pattern, or lower its counted repetitions",
                 )
         return frozenset(ends), complete
+
+    def _pair_step(self, store: Store, theirs: int, ours: int) -> PairStep:
+        """The pairs that a byte leads to from an expression of another language and a state of this one.
+
+        PERF: kept by expression, since the lexemes of a grammar have most of their states in common.
+        """
+        key = (store, theirs, ours)
+        if key not in self._pairs:
+            if (store, theirs) not in self._their_rows:
+                with store.memory.lock:
+                    self._their_rows[store, theirs] = store.row(theirs)
+            both = dict.fromkeys(zip(self._their_rows[store, theirs], self.row(ours), strict=True))
+            open_ = [pair for pair in both if pair[0] != arena.NONE]
+            pairs = [pair for pair in open_ if pair[1] >= 0]
+            self._pairs[key] = PairStep(pairs, len(pairs) == len(open_), store.is_nullable(theirs))
+        return self._pairs[key]
 
     @cached_property
     def accepting(self) -> frozenset[int]:
