@@ -245,7 +245,8 @@ class Vocabulary:
         if not isinstance(token_ids, Iterable):
             raise VocabularyError(f"token ids are a list of integers, not {token_ids!r:.60}")
         for token_id in token_ids:
-            if not isinstance(token_id, SupportsIndex) or not 0 <= operator.index(token_id) < self.size:
+            # PERF: a protocol is asked last, which takes 5 µs before Python 3.12
+            if not isinstance(token_id, (int, SupportsIndex)) or not 0 <= operator.index(token_id) < self.size:
                 raise VocabularyError(
                     f"token id {token_id!r:.60} is out of range",
                     fix=f"ids of this vocabulary go from 0 to {self.size - 1}",
