@@ -32,8 +32,7 @@ def ends(node: syntax.Node, text: str, start: int, memo: dict) -> frozenset[int]
         inside = start < len(text) and any(low <= ord(text[start]) <= high for low, high in node.ranges)
         found = frozenset([start + 1] if inside else [])
     elif isinstance(node, syntax.Literals):
-        rest = text[start:]
-        found = frozenset(start + len(each) for each in _prefixes(node, rest))
+        found = frozenset(start + len(each) for each in _prefixes(node, text, start))
     elif isinstance(node, syntax.Concat):
         found = frozenset([start])
         for part in node.args:
@@ -63,16 +62,19 @@ def ends(node: syntax.Node, text: str, start: int, memo: dict) -> frozenset[int]
     return found
 
 
-def _prefixes(node: syntax.Literals, rest: str) -> list[str]:
+def _prefixes(node: syntax.Literals, text: str, start: int) -> list[str]:
     if len(node.texts) < 50:
-        return [each for each in node.texts if rest.startswith(each)]
-    known = set(node.texts)
+        return [each for each in node.texts if text.startswith(each, start)]
+    known, rest = set(node.texts), text[start:]
     return [rest[:end] for end in range(len(rest) + 1) if rest[:end] in known]
 
 
 def _repeat(node: syntax.Repeat, text: str, start: int, memo: dict) -> frozenset[int]:
-    if node.node == syntax.ANY_CHAR:
-        most = len(text) - start if node.high is None else min(node.high, len(text) - start)
+    if isinstance(node.node, syntax.Chars):
+        stop = start
+        while stop < len(text) and any(low <= ord(text[stop]) <= high for low, high in node.node.ranges):
+            stop += 1
+        most = stop - start if node.high is None else min(node.high, stop - start)
         return frozenset(range(start + node.low, start + most + 1))
     level = frozenset([start])
     for _ in range(min(node.low, len(text) + 1)):
