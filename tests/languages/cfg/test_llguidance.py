@@ -58,9 +58,10 @@ def test_llguidance_agrees(case):
             return list(text.encode() if isinstance(text, str) else text)
 
     tokenizer = llguidance.LLTokenizer(llguidance.TokenizerWrapper(Tokens()))
+    start = llguidance.LLMatcher(tokenizer, case["grammar"])
+    assert not start.get_error()
     for text in texts_of(case):
-        matcher = llguidance.LLMatcher(tokenizer, case["grammar"])
-        assert not matcher.get_error()
+        matcher = start.deep_copy()
         taken = matcher.try_consume_tokens(list(text.encode()))
         is_member = taken == len(text.encode()) and matcher.is_accepting()
         assert is_member == bool(re.fullmatch(case["like"], text)), text
