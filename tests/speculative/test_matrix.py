@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,13 @@ def grid() -> list[Cell]:
     return found
 
 
+@cache
+def undrafted(method: str, constraint: str, processors: str) -> constrain.generation.Generation:
+    """The output without drafts: the same beside every rule and drafter."""
+    arguments = Cell(method, "match", constraint=constraint, processors=processors).arguments()
+    return constrain.generate(handle(), PROMPT, draft=False, **arguments)
+
+
 def check(cell: Cell) -> None:
     """A cell that is accepted: everything that was given is asked, and the output is one of the language."""
     speculation, asked, judging = cell.speculation()
@@ -55,7 +63,7 @@ def check(cell: Cell) -> None:
     assert found.finish_reason in ("stop", "length", "budget", "dead_end")
     if cell.rule.removeprefix("fused-") != "match":
         return
-    plain = constrain.generate(handle(), PROMPT, draft=False, **cell.arguments())
+    plain = undrafted(cell.method, cell.constraint, cell.processors)
     assert (found.tokens, found.finish_reason, found.value) == (plain.tokens, plain.finish_reason, plain.value)
     assert found.logprob == pytest.approx(plain.logprob, abs=1e-6)
     same = pytest.approx(plain.log_weight, abs=1e-6, nan_ok=True)
