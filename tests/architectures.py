@@ -115,7 +115,8 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "qwen3_next": {**DELTA, **EXPERTS, "head_dim": 8, "shared_expert_intermediate_size": 24},
     "minimax": {**EXPERTS, "head_dim": 8, "layer_types": ["linear_attention", "full_attention"], "block_size": 4},
     "olmo_hybrid": DELTA,
-    "kimi_linear": {**DELTA, **MLA, **EXPERTS, "head_dim": 8, "num_key_value_heads": 4},
+    "kimi_linear": {**DELTA, **MLA, **EXPERTS, "head_dim": 8, "num_key_value_heads": 4, "linear_head_dim": 8,
+                    "linear_num_heads": 4},
     # nothing to remember
     "openai-gpt": {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 256},
     "ctrl": {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 256, "dff": 48},

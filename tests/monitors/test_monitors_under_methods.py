@@ -173,7 +173,7 @@ TWO = SMC(particles=2, ess_threshold=1)
     ("method", "seed"),
     [
         *((method, seed) for method in (lcd, SMC(particles=1)) for seed in range(3)),
-        *(pytest.param(TWO, seed, marks=pytest.mark.slow) for seed in range(3)),
+        *(pytest.param(TWO, seed, marks=pytest.mark.slow) for seed in range(2)),
     ],
 )
 def test_weights_under_a_monitor_are_those_of_the_texts_that_run(

@@ -6,6 +6,7 @@ the reader know nothing of these templates.
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any
 
@@ -155,6 +156,11 @@ IDS = {
 }
 
 
+@functools.cache
+def _template(name: str) -> jinja2.Template:
+    return _ENVIRONMENT.from_string(WRITERS[name])
+
+
 def write(name: str, content: str, thinking: str | None, calls: list[dict[str, Any]]) -> str:
     """The turn in a format. calls: with "name", "arguments" and "id"."""
-    return _ENVIRONMENT.from_string(WRITERS[name]).render(content=content, thinking=thinking, calls=calls)
+    return _template(name).render(content=content, thinking=thinking, calls=calls)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import constrain
 from constrain.languages.cuts import CanonicalTokens
@@ -66,15 +67,22 @@ def _made(name: str) -> tuple[constrain.Vocabulary, CanonicalTokens, Callable[[s
     return vocabulary, canonical, lambda text: tokenizer.encode(text, add_special_tokens=False).ids
 
 
-def _walk(constraint: CanonicalConstraint, rng: random.Random) -> tuple[list[int], bool]:
-    """A random output of up to 150 tokens, and whether it ended. Short tokens, quotes and ends are drawn more often."""
-    matcher, tokens = constraint.matcher(), []
-    texts, ends = constraint.vocabulary.tokens, constraint.vocabulary.eos_ids
+def _closing(vocabulary: constrain.Vocabulary) -> NDArray[np.bool_]:
+    """bool[size]: quotes, signs that close, and ends."""
+    signs = (b'"', b"}", b"]", b";")
+    return np.array(
+        [t in vocabulary.eos_ids or (text or b"").strip()[:1] in signs for t, text in enumerate(vocabulary.tokens)]
+    )
+
+
+def _walk(constraint: CanonicalConstraint, closing: NDArray[np.bool_], rng: random.Random) -> tuple[list[int], bool]:
+    """A random output of up to 150 tokens, and whether it ended. Tokens that close are drawn more often."""
+    matcher, tokens, ends = constraint.matcher(), [], constraint.vocabulary.eos_ids
     while len(tokens) < 150:
-        allowed = np.flatnonzero(np.unpackbits(matcher.mask().view(np.uint8), bitorder="little")).tolist()
-        assert allowed, (tokens, "a dead end")
-        closing = [t for t in allowed if t in ends or (texts[t] or b"").strip()[:1] in (b'"', b"}", b"]", b";")]
-        token = rng.choice(closing if closing and rng.random() < 0.4 else allowed)
+        allowed = np.flatnonzero(np.unpackbits(matcher.mask().view(np.uint8), bitorder="little"))
+        assert allowed.size, (tokens, "a dead end")
+        likely = allowed[closing[allowed]]
+        token = int(rng.choice(likely if likely.size and rng.random() < 0.4 else allowed))
         assert matcher.advance(token)
         if token in ends:
             return tokens, True
@@ -86,11 +94,11 @@ def _walk(constraint: CanonicalConstraint, rng: random.Random) -> tuple[list[int
 @pytest.mark.parametrize("tokenizer", [*MADE, "smollm2", "gemma3-270m", "llama3 ranks"])
 def test_round_trips(tokenizer: str) -> None:
     vocabulary, canonical, encode = _tiktoken() if tokenizer == "llama3 ranks" else _made(tokenizer)
-    rng = random.Random(5)
+    rng, closing = random.Random(5), _closing(vocabulary)
     for kind, make in KINDS.items():
         constraint = CanonicalConstraint(constrain.compile(make(), vocabulary), canonical)
         for _ in range(8 if tokenizer in MADE else 3):  # a walk with a real vocabulary takes seconds
-            tokens, ended = _walk(constraint, rng)
+            tokens, ended = _walk(constraint, closing, rng)
             text = vocabulary.to_bytes(tokens)
             strays = [place for place in constraint.strays(tokens) if ended or place < len(tokens)]
             assert not strays, (kind, text, strays)
