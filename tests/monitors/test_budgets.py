@@ -161,11 +161,16 @@ OTHERS = {
 }
 
 
+@cache
+def other(name: str) -> Any:
+    words = vocabulary_of(lexemes_of([], "12 + ; < > In: --- x = zz {{ }} page print"))
+    return constrain.compile(OTHERS[name], words)
+
+
 @pytest.mark.parametrize("more", [0, 1, 5, 12])
 @pytest.mark.parametrize("name", OTHERS)
 def test_walks_with_other_parts_end_in_time(name: str, more: int) -> None:
-    words = vocabulary_of(lexemes_of([], "12 + ; < > In: --- x = zz {{ }} page print"))
-    check_walk(constrain.compile(OTHERS[name], words), more, random.Random(f"{name} {more}"))
+    check_walk(other(name), more, random.Random(f"{name} {more}"))
 
 
 # (language, a text, a completion of it: a shorter one may be found)

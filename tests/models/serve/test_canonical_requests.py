@@ -6,6 +6,7 @@ is written in another cut, if it can be.
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
 from types import SimpleNamespace
@@ -43,7 +44,9 @@ def held(request: pytest.FixtureRequest) -> Held:
     return Held(request.param)
 
 
-def compiler_of(held: Any, **options: Any) -> RequestCompiler:
+@functools.cache
+def compiler_of(held: Held, **options: Any) -> RequestCompiler:
+    """The compiler of an engine with these options: as in an engine, one for all requests."""
     return RequestCompiler(held, held.backend_tokenizer.get_vocab_size() + 7, EngineOptions(**options), [])
 
 
