@@ -89,6 +89,7 @@ def test_partials_and_changes(pair: Any) -> None:
     assert changes == [("x",), ("y",), ()] and isinstance(value, Point)
 
 
+@pytest.mark.usefixtures("young_heap")
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_cancelled_task_leaves_nothing(pair: Any, stream: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[weakref.ref[Any]] = []

@@ -308,6 +308,7 @@ def test_remembered_with_the_tokenizer_object() -> None:
     assert Vocabulary.from_huggingface(fast).tokens[-1] == b"<more>"
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_forgotten_with_the_tokenizer_object() -> None:
     fast = wrapped(byte_level(), eos_token="<|end|>")
     alive = weakref.ref(Vocabulary.from_huggingface(fast))

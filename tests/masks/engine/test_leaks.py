@@ -43,6 +43,7 @@ def resident() -> int:
     return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_a_vocabulary_is_freed() -> None:
     """With the automaton that its constraints share, its tables, counts of tokens to an end and canonical tokens."""
     ref = constrain.reference.load()
@@ -59,6 +60,7 @@ def test_a_vocabulary_is_freed() -> None:
     assert [ref() for ref in kept] == [None, None]
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_ten_thousand_matchers_leave_nothing() -> None:
     """Made, stepped, forked, asked and dropped; with a guard, whose states grow too. The resident set stays."""
     vocabulary = vocabularies.tiny()

@@ -57,6 +57,7 @@ def test_the_latest_sources_are_remembered() -> None:
     assert len(automaton.grammars._kept) == len(automaton.grammars._rules) == REMEMBERED
 
 
+@pytest.mark.usefixtures("young_heap")
 def test_what_is_asked_for_once_is_freed_at_once() -> None:
     """No cycles in what a schema leads to: nothing waits for the garbage collector."""
     schemas = [
