@@ -27,7 +27,7 @@ from constrain.monitors.reading import MonitorReading, State
 
 PLACES = {  # each takes up to a second: what shows at one place in eight is missed by 24 of them with probability 0.04
     "python, any": 24,
-    "python, known": 48,
+    "python, known": 24,
     "objects": 16,
     "c": 24,
     "jinja, any": 12,
