@@ -49,15 +49,14 @@ DEMO_SCHEMA := {"type": "object", "properties": {"name": {"type": "string", "pat
 "required": ["name", "age", "tags"], "additionalProperties": false}
 DEMO_PROMPT := [{"name": "Ada", "age": 36, "tags": ["red"]},
 
-.PHONY: demo test test-all nightly serve-test local-test lint versions bench bench-tasks gpu real docs wheel wheels clean
+.PHONY: demo environment kernels test test-all nightly serve-test local-test lint versions bench bench-tasks gpu real docs wheel wheels clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
 	$(BIN)/constrain generate --schema '$(DEMO_SCHEMA)' --prompt '$(DEMO_PROMPT)' --temperature 0.7 --top-k 2 --seed 3
 
 test: TIER = -m "not slow"
-test test-all: $(VENV)/.test $(VENV)/.suite
-	$(BIN)/constrain warmup # the workers find every kernel compiled
+test test-all: kernels $(VENV)/.suite # the workers find every kernel compiled
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal -rs $(TIER) $(PYTEST)
 
 serve-test: .venv-vllm/.installed
@@ -69,9 +68,13 @@ local-test: .venv-local/.installed
 	.venv-local/bin/python -m pytest -rs tests/models/serve/test_follower.py tests/models/serve/test_mlx.py tests/models/serve/test_llama.py \
 	  tests/models/serve/test_onnx.py tests/models/serve/test_local_examples.py tests/generation/adapters $(PYTEST)
 
-nightly: $(VENV)/.test real
-	$(BIN)/constrain warmup
+nightly: kernels real
 	$(BIN)/python benchmarks/nightly.py --out build/nightly $(NIGHTLY)
+
+environment: $(VENV)/.test $(VENV)/.lint $(VENV)/.suite
+
+kernels: $(VENV)/.test
+	$(BIN)/constrain warmup
 
 lint: $(VENV)/.lint
 	$(BIN)/python -m ruff check .
