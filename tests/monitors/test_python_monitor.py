@@ -336,7 +336,7 @@ def files(every: int) -> Iterator[Path]:
             yield path
 
 
-@pytest.mark.parametrize("every", [12, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [24, pytest.param(5, marks=pytest.mark.slow)])
 def test_the_standard_library_is_accepted(every: int) -> None:
     read = 0
     for path in files(every):

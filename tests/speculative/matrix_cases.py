@@ -88,7 +88,9 @@ def constrained_by(name: str, few: bool) -> dict[str, Any]:
         return {"constraint": constrain.monitors.monitored(grammar, tables)}
     inner = '("a" "age" "b" | "age")' if few else "start"
     given: dict[str, dict[str, Any]] = {
-        "schema": {"schema": {"type": "array", "items": {"enum": ["red", 1]}, "minItems": 2, "maxItems": 3}},
+        "schema": {
+            "schema": {"type": "array", "items": {"enum": ["red", 1]}, "minItems": 2, "maxItems": 2 if few else 3}
+        },
         "regex": {"regex": "(red|a) ?(age|a)" if few else "((red|green|a) ?){2,3}"},
         "CFG": {"grammar": f'start: "a" {inner} "b" | "red" {inner} | "age"'},
         "validator": {"type": Even},

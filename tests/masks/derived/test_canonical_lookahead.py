@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,12 @@ LANGUAGES: dict[str, Any] = {
 }
 
 
+@cache
+def made(kind: str) -> tuple[Any, constrain.Vocabulary]:
+    tokenizer = MADE[kind]()
+    return tokenizer, constrain.Vocabulary.from_huggingface(tokenizer, eos_ids=[tokenizer.token_to_id("<end>")])
+
+
 @pytest.mark.parametrize("kind", list(MADE))
 @pytest.mark.parametrize("name", list(LANGUAGES))
 @pytest.mark.parametrize("many", [canonical_ahead.MANY, 60, 2], ids=["alone", "by reference", "by blanks"])
@@ -41,8 +48,7 @@ def test_kernels_and_python_give_the_same_masks(
     """many: from so many tokens on they are compared with those of another lexer state, or asked for blanks first."""
     monkeypatch.setattr(canonical_ahead, "MANY", many)
     monkeypatch.setattr(canonical_ahead, "FEW", 0)
-    tokenizer = MADE[kind]()
-    vocabulary = constrain.Vocabulary.from_huggingface(tokenizer, eos_ids=[tokenizer.token_to_id("<end>")])
+    tokenizer, vocabulary = made(kind)
     compiled = constrain.compile(LANGUAGES[name], vocabulary)
     compiled.matcher()._automaton.known.narrow = Remembered(1 << 20)  # nothing of other tests
     kernels = CanonicalConstraint(compiled, CanonicalTokens.of(tokenizer, vocabulary))
