@@ -45,6 +45,8 @@ def prose_of(source: str) -> str:
     tree = ast.parse(source)
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     parts = [ast.get_docstring(node) or "" for node in ast.walk(tree) if isinstance(node, documented)]
+    if not any(NAMED.search(f"#{line}") for line in re.findall("#(.*)", source)):
+        return "\n".join(parts)  # PERF: comments are looked for where one may name a file
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     return "\n".join(parts + [token.string for token in tokens if token.type == tokenize.COMMENT])
 

@@ -260,7 +260,7 @@ def test_masks_are_those_of_the_definition(kind: str, language: str) -> None:
 )
 def test_masks_of_merged_tokens_are_those_of_the_definition(kind: str, language: str) -> None:
     """The same with the reference model's tokens."""
-    check_masks(kind, language, merged(), 3)
+    check_masks(kind, language, merged(), 2)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
