@@ -181,7 +181,7 @@ def test_several_chunks_and_other_dtypes(dtype: torch.dtype) -> None:
 @pytest.mark.parametrize("masked", [True, False])
 def test_steps_without_drafts_are_those_of_the_library(settings: Settings, masked: bool) -> None:
     """Tokens, numbers, dead ends and draws that are used, for one row and for several."""
-    for rows, seed in itertools.product((1, 3, 9), range(4)):
+    for rows, seed in itertools.product((1, 3, 9), range(2)):
         problem = Problem(100 * rows + seed, "match", settings, size=40, width=43, trees=rows)
         logits = torch.cat([each[:1] for each in problem.logits])
         words = np.concatenate([problem.bitmask] * 3)[:rows] * np.uint32(seed % 2 or rows != 3)
