@@ -106,7 +106,7 @@ _settled = full_collections()  # how many there were when the heap was frozen la
 
 @pytest.hookimpl(trylast=True)  # after the fixtures of the file
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """What a file of tests leaves behind, in caches, need not be looked at again either: a full collection took 3 s."""
+    """Freeze what a file of tests leaves behind, in caches: each further full collection took up to 3 s for it."""
     global _settled
     if nextitem is not None and nextitem.path != item.path and full_collections() > _settled:
         gc.collect()
