@@ -45,8 +45,9 @@ Row = NDArray[np.uint32]
 NONE = -1  # no token: what comes next begins a piece
 BLANKS = b"\t\n\x0b\x0c\r \x85\xa0\x80"  # last bytes of characters that are blanks
 MOST_BLANKS = 4096  # tokens that end in a blank whose following bytes are found beforehand
-MANY = 1 << 16  # steps of tokens that are remembered (23 MB), and bytes that leave a state as it is (10 MB)
+MANY = 1 << 16  # steps of tokens that are remembered (43 MB), and bytes that leave a state as it is (10 MB)
 MEMORY = 64 << 20  # bytes of rows that are remembered
+UNWRITTEN, ALONE, WHOLE, ADDED, SPECIAL = range(5)  # how a tokenizer writes a token
 
 
 class CutState(NamedTuple):
@@ -106,6 +107,7 @@ class CanonicalTokens:
         set_bits(self._specials, np.flatnonzero(self.first_bytes == 256))
         self._alone = merges.alone() & ~self.added.broken
         self._whole = merges.whole & ~self.added.broken
+        self._kinds = _kinds(self._alone, self._whole, self._specials, self.added.row)
         self._outside = self._alone.copy()  # less those that are written only within a character, if at all
         clear_bits(
             self._outside, [t for t in self._byte_tokens if self._partial(b"", t, self.tokens[t] or b"") is None]
@@ -119,6 +121,7 @@ class CanonicalTokens:
         self.places = Remembered[Any](MEMORY)
         self.refused = Remembered[Any](MEMORY // 4)
         self._after: dict[tuple[int, int, int, int], tuple[int, int, int, int]] = {}
+        self._steps: dict[tuple[Any, ...], CutState] = {}
         self._loose: dict[CutState, NDArray[np.int32]] = {}
         self.start = CutState(NONE, pieces.start, 0, 0)
         self.forced = ForcedCuts(self)
@@ -145,26 +148,32 @@ class CanonicalTokens:
 
     def step(self, state: CutState, token: int) -> CutState:
         """The state after a token; DEAD where no canonical sequence goes on so. A token without bytes begins anew."""
-        text = self.tokens[token]
-        if not text:
-            return self.start if state != DEAD and self.may_end(state) else DEAD
-        if state == DEAD or has_bit(self.added.broken, token):
+        key = (*state, token)  # PERF: not of a state, which the garbage collector would look at
+        known = self._steps.get(key)
+        if known is None:
+            if len(self._steps) > MANY:
+                self._steps.clear()
+            known = self._steps[key] = self._step(state, token)
+        return known
+
+    def _step(self, state: CutState, token: int) -> CutState:
+        kind = self._kinds[token]
+        if state == DEAD or kind == UNWRITTEN:
             return DEAD
+        if kind == SPECIAL:
+            return self.start if self.may_end(state) else DEAD
         if self.added and has_bit(self.added.conflicts(state.last, state.added), token):
             return DEAD
-        if token in self.added:
-            if not self.may_end(state):
-                return DEAD
-            return CutState(NONE, self.pieces.start, 0, 0, added=token)
-        is_written = has_bit(self._alone, token) or has_bit(self._whole, token)
-        return self._read(state, token, text) if is_written else DEAD
+        if kind == ADDED:
+            return CutState(NONE, self.pieces.start, 0, 0, added=token) if self.may_end(state) else DEAD
+        return self._read(state, token, whole=kind == WHOLE)
 
-    def _read(self, before: CutState, token: int, text: bytes) -> CutState:
+    def _read(self, before: CutState, token: int, *, whole: bool) -> CutState:
         """The state after a token with bytes that is no added one: the plain form of the kernel `step_cut`."""
+        text = self.tokens[token] or b""
         partial = self._partial(before.partial, token, text)
         if partial is None:
             return DEAD
-        whole = not has_bit(self._alone, token)
         joined = before.last != NONE and (whole or not self.merges.together(before.last, token))
         key = before.pieces, before.ends | 1, before.owed | int(joined), token
         after = self._after.get(key)
@@ -449,6 +458,14 @@ class _Added:
                 self._known.clear()
             self._known[token] = known
         return known
+
+
+def _kinds(alone: Row, whole: Row, specials: Row, added: Row) -> bytes:
+    """By token, how a tokenizer writes it."""
+    kinds = np.full(32 * alone.size, UNWRITTEN, np.uint8)
+    for kind, row in ((WHOLE, whole), (ALONE, alone), (ADDED, added), (SPECIAL, specials)):
+        kinds[tokens_of(row)] = kind
+    return kinds.tobytes()
 
 
 def _becoming(texts: Sequence[bytes]) -> dict[bytes, list[int]]:

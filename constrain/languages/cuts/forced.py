@@ -33,6 +33,18 @@ class Firsts(NamedTuple):
     beyond: NDArray[np.int64]
 
 
+class OfByte(NamedTuple):
+    """The tokens that begin with one byte, in the order of their texts.
+
+    places: by text, the first place that has it
+    """
+
+    texts: list[bytes]
+    ids: list[int]
+    places: dict[bytes, int]
+    longest: int
+
+
 class ForcedCuts:
     """The first tokens of texts. Threads may share it.
 
@@ -53,7 +65,7 @@ class ForcedCuts:
         self._canonical = weakref.proxy(canonical)  # which has this
         self._tokens = canonical.tokens
         self._known = Remembered[Firsts](MEMORY)
-        self._by_byte: dict[int, tuple[list[bytes], NDArray[np.int64]]] = {}
+        self._by_byte: dict[int, OfByte] = {}
 
     def firsts(self, state: CutState, text: bytes, *, is_end: bool = False) -> Firsts:
         """The tokens that may come next, in a state of the canonical tokens, where a text of a byte or more follows.
@@ -62,10 +74,10 @@ class ForcedCuts:
         """
         known = self._known.get((state, text, is_end))
         if known is None:
-            within, beyond = self._beginning(text)
             seen: dict[tuple[int, CutState], bool] = {}
-            within = [token for token in within if self._has_cut(state, token, text, 0, is_end, seen)]
-            beyond = NO_TOKENS if is_end else np.array(list(self._canonical.among(state, beyond)), np.int64)
+            within = [token for token in self._within(text) if self._has_cut(state, token, text, 0, is_end, seen)]
+            longer = NO_TOKENS if is_end else self._beyond(text)
+            beyond = np.array([*self._canonical.among(state, longer)], np.int64) if longer.size else longer
             known = Firsts(within, beyond)
             self._known.keep((state, text, is_end), known, 8 * (len(within) + len(beyond)) + len(text))
         return known
@@ -74,44 +86,45 @@ class ForcedCuts:
         self, state: CutState, token: int, text: bytes, at: int, is_end: bool, seen: dict[tuple[int, CutState], bool]
     ) -> bool:
         """True if the text can be written from `at` on, the token first. seen: the answers so far, without it."""
-        state, at = self._canonical.step(state, token), at + len(self._spelled(token))
+        state, at = self._canonical.step(state, token), at + len(self._tokens[token] or b"")
         if state.pieces == 0 or at == len(text):
             return bool(state.pieces) and (not is_end or self._canonical.may_end(state))
         key = at, state
         if key not in seen:
-            within, beyond = self._beginning(text[at:])
-            seen[key] = any(self._has_cut(state, next_one, text, at, is_end, seen) for next_one in within)
+            rest = text[at:]
+            seen[key] = any(self._has_cut(state, token, text, at, is_end, seen) for token in self._within(rest))
             if not seen[key] and not is_end:
-                seen[key] = any(True for _ in self._canonical.among(state, beyond))
+                seen[key] = any(True for _ in self._canonical.among(state, self._beyond(rest)))
         return seen[key]
 
-    def _beginning(self, text: bytes) -> tuple[list[int], NDArray[np.int64]]:
-        """The tokens that a text begins with, the longest first, and the longer ones that begin with it."""
-        ordered, ids = self._of_byte(text[0])
-        within: list[int] = []
-        low, high = 0, len(ordered)
-        for length in range(1, len(text) + 1):
-            begun = text[:length]
-            low = bisect.bisect_left(ordered, begun, low, high)
-            while low < high and ordered[low] == begun:
-                within.append(int(ids[low]))
-                low += 1
-            if low < high and not ordered[low].startswith(begun):
-                high = low
-            if low == high:
-                break
-            high = bisect.bisect_left(ordered, begun + LAST, low, high)
-        return within[::-1], ids[low:high]
+    def _within(self, text: bytes) -> list[int]:
+        """The tokens that a text begins with, the longest first."""
+        known = self._of_byte(text[0])
+        found = []
+        for length in range(min(len(text), known.longest), 0, -1):
+            at = known.places.get(text[:length])
+            if at is not None:
+                found.append(known.ids[at])
+                while at + 1 < len(known.texts) and known.texts[at + 1] == known.texts[at]:
+                    at += 1
+                    found.append(known.ids[at])
+        return found
 
-    def _of_byte(self, first: int) -> tuple[list[bytes], NDArray[np.int64]]:
-        """The texts of the tokens that begin with a byte, in order, and the tokens."""
+    def _beyond(self, text: bytes) -> NDArray[np.int64]:
+        """The tokens that begin with a text and are longer."""
+        known = self._of_byte(text[0])
+        low = bisect.bisect_right(known.texts, text)
+        return np.array(known.ids[low : bisect.bisect_left(known.texts, text + LAST, low)], np.int64)
+
+    def _of_byte(self, first: int) -> OfByte:
+        """The tokens that begin with a byte."""
         known = self._by_byte.get(first)
         if known is None:
             ids = np.flatnonzero(self._canonical.first_bytes == first)
-            texts = [self._spelled(token) for token in ids.tolist()]
+            texts = [self._tokens[token] or b"" for token in ids.tolist()]
             order = sorted(range(len(texts)), key=texts.__getitem__)
-            known = self._by_byte[first] = [texts[i] for i in order], ids[order]
+            texts = [texts[i] for i in order]
+            places = dict(zip(reversed(texts), range(len(texts) - 1, -1, -1), strict=True))
+            known = OfByte(texts, ids[order].tolist(), places, max(map(len, texts), default=0))
+            self._by_byte[first] = known
         return known
-
-    def _spelled(self, token: int) -> bytes:
-        return self._tokens[token] or b""

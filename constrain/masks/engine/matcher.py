@@ -275,7 +275,7 @@ class Matcher(MaskedSteps):
         now = len(self._steps)
         if self._end == now:
             return False
-        known = forced.known_forced(self._memory.A, self._epoch, self._states[now])
+        known = self._kernels.known_forced(self._memory.A, self._epoch, self._states[now])
         known = known or self._ask(forced.is_forced, np.empty(2, np.int32))
         if known == 3 and self.compiled.guard is not None:
             return len(self.forced_bytes(2)) == 2
