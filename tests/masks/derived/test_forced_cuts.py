@@ -5,13 +5,16 @@ from __future__ import annotations
 from os.path import commonprefix
 from typing import Any
 
+import numpy as np
 import pytest
 from tokenizers import Tokenizer
 from tokenizers.models import BPE
 
 import constrain
 from constrain.languages.cuts import CanonicalTokens
+from constrain.languages.vocab.bits import tokens_of
 from constrain.masks.completion.length_budget import LengthBudget
+from constrain.masks.derived import forced
 from constrain.masks.derived.forced import ForcedConstraint
 from made_tokenizers import MADE
 
@@ -105,6 +108,30 @@ def test_within_a_budget(both: tuple[Tokenizer, constrain.Vocabulary], language:
     for most in (shortest, shortest + 1, shortest + 3):
         follow(cuts.matcher(budget.matcher(most=most)), budget.matcher(most=most), None, most)
     follow(cuts.matcher(budget.matcher(most=50)), budget.matcher(most=50), cuts.matcher(), 50)
+
+
+def test_few_places_are_remembered(
+    both: tuple[Tokenizer, constrain.Vocabulary], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With room for two places the masks are the same, in rows of either type and longer ones, and after each fork."""
+    tokenizer, vocabulary = both
+    compiled = constrain.compile(constrain.choices(['{"a":"a"}', '{"a":"as","as":"!"}']), vocabulary)
+    canonical = CanonicalTokens.of(tokenizer, vocabulary)
+    endless = ForcedConstraint(compiled, canonical).matcher()
+    monkeypatch.setattr(forced, "MANY", 2)
+    constraint = ForcedConstraint(compiled, canonical)
+    for chosen in (min, max):
+        matcher, beside = constraint.matcher(), endless.fork()
+        while not beside.is_finished():
+            expected = beside.mask()
+            for row in (np.ones(len(expected), np.int32), np.ones(len(expected) + 3, np.uint32)):
+                matcher.fill_mask(row)
+                assert row[: len(expected)].view(np.uint32).tolist() == expected.tolist()
+                assert not row[len(expected) :].any()
+            token = chosen(tokens_of(expected).tolist())
+            matcher = matcher.fork()
+            assert matcher.advance(token) and beside.advance(token)
+            assert len(constraint._places) <= 2
 
 
 def test_behind_a_token_that_the_tokenizer_would_not_cut() -> None:
