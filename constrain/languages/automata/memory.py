@@ -28,7 +28,7 @@ from constrain.kernels.records import arena, stack
 from constrain.kernels.records.arena import HEADER
 from constrain.kernels.records.expressions import init
 from constrain.kernels.records.stack import STACK
-from constrain.limits import STEPS_PER_LOOK, Limits, deadline, look, tick
+from constrain.limits import STEPS_PER_LOOK, UNLIMITED, Limits, deadline, look, tick
 
 Int32 = NDArray[np.int32]
 MAX_WORDS = 1 << 30
@@ -44,7 +44,6 @@ SCRATCH = 1 << 18  # words of the scratch stack at first
 FIRST_LOOK = 25  # ms of CPU time after which a kernel asks for its deadline
 WORDS_PER_LOOK = 1 << 21  # of memory that is touched; 1 to 4 ms
 BOTTOM = STACK.WORDS  # of the scratch stack; its top when a kernel is called
-NO_LIMITS = Limits(seconds=None, megabytes=None)
 
 
 class Flush(Exception):
@@ -103,7 +102,7 @@ class ArenaMemory:
 
     def __init__(
         self, words: int = 1 << 16, slots: int = 1 << 14, budget: int | None = None, *, at_once: int = 0,
-        limits: Limits = NO_LIMITS, one_by_one: bool = True, expander: Expander | None = None,
+        limits: Limits = UNLIMITED, one_by_one: bool = True, expander: Expander | None = None,
     ) -> None:  # fmt: skip
         kernels.load()
         self.lock = threading.RLock()

@@ -40,7 +40,7 @@ from constrain.languages.schema.write.json_layout import JsonLayout, read_json_l
 from constrain.languages.schema.write.lower import Lowering
 from constrain.languages.schema.write.whitespace import POLICIES
 from constrain.lazily import lazily
-from constrain.limits import FEWER, Limits
+from constrain.limits import DEFAULT, FEWER, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -147,6 +147,8 @@ class JsonSchema(Constraint):
         lowering = Lowering(self.normalizer, self.options)
         after = lowering.before if self.options.whitespace == "any" else ()
         sequence: list[Symbol] = [*lowering.before, lowering.value(self.document.root), *after]
+        if len(sequence) == 1 and isinstance(sequence[0], Nonterminal):
+            return Grammar(sequence[0])
         return Grammar(Nonterminal("document", lambda: [sequence], key=(lowering.serial, "document")))
 
     @property
@@ -421,7 +423,7 @@ def json_schema(
         raw, parse_with = schema_of_type(schema)
     if strict:
         check_strict(raw if parse_with is None else published_schema(schema))
-    constraint = JsonSchema(raw, options, registry, schema, parse_with, limits or Limits())
+    constraint = JsonSchema(raw, options, registry, schema, parse_with, limits or DEFAULT)
     constraint.normalizer  # noqa: B018  reads the schema: faults are raised here, not at the first use
     return constraint if undeclared == "allow" else _closed(constraint, undeclared)
 

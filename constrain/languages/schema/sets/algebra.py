@@ -142,6 +142,17 @@ class NormalForm(NamedTuple):
     arrays: tuple[ArrayBox, ...]
     objects: tuple[ObjectBox, ...]
 
+    def of_types(self, types: frozenset[str]) -> NormalForm:
+        """The values in it that have one of these types."""
+        return NormalForm(
+            self.null and "null" in types,
+            self.booleans if "boolean" in types else frozenset(),
+            self.numbers if "number" in types else (),
+            self.strings if "string" in types else EMPTY,
+            self.arrays if "array" in types else (),
+            self.objects if "object" in types else (),
+        )
+
 
 ANY_ARRAY, ANY_OBJECT = ArrayBox(), ObjectBox()
 OPEN = ANY_OBJECT.classes
