@@ -250,14 +250,14 @@ def test_a_limit_leaves_the_matcher_as_it_was() -> None:
 
 def test_a_new_vocabulary_is_cancelled() -> None:
     """The layout of a vocabulary and the memory of its states are made in parts, with a look before each."""
-    vocabulary = constrain.Vocabulary.of_bytes()
+    tokens = constrain.Vocabulary.of_bytes().tokens
     looks = Looks(10**9)
     with Limits(None, None, looks):
-        constrain.TokenAutomaton(vocabulary)
+        constrain.TokenAutomaton(constrain.Vocabulary(tokens, [256]))
     assert looks.count >= 4
     for last in range(1, looks.count):
         with pytest.raises(LimitError, match="was cancelled"), Limits(None, None, Looks(last)):
-            constrain.TokenAutomaton(vocabulary)
+            constrain.TokenAutomaton(constrain.Vocabulary(tokens, [256]))
 
 
 def test_a_long_text_is_cancelled_in_its_middle() -> None:

@@ -30,8 +30,8 @@ def compile(  # noqa: A001
         constraint: The constraint: `json_schema(...)`, `regex(...)`, `grammar(...)`, `choices([...])`, ...
         vocabulary: The bytes of every token id. Where some bytes are no token, texts that the tokens cannot write are
             left out of the constraint.
-        automaton: Holds the states. Default: the automaton that all constraints on the vocabulary share, with 256 MiB
-            at most. Pass `TokenAutomaton(vocabulary, budget=...)` for a budget of its own.
+        automaton: Holds the states. Default: one of the two that all constraints on the vocabulary share in turn, with
+            256 MiB at most each. Pass `TokenAutomaton(vocabulary, budget=...)` for a budget of its own.
 
     Returns:
         The compiled constraint. Equal constraints share their states. Cost: usually under 1 ms.

@@ -18,12 +18,13 @@ from constrain.languages.automata.syntax import Ranges, Tokens
 from constrain.languages.vocab.joined import JoinedTokens
 from constrain.languages.vocab.marked import Marked, Spans
 from constrain.languages.vocab.slices import Slice
+from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.trie import Trie
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.limits import look
 
 
-class VocabularyLayout(Alphabet):
+class VocabularyLayout(PerVocabulary, Alphabet):
     """The tables of a vocabulary, to be copied into an arena at any address; the alphabet of the store in that arena.
 
     Cost: about 0.1 s and 10 MB for 128k tokens.

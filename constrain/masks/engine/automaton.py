@@ -3,17 +3,19 @@
 The idea: kernels answer every question with `step(state, byte)` on integers (kernels/parser). The automaton puts the
 vocabulary into the arena, makes records of symbols when a text first reaches them, and bounds the memory. Over budget
 it forgets everything (`flush`, as RE2's lazy DFA does) and `epoch` goes up; each matcher computes its state again from
-the tokens that it has read. Equal constraints share their grammar, and all constraints share lexer states, masks and
-equal nonterminals.
+the tokens that it has read. New constraints have two automata in turn (`of`), so that mostly old texts are read again.
+Equal constraints share their grammar, and all constraints share lexer states, masks and equal nonterminals.
 
-Cost: 5 MB for a vocabulary of 128k tokens, then what texts visit. Limit: `budget` bytes (default 256 MiB); a single
-operation that does not fit into an empty arena may exceed it.
+Cost: 31 MB for a vocabulary of 128k tokens, then what texts visit. Limit: `budget` bytes (default 256 MiB) of records,
+a sixteenth of it for their hash table, 512 masks and 32 MiB of look-aheads; other objects of Python were a twentieth of
+the records. A single operation that does not fit into an empty arena may exceed it.
 """
 
 from __future__ import annotations
 
 import itertools
 import threading
+import weakref
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from typing import Any, Literal, TypeVar, get_args
@@ -35,6 +37,7 @@ from constrain.masks.engine.tokenwise import token_kernels
 
 DEFAULT_BUDGET = 256 << 20
 MOST_BUDGET = 1 << 40
+NEARLY = 0.75  # of the budget
 MASK_LIMITS = Limits(seconds=2.0, megabytes=None)  # of a mask or a step; its memory is that of the automaton
 
 Result = TypeVar("Result")
@@ -66,8 +69,8 @@ class AllOrNothing:
 class TokenAutomaton:
     """The states of all constraints that are compiled for one vocabulary. Thread-safe.
 
-    Most programs never need it: `compile` uses the automaton that a vocabulary's constraints share. Make one to set a
-    memory budget, or to compute masks of several constraints in parallel threads (`fill_masks`).
+    Most programs never need it: `compile` uses one that a vocabulary's constraints share. Make one to set a memory
+    budget, or to compute masks of several constraints in parallel threads (`fill_masks`).
 
     Args:
         vocabulary: The bytes of every token id.
@@ -96,18 +99,30 @@ class TokenAutomaton:
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, tokens: Mentioned = "none") -> TokenAutomaton:
-        """The automaton that all constraints on a vocabulary share by default, with the default budget."""
+        """The automaton that new constraints on a vocabulary share by default, with the default budget.
+
+        There are two at most. Once it is nearly full, the other one takes its place, and forgets what is older; so no
+        text under way in the newer one is read again.
+        """
         with _lock:
             if tokens != "none":
                 vocabulary = Marked.of_vocabulary(vocabulary, tokens == "every")
-            if TokenAutomaton not in vocabulary.kept:
-                vocabulary.kept[TokenAutomaton] = cls(vocabulary)
-            automaton: TokenAutomaton = vocabulary.kept[TokenAutomaton]
-            return automaton
+            newer: TokenAutomaton | None
+            newer, older = vocabulary.kept.get(TokenAutomaton, (None, None))
+            if newer is None or newer.nearly_full:
+                renewed: TokenAutomaton | None = older and older()  # freed, once nobody has constraints of it
+                if renewed is None:
+                    renewed = cls(vocabulary)
+                else:
+                    renewed.outlived = True
+                vocabulary.kept[TokenAutomaton] = renewed, newer and weakref.ref(newer)
+                return renewed
+            return newer
 
     # The parts, for the engine's own modules: `memory` (the arena), `store` (expressions in it), `layout` (the
     # vocabulary in it), `kernels` (operations on tokens), `grammars` (rules of constraints), `symbols` (their records,
-    # of this epoch), `known` (masks and numbers of states, of this epoch), `readers` (threads without the lock).
+    # of this epoch), `known` (masks and numbers of states, of this epoch), `readers` (threads without the lock),
+    # `outlived` (what it holds is older than what the other shared automaton holds, and will be forgotten).
 
     def __init__(
         self,
@@ -121,7 +136,7 @@ class TokenAutomaton:
         if tokens != "none":
             vocabulary = Marked.of_vocabulary(vocabulary, tokens == "every")
         self.vocabulary = vocabulary  # marked if constraints may mention tokens
-        self.layout = layout = VocabularyLayout(vocabulary)
+        self.layout = layout = VocabularyLayout.of(vocabulary)
         self._options = budget, limits
         budget = max(budget, 4 * layout.words.size + (1 << 20))
         # The whole budget is allocated at once: untouched pages cost nothing, and nothing is copied to grow.
@@ -133,6 +148,7 @@ class TokenAutomaton:
         self.grammars = GrammarCache()
         self.readers = ReaderCount()
         self.number, self.epoch = next(_numbers), 0
+        self.outlived = self._is_operating = False
         self.kept: dict[type, Any] = {}  # of later stages, freed with this
         self.store = Store(self.memory, layout)
         self._begin_epoch()
@@ -152,8 +168,17 @@ class TokenAutomaton:
         """Make the locks anew, in a child process, and forget what may be half made."""
         self.grammars.renew_lock()
         self.readers = ReaderCount()  # none of the parent goes on
+        self._is_operating = False
         if self.memory.renew_lock():
             self.interrupted()
+
+    @property
+    def nearly_full(self) -> bool:
+        """True if new constraints should have another automaton: the rest is for the texts under way."""
+        fixed = self.layout.words.size
+        return (
+            not self.outlived and int(self.memory.A[HEADER.TOP]) - fixed > (self.memory.budget_words - fixed) * NEARLY
+        )
 
     def _begin_epoch(self) -> None:
         """Put the vocabulary into an empty arena. From then on it is read without the lock."""
@@ -168,6 +193,7 @@ class TokenAutomaton:
         self.memory.A[HEADER.EPOCH] = 0  # from here on nobody reads without the lock
         self.readers.wait()
         self.epoch += 1
+        self.outlived = False
         self.store.reset()
         self._begin_epoch()
 
@@ -180,14 +206,18 @@ class TokenAutomaton:
         """Run an operation under the lock. If memory runs out: flush, and run it again beyond the budget."""
         memory = self.memory
         with memory.lock:
-            if not memory.A[HEADER.EPOCH]:
+            is_inner = self._is_operating
+            if not memory.A[HEADER.EPOCH] or (self.outlived and not is_inner):
                 self.flush()
             memory.begin()
             try:
+                self._is_operating = True
                 with AllOrNothing(self):
                     return self._operate(operation)
             except RecursionError:
                 raise LimitError("a rule is nested too deeply", fix="use fewer levels, or a larger stack") from None
+            finally:
+                self._is_operating = is_inner
 
     def _operate(self, operation: Callable[[], Result]) -> Result:
         try:

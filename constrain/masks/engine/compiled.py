@@ -156,8 +156,8 @@ def compile_bytewise(
     Args:
         constraint: The constraint.
         vocabulary: The bytes of every token id.
-        automaton: Holds the states. Default: the automaton that all constraints on the vocabulary share, with 256 MiB
-            at most. Pass `TokenAutomaton(vocabulary, budget=...)` for a budget of its own.
+        automaton: Holds the states. Default: one of the two that all constraints on the vocabulary share in turn, with
+            256 MiB at most each. Pass `TokenAutomaton(vocabulary, budget=...)` for a budget of its own.
 
     Returns:
         The compiled constraint.

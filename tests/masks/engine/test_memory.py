@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import sys
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -106,6 +108,56 @@ def test_matchers_live_on_after_a_flush(automaton):
     matchers[-1].rollback(len(matchers[-1]._steps))
     assert mask_of(matchers[-1]) == mask_of(matchers[-1].compiled.matcher())
     assert fork.text == expected[-1][0]
+
+
+def test_flushes_at_every_step_change_nothing():
+    """Walks of random tokens, in an automaton that forgets all before each mask, and in one that never does."""
+    forgetful, large = TokenAutomaton(VOCABULARY), TokenAutomaton(VOCABULARY)
+    for ours, theirs in zip(compile_all(forgetful), compile_all(large), strict=True):
+        rng, one, other = random.Random(2), ours.matcher(), theirs.matcher()
+        for _ in range(8):
+            forgetful.flush()
+            assert mask_of(one) == mask_of(other)
+            for token, _mask in walk(other, rng, 1):
+                assert one.advance(token)
+    assert large.epoch == 0
+
+
+def test_constraints_have_two_automata_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other one forgets what it has, and holds the next, when one is nearly full; masks are the same in both."""
+    vocabulary = Vocabulary(VOCABULARY.tokens, VOCABULARY.eos_ids)
+    pattern, token = constrain.regex("(a{2,9}b?){3,20}"), VOCABULARY.tokens.index(b"a")
+
+    def begun(nearly: float) -> Matcher:
+        with monkeypatch.context() as patch:
+            patch.setattr("constrain.masks.engine.automaton.NEARLY", nearly)
+            matcher = constrain.compile(pattern, vocabulary).matcher()
+        assert matcher.advance_bytes(b"aabaaab")
+        return matcher
+
+    def go_on(matchers: list[Matcher]) -> None:
+        rows = np.zeros((len(matchers), vocabulary.words), np.uint32)
+        constrain.fill_masks(matchers, rows)
+        assert rows.any()
+        assert (rows == rows[0]).all()
+        assert constrain.advance_all(matchers, [token] * len(matchers)).all()
+
+    matchers = [begun(nearly) for nearly in (1.0, 1.0, 0.0, 1.0)]
+    one, same, two, last = (matcher.compiled.automaton for matcher in matchers)
+    assert one is same is not two is last
+    go_on(matchers)
+    assert (one.epoch, two.epoch) == (0, 0), "the texts under way were read again"
+    assert begun(0.0).compiled.automaton is one
+    assert (one.epoch, two.epoch) == (1, 0)
+    go_on(matchers)  # those of the first are read again
+    assert (one.epoch, two.epoch) == (1, 0)
+    assert begun(0.0).compiled.automaton is two
+    assert (one.epoch, two.epoch) == (1, 1)
+    older = weakref.ref(one)
+    del one, same, two, last, matchers
+    gc.collect()
+    assert older() is None
+    assert begun(0.0).compiled.automaton.epoch == 0
 
 
 def test_an_operation_larger_than_the_budget():
