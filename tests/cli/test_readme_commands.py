@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 
 import vocabularies
+from conftest import data_root
 from wheels import wheel
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,6 +55,8 @@ ENDS = {  # exit code, and what standard output has
 
 
 ELSEWHERE = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # not the checkout
+if root := data_root("tokenizers"):
+    ELSEWHERE["CONSTRAIN_DATA"] = str(root)  # maybe beside the checkout, which an installed program does not know
 
 
 @pytest.fixture(
