@@ -69,6 +69,11 @@ REFUSED = [
     ("select sum(b) as b, n as n from t", ""),
     ("select t.a, sum(n) as n from t", " where a = 1"),
     ("select sum(count(*)) ", "from t"),
+    ("select sum(max(sum(", "count(*))) over ()) from t"),
+    ("select sum(max(a) ", "over ()) from t"),
+    ("insert into t values (", "sum(1), 2)"),
+    ("select zeroblob(", "*) from t"),
+    ("select sum(", "*) from t"),
     ("select sum(1 + abs(max(b))) ", ", 1 from t"),
     ("select a from t having sum(", "count(*)) over ()"),
     ("select a from t having sum(max(b", "))"),
@@ -150,6 +155,8 @@ select a from t where b = (select max(id) from u) limit (select count(*) from u)
 select (select 1 from u where max(t.a) > id) from t
 select count(*) as n, max(a, b) as m, (select max(id) from u) as k from t where m and k group by b having n order by n
 select sum(a) as a from t where a = 1 group by a
+values (sum(1))
+select random(*), count(*), count(a * b) from t
 select sum(1 + abs(count(*))) over (order by max(a)) as n, sum(max(a, b)), max(count(*), 1) from t order by n
 select count(*) as n from t group by b having exists (select 1 from u where n > id) and sum((select count(*) from u))
 select a, b from t join u using (a) where a = 1 group by a order by a

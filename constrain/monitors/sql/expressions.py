@@ -57,9 +57,10 @@ class SqlExpressions(SqlStatements):
         return state._replace(at="operand", item="", extra=NO_WORDS)
 
     def _read_star(self, state: SqlState, qualifier: str) -> SqlState | None:
-        """The state after * for all columns, or for all rows in count(*)."""
+        """The state after * for all columns, or for no argument as in count(*)."""
         if isinstance(state.top, Paren):
-            return state.go("operator")
+            is_taken = state.top.kind != "call" or self._takes(state.top.name, 0)
+            return state.go("operator", item=STAR) if is_taken else None
         after = self._resolve(state._replace(quoted=False), qualifier, STAR)
         return None if after is None else after._replace(at="named", item=STAR + qualifier)
 
@@ -133,7 +134,8 @@ class SqlExpressions(SqlStatements):
 
     def _at_called(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if word in ("over", "filter"):
-            return state.go("over", item="")
+            is_inside = word == "over" and self._aggregates_around(state) > 0
+            return None if is_inside else state.go("over", item="")
         return self._at_operator(state._replace(at="operator"), kind, sign, word, name)
 
     def _operator_in_paren(self, state: SqlState, word: str) -> SqlState | None:

@@ -97,13 +97,17 @@ class SqlNames:
         """True where no function of aggregates or windows may stand.
 
         In a query inside another one it may be a function of the outer one, if that stands where it takes them. In the
-        arguments of another one it may stand if that has a window: not in HAVING.
+        arguments of another one it may stand if that has a window, which is none of HAVING, nor in arguments of others.
         """
         query = innermost_query(state.frames)
         if query is None or query.takes_aggregates:
             is_alone = "over" in self.lacks or (query is not None and query.clause == "having")
-            return is_alone and any(call.name in self.aggregates.keys() - self.scalars for call in calls(state.frames))
+            return self._aggregates_around(state) > (0 if is_alone else 1)
         return not any(outer.takes_aggregates for outer in visible_queries(state.frames))
+
+    def _aggregates_around(self, state: SqlState) -> int:
+        """The number of calls around a place that are of functions of aggregates, whatever their arguments."""
+        return sum(call.name in self.aggregates and call.name not in self.scalars for call in calls(state.frames))
 
     @staticmethod
     def _clear_columns(query: Query, qualifier: str) -> Columns:

@@ -23,13 +23,18 @@ def owed(names: SqlNames, state: SqlState) -> list[str]:
         state: Its state after the text.
 
     Returns:
-        One text or none: USING for what is not clear; tables that have the columns of each name before a dot, and
-        others that have the columns without one.
+        One text or none: the window or argument that a call needs; USING for what is not clear; tables that have the
+        columns of each name before a dot, and others that have the columns without one.
     """
+    if state.at == "windowed":
+        return [" OVER()"]
     if state.at == "held":
         state = names._settle_name(state, b"") or state
     query = state.top
     if isinstance(query, Paren):
+        is_short = query.kind == "call" and not names._takes(query.name, query.commas + 1)
+        if is_short and state.at in BEHIND:
+            return [",0"]
         return _listed(state) if query.kind == "using" else []
     if query is None or query.settled:
         return []

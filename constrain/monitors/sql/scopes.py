@@ -84,7 +84,7 @@ class Query(NamedTuple):
     @property
     def takes_aggregates(self) -> bool:
         """True if the clause takes functions of aggregates and windows (sqlite/src/resolve.c, `NC_AllowAgg`)."""
-        return self.clause not in NO_AGGREGATES
+        return self.clause not in NO_AGGREGATES and (self.clause != "values" or self.target is None)
 
     @property
     def usable(self) -> frozenset[str]:

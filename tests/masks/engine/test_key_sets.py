@@ -179,7 +179,7 @@ def test_rules_are_those_that_expand_gives(name: str, spelling: str) -> None:
     for listed in MEMBERS:
         matcher.fork().advance_bytes(text_of(listed))
     compared, of_sets = compare(matcher.compiled.automaton, matcher.compiled.rules)
-    assert compared > 1
+    assert compared > 1 or name == "none"
     assert of_sets > 1 or name in ("none", "a need", "dependent", "dependent schemas"), "these have no sets, or few"
 
 
