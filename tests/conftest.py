@@ -114,6 +114,11 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         _settled = full_collections()
 
 
+def pytest_unconfigure() -> None:
+    """Let the interpreter free all at its end: bindings of Triton complain of what is left."""
+    gc.unfreeze()
+
+
 def data_roots() -> list[Path]:
     """The folders that data are looked for in, first to last: named, beside the checkout, fetched by `make test`."""
     named = os.environ.get("CONSTRAIN_DATA")
