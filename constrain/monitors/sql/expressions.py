@@ -204,13 +204,6 @@ class SqlExpressions(SqlStatements):
             return state.go("window name")
         return state.go("operand", item="")
 
-    def _takes(self, function: str, count: int, at_least: bool = False) -> bool:
-        """True if a function takes so many arguments, or at least so many."""
-        numbers = None if self.functions is None else self.functions.get(function)
-        if numbers is None:
-            return True
-        return any((at_least or count >= -1 - n) if n < 0 else count <= n if at_least else count == n for n in numbers)
-
     def _close(self, state: SqlState) -> SqlState | None:
         """The state after a closing parenthesis."""
         top = state.top

@@ -93,6 +93,13 @@ class SqlNames:
         functions = self.scalars if self._is_without_aggregates(state) else self.functions.keys()
         return self._names(frozenset(names | functions | set(schemas)), OPERAND | state.extra)
 
+    def _takes(self, function: str, count: int, at_least: bool = False) -> bool:
+        """True if a function takes so many arguments, or at least so many."""
+        numbers = None if self.functions is None else self.functions.get(function)
+        if numbers is None:
+            return True
+        return any((at_least or count >= -1 - n) if n < 0 else count <= n if at_least else count == n for n in numbers)
+
     def _is_without_aggregates(self, state: SqlState) -> bool:
         """True where no function of aggregates or windows may stand.
 
