@@ -68,10 +68,10 @@ def move_to_slow(items: Iterable[Any], tiers: dict[str, Any]) -> None:
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """A worker for each core that this process may use, and for each 4 GB, to which they grow."""
+    """A worker for each core that this process may use, and for each 7 GB, to which two of them grow."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 16 << 30
-    return max(1, min(cores, memory // (4 << 30)))
+    return max(1, min(cores, memory // (7 << 30)))
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
