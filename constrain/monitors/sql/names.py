@@ -15,7 +15,6 @@ from constrain.monitors.sql.scopes import (
     has_column,
     has_source,
     innermost_query,
-    replace_query,
     shared_columns,
     sources_in,
     unclear_columns,
@@ -69,7 +68,8 @@ class SqlNames:
         """The names that may begin an operand: columns, sources and functions; None: any."""
         names: set[str] = set()
         hidden: set[str] = set()  # columns that are not clear in an inner query
-        if self.functions is None:
+        functions = self._functions_at(state)
+        if functions is None:
             return None
         for query in visible_queries(state.frames):
             if not query.settled:
@@ -90,8 +90,13 @@ class SqlNames:
             hidden |= unclear
             names |= query.usable if query.clause == "order" else query.usable - unclear
         schemas = self.catalogue.schemas if names else ()
-        functions = self.scalars if self._is_without_aggregates(state) else self.functions.keys()
-        return self._names(frozenset(names | functions | set(schemas)), OPERAND | state.extra)
+        return self._names(frozenset({*names, *functions, *schemas}), OPERAND | state.extra)
+
+    def _functions_at(self, state: SqlState) -> Collection[str] | None:
+        """The functions that an operand may call; None: any."""
+        if self.functions is None:
+            return None
+        return self.scalars if self._is_without_aggregates(state) else self.functions
 
     def _takes(self, function: str, count: int, at_least: bool = False) -> bool:
         """True if a function takes so many arguments, or at least so many."""
@@ -174,10 +179,9 @@ class SqlNames:
     def _settle_name(self, state: SqlState, sign: bytes) -> SqlState | None:
         """The state when the next lexeme shows what a held name is."""
         if sign == b"(":
-            known = self.functions is None or state.held[0] in self.functions
-            if known and self.functions is not None and self._is_without_aggregates(state):
-                known = state.held[0] in self.scalars
-            return state if len(state.held) == 1 and known else None
+            functions = self._functions_at(state)
+            is_known = functions is None or state.held[0] in functions
+            return state if len(state.held) == 1 and is_known else None
         if sign == b".":
             return state if len(state.held) < 3 and self._is_qualifier(state) else None
         return self._resolve(state, state.held[-2] if len(state.held) > 1 else "", state.held[-1])
@@ -197,26 +201,20 @@ class SqlNames:
             if has_column(query, qualifier, column):
                 if unclear_columns(query, qualifier, column):
                     return None
-                is_open = not query.settled and has_source(query, qualifier, column)
-                return self._put_off(after, query, qualifier, column) if is_open else after
+                if query.settled or not has_source(query, qualifier, column):
+                    return after
+                return after.change_query(query, pending=query.pending | {(qualifier, column)})
             if state.quoted and not qualifier:  # if it is no column, it is a text
-                seen = query if query.settled else query._replace(texts=query.texts | {column})
-                return after._replace(frames=replace_query(state.frames, query, seen))
+                return after if query.settled else after.change_query(query, texts=query.texts | {column})
             if not query.settled:
                 if self.ahead == "known" and not self._is_known(state, qualifier, column):
                     continue
                 if qualifier and any(source.name == qualifier for source in query.sources):
                     return None
-                return self._put_off(after, query, qualifier, column)
+                return after.change_query(query, pending=query.pending | {(qualifier, column)})
             if qualifier and any(source.name == qualifier for source in sources_in(query)):
                 return self._resolve_unnamed(query, qualifier, column, after)
         return after if state.quoted and not qualifier else None
-
-    @staticmethod
-    def _put_off(state: SqlState, query: Query, qualifier: str, column: str) -> SqlState:
-        """The state with a name to be looked at when FROM is complete."""
-        pending = query._replace(pending=query.pending | {(qualifier, column)})
-        return state._replace(frames=replace_query(state.frames, query, pending))
 
     @staticmethod
     def _resolve_unnamed(query: Query, qualifier: str, column: str, after: SqlState) -> SqlState | None:
@@ -242,8 +240,8 @@ class SqlNames:
         if unclear_pending(query):
             return None
         missing = [name for name in query.pending if not has_source(query, *name)]
-        done = query._replace(settled=True, pending=frozenset(), texts=frozenset())
-        state = state._replace(frames=replace_query(state.frames, query, done))
+        state = state.change_query(query, settled=True, pending=frozenset(), texts=frozenset())
+        done = state.query
         for qualifier, column in sorted(missing):
             if column == STAR:
                 return None

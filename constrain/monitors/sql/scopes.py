@@ -209,7 +209,8 @@ def shared_columns(query: Query, qualifier: str = "") -> set[str]:
     """
     seen: set[str] = set()
     twice: set[str] = set()
-    if query.is_open or (query.clause == "order" and not qualifier and query.has_star):
+    is_result = query.clause == "order" and not qualifier and query.has_star
+    if len(query.sources) < 2 or query.is_open or is_result:
         return twice
     for source in query.sources:
         if source.columns is not None and qualifier in ("", source.name):
@@ -221,15 +222,10 @@ def shared_columns(query: Query, qualifier: str = "") -> set[str]:
 
 def unclear_columns(query: Query, qualifier: str, column: str) -> set[str]:
     """The columns that keep a name from being clear: itself, or for * all that two sources of one name share."""
-    if len(query.sources) < 2 or query.is_open:
-        return set()
-    sources = [source for source in query.sources if qualifier in ("", source.name)]
     if column != STAR:
-        having = sum(column in (source.columns or ()) and column not in source.merged for source in sources)
-        is_result = query.clause == "order" and not qualifier and (column in query.aliases or query.has_star)
-        is_clear = having < 2 or is_result or (not qualifier and column in ROWID)
-        return set() if is_clear else {column}
-    names = [source.name for source in sources if source.name]
+        is_result = query.clause == "order" and not qualifier and column in query.aliases
+        return set() if is_result else shared_columns(query, qualifier) & {column}
+    names = [source.name for source in query.sources if source.name and qualifier in ("", source.name)]
     repeated = {name for name in names if names.count(name) > 1}
     return set().union(*(shared_columns(query, name) for name in repeated)) - ROWID
 

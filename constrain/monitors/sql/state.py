@@ -53,7 +53,11 @@ class SqlState(_SqlFields, StackState[Query | Paren]):
 
     def change(self, **changes: Any) -> SqlState:
         """The state with something changed in the innermost query."""
-        return self._replace(frames=replace_query(self.frames, self.query, self.query._replace(**changes)))
+        return self.change_query(self.query, **changes)
+
+    def change_query(self, query: Query, **changes: Any) -> SqlState:
+        """The state with something changed in one of its queries."""
+        return self._replace(frames=replace_query(self.frames, query, query._replace(**changes)))
 
 
 OPEN = SqlState(at="open")

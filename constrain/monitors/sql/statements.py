@@ -13,7 +13,6 @@ from constrain.monitors.sql.scopes import (
     Source,
     SqlResult,
     innermost_query,
-    replace_query,
     result_columns,
     unclear_pending,
     visible_ctes,
@@ -144,12 +143,12 @@ class SqlStatements(SqlNames):
     def _add_source(self, state: SqlState, source: Source) -> SqlState:
         """The state after a source."""
         query = state.query
-        added = query._replace(sources=(*query.sources, source), is_natural=False)
-        if isinstance(state.top, Paren) or len(state.held) > 1:  # USING may follow `)`; two databases have one name
-            added = added._replace(is_open=True)
-        elif query.is_natural and source.columns is not None:
-            added = added.merge(source.columns & frozenset().union(*(each.columns or () for each in query.sources)))
-        state = state._replace(frames=replace_query(state.frames, query, added))
+        if query.is_natural and source.columns is not None:
+            source = source._replace(
+                merged=source.columns & frozenset().union(*(each.columns or () for each in query.sources))
+            )
+        is_open = isinstance(state.top, Paren) or len(state.held) > 1  # USING may follow `)`; two databases have a name
+        state = state.change(sources=(*query.sources, source), is_open=query.is_open or is_open, is_natural=False)
         if query.clause in ("insert", "update", "delete"):
             state = state.change(target=source, settled=query.clause != "update")
         return state.go("joined")
@@ -220,9 +219,8 @@ class SqlStatements(SqlNames):
             columns = self._listable_columns(state)
             if columns is not None and name not in columns:
                 return None
-            query = state.query
             if isinstance(state.top, Paren) and state.top.kind == "using":
-                state = state._replace(frames=replace_query(state.frames, query, query.merge((name,))))
+                state = state.change(sources=state.query.merge((name,)).sources)
             return state.go("column end")
         if sign == b"(":
             return state.push(Paren("columns"), "column")
