@@ -132,8 +132,8 @@ def test_the_law_of_every_method_under_every_drafter(method: str, drafter: str) 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("drafter", DRAFTERS)
 def test_the_law_on_many_models(method: str, drafter: str) -> None:
-    """84 models for each method, 21 for each other drafter that draws nothing; every other reads chains."""
-    for number, case in enumerate(tiny_cases(12 if drafter == "given" else 3)):
+    """210 models for each method, and each drafter that draws nothing; every other reads chains."""
+    for number, case in enumerate(tiny_cases(30 if drafter == "given" else 6)):
         if drafter != "drawn" or (case.seed < 2 and case.language in ("two", "forced", "twin ids", "empty too")):
             check(case, method, drafter, trees=number % 2 == 0)
 

@@ -109,8 +109,8 @@ def test_rules_under_methods_that_draw_whole_sequences(method: str, rule: str) -
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("method", ["sir", "mcmc"])
 def test_rules_on_many_models(method: str, rule: str) -> None:
-    """84 models for each pair."""
-    for number, case in enumerate(tiny_cases(12)):
+    """210 models for each pair."""
+    for number, case in enumerate(tiny_cases(30)):
         check(case, CHOOSING[method], lambda number=number: drawn(rule, number))
 
 
@@ -146,8 +146,8 @@ def test_processors_beside_drafts_that_are_read_ahead(method: str, processors: s
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_processors_beside_drafts_on_many_models(method: str) -> None:
-    """84 models for each method; processors take turns."""
+    """210 models for each method; processors take turns."""
     names = [name for name in PROCESSORS if name != "none"]
-    for number, case in enumerate(tiny_cases(12)):
+    for number, case in enumerate(tiny_cases(30)):
         drafts = lambda number=number: Speculation([Given(number, 5)], controller=Fixed(6, 3))  # noqa: E731
         check(case, METHODS[method], drafts, names[number % 3])

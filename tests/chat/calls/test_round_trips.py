@@ -14,7 +14,7 @@ from constrain.chat.calls import FORMATS, Reader, functions_of
 from tests.chat.calls.naive_writers import CONTENT_OR_CALLS, IDENTIFIERS, IDS, NO_THOUGHTS, ONE_CALL, WRITERS, write
 from tests.chat.calls.random_tools import tools, value
 
-ROUNDS = 100
+ROUNDS = 200
 QUICK = 25
 CONTENTS = ["", "Let me see.", "Grüße: 3 < 4, [1], {x}", "two\n\nlines"]
 THOUGHTS = [None, "", "The user wants\nthe weather.", 'maybe {"name": "f"}?']
