@@ -127,20 +127,20 @@ class Contextual:
         return _parses(self.parser, text)
 
     def order_decides(self, text: str) -> bool:
-        """True if lark takes, anywhere in the text, another lexeme than the longest that the parser can take, or one of
-        several that are tied."""
+        """True if lark takes, anywhere in the text, another lexeme than the longest that the parser can take, one of
+        several that are tied, or ignores one that the parser can take."""
         run = self.parser.parse_interactive(text)
         position = 0
         while position < len(text):
-            admitted = run.accepts() | set(self.parser.ignore_tokens)
-            ends = {name: self._longest(name, text, position) for name in admitted & self.patterns.keys()}
+            admitted, ignored = run.accepts(), set(self.parser.ignore_tokens)
+            ends = {name: self._longest(name, text, position) for name in (admitted | ignored) & self.patterns.keys()}
             end = max(ends.values(), default=position)
             winners = self._winners({name for name, each in ends.items() if each == end and end > position})
             taken = self._taken(run, text, position)
             if taken is None:
                 return bool(winners)
             name, stop = taken
-            if stop != end or winners != {name}:
+            if stop != end or winners != {name} or name in admitted & ignored:
                 return True
             position = stop
         return False

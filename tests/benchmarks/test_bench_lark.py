@@ -74,6 +74,13 @@ def test_when_larks_order_decides():
     assert not short.order_decides("a")
     tied = Contextual('start: a "x" | b "y"\na: A\nb: B\nA: /[ab]/\nB: /[bc]/')
     assert tied.order_decides("bx")
+    ignored = Contextual('T0: "b"\nstart: "b" T0 | "a"\n%ignore "b"')  # a rule never gets what lark ignores
+    assert [ignored.order_decides(text) for text in ("bb", "ba", "a")] == [True, True, False]
+    found = Tally()
+    case = Case("x", "y", 'T0: "b"\nstart: "b" T0 | "a"\n%ignore "b"', "ab", 3)
+    lark_differential.compare(case, "greedy", found, random.Random(0))
+    assert found.wrong == []
+    assert found.counts["x, greedy"]["order"] > 0
     with pytest.raises(Conflict):
         Contextual('start: "a" start | "a" start "b" | "c"')
 
