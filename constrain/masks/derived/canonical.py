@@ -382,7 +382,8 @@ class CanonicalMatcher:
                     break
                 forced.append(only)
         finally:
-            self.rollback(len(forced))
+            if forced:
+                self.rollback(len(forced))
         return forced
 
     def longest_forced(self) -> int:

@@ -228,6 +228,9 @@ class ForcedMatcher(CanonicalMatcher):
 
 def fill_forced(matchers: Sequence[ForcedMatcher], out: np.ndarray) -> None:
     """The masks of a batch, those of open places in one call; out as for `fill_masks`, a row a matcher."""
+    if len(matchers) == 1:
+        matchers[0].fill_mask(out[0])
+        return
     rows = [number for number, matcher in enumerate(matchers) if matcher.is_open()]
     fill_masks([matchers[row].inner for row in rows], out, rows=rows)
     for number in set(range(len(matchers))).difference(rows):

@@ -76,7 +76,7 @@ class HFSession:
                 steps.append(self._forward(tokens[:, i : i + 1], 1)[:, -1:])
             self.slots = after
             logits = torch.cat(steps[-wanted:], dim=1)
-        return [row[row.shape[0] - k :] for row, k in zip(logits, keep, strict=True)]
+        return [logits[row, logits.shape[1] - k :] for row, k in enumerate(keep)]
 
     def _opened(self, chunks: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
         """The tokens of chunks; the first ones may name what is read beside them."""

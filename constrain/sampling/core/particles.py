@@ -194,7 +194,8 @@ class Particles:
     @property
     def logits(self) -> torch.Tensor:
         """float[B, W]: of the next token of every sequence that is ready."""
-        return torch.cat([particle.logits for particle in self.ready if particle.logits is not None])
+        rows = [particle.logits for particle in self.ready if particle.logits is not None]
+        return rows[0] if len(rows) == 1 else torch.cat(rows)
 
     @property
     def places(self) -> list[tuple[int, int]]:

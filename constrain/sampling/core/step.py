@@ -184,8 +184,8 @@ def by_cpu_kernels(
             continue
         sampled = 0.0 if greedy else found.value - found.log_kept
         numbers.append((found.value - found.log_total, sampled, min(0.0, found.log_mass - found.log_total)))
-    columns = np.array(numbers, np.float32).reshape(len(tokens), 3)
-    return Step(torch.tensor(tokens, dtype=torch.int64), *torch.from_numpy(columns).T)
+    columns = np.array(numbers, np.float32).reshape(len(tokens), 3).T
+    return Step(*map(torch.from_numpy, (np.array(tokens, np.int64), *columns)))
 
 
 def _choose(rows: LogitRows, allowed: Allowed, settings: Settings, draw: Draw, streams: Sequence[int]) -> Step:
