@@ -104,11 +104,27 @@ def full_collections() -> int:
 _settled = full_collections()  # how many there were when the heap was frozen last
 
 
+def forget(module: Any) -> None:
+    """Let go what a file of tests remembers: results of its own functions, and what its vocabularies keep."""
+    from constrain.languages.vocab import Vocabulary
+
+    for value in list(vars(module).values()):
+        if getattr(value, "__module__", None) == module.__name__ and hasattr(value, "cache_clear"):
+            value.cache_clear()
+        elif isinstance(value, Vocabulary):
+            value.kept.clear()
+
+
 @pytest.hookimpl(trylast=True)  # after the fixtures of the file
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Freeze what a file of tests leaves behind, in caches: each further full collection took up to 3 s for it."""
+    """Forget what a file of tests remembers, and freeze what it leaves behind elsewhere: each further full collection
+    took up to 3 s for it."""
     global _settled
-    if nextitem is not None and nextitem.path != item.path and full_collections() > _settled:
+    if nextitem is None or nextitem.path == item.path:
+        return
+    if isinstance(item, pytest.Function):
+        forget(item.module)
+    if full_collections() > _settled:
         gc.collect()
         gc.freeze()
         _settled = full_collections()
