@@ -44,7 +44,7 @@ from tree_target import Given, TreeTable
 TINY = 1e-9
 
 
-@pytest.fixture(scope="module", params=["whole", "pieces"])
+@pytest.fixture(params=["whole", "pieces"])
 def tokenizer(request: Any) -> Any:
     tokenizer = tiny_tokenizer()
     if request.param == "pieces":  # words, as GPT-2 cuts them
