@@ -12,7 +12,7 @@ from test_schema_unions import SCHEMAS, objects
 import constrain
 import vocabularies
 from constrain.languages.schema.normalize import normal_forms
-from constrain.languages.schema.sets import subtract
+from constrain.languages.schema.sets import algebra, shapes_objects, subtract
 from constrain.masks.engine import TokenAutomaton
 from work import counted
 
@@ -26,17 +26,44 @@ BESIDE: dict[str, Any] = {
         "then": {"required": ["r"]},
         "else": {"required": ["s"]},
     },
+    "a product": {"allOf": [{"anyOf": [{"required": [a]}, {"required": [b]}]} for a, b in ("pq", "qr", "rs")]},
+    "patterns": {
+        "properties": {"p": {"type": "integer"}, "s": {}},
+        "patternProperties": {"p|q": {"maximum": 1}, "[qr]": {"type": ["integer", "string"]}, "[^p]": {"minimum": 1}},
+    },
+    "patterns and the rest": {
+        "properties": {"s": {"const": 1}},
+        "patternProperties": {"[pq]": {}, "[qr]": {"type": "integer"}, "r$|q": {"minimum": 2}},
+        "additionalProperties": {"type": "string"},
+    },
+    "some value": {
+        "properties": {"p": {"type": "integer"}},
+        "allOf": [{"not": {"additionalProperties": {"const": value}}} for value in (1, 2, "a")],
+    },
+    "some value of four": {
+        "properties": {name: {} for name in "pqrs"},
+        "additionalProperties": False,
+        "allOf": [{"not": {"patternProperties": {"": {"type": kind}}}} for kind in ("integer", "string", "null")],
+    },
+}
+FEW = {  # each limit as small as it can be: (module, name, number)
+    "alternatives": [(normal_forms, "MAX_ALTERNATIVES", 1), (subtract, "MAX_ALTERNATIVES", 1)],
+    "pairs": [(normal_forms, "MAX_ASKED", 1), (normal_forms, "MAX_TRIED", 1)],
+    "boxes": [(algebra, "MAX_BOXES", 1)],
+    "overlaps": [(algebra, "MAX_OVERLAPS", 0)],
+    "needs": [(shapes_objects, "MAX_WAYS", 1), (shapes_objects, "MAX_NEEDS", 1)],
 }
 
 
+@pytest.mark.parametrize("few", FEW)
 @pytest.mark.parametrize("order", ["schema", "any"])
 @pytest.mark.parametrize("name", [*SCHEMAS, *BESIDE])
 def test_small_limits_make_the_set_greater_and_never_smaller(
-    name: str, order: Any, monkeypatch: pytest.MonkeyPatch
+    name: str, order: Any, few: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     schema = {"type": "object", **{**SCHEMAS, **BESIDE}[name]}
-    for module in (normal_forms, subtract):
-        monkeypatch.setattr(module, "MAX_ALTERNATIVES", 1)
+    for limit in FEW[few]:
+        monkeypatch.setattr(*limit)
     constraint = constrain.json_schema(schema, whitespace="compact", property_order=order)
     vocabulary = vocabularies.tiny()
     start = constrain.compile(constraint, vocabulary, automaton=TokenAutomaton(vocabulary)).matcher()
@@ -55,12 +82,60 @@ def test_small_limits_make_the_set_greater_and_never_smaller(
     assert constraint.residual == any(entry.keyword == "(overlap)" for entry in constraint.report)
 
 
-def test_small_limits_leave_something_to_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (normal_forms, subtract):
-        monkeypatch.setattr(module, "MAX_ALTERNATIVES", 1)
+@pytest.mark.parametrize("few, least", [("alternatives", 5), ("pairs", 5), ("boxes", 5), ("overlaps", 2), ("needs", 2)])
+def test_small_limits_leave_something_to_the_check(few: str, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit in FEW[few]:
+        monkeypatch.setattr(*limit)
     schemas = {**SCHEMAS, **BESIDE}
     residual = [name for name in schemas if constrain.json_schema({"type": "object", **schemas[name]}).residual]
-    assert len(residual) >= 5, residual
+    assert len(residual) >= least, residual
+
+
+ANSWERED: dict[str, tuple[dict[str, Any], list[Any]]] = {  # schema, values
+    "a product of 8 to the power of 8": (
+        {"type": "object", "allOf": [{"anyOf": [{"required": [f"{i}.{j}"]} for j in range(8)]} for i in range(8)]},
+        [{f"{i}.0": 1 for i in range(8) if i != left} for left in range(9)],
+    ),
+    "patterns that overlap in 127 ways": (
+        {"patternProperties": {f"^.*{letter}.*$": {"maximum": 9 - i} for i, letter in enumerate("abcdefg")}},
+        [{key: n} for key in ("x", *"abcdefg", "bag", "gfedcba") for n in range(12)],
+    ),
+    "conditions on some of 26 properties": (
+        {
+            "type": "object",
+            "properties": {chr(97 + i): {} for i in range(26)},
+            "additionalProperties": False,
+            "allOf": [{"not": {"additionalProperties": {"const": i}}} for i in range(3)],
+        },
+        [{}, {"a": 0}, {"a": 1}, {"b": 2}, {"z": 3}, {"a": 1, "b": 2}, {"a": 1, "b": 2, "c": 0}],
+    ),
+    "17 properties that ask for others": (
+        {"type": "object", "dependentRequired": {f"p{i}": [f"q{i}"] for i in range(17)}},
+        [{}, {"p3": 1, "q3": 1}, {f"{name}{i}": 1 for i in range(17) for name in "pq"}]
+        + [{f"p{i}": 1} for i in range(17)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_what_was_a_limit_is_answered(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products, patterns and conditions that grow too large are left to the check as far as they do, and no error."""
+    monkeypatch.setattr(normal_forms, "MAX_ALTERNATIVES", 100)  # PERF: the rules of 5,000 take seconds
+    schema, values = ANSWERED[name]
+    constraint = constrain.json_schema(schema, property_order="any")
+    assert {entry.pointer for entry in constraint.report if entry.keyword == "(overlap)"} == {"$"}
+    start = constrain.compile(constraint, constrain.Vocabulary.of_bytes()).matcher()
+    validator = jsonschema.Draft202012Validator(schema)
+    by_masks = by_check = 0
+    for value in values:
+        text = json.dumps(value)
+        accepted = start.fork().advance_bytes(text.encode())
+        passes = constraint.residual_fault(text) is None
+        assert passes == validator.is_valid(value), text
+        assert accepted or not passes, text
+        by_masks, by_check = by_masks + (not accepted), by_check + (accepted and not passes)
+    assert by_masks > 0
+    assert by_check > 0
 
 
 def shapes(count: int, names: int) -> dict[str, Any]:

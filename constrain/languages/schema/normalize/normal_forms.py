@@ -7,8 +7,9 @@ itself with itself *without* passing through a property or item can run in circl
 Whether a set is inhabited is decided by the subclass `Normalizer`. Its answers keep products and differences small. An
 answer may depend on an atom that is still being computed; then `AtomLoop` is raised, and the box in question is kept.
 
-Where branches of a `oneOf` overlap in too many ways, their union stands for it, and the finished text is checked. A set
-may be greater than its formula says for no other reason, and never smaller: complements are of boxes only.
+Where branches of a `oneOf` overlap in too many ways, their union stands for it, and the finished text is checked; so is
+a part of an intersection that has too many alternatives, and what too many properties could meet. A set may be greater
+than its formula says for no other reason, and never smaller: complements are of boxes only.
 
 Cost: each conjunction is computed once, when first asked for.
 """
@@ -43,6 +44,7 @@ from constrain.languages.schema.sets.algebra import (
 )
 from constrain.languages.schema.sets.complement import complement_of
 from constrain.languages.schema.sets.formula import AllOf, AnyOf, Atoms, Formula, KnownSet, OneOf
+from constrain.languages.schema.sets.shapes_objects import with_few_needs
 from constrain.languages.schema.sets.strings import is_void
 from constrain.languages.schema.sets.subtract import EmptinessTests, subtract
 from constrain.limits import tick
@@ -50,11 +52,13 @@ from constrain.limits import tick
 T = TypeVar("T")
 MAX_WORK = 1_000_000  # pairs of boxes that are intersected for one schema
 MAX_TRIED = 10_000  # of them for one set that may be left to the check
+MAX_ASKED = 150_000  # of them for one set that a schema asks for itself
 MAX_UNPRUNED = 6  # empty boxes are dropped from a product with more boxes than this
 MAX_PRUNING = 8  # nested products that are pruned
 MAX_SUBTRACTIONS = 1000  # of branches of a oneOf from each other, one by one
 MAX_BRANCHES = 300  # branches of a oneOf that are compared pair by pair
 OVERLAP = "branches overlap in too many ways: what tells them apart is checked on the finished text"
+NEEDS = "many properties can meet these conditions in too many ways: the last ones are checked on the finished text"
 
 
 class AtomLoop(Exception):
@@ -147,14 +151,25 @@ class NormalForms:
             if type(self.document.atoms[serial]) is Negation:
                 normal = self._unless_large(meet, serial, otherwise=normal)
             else:
-                normal = meet()
+                normal = self._unless_endless(meet, serial, otherwise=normal)
+            if any(box.needs for box in normal.objects):
+                normal = self._with_few_needs(normal, serial)
             self._normals[conj[:n]] = normal
         return normal
 
     def _unless_large(self, compute: Callable[[], NormalForm], serial: int, *, otherwise: NormalForm) -> NormalForm:
         """A set, if it is a union of few boxes; else `otherwise`, which holds it, and an atom is left to the check."""
-        begun, most = self._work, self._most_work
-        self._most_work = begun + MAX_TRIED
+        return self._unless_beyond(MAX_TRIED, compute, serial, otherwise)
+
+    def _unless_endless(self, compute: Callable[[], NormalForm], serial: int, *, otherwise: NormalForm) -> NormalForm:
+        """The same for what a schema asks for, with more patience; within what may be given up, that is given up."""
+        return compute() if self._most_work < inf else self._unless_beyond(MAX_ASKED, compute, serial, otherwise)
+
+    def _unless_beyond(
+        self, most: int, compute: Callable[[], NormalForm], serial: int, otherwise: NormalForm
+    ) -> NormalForm:
+        begun, outer = self._work, self._most_work
+        self._most_work = begun + most
         try:
             normal = compute()
             if len(normal.objects) <= max(MAX_ALTERNATIVES, len(otherwise.objects)):
@@ -162,12 +177,23 @@ class NormalForms:
         except TooManyBoxes:
             pass
         finally:
-            self._most_work = most
+            self._most_work = outer
         self._work = begun  # what is given up does not count where it is a part of something else
-        residual = self.document.site_of((serial,)), "(overlap)", OVERLAP
+        self._leave(serial, OVERLAP)
+        return otherwise
+
+    def _with_few_needs(self, normal: NormalForm, serial: int) -> NormalForm:
+        boxes = tuple(map(with_few_needs, normal.objects))
+        if boxes == normal.objects:
+            return normal
+        self._leave(serial, NEEDS)
+        return normal._replace(objects=tuple(dict.fromkeys(boxes)))
+
+    def _leave(self, serial: int, note: str) -> None:
+        """Leave an atom to the check of the finished text."""
+        residual = self.document.site_of((serial,)), "(overlap)", note
         if residual not in self.document.residuals:
             self.document.residuals.append(residual)
-        return otherwise
 
     def _atom(self, serial: int, positive: bool) -> NormalForm:
         """The set of an atom, or its complement."""
@@ -244,7 +270,12 @@ class NormalForms:
     def _product(self, sets: Iterable[NormalForm]) -> NormalForm:
         result = EVERYTHING
         for normal in sets:
-            result = self._intersection(result, normal)
+            meet = partial(self._intersection, result, normal)
+            if self._open:
+                innermost, _ = next(reversed(self._open))
+                result = self._unless_endless(meet, innermost, otherwise=result)
+            else:
+                result = meet()
         return result
 
     def _outside(self, formula: Formula) -> NormalForm:
@@ -330,7 +361,13 @@ class NormalForms:
         """Each branch less the branches that it overlaps within a set; disjoint branches (the usual case) need no
         complement. The result counts within the set only."""
         sets = [self._set_of(part) for part in parts]
-        inside = [self._intersection(within, part) for part in sets]
+        try:
+            inside = [self._intersection(within, part) for part in sets]
+        except TooManyBoxes:
+            if self._most_work < inf:
+                raise
+            self._leave(next(reversed(self._open))[0], OVERLAP)
+            return union(sets)
         if _visibly_disjoint(inside) and self._objects_disjoint(inside):
             return union(sets)
         innermost, _ = next(reversed(self._open))

@@ -20,6 +20,7 @@ from constrain.languages.schema.sets.algebra import (
     Conj,
     NormalForm,
     ObjectBox,
+    TooManyBoxes,
     meet_arrays,
     meet_objects,
 )
@@ -78,10 +79,11 @@ class SubschemaReading:
 
     def formula(self) -> Formula:
         """The intersection of all conditions."""
-        parts = list(self.formulas)
-        if len(parts) == 1 and type(parts[0]) is KnownSet and self._states_types_only():
-            return KnownSet(parts[0].normal.of_types(self.types))  # PERF: "type" beside "enum"
+        first = self.formulas[0] if len(self.formulas) == 1 else None
+        if type(first) is KnownSet and self._states_types_only():
+            return KnownSet(first.normal.of_types(self.types))  # PERF: "type" beside "enum"
         boxes = KnownSet(self._boxes())
+        parts = list(self.formulas)
         if not parts:
             return boxes
         if boxes.normal is not EVERYTHING:
@@ -145,12 +147,21 @@ class SubschemaReading:
         condition of one pattern P is a box (keys in P: conj, other keys: TRUE); these boxes are intersected.
         """
         whole = alternate(*(language for language, _ in self.patterns))
-        box: ObjectBox | None = ObjectBox()
+        box = ObjectBox()
         if self.rest != TRUE:
             box = ObjectBox(classes=((whole, TRUE), (complement(whole), self.rest)))
             named = tuple((name, TRUE) for name, _ in declared.named)
             box = box._replace(named=named)
-        for language, conj in self.patterns:
-            if box is not None and conj != TRUE:
-                box = meet_objects(box, ObjectBox(classes=((language, conj), (complement(language), TRUE))))
-        return box and meet_objects(declared, box)
+        conditions = [
+            ObjectBox(classes=((language, conj), (complement(language), TRUE)))
+            for language, conj in self.patterns
+            if conj != TRUE
+        ]
+        met: ObjectBox | None = box
+        try:
+            for condition in conditions:
+                met = met and meet_objects(met, condition)
+            return met and meet_objects(declared, met)
+        except TooManyBoxes:  # a product of formulas leaves to the check what becomes too large
+            self.formulas += [KnownSet(EVERYTHING._replace(objects=(condition,))) for condition in conditions]
+            return meet_objects(declared, box)

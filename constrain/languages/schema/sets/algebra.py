@@ -344,7 +344,7 @@ def meet_classes(a: Classes, b: Classes, join: Join = both) -> Classes:
         if conj not in (a[i][1], b[j][1]) and a[i][0] != b[j][0]:
             overlaps.add(conj)
             if len(overlaps) > MAX_OVERLAPS:
-                raise LimitError(
+                raise TooManyBoxes(
                     f"patternProperties overlap in more than {MAX_OVERLAPS} ways",
                     fix="write patterns that no key matches together, or fewer of them",
                 )

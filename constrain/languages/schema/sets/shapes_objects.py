@@ -211,14 +211,27 @@ def split_needs(box: ObjectBox) -> Iterator[ObjectBox]:
     return _split_needs(box)
 
 
+def ways_to_meet(box: ObjectBox) -> int:
+    """In how many ways the names of a box can meet its needs."""
+    names = [name for name, conj in box.named if conj != FALSE]
+    return prod(1 + sum(matches(language, name) for name in names) for language, _ in box.needs)
+
+
+def with_few_needs(box: ObjectBox) -> ObjectBox:
+    """The box with as many of its needs, the first ones, as can be combined."""
+    box = box._replace(needs=box.needs[:MAX_NEEDS])
+    while ways_to_meet(box) > MAX_WAYS:
+        box = box._replace(needs=box.needs[:-1])
+    return box
+
+
 def check_ways(box: ObjectBox) -> None:
     """Raise LimitError if names can meet the needs of a box in too many ways."""
-    names = [name for name, conj in box.named if conj != FALSE]
-    ways = prod(1 + sum(matches(language, name) for name in names) for language, _ in box.needs)
+    ways = ways_to_meet(box)
     if ways > MAX_WAYS:
         raise LimitError(
-            f"{len(names)} properties can meet {len(box.needs)} existential conditions in {ways} ways, "
-            f"more than {MAX_WAYS}",
+            f"{sum(conj != FALSE for _, conj in box.named)} properties can meet {len(box.needs)} existential "
+            f"conditions in {ways} ways, more than {MAX_WAYS}",
             fix="write fewer not and oneOf about all properties of one object",
         )
 
