@@ -43,7 +43,7 @@ from constrain.languages.schema.sets.algebra import (
     value_of,
 )
 from constrain.languages.schema.sets.complement import complement_of
-from constrain.languages.schema.sets.formula import AllOf, AnyOf, Atoms, Formula, KnownSet, OneOf
+from constrain.languages.schema.sets.formula import AllOf, AnyOf, Atoms, CheckedLater, Formula, KnownSet, OneOf
 from constrain.languages.schema.sets.shapes_objects import with_few_needs
 from constrain.languages.schema.sets.strings import is_void
 from constrain.languages.schema.sets.subtract import EmptinessTests, subtract
@@ -252,6 +252,8 @@ class NormalForms:
             return union(self._set_of(part) for part in formula.parts)
         if isinstance(formula, OneOf):
             return self._exactly_one(formula.parts, EVERYTHING)
+        if isinstance(formula, CheckedLater):
+            return EVERYTHING
         return self._outside(formula.part)
 
     def _all(self, parts: tuple[Formula, ...]) -> NormalForm:
@@ -294,6 +296,8 @@ class NormalForms:
         if isinstance(formula, OneOf):
             pairs = (self._set_of(AllOf(pair)) for pair in combinations(formula.parts, 2))
             return union([self._outside(AnyOf(formula.parts)), *pairs])
+        if isinstance(formula, CheckedLater):
+            return EVERYTHING
         return self._set_of(formula.part)
 
     def _intersection(self, a: NormalForm, b: NormalForm) -> NormalForm:

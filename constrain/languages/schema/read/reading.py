@@ -24,7 +24,7 @@ from constrain.languages.schema.sets.algebra import (
     meet_arrays,
     meet_objects,
 )
-from constrain.languages.schema.sets.formula import AllOf, Formula, KnownSet
+from constrain.languages.schema.sets.formula import AllOf, CheckedLater, Formula, KnownSet
 from constrain.languages.schema.sets.json_types import Json, JsonObject
 from constrain.languages.schema.sets.numbers import ANY_NUMBER, NumberBox, meet_numbers
 from constrain.languages.schema.sets.strings import meet_strings
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from constrain.languages.schema.read.reader import SchemaReader
 
 TYPES = frozenset(("null", "boolean", "number", "string", "array", "object"))
+PATTERNS = "a key may match patterns in too many ways: the schemas of the last ones are checked on the finished text"
 
 
 class SubschemaReading:
@@ -158,10 +159,11 @@ class SubschemaReading:
             if conj != TRUE
         ]
         met: ObjectBox | None = box
-        try:
-            for condition in conditions:
+        for number, condition in enumerate(conditions):
+            try:
                 met = met and meet_objects(met, condition)
-            return met and meet_objects(declared, met)
-        except TooManyBoxes:  # a product of formulas leaves to the check what becomes too large
-            self.formulas += [KnownSet(EVERYTHING._replace(objects=(condition,))) for condition in conditions]
-            return meet_objects(declared, box)
+            except TooManyBoxes:
+                self.formulas += [CheckedLater(EVERYTHING._replace(objects=(later,))) for later in conditions[number:]]
+                self.document.residuals.append((self.site, "(overlap)", PATTERNS))
+                break
+        return met and meet_objects(declared, met)

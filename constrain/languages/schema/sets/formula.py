@@ -2,7 +2,7 @@
 
     KnownSet(normal)  a set in normal form         Atoms(conj)       the values that fulfil a conjunction of atoms
     AllOf, AnyOf      intersection, union          OneOf             the values in exactly one part
-    Not               complement
+    Not               complement         CheckedLater(n)   a set that only the check of a text knows
 
 Keywords (`read/keywords.py`) write formulas. `normalize/normalizer.py` computes them, pushing complements inwards.
 """
@@ -17,6 +17,12 @@ from constrain.languages.schema.sets.algebra import Conj, NormalForm
 
 class KnownSet(NamedTuple):
     """A set in normal form."""
+
+    normal: NormalForm
+
+
+class CheckedLater(NamedTuple):
+    """A set in normal form that the check of the finished text asks for; before, it and its complement hold all."""
 
     normal: NormalForm
 
@@ -74,4 +80,4 @@ def combined_atoms(formula: Formula) -> Iterator[int]:
             yield from combined_atoms(part)
 
 
-Formula = KnownSet | Atoms | AllOf | AnyOf | OneOf | Not
+Formula = KnownSet | CheckedLater | Atoms | AllOf | AnyOf | OneOf | Not
