@@ -2,7 +2,7 @@
 
     KnownSet(normal)  a set in normal form         Atoms(conj)       the values that fulfil a conjunction of atoms
     AllOf, AnyOf      intersection, union          OneOf             the values in exactly one part
-    Not               complement         CheckedLater(n)   a set that only the check of a text knows
+    Not               complement                   CheckedLater(n)   a set that only the check of a text asks for
 
 Keywords (`read/keywords.py`) write formulas. `normalize/normalizer.py` computes them, pushing complements inwards.
 """
