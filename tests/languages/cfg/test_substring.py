@@ -135,6 +135,21 @@ def test_a_document_of_100_kb(granularity, limit):
     assert not matcher.advance_bytes(b"#")
 
 
+@pytest.mark.parametrize("granularity", ["word", "char"])
+def test_a_long_document_and_a_length(granularity):
+    """The document is as deep as its words, deeper than the stack of calls."""
+    numbers = " ".join(map(str, range(20_000)))
+    compiled = constrain.compile(substring(numbers, granularity) & regex(r"[\s\S]{1,40}"), vocabularies.tiny())
+    row = np.zeros(compiled.vocabulary.words, np.uint32)
+    matcher = compiled.matcher()
+    assert matcher.advance_bytes(b"31 32 33 34 3")
+    matcher.fill_mask(row)
+    assert not matcher.advance_bytes(b"6")
+    assert matcher.advance_bytes(b"5 36 37 38 39 40 41 42 43")
+    assert matcher.is_accepting()
+    assert not matcher.advance_bytes(b" 44")
+
+
 def test_it_is_a_part_like_any_other():
     document = "to be or not to be"
     quoted = seq('"', substring(document), '"')
