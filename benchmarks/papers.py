@@ -35,20 +35,22 @@ from constrain.papers import (
     LexicalUnits,
     NGramDrafter,
     Pausing,
+    Shortened,
+    ValueGuided,
     distinct,
     hedged,
     minimum_bayes_risk,
     skip_layers,
 )
 from constrain.papers.answers.distinct import listed
-from constrain.papers.composed import EntropySwitch, LayerContrast
+from constrain.papers.composed import EntropySwitch, ExpertContrast, LayerContrast
 from constrain.papers.diffusion import denoise
 from constrain.papers.diffusion.policies import Coherent, Confidence, Credit, Threshold
 from constrain.papers.heads import OnlineModel
 from constrain.papers.search.threshold import fit_threshold, known_places
 from constrain.speculative import Model, Speculation
 from diffusion import LENGTH, Trained, kind_of
-from evaluation.tasks import Task, leaf_f1, read_task
+from evaluation.tasks import Task, first_value, leaf_f1, read_task
 from generate_schemas import data_folder
 from real_models import real_model
 
@@ -300,9 +302,141 @@ def ccd(count: int, folder: str = "build/diffusion") -> list[str]:
     return lines
 
 
+def trained_mixture(steps: int) -> HFModel:
+    """A mixture of eight experts, two a token, trained on sums of numbers below 100."""
+    torch.manual_seed(0)
+    tokenizer = constrain.reference.load().tokenizer
+    digits = [tokenizer(str(digit))["input_ids"][0] for digit in range(10)]
+    plus, equals, end = (*tokenizer("+")["input_ids"], *tokenizer("=")["input_ids"], tokenizer.eos_token_id)
+    config = transformers.MixtralConfig(
+        vocab_size=len(tokenizer), hidden_size=64, intermediate_size=64, num_hidden_layers=3, num_attention_heads=4,
+        num_key_value_heads=4, num_local_experts=8, num_experts_per_tok=2, max_position_embeddings=64,
+        eos_token_id=end, tie_word_embeddings=True, router_aux_loss_coef=0.01, output_router_logits=False,
+    )  # fmt: skip
+    model = transformers.MixtralForCausalLM(config)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
+    rng = random.Random(0)
+    for step in range(steps):
+        for group in optimizer.param_groups:
+            group["lr"] = 2e-3 * min(1, (step + 1) / 50) * (1 - step / steps)
+        rows = []
+        for _ in range(64):
+            a, b = rng.randrange(100), rng.randrange(100)
+            if (a * 100 + b) % 7 == 0:  # those are asked about
+                a += 1 if a < 99 else -1
+            text = [[digits[int(c)] for c in f"{number:0{width}}"] for number, width in ((a, 2), (b, 2), (a + b, 3))]
+            rows.append([*text[0], plus, *text[1], equals, *text[2], end])
+        batch = torch.tensor(rows)
+        loss = torch.nn.functional.cross_entropy(model(batch).logits[:, 5:-1].flatten(0, 1), batch[:, 6:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return HFModel(model.eval(), tokenizer)
+
+
+def scmoe(count: int) -> list[str]:
+    """SCMoE on a mixture of experts trained for it (sums, half learned): sums right, at temperature 0."""
+    rng = random.Random(1)
+    asked = [(n // 100, n % 100) for n in rng.sample([n for n in range(10_000) if n % 7 == 0], count)]
+    lines = ["| steps of training | ranks of the weak side | β | sums right | CPU s |", "|---:|---|---:|---:|---:|"]
+    for steps in (500, 800):
+        handle = trained_mixture(steps)
+        compiled = constrain.compile(constrain.regex("[0-9]{3}"), handle.vocabulary)
+        cases: list[tuple[str, float, Any]] = [("(the model)", 0.0, handle)]
+        for weak in ((0,), (1,), (2, 3)):
+            for weight in (0.25, 0.5, 1.0):
+                name = ", ".join(map(str, weak))
+                cases.append((name, weight, ExpertContrast(handle, weak=weak, weight=weight)))
+        for name, weight, model in cases:
+            begun, right = time.thread_time(), 0
+            for a, b in asked:
+                g = constrain.generate(model, f"{a:02}+{b:02}=", constraint=compiled, temperature=0, draft=False)
+                right += g.text == f"{a + b:03}"
+            seconds = time.thread_time() - begun
+            lines.append(f"| {steps} | {name} | {weight:g} | {right} of {count} | {seconds:.1f} |")
+    return lines
+
+
+def station_prompt(number: int) -> str:
+    """Twenty records of made-up stations, and the beginning of what is known of one of them."""
+    rng = random.Random(number)
+    names = [f"{a} {b}" for a in ("North", "South", "Old", "New", "Upper") for b in ("Mill", "Ferry", "Bridge", "Quay")]
+    rng.shuffle(names)
+    facts = []
+    for name in names:
+        opened, platforms, often, users = (rng.randint(*ends) for ends in ((1840, 1990), (2, 14), (5, 60), (100, 9000)))
+        facts.append(
+            f"The station {name} was opened in {opened}. It has {platforms} platforms, and trains to "
+            f"{rng.choice(names)} and {rng.choice(names)} leave every {often} minutes. Its roof is made of "
+            f"{rng.choice(['glass', 'iron', 'wood', 'slate'])}, and {users} people use it a day."
+        )
+    return "\n".join(facts) + f"\nWrite down what you know of {names[3]}.\nThe station {names[3]} was"
+
+
+def rapid(count: int) -> list[str]:
+    """RAPID: SmolLM2 drafts for itself, from all of a prompt of some 1,100 tokens, or from 256 retrieved ones."""
+    handle = smollm2()
+    kinds: dict[str, Callable[[], Any]] = {
+        "(no drafts)": lambda: False,
+        "the whole prompt": lambda: [Model(handle)],
+        "256 tokens": lambda: [Shortened(handle, most=256, piece=32, end=64)],
+        "the last 64 tokens": lambda: [Shortened(handle, most=64, piece=32, end=64)],
+    }
+    lines = [
+        "| draft model reads | tokens | forwards | tokens a forward | same | CPU s |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    compiled = constrain.compile(constrain.regex(r"[A-Za-z0-9 ,.]{80,300}"), handle.vocabulary)
+    plain: list[list[int]] = []
+    for name, make in kinds.items():
+        tokens, forwards, seconds, found = 0, 0, 0.0, []
+        for number in range(count):
+            begun = time.thread_time()
+            g = constrain.generate(
+                handle, station_prompt(number), constraint=compiled, max_tokens=48, draft=make(), temperature=0
+            )
+            seconds += time.thread_time() - begun
+            tokens, forwards = tokens + g.stats.tokens, forwards + g.stats.forwards
+            found.append(g.tokens)
+        plain = plain or found
+        same = sum(one == other for one, other in zip(plain, found, strict=True))
+        figures = f"{tokens} | {forwards} | {tokens / forwards:.2f} | {same} of {count} | {seconds:.1f}"
+        lines.append(f"| {name} | {figures} |")
+    return lines
+
+
+def transfer(count: int) -> list[str]:
+    """Transfer Q*: the embedded draft model, guided by leaf F1 of rollouts that it or the large one writes."""
+    small, large = reference_pair()
+    every = [(task, constraint) for task, constraint in tasks(3 * count) if task.instance][:count]
+    lines = ["| value of | mean leaf F1 | finished | forwards | CPU s |", "|---|---:|---:|---:|---:|"]
+    for name, rollouts, aligned in (
+        ("(no value)", -1, None), ("the open text", 0, None), ("its own rollouts", 24, None),
+        ("rollouts of the large model", 24, large),
+    ):  # fmt: skip
+        scores, finished, forwards, begun = 0.0, 0, 0, time.thread_time()
+        for task, constraint in every:
+
+            def reward(text: str, truth: Any = task.instance[0]) -> float:
+                found = first_value(text)
+                return 20 * leaf_f1(found[0], truth) if found else 0.0
+
+            method = "lcd" if rollouts < 0 else ValueGuided(reward, top=4, rollouts=rollouts, aligned=aligned)
+            compiled = constrain.compile(constraint, small.vocabulary)
+            g = constrain.generate(small, task.prompt, constraint=compiled, method=method, seed=1, max_tokens=60)
+            finished += g.finish_reason == "stop"
+            forwards += g.stats.forwards
+            scores += reward(g.text) / 20
+        seconds = time.thread_time() - begun
+        lines.append(
+            f"| {name} | {scores / len(every):.3f} | {finished} of {len(every)} | {forwards} | {seconds:.1f} |"
+        )
+    return lines
+
+
 ROWS = {
     "ead": ead, "lud": lud, "jacobi": jacobi, "adadec": adadec, "icn": icn, "cntp": cntp, "mbr": mbr,
-    "osd": osd, "aded": aded, "lol": lol, "ccd": ccd,
+    "osd": osd, "aded": aded, "lol": lol, "ccd": ccd, "rapid": rapid, "scmoe": scmoe, "transfer": transfer,
 }  # fmt: skip
 
 

@@ -27,7 +27,7 @@ SILENT = frozenset({
 SAID = frozenset({
     "type", "properties", "required", "additionalProperties", "items", "prefixItems", "enum", "const", "anyOf", "oneOf",
     "allOf", "$ref", "format", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
-    "minLength", "maxLength", "minItems", "maxItems", "uniqueItems",
+    "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "x-span",
 })  # fmt: skip
 
 
@@ -210,6 +210,15 @@ def _or(words: list[str]) -> str:
     return " or ".join(words) if len(words) < 3 else f"{', '.join(words[:-1])}, or {words[-1]}"
 
 
+def _quoted(span: Any) -> str:
+    """The value of `x-span` in words; of a text that it holds itself the beginning."""
+    given = {"text": span} if isinstance(span, str) else span
+    text = "".join(given["text"]) if "text" in given else ""
+    source = json.dumps(f"{text[:60]}…" if len(text) > 60 else text, ensure_ascii=False) if text else given["document"]
+    unit = {"char": "characters", "chunk": "pieces"}.get(given.get("unit", ""), f"whole {given.get('unit', 'word')}s")
+    return f"that quotes {source}" + (f" ({unit})" if "unit" in given else "")
+
+
 def _limits(schema: dict[str, Any]) -> list[str]:
     """The limits of a scalar or an array in words."""
     said = []
@@ -235,6 +244,8 @@ def _limits(schema: dict[str, Any]) -> list[str]:
             said.append(f"{words} {schema[key]}")
     if "pattern" in schema:
         said.append(f"that matches /{schema['pattern']}/")
+    if "x-span" in schema:
+        said.append(_quoted(schema["x-span"]))
     if schema.get("uniqueItems"):
         said.append("that all differ")
     return said

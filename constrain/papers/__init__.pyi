@@ -15,6 +15,7 @@ from constrain.papers.composed import Composed as Composed
 from constrain.papers.composed import ContextAware as ContextAware
 from constrain.papers.composed import Ensemble as Ensemble
 from constrain.papers.composed import EntropySwitch as EntropySwitch
+from constrain.papers.composed import ExpertContrast as ExpertContrast
 from constrain.papers.composed import Guided as Guided
 from constrain.papers.composed import LayerContrast as LayerContrast
 from constrain.papers.composed import MixtureOfPrompts as MixtureOfPrompts
@@ -33,6 +34,7 @@ from constrain.papers.drafting.prior import Prior as Prior
 from constrain.papers.drafting.pruned import PrunedRetrieval as PrunedRetrieval
 from constrain.papers.drafting.recycling import Recycling as Recycling
 from constrain.papers.drafting.retrieval import Retrieval as Retrieval
+from constrain.papers.drafting.shortened import Shortened as Shortened
 from constrain.papers.drafting.stopping import Stopping as Stopping
 from constrain.papers.drafting.textstore import TextStore as TextStore
 from constrain.papers.drafting.units import LexicalUnits as LexicalUnits

@@ -30,7 +30,7 @@ from constrain.kernels.records.expressions import (
     TAG,
     is_nullable,
 )
-from constrain.kernels.records.stack import push, top
+from constrain.kernels.records.stack import push, set_top, top
 
 UNKNOWN = 1 << 20  # bytes
 
@@ -103,6 +103,44 @@ def farthest(A, H, e):
     return length
 
 
+@kernel("i(arena, arena, i)")
+def is_measured(A, H, e):
+    """True if `shortest` and `farthest` of e need no other expression's."""
+    k = kind(A, e)
+    if k != CAT.KIND and k != ALT.KIND and k != REP.KIND:
+        return True
+    return A[intern1(A, H, LENGTHS.KIND, e) + LENGTHS.FARTHEST] != 0
+
+
+@kernel("void(arena, arena, arena, i)")
+def measure_parts(A, H, S, e):
+    """Compute `shortest` and `farthest` of e, its deepest parts first: calls of calls could not go so deep."""
+    begin = top(S)
+    push(S, e)
+    while top(S) > begin:
+        e = np.int64(S[top(S) - 1])
+        waiting = top(S)
+        if is_measured(A, H, e):
+            set_top(S, waiting - 1)
+            continue
+        rest = e
+        while kind(A, rest) == CAT.KIND:
+            if not is_measured(A, H, CAT.HEAD(A, rest)):
+                push(S, CAT.HEAD(A, rest))
+            rest = CAT.TAIL(A, rest)
+        if rest != e and not is_measured(A, H, rest):
+            push(S, rest)
+        elif rest == e and kind(A, e) == REP.KIND and not is_measured(A, H, REP.UNIT(A, e)):
+            push(S, REP.UNIT(A, e))
+        elif rest == e and kind(A, e) == ALT.KIND:
+            for i in range(key_start(e), key_end(A, e)):
+                if not is_measured(A, H, A[i]):
+                    push(S, A[i])
+        if top(S) == waiting:  # its parts are known
+            shortest(A, H, e)
+            farthest(A, H, e)
+
+
 @kernel("i(arena, arena, i, i)")
 def most_copies(A, H, unit, longest):
     """More copies of an expression than can begin in a text of `longest` bytes."""
@@ -156,6 +194,7 @@ def clamp_both(A, H, S, e, longest):
         return e
     if REP.LOW(A, length) > (0 if is_nullable(A, pattern) else 1):  # one character is what the pattern asks for, too
         return e
+    measure_parts(A, H, S, pattern)
     most = farthest(A, H, pattern)
     if most == UNKNOWN:
         return e

@@ -147,7 +147,10 @@ def spelled(store: Store) -> list[int]:
 def _acyclic(store: Store, node: Node, spell: Spelling) -> int:
     """Built from the last state backwards: a state is a trie of its labels, each followed by its target."""
     assert isinstance(node, Acyclic)
-    labels = [_characters(store, label, spell) for label in node.labels]
+    labels = [
+        _characters(store, label, spell) if isinstance(label, str) else [_lower(store, label, spell)]
+        for label in node.labels
+    ]
     states = [arena.NONE] * len(node.edges)
     for q in reversed(range(len(states))):
         runs = [labels[label] + ([] if states[to] == arena.EPS else [states[to]]) for label, to in node.edges[q]]

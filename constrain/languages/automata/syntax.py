@@ -140,13 +140,13 @@ class Remainder(Node):
 class Acyclic(Node):
     """The language of an acyclic automaton with labelled edges, maybe with very many states.
 
-    args: (labels, edges, accepting). edges[q]: pairs (index of a label, target) with target > q. accepting[q]: whether
-    a text may end in q. State 0 is the start. Labels are not empty. Every state except the start leads to an accepting
-    one.
+    args: (labels, edges, accepting). A label is a text that is not empty, or one character of a set (`Chars`).
+    edges[q]: distinct pairs (index of a label, target) with target > q; a text may have several paths. accepting[q]:
+    whether a text may end in q. State 0 is the start. Every state except the start leads to an accepting one.
     """
 
     @property
-    def labels(self) -> tuple[str, ...]:
+    def labels(self) -> tuple[str | Chars, ...]:
         return self.args[0]
 
     @property

@@ -345,6 +345,7 @@ def json_schema(
     formats: Formats = "assert",
     registry: Any = None,
     dialect: str | None = None,
+    documents: Mapping[str, str] | None = None,
     limits: Limits | None = None,
 ) -> JsonSchema:
     """The texts that are JSON and fulfil a schema.
@@ -371,6 +372,8 @@ def json_schema(
         dialect: The draft to read the schema by, instead of its `$schema`: "draft4", "draft6", "draft7",
             "draft2019-09", "draft2020-12" or "openapi-3.0" (with `nullable`); or "openai-strict", which refuses schemas
             outside the subset of OpenAI's strict mode. None: the draft that `$schema` names, by default 2020-12.
+        documents: The texts that strings quote under `"x-span": {"document": name}`
+            (docs/howto/search.md#spans-of-a-document).
         limits: Time and memory that reading may take, and a way to cancel it; by default 2 s of CPU time and 1 GB.
 
     Returns:
@@ -391,6 +394,9 @@ def json_schema(
         >>> constraint = constrain.json_schema({"type": "object", "properties": {"age": {"type": "integer"}}})
         >>> constraint.parse('{"age": 7}')
         {'age': 7}
+        >>> quote = {"type": "string", "x-span": {"document": "play"}, "maxLength": 9}
+        >>> constrain.json_schema(quote, documents={"play": "to be or not to be"}).accepts('"or not"')
+        True
     """
     if whitespace is None:
         whitespace = "consistent" if isinstance(spelling, str) and spelling == "plain" else "bounded"
@@ -412,7 +418,9 @@ def json_schema(
     if not isinstance(limits, Limits | None):
         raise ConstrainError(f"limits={limits!r:.60} is no Limits", fix="limits=Limits(seconds=1.0)")
     check_registry(registry)
-    options = ReadOptions(whitespace, property_order, formats, None if strict else dialect, spelling)
+    options = ReadOptions(
+        whitespace, property_order, formats, None if strict else dialect, spelling, _documents(documents)
+    )
     if isinstance(schema, (str, bytes)):
         raw, parse_with = _from_text(schema), None
     elif isinstance(schema, (dict, bool)):
@@ -426,6 +434,17 @@ def json_schema(
     constraint = JsonSchema(raw, options, registry, schema, parse_with, limits or DEFAULT)
     constraint.normalizer  # noqa: B018  reads the schema: faults are raised here, not at the first use
     return constraint if undeclared == "allow" else _closed(constraint, undeclared)
+
+
+def _documents(documents: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
+    """The documents as a value. Raises ConstrainError."""
+    if documents is None:
+        return ()
+    if not isinstance(documents, Mapping) or not all(
+        isinstance(each, str) for pair in documents.items() for each in pair
+    ):
+        raise ConstrainError("documents= has a text for each name", fix='documents={"article": "..."}')
+    return tuple(sorted(documents.items()))
 
 
 def _closed(constraint: JsonSchema, undeclared: Undeclared) -> JsonSchema:

@@ -18,7 +18,6 @@ character on (and, for the end of a word inside of a token, those of the span by
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
@@ -33,13 +32,13 @@ from constrain.generation.request.prompts import token_ids
 from constrain.generation.request.request import Request
 from constrain.generation.request.signature import DEFAULTS, ModelLike, PromptLike
 from constrain.languages.automata.unicode.intervals import has_lone_surrogate
+from constrain.languages.constraints.substring import units
 from constrain.sampling.core.sampler import check_count
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-Boundaries = Literal["token", "word"]
-_WORD = re.compile(r"\S+")
+Boundaries = Literal["token", "word", "line", "sentence"]
 SLACK = 4  # tokens at the end of a piece of the document that may be others in the whole
 
 
@@ -131,7 +130,7 @@ def extract(
         document: The text that the answer is a span of.
         max_tokens: Tokens of a span at most.
         boundaries: "token": a span begins with a token of the document and ends with one, never in whitespace, as in
-            the paper; "word": with words, which are runs without whitespace.
+            the paper; "word", "line", "sentence": with whole ones, as `constrain.substring` divides texts.
         blank: A span may begin with one blank, as models write after "Answer:"; it is no part of `text`. False: after
             an open quotation mark.
         end: The character that closes the answer, such as a quotation mark or "\\n"; None: the end of the text.
@@ -165,7 +164,8 @@ def extract(
     if request.settings.temperature == 0:
         raise ConstrainError("temperature 0 has no probabilities", fix="leave temperature out")
     if boundaries not in get_args(Boundaries):
-        raise ConstrainError(f"boundaries must be 'token' or 'word', not {boundaries!r:.60}")
+        known = ", ".join(map(repr, get_args(Boundaries)))
+        raise ConstrainError(f"boundaries must be one of {known}, not {boundaries!r:.60}")
     if not isinstance(blank, bool):
         raise ConstrainError(f"blank must be True or False, not {blank!r:.60}")
     if not isinstance(document, str) or has_lone_surrogate(document):
@@ -199,6 +199,16 @@ def _ends(handle: Any, end: str | None) -> list[int]:
     return found
 
 
+def whole_units(document: str, boundaries: Literal["word", "line", "sentence"]) -> list[tuple[int, int]]:
+    """(begin, end) of the units of a document, in characters."""
+    found, at = [], len(document) - len(document.lstrip())
+    for index, symbol in enumerate(units(document, boundaries)):
+        if index % 2 == 0:
+            found.append((at, at + len(symbol)))
+        at += len(symbol)
+    return found
+
+
 @dataclass
 class _SpanTree:
     """All spans as paths of a tree of tokens.
@@ -215,38 +225,38 @@ class _SpanTree:
     places: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        words = [match.span() for match in _WORD.finditer(self.document)]
-        if not words:
+        if not self.document.strip():
             raise UnsatisfiableError("there is nothing to quote: the document has no word", fix="give a text")
-        word_ends = {end for _, end in words}
-        starts = [begin for begin, _ in words] if self.boundaries == "word" else self._token_starts()
+        wholes = [] if self.boundaries == "token" else whole_units(self.document, self.boundaries)
+        ends = {end for _, end in wholes} or None
+        starts = [begin for begin, _ in wholes] if wholes else self._token_starts()
         for begin in starts:
             for form in (" ", "") if self.blank else ("",):
-                self._add(begin, form, word_ends if self.boundaries == "word" else None)
+                self._add(begin, form, ends)
         if not self.places:
             raise UnsatisfiableError(
                 f"no span of the document has {self.most} tokens or fewer", fix="raise max_tokens, or shorten spans"
             )
 
-    def _add(self, begin: int, form: str, word_ends: set[int] | None) -> None:
+    def _add(self, begin: int, form: str, unit_ends: set[int] | None) -> None:
         """The spans from a character on, after a blank or not."""
         tokens, stops = self._piece(begin, form)
         tokens, stops = tokens[: self.most], stops[: self.most]
-        spans = [stop > begin and self._may_end(stop, word_ends) for stop in stops]
+        spans = [stop > begin and self._may_end(stop, unit_ends) for stop in stops]
         node = ROOT
         for i in range(max((i + 1 for i, is_span in enumerate(spans) if is_span), default=0)):
             node = self.tree.child(node, tokens[i])
             if spans[i]:
                 self.places.setdefault(node, []).append((begin, stops[i]))
-        # The end of a word inside of a token: the span is cut by itself.
-        for stop in sorted((word_ends or set()) - set(stops)):
+        # The end of a unit inside of a token: the span is cut by itself.
+        for stop in sorted((unit_ends or set()) - set(stops)):
             if begin < stop < max(stops, default=begin):
                 own = cut(self.handle, form + self.document[begin:stop], 0)
                 if len(own) <= self.most:
                     self.places.setdefault(self.tree.add(own), []).append((begin, stop))
 
-    def _may_end(self, stop: int, word_ends: set[int] | None) -> bool:
-        return stop in word_ends if word_ends else not self.document[stop - 1].isspace()
+    def _may_end(self, stop: int, unit_ends: set[int] | None) -> bool:
+        return stop in unit_ends if unit_ends else not self.document[stop - 1].isspace()
 
     def _piece(self, begin: int, form: str) -> tuple[list[int], list[int]]:
         """The tokens of the document from a character on, enough of them; after each the next character, -1 inside."""

@@ -14,6 +14,7 @@ from constrain.papers.composed.byte_model import ByteModel
 from constrain.papers.composed.context_aware import ContextAware
 from constrain.papers.composed.core import Composed
 from constrain.papers.composed.ensemble import Ensemble
+from constrain.papers.composed.experts import ExpertContrast
 from constrain.papers.composed.guidance import Guided
 from constrain.papers.composed.layer_contrast import LayerContrast
 from constrain.papers.composed.prompts import MixtureOfPrompts
@@ -27,6 +28,7 @@ __all__ = [
     "ContextAware",
     "Ensemble",
     "EntropySwitch",
+    "ExpertContrast",
     "Guided",
     "LayerContrast",
     "MixtureOfPrompts",

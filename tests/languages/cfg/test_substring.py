@@ -10,9 +10,10 @@ import pytest
 import constrain
 import vocabularies
 from constrain import Limits, json_schema, regex, seq, substring
-from constrain.errors import GrammarError, UnsatisfiableError
+from constrain.errors import GrammarError, LimitError, UnsatisfiableError
 from constrain.kernels.records.arena import HEADER
 from constrain.languages.automata.decide import matches
+from constrain.languages.constraints import inexact
 from constrain.languages.constraints.substring import suffix_automaton
 from constrain.masks.engine import TokenAutomaton
 from naive_grammar import texts
@@ -68,6 +69,69 @@ def test_chunks(seed):
     node, spans = substring(chunks, "chunk").node, all_spans(chunks)
     for text in [*texts("ab", 6), *spans]:
         assert matches(node, text) == (text in spans), (chunks, text)
+
+
+@pytest.mark.parametrize(
+    "granularity, document, wanted",
+    [
+        ("line", " one\n  two \n\nthree", ["one", "two", "three", "one\n  two", "two \n\nthree"]),
+        ("sentence", 'A b. "C!" d? E.g. f\n \nG', ["A b.", '"C!"', "d?", "E.g.", "f", "G", 'A b. "C!" d?', "f\n \nG"]),
+    ],
+)
+def test_lines_and_sentences(granularity, document, wanted):
+    constraint = substring(document, granularity, blank=False)
+    assert [constraint.accepts(text) for text in wanted] == [True] * len(wanted)
+    cut = [text[:-1] for text in wanted if len(text) > 1] + [text + " " for text in wanted]
+    assert not any(map(constraint.accepts, cut))
+
+
+def hamming(one: str, other: str) -> int:
+    return sum(map(str.__ne__, one, other)) if len(one) == len(other) else len(one) + len(other)
+
+
+def edits(one: str, other: str) -> int:
+    """The textbook's table, row by row (Wagner and Fischer 1974)."""
+    row = list(range(len(other) + 1))
+    for i, a in enumerate(one):
+        above, row[0] = row[0], i + 1
+        for j, b in enumerate(other):
+            above, row[j + 1] = row[j + 1], min(row[j] + 1, row[j + 1] + 1, above + (a != b))
+    return row[-1]
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_errors(seed):
+    """All texts of a few letters, beside their distances from all spans."""
+    rng = random.Random(seed)
+    granularity, errors = ("char", "word", "chunk")[seed % 3], 1 + seed % 2
+    distance, measure = (("edit", edits), ("hamming", hamming))[seed // 2 % 2]
+    pieces = ["".join(rng.choices("aé", k=rng.randint(1, 3))) for _ in range(rng.randint(1, 3))]
+    document = {"char": "".join(pieces), "word": " ".join(pieces), "chunk": pieces}[granularity]
+    spans = {
+        "char": lambda: all_spans(list("".join(pieces))),
+        "word": lambda: {" ".join(pieces[i:j]) for i in range(len(pieces)) for j in range(i + 1, len(pieces) + 1)},
+        "chunk": lambda: all_spans(pieces),
+    }[granularity]()
+    constraint = substring(document, granularity, blank=False, errors=errors, distance=distance)
+    for text in texts("aé ", 5):
+        near = text != "" and any(measure(text, span) <= errors for span in spans)
+        assert matches(constraint.node, text) == near, (document, errors, distance, text)
+        assert not near or constraint.parse(text) == text
+
+
+def test_a_blank_before_a_misquoted_span():
+    constraint = substring("Paris", errors=1)
+    assert repr(constraint) == "substring('Paris', 'word', errors=1, distance='edit')"
+    assert [constraint.accepts(text) for text in ("Pari", " Parus", "  Paris", "  Pari")] == [True, True, True, False]
+    assert [constraint.parse(text) for text in (" Paris", " Parus", "  Paris")] == ["Paris", "Parus", " Paris"]
+    assert constraint != substring("Paris") and constraint != substring("Paris", errors=1, distance="hamming")
+
+
+def test_too_many_errors(monkeypatch):
+    monkeypatch.setattr(inexact, "MOST", 100)
+    assert substring("to be", errors=1).accepts("to b")
+    with pytest.raises(LimitError, match="spans with 3 errors take more than 100 edges of an automaton"):
+        constrain.compile(substring("to be or not to be", errors=3), vocabularies.tiny())
 
 
 def test_prefixes_are_what_can_be_continued():
@@ -135,6 +199,21 @@ def test_a_document_of_100_kb(granularity, limit):
     assert not matcher.advance_bytes(b"#")
 
 
+@pytest.mark.parametrize("granularity", ["word", "char"])
+def test_a_long_document_and_a_length(granularity):
+    """The document is as deep as its words, deeper than the stack of calls."""
+    numbers = " ".join(map(str, range(20_000)))
+    compiled = constrain.compile(substring(numbers, granularity) & regex(r"[\s\S]{1,40}"), vocabularies.tiny())
+    row = np.zeros(compiled.vocabulary.words, np.uint32)
+    matcher = compiled.matcher()
+    assert matcher.advance_bytes(b"31 32 33 34 3")
+    matcher.fill_mask(row)
+    assert not matcher.advance_bytes(b"6")
+    assert matcher.advance_bytes(b"5 36 37 38 39 40 41 42 43")
+    assert matcher.is_accepting()
+    assert not matcher.advance_bytes(b" 44")
+
+
 def test_it_is_a_part_like_any_other():
     document = "to be or not to be"
     quoted = seq('"', substring(document), '"')
@@ -165,6 +244,9 @@ def test_equal_documents_are_equal():
         (lambda: substring(["a", 3], "chunk"), GrammarError, "chunk 1 is not a text: 3"),
         (lambda: substring("a\udc00", "char"), GrammarError, "a lone surrogate in the text"),
         (lambda: substring("a", blank="no"), GrammarError, "blank must be True or False, not 'no'"),
+        (lambda: substring("a", errors=-1), GrammarError, "errors must be 0, 1, 2, ..., not -1"),
+        (lambda: substring("a", errors=True), GrammarError, "errors must be 0, 1, 2, ..., not True"),
+        (lambda: substring("a", errors=1, distance="l2"), GrammarError, "unknown distance 'l2'"),
         (lambda: substring(" \n"), UnsatisfiableError, "there is nothing to quote"),
         (lambda: substring([], "chunk"), UnsatisfiableError, "there is nothing to quote"),
     ],

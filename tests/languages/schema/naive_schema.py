@@ -51,6 +51,8 @@ def ends(node: syntax.Node, text: str, start: int, memo: dict) -> frozenset[int]
             stop += 1
         numbers = {end: int(text[start:end].replace(".", "") or "0") for end in range(start, stop + 1)}
         found = frozenset(end for end, number in numbers.items() if number % node.args[0] == 0)
+    elif isinstance(node, syntax.Acyclic):
+        found = _paths(node, text, start)
     else:
         assert isinstance(node, syntax.JsonString)
         literal = LEXEME.match(text, start)
@@ -60,6 +62,18 @@ def ends(node: syntax.Node, text: str, start: int, memo: dict) -> frozenset[int]
             found = frozenset([literal.end()])
     memo[key] = found
     return found
+
+
+def _paths(node: syntax.Acyclic, text: str, start: int) -> frozenset[int]:
+    places = [(0, start)]
+    for state, at in places:  # it grows
+        for label, to in node.edges[state]:
+            each = node.labels[label]
+            if isinstance(each, str):
+                places += [(to, at + len(each))] if text.startswith(each, at) else []
+            else:
+                places += [(to, end) for end in ends(each, text, at, {})]
+    return frozenset(at for state, at in places if node.accepting[state])
 
 
 def _prefixes(node: syntax.Literals, text: str, start: int) -> list[str]:

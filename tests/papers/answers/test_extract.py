@@ -16,9 +16,10 @@ from constrain.models.hf import HFModel
 from constrain.papers import Spans, extract
 from toy_model import TableModel
 
-PIECES = [b"a", b"b", b" a", b" b", b" ", b"ab", b" ab", b"\xc3", b"\xa9", b"a b", None, b"."]
+PIECES = [b"a", b"b", b" a", b" b", b" ", b"ab", b" ab", b"\xc3", b"\xa9", b"a b", None, b".", b"\n"]
 END = 10
 PROMPT = [0, 4]
+WHOLE = {"sentence": r"\S.*?(?:\.(?=\s|$)|$)", "line": r"[^\n]+"}
 
 
 class Cutter:
@@ -58,8 +59,8 @@ def all_spans(document: str, most: int, boundaries: str, blank: bool) -> dict[tu
     """Every span's tokens -> its text, by slicing texts in every way."""
     forms = (" ", "") if blank else ("",)
     whole = (" " if blank else "") + document
-    words = [match.span() for match in re.finditer(r"\S+", document)]
-    if boundaries == "word":
+    words = [match.span() for match in re.finditer(WHOLE.get(boundaries, r"\S+"), document)]
+    if boundaries != "token":
         begins = {begin for begin, _ in words}
     else:
         begins, at = set(), 0
@@ -84,11 +85,11 @@ def all_spans(document: str, most: int, boundaries: str, blank: bool) -> dict[tu
                 except UnicodeDecodeError:
                     continue
                 ends_so = (
-                    begin + len(text) in {end for _, end in words} if boundaries == "word" else text == text.rstrip()
+                    begin + len(text) in {end for _, end in words} if boundaries != "token" else text == text.rstrip()
                 )
                 if text and ends_so and count <= most:
                     found[tuple(tokens[:count])] = text
-            if boundaries == "word":
+            if boundaries != "token":
                 whole_ones = {found[key] for key in found if key[: len(key)] == tuple(tokens[: len(key)])}
                 for _, end in words:
                     own = tuple(cut(form + document[begin:end]))
@@ -101,7 +102,10 @@ def all_spans(document: str, most: int, boundaries: str, blank: bool) -> dict[tu
 def test_against_all_spans(seed: int) -> None:
     rng = random.Random(seed)
     document = " ".join("".join(rng.choices("abé.", k=rng.randint(1, 4))) for _ in range(rng.randint(1, 7)))
-    boundaries, blank, most = ("token", "word")[seed % 2], bool(seed // 2 % 2), rng.randint(2, 8)
+    boundaries = ("token", "word", "sentence", "line", "word", "token")[seed % 6]
+    blank, most = bool(seed // 2 % 2), rng.randint(2, 8)
+    if boundaries == "line":
+        document = document.replace(" ", "\n", 2)
     end = None if seed % 3 else "."
     model = Handle(len(PIECES), seed, (1.0, 3.0, 9.0)[seed % 3], ragged=bool(seed % 5))
     wanted = all_spans(document, most, boundaries, blank)
@@ -172,7 +176,7 @@ def test_the_reference_model(ref: HFModel) -> None:
     [
         ({"document": " \n"}, "there is nothing to quote"),
         ({"document": 3}, "the document is no text: 3"),
-        ({"boundaries": "line"}, "boundaries must be 'token' or 'word', not 'line'"),
+        ({"boundaries": "char"}, "boundaries must be one of 'token', 'word', 'line', 'sentence', not 'char'"),
         ({"blank": 1}, "blank must be True or False, not 1"),
         ({"end": "ab"}, "end must be one character of ASCII, not 'ab'"),
         ({"end": "x"}, "no token of the model begins with 'x'"),

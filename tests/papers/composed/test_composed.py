@@ -18,9 +18,11 @@ from sampling_cases import LANGUAGES, PROMPT, Case, Tokens, cases, conditional, 
 import constrain
 from constrain.errors import ConstrainError
 from constrain.papers.composed import (
+    Composed,
     ContextAware,
     Ensemble,
     EntropySwitch,
+    ExpertContrast,
     Guided,
     LayerContrast,
     MixtureOfPrompts,
@@ -122,6 +124,25 @@ def layers(weight: float, floor: float) -> Callable[[Logs, Past], list[float]]:
     return scores
 
 
+class ExpertTables(ExpertContrast):
+    """Tables in the place of a mixture of experts and itself: the formula alone."""
+
+    def __init__(self, strong: ToyHandle, weak: ToyHandle, weight: float, floor: float) -> None:
+        Composed.__init__(self, [strong, weak])
+        self.weight, self.floor = weight, floor
+
+
+def routings(weight: float, floor: float) -> Callable[[Logs, Past], list[float]]:
+    """SCMoE: (1 + β) log p − β log q above the floor."""
+
+    def scores(logs: Logs, past: Past) -> list[float]:
+        p, q = logs[0], logs[1]
+        least = floor * math.exp(max(p))
+        return [p[v] + weight * (p[v] - q[v]) if math.exp(p[v]) >= least else -math.inf for v in range(len(p))]
+
+    return scores
+
+
 WEIGHTS = [0.2, 0.5, 0.3]
 PAIRS = [(PROMPT, [OTHER, THIRD])]
 # name: (the model of a handle, what its parts read in place of the prompt, seeds of its parts, formula, from where)
@@ -147,6 +168,7 @@ MODELS: dict[str, tuple[Callable[[Any], Any], list[list[int]], list[int], Any, i
     "one of two": (
         lambda h: Ensemble([h(0), h(1)], [3, 1], how="mixture"), [PROMPT] * 2, [0, 1], mixture([0.75, 0.25]), 1,
     ),
+    "routings": (lambda h: ExpertTables(h(0), h(1), 0.5, 0.1), [PROMPT] * 2, [0, 1], routings(0.5, 0.1), 0),
     "layers": (lambda h: LayerContrast(h(0), h(1), weight=0.4, floor=0.1), [PROMPT] * 2, [0, 1], layers(0.4, 0.1), 0),
     "layers and an amateur": (
         lambda h: LayerContrast(h(0), h(1), (h(2), h(3)), weight=0.4), [PROMPT] * 4, [0, 1, 2, 3], layers(0.4, 0.0), 0,

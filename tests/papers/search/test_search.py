@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -443,9 +444,12 @@ def test_with_the_soft_value_the_draw_is_the_target(case: Tiny) -> None:
 
 
 @pytest.mark.parametrize("case", SMALL, ids=str)
-def test_values_of_rollouts_are_those_of_greedy_ends(case: Tiny) -> None:
-    twin, taste = Twin(case), Taste(case, 3)
-    pairs = [(p, s) for p, (s,) in enumerated(case, lambda: ValueGuided(taste, top=2, rollouts=5))]
+@pytest.mark.parametrize("own", [True, False])
+def test_values_of_rollouts_are_those_of_greedy_ends(case: Tiny, own: bool) -> None:
+    """own: the model writes the rollouts, or another one of the same tokens does (Transfer-Q*)."""
+    twin, taste, other = Twin(case), Taste(case, 3), replace(case, seed=case.seed + 100)
+    writer, aligned = (twin, None) if own else (Twin(other), other.model)
+    pairs = [(p, s) for p, (s,) in enumerated(case, lambda: ValueGuided(taste, top=2, rollouts=5, aligned=aligned))]
     expected: dict[Tokens, float] = {}
     stack: list[tuple[Tokens, float]] = [((), 1.0)]
     while stack:
@@ -457,7 +461,7 @@ def test_values_of_rollouts_are_those_of_greedy_ends(case: Tiny) -> None:
         likely = sorted(following, key=lambda i: (-following[i], i))[:2]
         weights = {}
         for i in likely:
-            end = twin.greedy((*ids, i), 5)
+            end = writer.greedy((*ids, i), 5)
             value = taste.complete(text(case, end)) if twin.ended(end) else taste.prefix(text(case, end))
             weights[i] = math.exp(following[i] + value)
         mass = math.fsum(weights.values())
@@ -483,6 +487,7 @@ def test_one_sample_is_masked_decoding() -> None:
         (lambda: FirstFinish(samples=0), "samples must be an int of at least 1, not 0"),
         (lambda: FirstFinish(accept=3), "predicate() takes a function from text to bool, not int"),
         (lambda: Planned(len, top=0), "top must be an int of at least 1, not 0"),
+        (lambda: ValueGuided(len, aligned=object()), "an aligned model writes rollouts, and there are none"),
         (lambda: ValueGuided("x"), "value must be a function of a text or a Potential, not 'x'"),
         (lambda: ConditionalBeam(len, width=4, candidates=2), "candidates must be an int of at least 4, not 2"),
         (lambda: Lookahead(len, ahead=-1), "ahead must be an int of at least 0, not -1"),

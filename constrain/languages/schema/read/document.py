@@ -29,13 +29,17 @@ if TYPE_CHECKING:
 
 
 class ReadOptions(NamedTuple):
-    """The options of `json_schema` that say how a schema is read and written."""
+    """The options of `json_schema` that say how a schema is read and written.
+
+    documents: the texts that `x-span` may name, as (name, text).
+    """
 
     whitespace: str | JsonLayout = "consistent"
     property_order: str = "schema"
     formats: str = "assert"
     dialect: str | None = None
     spelling: str = "plain"
+    documents: tuple[tuple[str, str], ...] = ()
 
 
 class Site:

@@ -4,9 +4,9 @@ takes: a subschema (`Site`)
 gives: its formula; errors that name the keyword, its value and the place
 
 There is one function for each keyword, named as in the specification, in `keywords_values.py` (types, numbers,
-strings), `keywords_containers.py` (arrays, objects), `keywords_logic.py` (combinations, references) and
-`keywords_unevaluated.py`. Keywords that are not in the table are annotations, as the specification says (Core 2020-12,
-section 4.3.1); `normalize/report.py` lists them.
+strings), `keywords_containers.py` (arrays, objects), `keywords_logic.py` (combinations, references),
+`keywords_unevaluated.py` and, for `x-span`, which no specification has, `keywords_span.py`. Keywords that are not in
+the table are annotations, as the specification says (Core 2020-12, section 4.3.1); `normalize/report.py` lists them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from constrain.languages.schema.read import keywords_containers as containers
 from constrain.languages.schema.read import keywords_logic as logic
 from constrain.languages.schema.read import keywords_unevaluated as unevaluated
 from constrain.languages.schema.read import keywords_values as values
+from constrain.languages.schema.read.keywords_span import xSpan
 from constrain.languages.schema.read.reading import SubschemaReading
 from constrain.languages.schema.sets.formula import Formula
 
@@ -42,6 +43,7 @@ KEYWORDS: dict[str, Keyword] = {
     "maxLength": values.maxLength,
     "pattern": values.pattern,
     "format": values.format_,
+    "x-span": xSpan,
     "items": containers.items,
     "prefixItems": containers.prefixItems,
     "additionalItems": containers.additionalItems,
