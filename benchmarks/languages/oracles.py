@@ -43,6 +43,7 @@ HOMES = {  # name -> module:function; a module's imports are the packages that i
     "gbnf": "languages.grammar_oracles:gbnf",
     "gcc": "languages.gcc:gcc",
     "gofmt": "languages.gofmt:gofmt",
+    "gxx": "languages.gxx:gxx",
     "graphql-core": "languages.oracles:graphql",
     "javac": "languages.javac:javac",
     "jinja2": "languages.oracles:jinja",

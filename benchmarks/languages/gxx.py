@@ -1,0 +1,40 @@
+"""G++ as an oracle for syntax errors in a text of C++.
+
+G++ goes on after an error of meaning, so its messages are sorted: if none is about syntax or a name, the text is a
+member. Which names are types and templates decides how C++ is read, so if the first error is about a name there is no
+verdict.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+
+if shutil.which("g++") is None:
+    raise ImportError("g++")
+
+COMMAND = ["g++", "-std=gnu++17", "-fsyntax-only", "-fmax-errors=0", "-fno-diagnostics-show-caret", "-x", "c++", "-"]
+SYNTAX = re.compile(
+    r"error: (expected|stray|missing terminating|unterminated|empty character|exponent has|.*without a previous|"
+    r".*before .* token|invalid digit|extra|.*at end of input|too many decimal)"
+)
+NAMES = re.compile(r"not declared|does not name|no member|not a member|has not been|not a template|unknown|undeclared")
+
+
+def gxx(text: bytes) -> bool | None:
+    """C++17 with GNU's extensions."""
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    if b"\0" in text:
+        return False
+    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+    run = subprocess.run(COMMAND, input=text, capture_output=True, env=environment, check=False)
+    messages = [line for line in run.stderr.decode(errors="replace").splitlines() if "error: " in line]
+    faults = [message for message in messages if SYNTAX.search(message)]
+    if not faults and not NAMES.search("\n".join(messages)):
+        return True
+    return False if faults and faults[0] == messages[0] and not NAMES.search(messages[0]) else None
