@@ -20,14 +20,15 @@ from numpy.typing import NDArray
 
 from constrain import kernels
 from constrain.errors import GrammarError
-from constrain.kernels.gaps import least, lexemes
+from constrain.kernels.gaps import lexemes
 from constrain.kernels.gaps.lexemes import ACCEPTING, FRESH, NOWHERE
-from constrain.kernels.records.gaps import ARC, ITEMS, PAIRS, PATTERN
+from constrain.kernels.records.gaps import ARC, PAIRS, PATTERN
 from constrain.kernels.records.schema import pack
 from constrain.languages.automata.decide import shared_store
 from constrain.languages.cfg.rules import Grammar
 from constrain.masks.gaps.adjacency import Adjacency
 from constrain.masks.gaps.chart import MOST_BYTES, GapChart, Rows, too_large
+from constrain.masks.gaps.cheapest import CheapestDerivation
 from constrain.masks.gaps.folding import fold_ignored
 from constrain.masks.gaps.lexer import LexerTable
 from constrain.masks.gaps.pattern import Pattern
@@ -173,27 +174,9 @@ class _Shortest:
     def __init__(self, solution: Solution) -> None:
         self.of = solution
         self.n = len(solution.positions)
-        rows = solution.rules.size * self.n
-        offset, nothing = np.zeros(rows, np.int32), np.zeros(0, np.int32)
-        count = least.number_items(solution.live, offset, nothing, nothing, rows)
-        none = np.full(count, -1, np.int32)
-        self.items, columns = pack(
-            ITEMS, COUNT=count, POSITIONS=self.n, OFFSET=offset, ROW=none, END=none, COST=np.full(count, NOWHERE),
-            RULE=none, MIDDLE=none, HEAP=none, PLACE=none,
-        )  # fmt: skip
-        self.row, self.end, self.cost = columns["ROW"], columns["END"], columns["COST"]
-        self.rule, self.middle = columns["RULE"], columns["MIDDLE"]
-        least.number_items(solution.live, offset, self.row, self.end, rows)
+        self.derivation = CheapestDerivation(solution.rules, solution.live, self.n)
         self._price_lexemes()
-        for symbol in solution.rules.nullable:
-            for place in range(self.n):
-                item = self._item(symbol, place, place)
-                if item >= 0:
-                    self.cost[item] = 0
-        least.settle(solution.live, self.items, solution.rules.table)
-
-    def _item(self, symbol: int, begin: int, end: int) -> int:
-        return int(least.item_of(self.of.live, self.items, symbol * self.n + begin, end))
+        self.derivation.settle()
 
     def _least(self, pair: int) -> Int32:
         """The least weight from a fresh pair to each pair."""
@@ -204,7 +187,7 @@ class _Shortest:
         return found
 
     def _price_lexemes(self) -> None:
-        of, kinds = self.of, self.of.lexer.kinds[self.of.pair_s]
+        of, kinds, cost = self.of, self.of.lexer.kinds[self.of.pair_s], self.derivation.cost
         accepting = np.flatnonzero((kinds == ACCEPTING) & (of.place[of.pair_q] >= 0))
         for pair in np.flatnonzero((kinds == FRESH) & (of.place[of.pair_q] >= 0)).tolist():
             terminal, begin = int(of.lexer.owners[of.pair_s[pair]]), int(of.place[of.pair_q[pair]])
@@ -213,31 +196,16 @@ class _Shortest:
             found = self._least(pair)
             for last in accepting[found[accepting] < NOWHERE].tolist():
                 if of.lexer.owners[of.pair_s[last]] == terminal:
-                    item = self._item(terminal, begin, int(of.place[of.pair_q[last]]))
+                    item = self.derivation.item(terminal, begin, int(of.place[of.pair_q[last]]))
                     if item >= 0:
-                        self.cost[item] = min(self.cost[item], found[last])
+                        cost[item] = min(cost[item], found[last])
 
     def arcs(self) -> list[int]:
         """The arcs of the pattern along a cheapest text."""
-        of = self.of
-        begin = int(of.place[0])
-        tops = [self._item(of.rules.start, begin, end) for end in of.tops]
-        best = min(tops, key=lambda item: int(self.cost[item]))
-        path: list[int] = []
-        stack = [best]
-        while stack:
-            item = stack.pop()
-            symbol, start, end = int(self.row[item]) // self.n, int(self.row[item]) % self.n, int(self.end[item])
-            if self.rule[item] < 0:
-                if symbol < len(of.rules.languages) and not (start == end and symbol in of.rules.nullable):
-                    path += self._lexeme(symbol, start, end)
-                continue
-            rule, middle = int(self.rule[item]), int(self.middle[item])
-            if of.rules.right[rule] < 0:
-                stack.append(self._item(int(of.rules.left[rule]), start, end))
-            else:
-                stack.append(self._item(int(of.rules.right[rule]), middle, end))
-                stack.append(self._item(int(of.rules.left[rule]), start, middle))
+        of, derivation = self.of, self.derivation
+        tops = [derivation.item(of.rules.start, int(of.place[0]), end) for end in of.tops]
+        best = min(tops, key=lambda item: int(derivation.cost[item]))
+        path = [arc for lexeme in derivation.under(best) for arc in self._lexeme(*lexeme)]
         return [int(of.order[arc]) for arc in path]
 
     def _lexeme(self, terminal: int, begin: int, end: int) -> list[int]:

@@ -6,7 +6,9 @@
 The idea: before a token is set, the canvas (canvas.py) says whether some filling of all other positions has it.
 Tokens that the model proposes for several positions are checked together; the largest part that is allowed is set. If
 the position that comes first is refused its token, the exact mask of this position is made, and a token is drawn
-anew among what may stand there. So each step sets at least one token, and never one that leads nowhere.
+anew among what may stand there. So each step sets at least one token, and never one that leads nowhere. Where exact
+masks are out of reach (programs and real vocabularies, layouts), a canvas that knows one whole text (witnessed.py) says
+yes only with a text in hand: then the next proposals are asked for in turn, and at last its own token is set.
 
 What is sampled: at each step a token follows the model's distribution, restricted to what may stand there. With one
 token a step (`weigh=True`) the product of the restricted masses is the importance weight of the output: outputs with
@@ -26,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.errors import ConstrainError
+from constrain.errors import ConstrainError, GrammarError, LimitError
 from constrain.languages.cfg.rules import Grammar
 from constrain.languages.constraints.base import Constraint, refuse_monitors, refuse_tokens
 from constrain.languages.vocab.vocabulary import Vocabulary
@@ -39,8 +41,10 @@ from constrain.papers.diffusion.drafts import DraftReader
 from constrain.papers.diffusion.models import MaskedDiffusion
 from constrain.papers.diffusion.policies import POLICIES, Policy
 from constrain.papers.diffusion.token_classes import TokenClasses
+from constrain.papers.diffusion.witnessed import WitnessedCanvas
 
 Draw = Callable[[NDArray[np.float64]], int]
+PROPOSALS = 8  # more of them, where one is refused and no mask is known
 
 
 @dataclass
@@ -56,6 +60,7 @@ class Denoised:
         calls: Calls of the model: as many as steps, and fewer with drafts.
         refused: Proposed tokens that no filling has.
         masks: Exact masks that were made.
+        exact: Whether a token was refused only if no filling has it; else some may have been refused that one has.
         forced: Positions that `scaffold=True` set.
         log_weight: The logarithm of the importance weight, with `weigh=True`; else None.
         order: The positions in the order in which they were set; the ones of a step in a list.
@@ -70,6 +75,7 @@ class Denoised:
     calls: int = 0
     refused: int = 0
     masks: int = 0
+    exact: bool = True
     forced: int = 0
     log_weight: float | None = None
     order: list[list[int]] = field(default_factory=list)
@@ -92,6 +98,7 @@ def denoise(
     weigh: bool = False,
     scaffold: bool = False,
     drafts: int = 0,
+    exact: bool | None = None,
     seed: int | None = None,
     draw: Draw | None = None,
 ) -> Denoised:
@@ -113,6 +120,9 @@ def denoise(
             schema from its first forward pass on. Not with `weigh`.
         drafts: How many texts of later steps the model reads beside the present one, in one call (FreeDave); it then
             has `logits_many`. The output is the same, with fewer calls. Default: none.
+        exact: True: refuse a token only if no filling has it. False: set a token only once a whole text with it is
+            known, which also works for programs, real vocabularies and layouts; a token may be refused though some
+            filling has it. Default: exact where that is possible.
         seed: Of the random numbers.
         draw: Draws a number from probabilities, float64[n]; for tests. Default: a generator with `seed`.
 
@@ -123,8 +133,8 @@ def denoise(
         ConstrainError: An argument is wrong, the model has no mask token, or the text has a special one.
         UnsatisfiableError: No member fits the canvas; the message says how long the shortest is, or which token
             contradicts. Before any forward.
-        LimitError: The grammar or the canvas is too large.
-        GrammarError: The grammar has a layout of lines and columns.
+        LimitError: The grammar or the canvas is too large, or no filling was found.
+        GrammarError: The grammar has a layout of lines and columns, and `exact`, `weigh` or `scaffold` is asked for.
 
     Example:
         >>> import numpy as np
@@ -143,6 +153,7 @@ def denoise(
             f"denoise() takes a constraint, not {type(constraint).__name__}", fix="constrain.json_schema(...), for one"
         )
     run = _Run(model, constraint, prompt, _canvas_of(model, length, tokens), policy)
+    run.open_canvas(True if weigh or scaffold else exact)
     run.configure(steps, temperature, block, viterbi, weigh, scaffold, seed, draw)
     run.read_ahead(drafts)
     return run.complete()
@@ -194,17 +205,30 @@ class _Run:
         self.never = np.array([text is None for text in self.vocabulary.tokens])
         self.never[list(self.eos)] = False
         self.never[model.mask_id] = True
-        self.canvas: Canvas | None = None
+        self.canvas: Canvas | WitnessedCanvas | None = None
         self.out = Denoised("", [])
         if constraint is not None:
             refuse_tokens(constraint, "cannot be denoised")
             refuse_monitors(constraint, "cannot be denoised")
-            begin = time.thread_time()
-            language, classes = _tables(constraint.as_dynamic(), self.vocabulary)
-            self.canvas = Canvas(language, self.vocabulary, tokens, classes)
-            self.tokens = self.canvas.tokens
-            self.out.constraint_seconds += time.thread_time() - begin
         self.refused: dict[int, NDArray[np.bool_]] = {}
+
+    def open_canvas(self, exact: bool | None) -> None:
+        """Make the canvas: an exact one, or one that knows a whole text."""
+        if self.constraint is None:
+            return
+        begin = time.thread_time()
+        if exact is not False:
+            try:
+                language, classes = _tables(self.constraint.as_dynamic(), self.vocabulary)
+                self.canvas = Canvas(language, self.vocabulary, self.tokens, classes)
+            except (LimitError, GrammarError):
+                if exact:
+                    raise
+        if self.canvas is None:
+            self.canvas = WitnessedCanvas(self.constraint, self.vocabulary, self.tokens)
+            self.out.exact = False
+        self.tokens = self.canvas.tokens
+        self.out.constraint_seconds += time.thread_time() - begin
 
     def configure(
         self,
@@ -263,7 +287,7 @@ class _Run:
         """For so many of the positions that are still open, the likeliest token that may stand there."""
         open_now = [position for position in positions.tolist() if self.tokens[position] is None]
         for position in open_now[:count]:
-            refused = self.never if self.canvas is None else self.never | ~self.canvas.mask(position)
+            refused = self.never | ~self.canvas.mask(position) if isinstance(self.canvas, Canvas) else self.never
             yield position, int(np.argmax(np.where(refused, -np.inf, logits[position])))
 
     def complete(self) -> Denoised:
@@ -332,7 +356,7 @@ class _Run:
         token = self._token(logits, self.refused.get(position, self.never))
         if not canvas.allows({position: token}):
             self.out.refused += 1
-            token = self._token(logits, ~self._mask(position))
+            token = self._another(position, logits, token)
         placed = {position: token}
         others = [(place, self._token(each, self.refused.get(place, self.never))) for place, each in ranked[1:]]
         if others:
@@ -340,9 +364,23 @@ class _Run:
             self.out.refused += len(others) + 1 - len(placed)
         self._place(placed)
 
+    def _another(self, position: int, logits: NDArray[np.float64], token: int) -> int:
+        """A token that is allowed, in place of one that is not."""
+        canvas = self.canvas
+        if not isinstance(canvas, WitnessedCanvas):
+            return self._token(logits, ~self._mask(position))
+        refused = self.never.copy()
+        for _ in range(PROPOSALS):
+            refused[token] = True
+            token = self._token(logits, refused)
+            if canvas.allows({position: token}):
+                return token
+            self.out.refused += 1
+        return canvas.filling[position]
+
     def _set_forced(self) -> None:
         """Set the positions where one token may stand; any filling of the others has them all."""
-        assert self.canvas is not None
+        assert isinstance(self.canvas, Canvas)
         begin = time.thread_time()
         forced: dict[int, int] = {}
         for position in self.canvas.open:
@@ -356,7 +394,7 @@ class _Run:
 
     def _mask(self, position: int) -> NDArray[np.bool_]:
         """The exact mask of a position; what it refuses stays refused."""
-        assert self.canvas is not None
+        assert isinstance(self.canvas, Canvas)
         self.out.masks += 1
         allowed = self.canvas.mask(position) & ~self.never
         self.refused[position] = ~allowed

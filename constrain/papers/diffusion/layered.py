@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from constrain.kernels.gaps import layers
 from constrain.kernels.records.gaps import ARCS
 from constrain.kernels.records.schema import pack
-from constrain.masks.gaps.chart import GapChart
+from constrain.masks.gaps.chart import GapChart, Rows, too_large
 from constrain.masks.gaps.solution import GapLanguage
 from constrain.papers.diffusion.token_classes import TokenClasses
 
@@ -33,9 +33,11 @@ class LayeredSolution:
         classes: The classes of the tokens.
         arcs: For each position, the arcs of the tokens that may stand there, sorted.
         ends: The seams where the text may end; seam i is before position i.
+        most: The number of symbols times positions beyond which nothing is solved. Default: as the chart has it.
 
     Attributes:
         arcs: As given; after `live_arcs`, the live ones.
+        ends: The seams where a filling ends; `tops` are their positions in the chart.
         masks: The masks of positions that were asked for.
 
     Raises:
@@ -43,12 +45,19 @@ class LayeredSolution:
     """
 
     def __init__(
-        self, language: GapLanguage, classes: TokenClasses, arcs: Sequence[Int64], ends: Sequence[int]
+        self,
+        language: GapLanguage,
+        classes: TokenClasses,
+        arcs: Sequence[Int64],
+        ends: Sequence[int],
+        most: int | None = None,
     ) -> None:
         self.language, self.classes, self.arcs = language, classes, list(arcs)
         self.masks: dict[int, NDArray[np.bool_]] = {}
         self._trim(ends)
         self._number()
+        if most is not None and self.n * language.rules.size > most:
+            raise too_large(f"{language.rules.size:,} symbols and {self.n:,} places where a lexeme may end")
         self._lex(ends)
 
     def _trim(self, ends: Sequence[int]) -> None:
@@ -90,7 +99,7 @@ class LayeredSolution:
         seams = [(end, int(self.place[end * classes.stride + classes.states])) for end in ends]
         start = self.language.rules.start
         tops = [(end, place) for end, place in seams if place >= 0 and self.chart.has(start, 0, place)]
-        self.ends, self._tops = [end for end, _ in tops], [place for _, place in tops]
+        self.ends, self.tops = [end for end, _ in tops], [place for _, place in tops]
 
     @property
     def is_empty(self) -> bool:
@@ -102,11 +111,15 @@ class LayeredSolution:
         return self._live
 
     @cached_property
+    def live(self) -> Rows:
+        """The items that are part of a derivation of a whole text; rows as in the chart."""
+        return self.chart.live(self.tops)
+
+    @cached_property
     def _live(self) -> list[Int64]:
         live = np.zeros(len(self.layer), np.int32)
-        if self._tops:
-            useful = np.zeros_like(self.begun)
-            layers.relive(self.table, self.begun, useful, self.chart.live(self._tops), live)
+        if self.tops:
+            layers.relive(self.table, self.begun, np.zeros_like(self.begun), self.live, live)
         kept = live == 1
         splits = np.searchsorted(self.layer[kept], np.arange(1, len(self.arcs)))
         self.arcs = np.split(self.arc_number[kept], splits)

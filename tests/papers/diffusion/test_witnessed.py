@@ -1,0 +1,138 @@
+"""Canvases that know a whole text: every answer has a member behind it, and the text is one at the end."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import pytest
+from naive_gaps import grammar_of, members, random_rules
+from toy_diffusion import Adversary, characters
+
+import constrain
+from constrain.errors import GrammarError, LimitError, UnsatisfiableError
+from constrain.languages.cfg.rules import Grammar
+from constrain.languages.constraints.base import Constraint
+from constrain.languages.grammar_text.text import grammar
+from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.papers.diffusion import denoise
+from constrain.papers.diffusion.witnessed import WitnessedCanvas
+
+TOKENS = [b"a", b"b", b"ab", b"ba", None, None]  # token 4 is special, token 5 is EOS
+VOCABULARY = Vocabulary(TOKENS, [5])
+EOS = 5
+BYTES = Vocabulary.of_bytes()
+C = "int f(int a) { return a ? a : -1; }"
+
+
+class Given(Constraint):
+    """A constraint of a grammar at hand."""
+
+    def __init__(self, made: Grammar) -> None:
+        self.made = made
+
+    @property
+    def made_of(self) -> tuple[object, ...]:
+        return (self.made,)
+
+    def _build(self) -> Grammar:
+        return self.made
+
+
+def spelled(filling: list[int]) -> str:
+    end = filling.index(EOS) if EOS in filling else len(filling)
+    assert all(token == EOS for token in filling[end:])
+    return b"".join(TOKENS[token] or b"" for token in filling[:end]).decode()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_answer_has_a_member(seed):
+    """Random grammars: what is allowed is in some member, by enumeration; with all tokens candidates, the converse."""
+    rng = random.Random(seed)
+    rules = random_rules(rng)
+    known = members(rules, 8)
+    tokens = tuple(rng.choice([None, None, None, 0, 1, 2, 3]) for _ in range(rng.randint(1, 4)))
+    every = [
+        list(filling)
+        for filling in product(*([0, 1, 2, 3, EOS] if token is None else [token] for token in tokens))
+        if EOS not in filling or all(token == EOS for token in filling[filling.index(EOS) :])
+    ]
+    fitting = [filling for filling in every if spelled(filling) in known]
+    try:
+        canvas = WitnessedCanvas(Given(grammar_of(rules)), VOCABULARY, tokens)
+    except (UnsatisfiableError, LimitError):
+        assert not fitting, (rules, tokens)
+        return
+    assert fitting, (rules, tokens)
+    while canvas.open:
+        assert spelled(canvas.filling) in known
+        for position, token in product(canvas.open, [0, 1, 2, 3, EOS]):
+            wanted = any(filling[position] == token for filling in fitting)
+            assert canvas.allows({position: token}) == wanted, (rules, tokens, position, token)
+        position = rng.choice(canvas.open)
+        token = rng.choice([token for token in [0, 1, 2, 3, EOS] if canvas.allows({position: token})])
+        canvas.set({position: token})
+        fitting = [filling for filling in fitting if filling[position] == token]
+    assert spelled([token for token in canvas.tokens if token is not None]) in known
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_program_is_replayed(seed):
+    """Each byte of a text of C, in random order, from an open canvas that knows nothing of it."""
+    canvas = WitnessedCanvas(constrain.collection.load("c"), BYTES, [None] * len(C))
+    order = random.Random(seed).sample(range(len(C)), len(C))
+    for position in order:
+        if canvas.tokens[position] is None:
+            assert canvas.allows({position: ord(C[position])}), (seed, position, canvas.tokens)
+            canvas.set({position: ord(C[position])})
+    assert canvas.text == C.encode()
+
+
+def test_maximal_munch_is_kept():
+    """A filling that the dynamic lexer would take, and the greedy one not, is refused."""
+    made = grammar('start: "a" "+" "b" | "a" "++" "+" "b"\n', lexer="greedy")
+    vocabulary = characters("ab+")
+    canvas = WitnessedCanvas(made, vocabulary, [0, None, None, None, 1])
+    assert not canvas.allows({1: 3})  # EOS, and b behind it
+    canvas.set({2: 2})
+    assert [canvas.filling[i] for i in range(5)] == [0, 2, 2, 2, 1]
+
+
+def test_a_layout_is_denoised():
+    """Python, in columns that the set text shows; exact masks are refused there, and are not the default."""
+    vocabulary = characters("abefilnprstux :\n=1;#")
+    text = "if a:\n  b=1\nx=1\n"
+    tokens = [next(i for i, t in enumerate(vocabulary.tokens) if t == letter.encode()) for letter in text]
+    given = [None if place in (4, 5, 8, 11, 14) else token for place, token in enumerate(tokens)]
+    python = constrain.collection.load("python")
+    model = Adversary(vocabulary, lambda token: float(token in (b"=", b" ")), seed=1)
+    out = denoise(model, python, tokens=given)
+    assert not out.exact and out.fault is None and python.accepts(out.text)
+    with pytest.raises(GrammarError):
+        denoise(model, python, tokens=given, exact=True)
+
+
+def test_without_exact_masks():
+    """Without exact masks a text is found all the same, and is the same, since every byte is a candidate."""
+    arithmetic = constrain.collection.load("arithmetic")
+    vocabulary = characters("0123456789+-*/().")
+    model = Adversary(vocabulary, lambda token: float(token in (b")", b"*")), seed=2)
+    exact = denoise(model, arithmetic, length=6, seed=1)
+    assert exact.exact
+    out = denoise(model, arithmetic, length=6, exact=False, seed=1)
+    assert not out.exact and arithmetic.accepts(out.text)
+    assert out.tokens == exact.tokens
+
+
+def test_what_contradicts_is_named():
+    with pytest.raises(UnsatisfiableError, match="cannot stand at position 2"):
+        WitnessedCanvas(constrain.collection.load("json"), BYTES, [91, 93, 125, None])
+    with pytest.raises(LimitError, match="no filling was found"):
+        WitnessedCanvas(constrain.regex("aaaaaaaa"), BYTES, [97, None, None])
+
+
+def test_a_known_filling_is_taken():
+    text = b'{"a": [1, 2]}'
+    tokens = [None if place % 3 else byte for place, byte in enumerate(text)]
+    canvas = WitnessedCanvas(constrain.collection.load("json"), BYTES, tokens, filling=list(text))
+    assert canvas.filling == list(text)
