@@ -25,7 +25,7 @@ from constrain.masks.gaps.rules import BinaryRules
 Int32 = NDArray[np.int32]
 
 
-class Leaf(NamedTuple):
+class PricedLexeme(NamedTuple):
     """A lexeme of a derivation: its terminal, and the positions where it begins and ends."""
 
     terminal: int
@@ -78,7 +78,7 @@ class CheapestDerivation:
                     self.cost[item] = 0
         least.settle(self.live, self.items, self.rules.table)
 
-    def under(self, item: int) -> list[Leaf]:
+    def under(self, item: int) -> list[PricedLexeme]:
         """The lexemes of a cheapest derivation of an item, without empty ones."""
         rules, found, stack = self.rules, [], [item]
         while stack:
@@ -86,7 +86,7 @@ class CheapestDerivation:
             symbol, begin, end = int(self.row[item]) // self.n, int(self.row[item]) % self.n, int(self.end[item])
             if self.rule[item] < 0:
                 if symbol < len(rules.languages) and not (begin == end and symbol in rules.nullable):
-                    found.append(Leaf(symbol, begin, end))
+                    found.append(PricedLexeme(symbol, begin, end))
                 continue
             rule, middle = int(self.rule[item]), int(self.middle[item])
             if rules.right[rule] < 0:

@@ -1,7 +1,7 @@
 """One filling of a canvas of a solution: the one of least cost.
 
-Costs are of lexemes: each costs something, and more if it takes in several open positions or much text, so that a
-filling is made of names, numbers and signs rather than of one comment. A seed varies them.
+Costs are of lexemes: each costs something, and more if it takes in several open positions, so that a filling has names,
+numbers and signs besides comments and strings. A seed varies them.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.kernels.gaps.layers import HOLDS, STARTS, STAYS
-from constrain.masks.gaps.cheapest import CheapestDerivation, Leaf
+from constrain.masks.gaps.cheapest import CheapestDerivation, PricedLexeme
 from constrain.papers.diffusion.layered import LayeredSolution
 
-PRICE, NOISE, TAKEN_IN, LONG = 4, 4, 6, 8
+PRICE, NOISE, TAKEN_IN = 4, 4, 2
 
 
 def cheapest_filling(solution: LayeredSolution, is_open: NDArray[np.bool_], seed: int) -> tuple[dict[int, int], int]:
@@ -30,7 +30,7 @@ def cheapest_filling(solution: LayeredSolution, is_open: NDArray[np.bool_], seed
     seam = seam[np.flatnonzero(solution.on_path) % solution.classes.stride >= solution.classes.states]
     opened = np.concatenate([[0], np.cumsum(is_open)])[seam]  # before each position
     begin, end = derivation.row[each] % max(1, solution.n), derivation.end[each]
-    cost = PRICE + TAKEN_IN * np.maximum(0, opened[end] - opened[begin] - 1) + (seam[end] - seam[begin]) ** 2 // LONG
+    cost = PRICE + TAKEN_IN * np.maximum(0, opened[end] - opened[begin] - 1)
     if seed:
         cost += np.random.default_rng(seed).integers(0, NOISE * PRICE, len(cost))
     derivation.cost[each] = cost
@@ -60,7 +60,7 @@ class _Walk:
         low, high = np.searchsorted(self.sorted, [cell, cell + 1])
         return np.asarray(self.into[0][low:high])
 
-    def along(self, lexeme: Leaf) -> dict[int, int]:
+    def along(self, lexeme: PricedLexeme) -> dict[int, int]:
         """The arc that ends each layer that the lexeme leaves."""
         found: dict[int, int] = {}
         arc = next(a for a in self._arcs_into(lexeme.end).tolist() if self._ends(a, lexeme))
@@ -71,14 +71,14 @@ class _Walk:
                 return found
             arc = next(a for a in self._arcs_into(self.of.n + int(self.source[arc])).tolist() if self._began(a, lexeme))
 
-    def _ends(self, arc: int, lexeme: Leaf) -> bool:
+    def _ends(self, arc: int, lexeme: PricedLexeme) -> bool:
         if self.label[arc] != lexeme.terminal:
             return False
         if self.kind[arc] == HOLDS:
             return bool(self.source[arc] == lexeme.begin)
         return self._has_begun(int(self.source[arc]), lexeme.begin)
 
-    def _began(self, arc: int, lexeme: Leaf) -> bool:
+    def _began(self, arc: int, lexeme: PricedLexeme) -> bool:
         if self.kind[arc] == STAYS:
             return self._has_begun(int(self.source[arc]), lexeme.begin)
         return bool(self.source[arc] == lexeme.begin)

@@ -40,7 +40,7 @@ from constrain.papers.diffusion.layered import LayeredSolution
 from constrain.papers.diffusion.positions import Positions, contradiction
 
 COLUMNS = "\n    x\n        x\n"  # where the set text shows none, blocks are looked for at these
-MOST_ROWS = 4_000_000  # symbols times positions of a chart; a larger one takes many seconds
+MOST_ROWS = 8_000_000  # symbols times positions of a chart; a larger one takes many seconds
 TRIES = 3  # fillings of one chart that are read
 
 

@@ -25,7 +25,7 @@ BYTES = Vocabulary.of_bytes()
 C = "int f(int a) { return a ? a : -1; }"
 
 
-class Given(Constraint):
+class OfGrammar(Constraint):
     """A constraint of a grammar at hand."""
 
     def __init__(self, made: Grammar) -> None:
@@ -59,7 +59,7 @@ def test_every_answer_has_a_member(seed):
     ]
     fitting = [filling for filling in every if spelled(filling) in known]
     try:
-        canvas = WitnessedCanvas(Given(grammar_of(rules)), VOCABULARY, tokens)
+        canvas = WitnessedCanvas(OfGrammar(grammar_of(rules)), VOCABULARY, tokens)
     except (UnsatisfiableError, LimitError):
         assert not fitting, (rules, tokens)
         return
