@@ -17,7 +17,8 @@ def watched(handle: HFModel, wanted: bool | tuple[int, ...]) -> Iterator[list[to
     """Hidden states of the forwards meanwhile, one float[B, positions, F] each; empty if they are not wanted.
 
     wanted: True, what the head is given, at the positions whose logits are computed; a tuple, at all positions what
-    goes into these layers, joined, or without layers what the last norm puts out (the base model's result).
+    goes into these layers, joined (one behind the last: what that one puts out), or without layers what the last norm
+    puts out (the base model's result).
     """
     seen: list[torch.Tensor] = []
     model = handle.model
@@ -43,8 +44,13 @@ def _watch_layers(layers: Any, wanted: tuple[int, ...], hooks: ExitStack, seen: 
             parts.clear()
 
     for index in wanted:
-        hook = layers[index].register_forward_pre_hook(
-            lambda _, given, named, index=index: keep(index, given[0] if given else named["hidden_states"]),
-            with_kwargs=True,
-        )
+        if index == len(layers):
+            hook = layers[-1].register_forward_hook(
+                lambda _, __, out, index=index: keep(index, out[0] if isinstance(out, tuple) else out)
+            )
+        else:
+            hook = layers[index].register_forward_pre_hook(
+                lambda _, given, named, index=index: keep(index, given[0] if given else named["hidden_states"]),
+                with_kwargs=True,
+            )
         hooks.callback(hook.remove)

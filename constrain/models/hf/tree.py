@@ -31,7 +31,7 @@ from constrain.models.hf.cache import own_layers
 from constrain.models.hf.hidden import watched
 from constrain.models.hf.model import HFModel
 from constrain.models.hf.session import FILL, HFSession
-from constrain.speculative.target import ForkSession, TreeSession
+from constrain.speculative.target import ForkSession, Hidden, TreeSession
 from constrain.speculative.tree import ROOT, Ints
 
 SLACK = 64  # holes that are not worth squeezing out
@@ -96,7 +96,7 @@ class HFTreeSession(HFSession):
         self._before = self.slots  # before the last forward
         self._chunks: list[int] = []  # what the last forward read: lengths of chunks, and of trees
         self._nodes: list[int] = []
-        self.keep_hidden: bool | tuple[int, ...] = False  # see `TreeSession`
+        self.keep_hidden: Hidden = False  # see `TreeSession`
         self.hidden: list[torch.Tensor] | None = None
         self.shallow: FirstLayersRead | None = None  # what the first layers have read already of what comes next
 
@@ -115,6 +115,8 @@ class HFTreeSession(HFSession):
     def forward(
         self, chunks: Sequence[Sequence[int]], keep: Sequence[int], tokens: Sequence[Ints], parents: Sequence[Ints]
     ) -> list[torch.Tensor]:
+        if not isinstance(self.keep_hidden, (bool, tuple)):
+            return self.keep_hidden.read(self, chunks, keep, tokens, parents)
         self._before = self.slots
         chunks = self._opened(chunks)
         self._chunks, self._nodes = list(map(len, chunks)), list(map(len, tokens))
@@ -152,7 +154,7 @@ class HFTreeSession(HFSession):
         positions = self.slots.lengths.unsqueeze(1) + torch.from_numpy(depths).to(self.device)
         arguments = {
             "input_ids": torch.tensor(padded, dtype=torch.int64, device=self.device),
-            "attention_mask": self._masks(visible, positions),
+            "attention_mask": self.masks(visible, positions),
             "position_ids": positions,
         }
         if shallow is None:
@@ -161,7 +163,7 @@ class HFTreeSession(HFSession):
             output = shallow.resume(self.cache, rows, parents, max(wanted), arguments)
         return [logits[logits.shape[0] - k :] for logits, k in zip(output.logits, wanted, strict=True)]
 
-    def _masks(self, visible: torch.Tensor, positions: torch.Tensor) -> Any:
+    def masks(self, visible: torch.Tensor, positions: torch.Tensor) -> Any:
         """Make the mask of a forward: one, or one for each kind of layers.
 
         visible: bool[B, queries, keys]. positions: int64[B, queries]
