@@ -15,8 +15,9 @@
    `reverse` and `jsd`, the backward divergence and Jensen and Shannon's with equal shares (DistillSpec finds that the
    task decides which is best); or `tvd`, the total variation distance by its policy gradient with normalised rewards
    (TVD++: Goel et al. 2024, arXiv 2403.00858, section 3.2), in full expectation over the vocabulary. Heads as in EAGLE,
-   FSPAD and Clover are also held to the target's features (smooth L1, of ten times the weight, as theirs is). `--kind
-   units`: a copy of the target learns to fill blanks behind the text (LUD: Sun et al. 2024, arXiv 2405.15208).
+   FSPAD, Falcon and Clover are also held to the target's features (smooth L1, of ten times the weight, as theirs is),
+   and Falcon is shown a share of the answers (glancing). `--kind units`: a copy of the target learns to fill blanks
+   behind the text (LUD: Sun et al. 2024, arXiv 2405.15208).
 3. On schemas that were not trained on, before and after: accepted of drafted tokens, tokens per forward and
    CPU seconds at temperature 0 and 1. Outputs are compared with those without drafts; a difference at temperature 0
    ends the run.
@@ -56,6 +57,7 @@ from constrain.papers.heads import (
     Clover,
     Eagle,
     Eagle3,
+    Falcon,
     HeadsAdapter,
     HiddenTransfer,
     Hydra,
@@ -77,6 +79,7 @@ KINDS = {
     "chimera": lambda model: Chimera(model, depth=4),
     "eagle": lambda model: Eagle(model, depth=4),
     "fspad": lambda model: FSPAD(model, depth=4),
+    "falcon": lambda model: Falcon(model, depth=4),
     "eagle3": lambda model: Eagle3(model, depth=4, layers=spread_layers(model)),
     "prompts": lambda model: PromptTokens(model, depth=3),
     "transfer": lambda model: HiddenTransfer(model, depth=3),
@@ -233,17 +236,19 @@ def divergence(kind: str, guess: torch.Tensor, probs: torch.Tensor, allowed: tor
 
 
 def distances(
-    drafter: Any, loss: str, text: Text, said: Told, *, regress: bool = False
+    drafter: Any, loss: str, text: Text, said: Told, *, regress: bool = False, share: float = 0.0
 ) -> tuple[list[torch.Tensor], float]:
     """The loss at each number of tokens ahead (or each exit), and the mean overlap Σ min(p, q) there: the chance of
-    acceptance."""
+    acceptance. share: of wrong guesses whose answers are shown (Falcon)"""
     count, losses, overlap = len(text.tokens), [], []
     if isinstance(drafter, Blanks):
         return of_blanks(drafter, loss, text, said)
     if isinstance(drafter, HeadsAdapter):
-        guesses = [
-            (step, logits) for step, logits in enumerate(drafter.unrolled(said.hidden, text.tokens), 1)
-        ]  # row t is for the token t + step + 1
+        given = [said.hidden, text.tokens]
+        if isinstance(drafter, Falcon) and share:
+            right = said.probs.argmax(-1).masked_fill(said.probs.sum(-1) == 0, -1)
+            given.append(drafter.glanced(*given, right, share))
+        guesses = list(enumerate(drafter.unrolled(*given), 1))  # row t is for the token t + step + 1
     elif isinstance(drafter, ExitLens):
         guesses = [(0, logits) for logits in drafter.unrolled(said.hidden, text.tokens)]  # of every exit
     else:
@@ -292,10 +297,10 @@ def train(handle: HFModel, drafter: Any, texts: list[Text], options: argparse.Na
     order = random.Random(options.seed)
     drafter.train()
     for epoch in range(options.epochs):
-        total, overlaps = 0.0, 0.0
+        total, overlaps, share = 0.0, 0.0, 0.1 + 0.35 * (1 - epoch / options.epochs)  # as Falcon's falls
         for place in order.sample(range(len(texts)), len(texts)):
             losses, overlap = distances(
-                drafter, options.loss, texts[place], told(handle, texts[place], reads), regress=True
+                drafter, options.loss, texts[place], told(handle, texts[place], reads), regress=True, share=share
             )
             trained.zero_grad()
             if losses:

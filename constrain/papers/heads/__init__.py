@@ -2,7 +2,7 @@
 
 takes: hidden states and tokens of a text. gives: logits of the tokens that follow, for `constrain.speculative.Heads`
 start reading at: adapter.py (what all have in common), own.py (ours), then medusa.py, hydra.py, eagle.py, eagle3.py,
-fspad.py, clover.py, chimera.py; pseudo.py, ppd.py, transfer.py (inside the target's forward pass);
+fspad.py, falcon.py, clover.py, chimera.py; pseudo.py, ppd.py, transfer.py (inside the target's forward pass);
 load.py reads public checkpoints; acceptance.py, online.py and online_model.py are drafters, judge.py is for a verifier
 """
 
@@ -12,6 +12,7 @@ from constrain.papers.heads.chimera import Chimera
 from constrain.papers.heads.clover import Clover
 from constrain.papers.heads.eagle import Eagle
 from constrain.papers.heads.eagle3 import Eagle3
+from constrain.papers.heads.falcon import Falcon
 from constrain.papers.heads.fspad import FSPAD
 from constrain.papers.heads.hydra import Hydra
 from constrain.papers.heads.judge import JudgeHead
@@ -31,6 +32,7 @@ __all__ = [
     "DraftHeads",
     "Eagle",
     "Eagle3",
+    "Falcon",
     "HeadsAdapter",
     "HiddenTransfer",
     "Hydra",

@@ -20,6 +20,7 @@ from constrain.papers.heads.chimera import Chimera
 from constrain.papers.heads.clover import Clover
 from constrain.papers.heads.eagle import Eagle
 from constrain.papers.heads.eagle3 import Eagle3
+from constrain.papers.heads.falcon import Falcon
 from constrain.papers.heads.fspad import FSPAD
 from constrain.papers.heads.hydra import Hydra
 from constrain.papers.heads.medusa import Medusa
@@ -38,7 +39,7 @@ BLOCK = re.compile(r"medusa_head\.(\d+)\.(\d+)\.linear\.weight$")
 def load_heads(folder: str | Path, model: Any, **options: Any) -> HeadsAdapter:
     """Load draft heads that others have trained.
 
-    Medusa, Hydra (prefix-MLP heads), EAGLE, EAGLE-2, EAGLE-3, FSPAD, Clover-2, Chimera or PPD.
+    Medusa, Hydra (prefix-MLP heads), EAGLE, EAGLE-2, EAGLE-3, FSPAD, Falcon, Clover-2, Chimera or PPD.
 
     Args:
         folder: A local folder with `config.json` and the weights (safetensors, or a file of torch, which is read
@@ -81,6 +82,9 @@ def load_heads(folder: str | Path, model: Any, **options: Any) -> HeadsAdapter:
         heads = _prompts(tensors, config, model, options)
     elif "fc.fc.weight" in tensors:
         heads = FSPAD(model, config=config or None, bias="fc.fc.bias" in tensors, **options)
+    elif "lstm.weight_ih_l0" in tensors:
+        known = {"block": config["k_mask"]} if "k_mask" in config else {}
+        heads = Falcon(model, config=config or None, **{**known, **options})
     elif "fc.weight" in tensors and "layers.0.self_attn.q_proj.weight" in tensors:
         heads = Eagle(model, config=config or None, bias="fc.bias" in tensors, **options)
     else:

@@ -6,6 +6,7 @@ Checkpoints are written here, tiny and random, with the tensor names that their 
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import constrain
 from constrain.errors import ConstrainError
 from constrain.models.hf import HFModel
 from constrain.papers import DraftHeads, Heads, load_heads
-from constrain.papers.heads import FSPAD, Chimera, Clover, Eagle, Eagle3, HeadsAdapter, Hydra, Medusa
+from constrain.papers.heads import FSPAD, Chimera, Clover, Eagle, Eagle3, Falcon, HeadsAdapter, Hydra, Medusa
 from constrain.papers.heads.layer import DecoderLayer, Shape
 from constrain.papers.heads.load import _tensors
 from constrain.speculative import Fixed, Speculation
@@ -32,10 +33,13 @@ MAKE: dict[str, Callable[[HFModel], HeadsAdapter]] = {
     "eagle": lambda model: Eagle(model, depth=3),
     "eagle3": lambda model: Eagle3(model, depth=3, layers=(0, 1, 2)),
     "fspad": lambda model: FSPAD(model, depth=3),
+    "falcon": lambda model: Falcon(model, depth=3),
+    "falcon, blocks of 3": lambda model: Falcon(model, depth=3, block=3),
+    "falcon, blocks of 1": lambda model: Falcon(model, depth=3, block=1),
     "clover": lambda model: Clover(model, depth=3),
     "chimera": lambda model: Chimera(model, depth=3),
 }
-LOOK_BACK = ["hydra", "eagle", "eagle3", "fspad", "clover", "chimera"]
+LOOK_BACK = ["hydra", "eagle", "eagle3", "fspad", "falcon", "clover", "chimera"]
 
 
 @pytest.fixture(scope="module")
@@ -189,6 +193,8 @@ NAMES = {
     "eagle": ["fc.weight", "fc.bias", *(f"layers.0.{each}.weight" for each in LLAMA_LAYER)],
     "fspad": ["fc.fc.weight", "fc.fc.bias", *(f"fc.{each}.weight" for each in LLAMA_LAYER[4:]),
               *(f"layers.0.{each}.weight" for each in LLAMA_LAYER)],
+    "falcon": [*(f"lstm.{each}_l{i}" for i in range(2) for each in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")),
+               *(f"layers.0.{each}.weight" for each in LLAMA_LAYER)],
     "clover": [*(f"layers.{i}.{each}.weight" for i in range(2) for each in [*LLAMA_LAYER, "input_layernorm"]),
                "clover_norm.weight", "clover_head_norm.weight",
                *(f"clover_head_{each}.{part}" for each in ("mlp", "mlp2", *(f"mlp_rnn{i}.{x}" for i in ("", "2")
@@ -213,6 +219,7 @@ def written(handle: HFModel, name: str, folder: Path) -> HeadsAdapter:
         "eagle": lambda: Eagle(handle),
         "eagle3": lambda: Eagle3(handle, layers=(0, 1, 2), vocabulary=range(2, handle.width, 2)),
         "fspad": lambda: FSPAD(handle),
+        "falcon": lambda: Falcon(handle),
         "clover": lambda: Clover(handle),
         "chimera": lambda: Chimera(handle, depth=2),
     }
@@ -221,7 +228,7 @@ def written(handle: HFModel, name: str, folder: Path) -> HeadsAdapter:
         torch.nn.init.normal_(each, std=0.3)
     tensors = {each.removeprefix("medusa_head."): tensor for each, tensor in heads.state_dict().items()}
     assert sorted(tensors) == sorted(NAMES[name])
-    if name.startswith(("eagle", "fspad")):
+    if name.startswith(("eagle", "fspad", "falcon")):
         tensors["embed_tokens.weight"] = handle.model.get_input_embeddings().weight
     if name == "hydra":
         tensors["prefix_embeding_layer.embed_tokens.weight"] = torch.zeros(1)
@@ -262,6 +269,28 @@ def test_public_layouts_are_read(handle: HFModel, name: str, tmp_path: Path) -> 
     plain, drafted = (constrain.generate(handle, "red", draft=each, **given) for each in (None, [Heads(found)]))
     assert drafted.tokens == plain.tokens
     assert drafted.stats.drafts["heads"].fault is None
+
+
+def test_falcon_is_shown_answers(handle: HFModel) -> None:
+    """A place that is shown what it must guess reads the later feature and token; a share of wrong guesses is."""
+    heads, rng = random_heads(handle, "falcon"), torch.Generator().manual_seed(8)
+    assert isinstance(heads, Falcon)
+    hidden, tokens = torch.randn(9, 32, generator=rng, dtype=torch.float64), torch.arange(9)
+    glance = torch.zeros(9, dtype=torch.bool)
+    glance[[3, 7]] = True  # behind place 7 nothing is left to show
+    changed, later = hidden.clone(), tokens.clone()
+    changed[3], later[4] = hidden[5], tokens[6]
+    with torch.inference_mode():
+        shown, expected = heads.unrolled(hidden, tokens, glance)[:2], heads.unrolled(changed, later)[:2]
+        torch.testing.assert_close(shown, expected)
+        right = torch.full((9,), -1)
+        assert not heads.glanced(hidden, tokens, right, 1.0).any()
+        right[3:] = handle.width - 1 - heads.unrolled(hidden, tokens)[1][:6].argmax(-1)  # all of them wrong
+        random.seed(0)
+        assert int(heads.glanced(hidden, tokens, right, 0.5).sum()) == 3
+        assert int(heads.glanced(hidden, tokens, right, 0.2).sum()) == 1
+    with pytest.raises(ConstrainError, match=r"a block has from 1 to 3 tokens \(depth\), not 4"):
+        Falcon(handle, depth=3, block=4)
 
 
 def test_a_file_says_which_layers_it_reads(handle: HFModel, tmp_path: Path) -> None:
