@@ -61,9 +61,11 @@ from constrain.papers.heads import (
     HeadsAdapter,
     HiddenTransfer,
     Hydra,
+    KangarooAdapter,
     Medusa,
     PromptTokens,
 )  # fmt: skip
+from constrain.papers.layers.kangaroo import Kangaroo
 from constrain.speculative import Drafter, Model
 from evaluation.tasks import read_task
 
@@ -81,6 +83,7 @@ KINDS = {
     "fspad": lambda model: FSPAD(model, depth=4),
     "falcon": lambda model: Falcon(model, depth=4),
     "eagle3": lambda model: Eagle3(model, depth=4, layers=spread_layers(model)),
+    "kangaroo": lambda model: KangarooAdapter(model, exit_layer=1 + (model.text_config.num_hidden_layers > 4)),
     "prompts": lambda model: PromptTokens(model, depth=3),
     "transfer": lambda model: HiddenTransfer(model, depth=3),
     "exit": lambda model: ExitLens(model),
@@ -316,6 +319,8 @@ def train(handle: HFModel, drafter: Any, texts: list[Text], options: argparse.Na
 
 def drafter_of(handle: HFModel, made: Any) -> Drafter:
     """The drafter around what was trained; of exits that in the middle, always; units end below one half."""
+    if isinstance(made, KangarooAdapter):
+        return Kangaroo(handle, made)
     if isinstance(made, ExitLens):
         return EarlyExit(handle, keep=(made.exits + 1) // 2, lens=made)
     if isinstance(made, Blanks):

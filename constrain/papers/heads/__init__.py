@@ -2,7 +2,7 @@
 
 takes: hidden states and tokens of a text. gives: logits of the tokens that follow, for `constrain.speculative.Heads`
 start reading at: adapter.py (what all have in common), own.py (ours), then medusa.py, hydra.py, eagle.py, eagle3.py,
-fspad.py, falcon.py, clover.py, chimera.py; pseudo.py, ppd.py, transfer.py (inside the target's forward pass);
+fspad.py, falcon.py, clover.py, chimera.py, kangaroo.py; pseudo.py, ppd.py, transfer.py (inside the target's forward);
 load.py reads public checkpoints; acceptance.py, online.py and online_model.py are drafters, judge.py is for a verifier
 """
 
@@ -16,6 +16,7 @@ from constrain.papers.heads.falcon import Falcon
 from constrain.papers.heads.fspad import FSPAD
 from constrain.papers.heads.hydra import Hydra
 from constrain.papers.heads.judge import JudgeHead
+from constrain.papers.heads.kangaroo import KangarooAdapter
 from constrain.papers.heads.load import load_heads
 from constrain.papers.heads.medusa import Medusa
 from constrain.papers.heads.online import OnlineHeads
@@ -37,6 +38,7 @@ __all__ = [
     "HiddenTransfer",
     "Hydra",
     "JudgeHead",
+    "KangarooAdapter",
     "Medusa",
     "OnlineHeads",
     "OnlineModel",

@@ -118,12 +118,14 @@ class Falcon(HeadsAdapter):
         self, hidden: torch.Tensor, tokens: torch.Tensor, glance: torch.Tensor | None = None
     ) -> list[torch.Tensor]:
         """Logits of all steps. glance: bool[T], places that are shown in training what they must guess."""
-        return [self.head(each) for each in self._says(hidden, tokens, glance)]
+        return [self.head(each) for each in self._says(hidden, tokens, self.depth, glance)]
 
     def features(self, hidden: torch.Tensor, tokens: torch.Tensor) -> list[torch.Tensor]:
-        return self._says(hidden, tokens, None)[: self.block]
+        return self._says(hidden, tokens, self.block)
 
-    def _says(self, hidden: torch.Tensor, tokens: torch.Tensor, glance: torch.Tensor | None) -> list[torch.Tensor]:
+    def _says(
+        self, hidden: torch.Tensor, tokens: torch.Tensor, depth: int, glance: torch.Tensor | None = None
+    ) -> list[torch.Tensor]:
         """By step, the features after so many moves from each place of a text, float[T - s, H]."""
         count, block = len(tokens) - 1, self.block
         features, following = hidden[:count], tokens[1:]
@@ -132,7 +134,8 @@ class Falcon(HeadsAdapter):
             shown = shown[shown + block < count]
             features = features.index_copy(0, shown, hidden[shown + block])
             following = following.index_copy(0, shown, following[shown + block])
-        read, cells = self._along(torch.cat([self.embed(following).to(features), features], dim=-1))
+        joined = torch.cat([self.embed(following).to(features), features], dim=-1)
+        read, cells = self._along(joined) if depth > block else self.lstm(joined)
         ends = torch.arange(count, device=hidden.device)
         text, own = self._layer.rows(read, ends), list[KeysValues]()
         seen = causal(count, count, hidden.device)
@@ -140,7 +143,7 @@ class Falcon(HeadsAdapter):
         for place in range(block):
             from_ = (ends - block + 1 + place).clamp(min=0)
             found.append(self._layer.attend(read[from_], read[from_], from_, text, seen))
-        while len(found) < self.depth:
+        while len(found) < depth:
             step = len(found)  # what the next pass reads: the block before, and the tokens that were chosen there
             left = max(0, count - step)
             chosen = torch.stack([tokens[step - block + 2 + i :][:left] for i in range(block)])
@@ -151,7 +154,7 @@ class Falcon(HeadsAdapter):
             places = [ends[:left] + step - block + 1 + i for i in range(block)]
             own += [self._layer.rows(inputs[i], places[i]) for i in range(block)]
             found += [self._layer.attend(inputs[i], inputs[i], places[i], text, seen[:left], own) for i in range(block)]
-        return [each[: max(0, count + 1 - step)] for step, each in enumerate(found[: self.depth], 1)]
+        return [each[: max(0, count + 1 - step)] for step, each in enumerate(found[:depth], 1)]
 
     def _along(self, joined: torch.Tensor) -> tuple[torch.Tensor, Cells]:
         """The LSTM along a text: float[n, H], and its cells after each place, float[2, n, H]."""
@@ -170,7 +173,7 @@ class Falcon(HeadsAdapter):
         glance = torch.zeros(len(tokens), dtype=torch.bool, device=tokens.device)
         with torch.no_grad():
             goal = right[self.block + 1 :]  # of each place: the token that its own pass must guess last
-            says = self._says(hidden, tokens, None)[self.block - 1][: len(goal)]
+            says = self._says(hidden, tokens, self.block)[-1][: len(goal)]
             wrong = int(((self.head(says).argmax(-1) != goal) & (goal >= 0)).sum())
         open_ = (goal >= 0).nonzero().flatten().tolist()[:: self.block]
         for place in random.sample(open_, min(len(open_), int(share * wrong / max(1, self.block - 1)))):

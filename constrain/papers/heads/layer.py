@@ -112,18 +112,16 @@ class MLP(nn.Module):
         return found
 
 
-class DecoderLayer(nn.Module):
-    """The layer; norms before the attention are the caller's, where an architecture has them elsewhere.
+class AttentionLayer(nn.Module):
+    """Attention and what it is added to; norms before it are the caller's, where an architecture has them elsewhere.
 
-    times, gives: how much it reads and puts out, in sizes.
+    times: how much it reads, in sizes.
     """
 
-    def __init__(self, shape: Shape, *, times: int = 1, gives: int = 1) -> None:
+    def __init__(self, shape: Shape, *, times: int = 1) -> None:
         super().__init__()
-        self.shape, self.gives = shape, gives
+        self.shape = shape
         self.self_attn = Attention(shape, times)
-        self.mlp = MLP(shape, gives)
-        self.post_attention_layernorm = RMSNorm(shape.size, shape.epsilon)
 
     def rows(self, x: torch.Tensor, places: torch.Tensor) -> KeysValues:
         """Keys and values of what is read, float[n, times · size], at places int64[n]."""
@@ -140,7 +138,7 @@ class DecoderLayer(nn.Module):
         seen: torch.Tensor | None = None,
         own: Sequence[KeysValues] = (),
     ) -> torch.Tensor:
-        """float[n, gives · size]: what comes out of the layer.
+        """float[n, size]: what comes out of the layer.
 
         text: m rows, of which seen: bool[n, m] (None: all) are shown. own: for each step of a draft one row a query.
         """
@@ -157,8 +155,7 @@ class DecoderLayer(nn.Module):
         found = torch.einsum("nhgm,mhd->nhgd", weights[..., :m], text.values)
         for step, each in enumerate(own):
             found = found + weights[..., m + step, None] * each.values.unsqueeze(2)
-        hidden = residual + self.self_attn.o_proj(found.flatten(1))
-        out: torch.Tensor = hidden.repeat(1, self.gives) + self.mlp(self.post_attention_layernorm(hidden))
+        out: torch.Tensor = residual + self.self_attn.o_proj(found.flatten(1))
         return out
 
     def _turned(self, x: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
@@ -169,6 +166,29 @@ class DecoderLayer(nn.Module):
         cos, sin = (f(angles).to(x.dtype)[:, None, :] for f in (torch.cos, torch.sin))
         left, right = x[..., :half], x[..., half:]
         return torch.cat([left * cos - right * sin, right * cos + left * sin], dim=-1)
+
+
+class DecoderLayer(AttentionLayer):
+    """The layer without its first norm. times, gives: how much it reads and puts out, in sizes."""
+
+    def __init__(self, shape: Shape, *, times: int = 1, gives: int = 1) -> None:
+        super().__init__(shape, times=times)
+        self.gives = gives
+        self.mlp = MLP(shape, gives)
+        self.post_attention_layernorm = RMSNorm(shape.size, shape.epsilon)
+
+    def attend(
+        self,
+        x: torch.Tensor,
+        residual: torch.Tensor,
+        places: torch.Tensor,
+        text: KeysValues,
+        seen: torch.Tensor | None = None,
+        own: Sequence[KeysValues] = (),
+    ) -> torch.Tensor:
+        hidden = super().attend(x, residual, places, text, seen, own)
+        out: torch.Tensor = hidden.repeat(1, self.gives) + self.mlp(self.post_attention_layernorm(hidden))
+        return out
 
 
 class WholeLayer(DecoderLayer):

@@ -23,6 +23,7 @@ from constrain.papers.heads.eagle3 import Eagle3
 from constrain.papers.heads.falcon import Falcon
 from constrain.papers.heads.fspad import FSPAD
 from constrain.papers.heads.hydra import Hydra
+from constrain.papers.heads.kangaroo import KangarooAdapter
 from constrain.papers.heads.medusa import Medusa
 from constrain.papers.heads.ppd import PromptTokens
 
@@ -39,7 +40,8 @@ BLOCK = re.compile(r"medusa_head\.(\d+)\.(\d+)\.linear\.weight$")
 def load_heads(folder: str | Path, model: Any, **options: Any) -> HeadsAdapter:
     """Load draft heads that others have trained.
 
-    Medusa, Hydra (prefix-MLP heads), EAGLE, EAGLE-2, EAGLE-3, FSPAD, Falcon, Clover-2, Chimera or PPD.
+    Medusa, Hydra (prefix-MLP heads), EAGLE, EAGLE-2, EAGLE-3, FSPAD, Falcon, Clover-2, Chimera, Kangaroo (its adapter)
+    or PPD.
 
     Args:
         folder: A local folder with `config.json` and the weights (safetensors, or a file of torch, which is read
@@ -85,6 +87,8 @@ def load_heads(folder: str | Path, model: Any, **options: Any) -> HeadsAdapter:
     elif "lstm.weight_ih_l0" in tensors:
         known = {"block": config["k_mask"]} if "k_mask" in config else {}
         heads = Falcon(model, config=config or None, **{**known, **options})
+    elif "norm.weight" in tensors and "layers.0.input_layernorm.weight" in tensors:
+        heads = KangarooAdapter(model, config=config or None, **options)
     elif "fc.weight" in tensors and "layers.0.self_attn.q_proj.weight" in tensors:
         heads = Eagle(model, config=config or None, bias="fc.bias" in tensors, **options)
     else:

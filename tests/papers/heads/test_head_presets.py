@@ -19,9 +19,21 @@ import constrain
 from constrain.errors import ConstrainError
 from constrain.models.hf import HFModel
 from constrain.papers import DraftHeads, Heads, load_heads
-from constrain.papers.heads import FSPAD, Chimera, Clover, Eagle, Eagle3, Falcon, HeadsAdapter, Hydra, Medusa
+from constrain.papers.heads import (
+    FSPAD,
+    Chimera,
+    Clover,
+    Eagle,
+    Eagle3,
+    Falcon,
+    HeadsAdapter,
+    Hydra,
+    KangarooAdapter,
+    Medusa,
+)
 from constrain.papers.heads.layer import DecoderLayer, Shape
 from constrain.papers.heads.load import _tensors
+from constrain.papers.layers.kangaroo import Kangaroo
 from constrain.speculative import Fixed, Speculation
 from toy_model import chain_reader, tiny_gpt2, tiny_llama, tiny_tokenizer
 
@@ -195,6 +207,7 @@ NAMES = {
               *(f"layers.0.{each}.weight" for each in LLAMA_LAYER)],
     "falcon": [*(f"lstm.{each}_l{i}" for i in range(2) for each in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")),
                *(f"layers.0.{each}.weight" for each in LLAMA_LAYER)],
+    "kangaroo": [*(f"layers.0.{each}.weight" for each in [*LLAMA_LAYER[:4], "input_layernorm"]), "norm.weight"],
     "clover": [*(f"layers.{i}.{each}.weight" for i in range(2) for each in [*LLAMA_LAYER, "input_layernorm"]),
                "clover_norm.weight", "clover_head_norm.weight",
                *(f"clover_head_{each}.{part}" for each in ("mlp", "mlp2", *(f"mlp_rnn{i}.{x}" for i in ("", "2")
@@ -220,6 +233,7 @@ def written(handle: HFModel, name: str, folder: Path) -> HeadsAdapter:
         "eagle3": lambda: Eagle3(handle, layers=(0, 1, 2), vocabulary=range(2, handle.width, 2)),
         "fspad": lambda: FSPAD(handle),
         "falcon": lambda: Falcon(handle),
+        "kangaroo": lambda: KangarooAdapter(handle),
         "clover": lambda: Clover(handle),
         "chimera": lambda: Chimera(handle, depth=2),
     }
@@ -266,9 +280,10 @@ def test_public_layouts_are_read(handle: HFModel, name: str, tmp_path: Path) -> 
             range(2, handle.width, 2)
         )
     given = {"regex": "[a-f]{9}", "seed": 1, "max_tokens": 12}
-    plain, drafted = (constrain.generate(handle, "red", draft=each, **given) for each in (None, [Heads(found)]))
+    drafter = Kangaroo(handle, found) if isinstance(found, KangarooAdapter) else Heads(found)
+    plain, drafted = (constrain.generate(handle, "red", draft=each, **given) for each in (None, [drafter]))
     assert drafted.tokens == plain.tokens
-    assert drafted.stats.drafts["heads"].fault is None
+    assert drafted.stats.drafts[drafter.name].fault is None
 
 
 def test_falcon_is_shown_answers(handle: HFModel) -> None:
