@@ -44,9 +44,10 @@ from constrain.papers.answers.distinct import listed
 from constrain.papers.composed import EntropySwitch, LayerContrast
 from constrain.papers.diffusion import denoise
 from constrain.papers.diffusion.policies import Coherent, Confidence, Credit, Threshold
+from constrain.papers.drafting.beam import StochasticBeam
 from constrain.papers.heads import OnlineModel
 from constrain.papers.search.threshold import fit_threshold, known_places
-from constrain.speculative import Model, Speculation
+from constrain.speculative import Fixed, Model, Speculation
 from diffusion import LENGTH, Trained, kind_of
 from evaluation.tasks import Task, leaf_f1, read_task
 from generate_schemas import data_folder
@@ -89,6 +90,22 @@ def ead(count: int) -> list[str]:
         name = "the large model" if threshold is None else f"{threshold:g}"
         lines.append(f"| {name} | {calls} | {tokens} | {judged / tokens:.2f} | {seconds:.1f} |")
     return lines
+
+
+def rsd(count: int) -> list[str]:
+    """RSD's trees on the embedded pair, at temperature 1 under `recursive-without`: siblings at each place (RSD-C) and
+    sequences of a length (RSD-S), both of so many nodes a level."""
+    small, large = reference_pair()
+    sets: dict[str, Callable[[], Any]] = {}
+    kinds: dict[str, Callable[[int], Model]] = {
+        "siblings": lambda width: Model(small, width=2, paths=width // 2), "beam": lambda w: StochasticBeam(small, width=w)
+    }  # fmt: skip
+    for width in (2, 4, 8):
+        for name, make in kinds.items():
+            sets[f"{name}, {width} a level"] = lambda make=make, width=width: Speculation(
+                [make(width)], verifier="recursive-without", controller=Fixed(32, 4, 0.0)
+            )
+    return drafted(large, count, 1.0, sets)
 
 
 def smollm2() -> HFModel:
@@ -302,7 +319,7 @@ def ccd(count: int, folder: str = "build/diffusion") -> list[str]:
 
 ROWS = {
     "ead": ead, "lud": lud, "jacobi": jacobi, "adadec": adadec, "icn": icn, "cntp": cntp, "mbr": mbr,
-    "osd": osd, "aded": aded, "lol": lol, "ccd": ccd,
+    "osd": osd, "aded": aded, "lol": lol, "ccd": ccd, "rsd": rsd,
 }  # fmt: skip
 
 
