@@ -45,6 +45,7 @@ from constrain.papers.composed import EntropySwitch, LayerContrast
 from constrain.papers.diffusion import denoise
 from constrain.papers.diffusion.policies import Coherent, Confidence, Credit, Threshold
 from constrain.papers.drafting.beam import StochasticBeam
+from constrain.papers.drafting.superposed import Superposed
 from constrain.papers.heads import OnlineModel
 from constrain.papers.search.threshold import fit_threshold, known_places
 from constrain.speculative import Fixed, Model, Speculation
@@ -98,14 +99,25 @@ def rsd(count: int) -> list[str]:
     small, large = reference_pair()
     sets: dict[str, Callable[[], Any]] = {}
     kinds: dict[str, Callable[[int], Model]] = {
-        "siblings": lambda width: Model(small, width=2, paths=width // 2), "beam": lambda w: StochasticBeam(small, width=w)
-    }  # fmt: skip
+        "siblings": lambda width: Model(small, width=2, paths=width // 2),
+        "beam": lambda width: StochasticBeam(small, width=width),
+    }
     for width in (2, 4, 8):
         for name, make in kinds.items():
             sets[f"{name}, {width} a level"] = lambda make=make, width=width: Speculation(
                 [make(width)], verifier="recursive-without", controller=Fixed(32, 4, 0.0)
             )
     return drafted(large, count, 1.0, sets)
+
+
+def superposed(count: int) -> list[str]:
+    """Superposed drafts of the embedded draft model, greedy, beside as many paths read each by itself."""
+    small, large = reference_pair()
+    sets: dict[str, Callable[[], Any]] = {"a chain": lambda: [Model(small)]}
+    for width in (2, 4):
+        sets[f"{width} paths, superposed"] = lambda width=width: [Superposed(small, width=width)]
+        sets[f"{width} paths, each read"] = lambda width=width: [Model(small, width=width, paths=width)]
+    return drafted(large, count, 0.0, sets)
 
 
 def smollm2() -> HFModel:
@@ -319,7 +331,7 @@ def ccd(count: int, folder: str = "build/diffusion") -> list[str]:
 
 ROWS = {
     "ead": ead, "lud": lud, "jacobi": jacobi, "adadec": adadec, "icn": icn, "cntp": cntp, "mbr": mbr,
-    "osd": osd, "aded": aded, "lol": lol, "ccd": ccd, "rsd": rsd,
+    "osd": osd, "aded": aded, "lol": lol, "ccd": ccd, "rsd": rsd, "superposed": superposed,
 }  # fmt: skip
 
 
