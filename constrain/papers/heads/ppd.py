@@ -28,7 +28,7 @@ class PromptTokens(PseudoHeads):
     Args:
         model: The target, a model of transformers that reads trees.
         depth: Prompt tokens.
-        places: Nodes of a tree, from the likeliest on, that have prompt tokens behind them; the root always has.
+        places: Nodes of a tree that have prompt tokens behind them, the likeliest first; the root always has.
 
     Example:
         >>> import constrain

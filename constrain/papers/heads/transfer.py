@@ -31,7 +31,7 @@ class HiddenTransfer(PseudoHeads):
         model: The target, a model of transformers that reads trees.
         depth: Tokens that they look ahead of the one that follows.
         layer: The layer in front of which hidden states are transferred; None: the middle one.
-        places: Nodes of a tree, from the likeliest on, that have pseudo states behind them; the root always has.
+        places: Nodes of a tree that have pseudo states behind them, the likeliest first; the root always has.
 
     Raises:
         ConstrainError: There is no such layer.
