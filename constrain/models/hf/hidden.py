@@ -1,8 +1,9 @@
-"""Record the inputs of a model's layers and head during a forward pass: draft heads start from them."""
+"""Record, or change, what goes through a model's modules during a forward pass: draft heads start from that."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -54,3 +55,33 @@ def _watch_layers(layers: Any, wanted: tuple[int, ...], hooks: ExitStack, seen: 
                 with_kwargs=True,
             )
         hooks.callback(hook.remove)
+
+
+@contextmanager
+def changed_output(module: torch.nn.Module, change: Callable[[torch.Tensor], torch.Tensor]) -> Iterator[None]:
+    """Change what a module puts out, in the forward passes of this thread meanwhile."""
+    own = threading.get_ident()
+    hook = module.register_forward_hook(lambda _, __, out: change(out) if threading.get_ident() == own else None)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+@contextmanager
+def changed_input(layer: torch.nn.Module, change: Callable[[torch.Tensor], torch.Tensor]) -> Iterator[None]:
+    """Change the hidden states that go into a layer, in the forward passes of this thread meanwhile."""
+    own = threading.get_ident()
+
+    def before(_: Any, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, dict[str, Any]] | None:
+        if threading.get_ident() != own:
+            return None
+        if given:
+            return (change(given[0]), *given[1:]), named
+        return given, {**named, "hidden_states": change(named["hidden_states"])}
+
+    hook = layer.register_forward_pre_hook(before, with_kwargs=True)
+    try:
+        yield
+    finally:
+        hook.remove()

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from constrain.models.hf.hidden import changed_output
 from constrain.models.hf.model import HFModel
 from constrain.models.hf.session import FILL
 from constrain.sampling.core.sampler import check_count, check_share
@@ -113,11 +114,8 @@ class Superposed(Drafter):
         known = embedding(tokens)
         weights = torch.tensor([path.rank for path in paths], device=known.device).softmax(0).to(known)
         mixture = weights @ known
-        hook = embedding.register_forward_hook(lambda _, __, out: mixture.expand_as(out))
-        try:
+        with changed_output(embedding, mixture.expand_as):
             found: torch.Tensor = session.feed([[FILL]], [1])[0][-1]
-        finally:
-            hook.remove()
         return found
 
     def _after(self, context: Context, path: _Path, logits: torch.Tensor, followers: Followers) -> list[_Path]:

@@ -13,12 +13,12 @@ Distribution: heads name tokens and draw none; what verifies keeps the distribut
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
 
+from constrain.models.hf.hidden import changed_output
 from constrain.papers.heads.pseudo import PseudoHeads, PseudoPlaces
 
 
@@ -41,13 +41,8 @@ class PromptTokens(PseudoHeads):
         known = self._target[0].weight.detach()
         self.prompt_embeddings = torch.nn.Parameter(known.mean(0).repeat(depth, 1))
 
-    @contextmanager
-    def filled(self, places: PseudoPlaces) -> Iterator[None]:
-        def fill(_: Any, __: Any, embedded: torch.Tensor) -> torch.Tensor:
+    def filled(self, places: PseudoPlaces) -> AbstractContextManager[None]:
+        def fill(embedded: torch.Tensor) -> torch.Tensor:
             return embedded.index_put((places.rows, places.columns), self.prompt_embeddings[places.steps].to(embedded))
 
-        hook = self._target[0].register_forward_hook(fill)
-        try:
-            yield
-        finally:
-            hook.remove()
+        return changed_output(self._target[0], fill)

@@ -4,7 +4,7 @@ The idea: a forward pass that verifies a tree also reads, behind its likeliest n
 filled with is trained (ppd.py, transfer.py), all weights of the target stay as they are, and the head's logits there
 are for the tokens one, two, … places further on. So generating and verifying are one forward pass, and drafting itself
 costs nothing. The session is given the pseudo tokens as nodes behind the nodes of a tree (`TreeReader`); nothing of the
-text sees them, and no path that is kept has any.
+text sees them, and no path that is kept has any. Hooks fill slots in the forward passes of their own thread alone.
 
 Cost: `depth` further tokens in a forward pass for the root and each of `places` nodes. Where a text goes on from
 another node nothing is drafted in the next step; nodes with one child come last, since most are of forced runs, which
@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from constrain.errors import ConstrainError
 from constrain.models.hf.model import HFModel
 from constrain.models.hf.tree import HFTreeSession
 from constrain.papers.heads.adapter import HeadsAdapter
@@ -75,7 +76,12 @@ class PseudoHeads(HeadsAdapter):
         tokens: Sequence[Ints],
         parents: Sequence[Ints],
     ) -> list[torch.Tensor]:
-        """As `TreeSession.forward`; the session's `hidden` then has the states of `begin` at each place."""
+        """As `TreeSession.forward`; the session's `hidden` then has the states of `begin` at each place.
+
+        Raises ConstrainError: the session is of another model.
+        """
+        if session.handle.model is not self._handle[0].model:
+            raise ConstrainError("heads inside the forward pass of another model", place="draft")
         behind = [self._chosen(before) if kept else [] for before, kept in zip(parents, keep, strict=True)]
         slots = max(
             len(chunk) + len(own) + self.depth * len(each)

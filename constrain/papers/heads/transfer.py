@@ -13,13 +13,13 @@ below the transfer are done for slots that are then replaced, which the paper sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
 
 from constrain.errors import ConstrainError
+from constrain.models.hf.hidden import changed_input
 from constrain.models.hf.layers import layer_list
 from constrain.papers.heads.pseudo import PseudoHeads, PseudoPlaces
 
@@ -54,18 +54,12 @@ class HiddenTransfer(PseudoHeads):
             torch.nn.init.zeros_(each.bias)
         self.to(self._target[1].weight)
 
-    @contextmanager
-    def filled(self, places: PseudoPlaces) -> Iterator[None]:
-        def fill(_: Any, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-            hidden = given[0] if given else named["hidden_states"]
+    def filled(self, places: PseudoPlaces) -> AbstractContextManager[None]:
+        def fill(hidden: torch.Tensor) -> torch.Tensor:
             for step, move in enumerate(self.transfer):
                 chosen = places.steps == step
                 rows, columns = places.rows[chosen], places.columns[chosen]
                 hidden = hidden.index_put((rows, columns), move(hidden[rows, places.before[chosen]]))
-            return ((hidden, *given[1:]), named) if given else (given, {**named, "hidden_states": hidden})
+            return hidden
 
-        hook = layer_list(self._handle[0])[self.layer].register_forward_pre_hook(fill, with_kwargs=True)
-        try:
-            yield
-        finally:
-            hook.remove()
+        return changed_input(layer_list(self._handle[0])[self.layer], fill)

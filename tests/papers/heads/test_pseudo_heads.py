@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from constrain.errors import ConstrainError
 from constrain.models.hf import HFModel
 from constrain.papers import Heads, load_heads
 from constrain.papers.heads import HiddenTransfer, PromptTokens
+from constrain.papers.heads.pseudo import PseudoPlaces
 from constrain.speculative import Fixed, Speculation
 from toy_model import tiny_gpt2, tiny_llama, tiny_mistral, tiny_tokenizer
 
@@ -147,6 +149,22 @@ def test_a_folder_of_peft_is_read(tmp_path: Path) -> None:
     torch.save({"prompt_embeddings": torch.zeros(2, 7)}, tmp_path / "adapter_model.bin")
     with pytest.raises(ConstrainError, match="does not fit"):
         load_heads(tmp_path, handle)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_other_threads_and_other_models_are_left_alone(name: str) -> None:
+    """Slots are filled by a hook on modules that all threads share, in one of them; and on those of one model."""
+    handle, heads = made(name)
+    ids = torch.tensor([[1, 2, 3, 4]])
+    plain = handle.model(input_ids=ids).logits
+    slot = torch.tensor([0]), torch.tensor([3]), torch.tensor([2]), torch.tensor([0])
+    with heads.filled(PseudoPlaces(*slot)), ThreadPoolExecutor(1) as pool:
+        assert not torch.allclose(handle.model(input_ids=ids).logits[0, 3], plain[0, 3])
+        assert torch.equal(pool.submit(lambda: handle.model(input_ids=ids).logits).result(), plain)
+    assert torch.equal(handle.model(input_ids=ids).logits, plain)
+    other = HFModel(tiny_llama(handle.tokenizer, seed=1), handle.tokenizer)
+    with pytest.raises(ConstrainError, match="inside the forward pass of another model"):
+        constrain.generate(other, "red", regex="[a-f]{6}", draft=[Heads(heads)])
 
 
 def test_a_layer_that_is_not_there() -> None:
