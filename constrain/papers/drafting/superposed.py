@@ -1,5 +1,9 @@
 """`Superposed`: several drafts from one pass of a model, which reads the mean of their last tokens' embeddings.
 
+Measured on the embedded pair (temperature 0, n = 12): does not pay. 2.10 tokens a forward pass with two or four paths,
+a chain 2.09, two paths that are each read 2.30, no drafts 1.41; 2.3 times the CPU time of no drafts (record
+2026-11-28-heads).
+
 Paper: Shen et al. 2024, "Superposed decoding: multiple generations from a single autoregressive inference pass", arXiv
 2405.18400. Of k drafts the embeddings of the last tokens are mixed in proportion to the drafts' chances and read as one
 token; what the model says there is taken for each of them, weighed against n-grams of that draft (p^(1−α) · n^α), and

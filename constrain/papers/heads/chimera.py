@@ -1,8 +1,11 @@
 """Chimera's heads: trigrams in place of the lowest layers, one layer that sees the target's hidden states, and heads.
 
-Zeng et al. 2024, "Chimera", arXiv 2402.15758. *Trigram encoder*: what the low layers of a model make of a token depends
-on its neighbours, mostly; an MLP makes it of the embeddings of three tokens. *Full context encoder*: one layer, whose
-attention sees the target's hidden states of the text, its own ones of the draft so far, and the trigram.
+Measured on the embedded model after 43 s of training (temperature 0, n = 8): 2.00 tokens a forward pass, EAGLE 1.93, no
+drafts 1.28; at 4.4 times the CPU time of no drafts: does not pay there (record 2026-11-28-heads).
+
+Paper: Zeng et al. 2024, "Chimera", arXiv 2402.15758. *Trigram encoder*: what the low layers of a model make of a token
+depends on its neighbours, mostly; an MLP makes it of the embeddings of three tokens. *Full context encoder*: one layer,
+whose attention sees the target's hidden states of the text, its own ones of the draft so far, and the trigram.
 *Residual decoding heads*: one for each step, a matrix on the target's last hidden state beside what the encoder gives.
 Names of tensors and files are those of github.com/kafkayu/Chimera, commit a4cd9f4d, and so is the training, but for one
 thing: there a trigram also sees the trigrams of earlier places, which their own drafting does not. Before the text

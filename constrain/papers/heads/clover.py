@@ -1,11 +1,14 @@
 """Clover's heads: a recurrent state that each drafted token changes by attention, behind layers that see the text.
 
-Xiao et al. 2024, "Clover", arXiv 2405.00263, and "Clover-2", arXiv 2408.00264. *Regressive connection*: the state of a
-place takes in the token that follows it. *Attention decoder*: it does so by heads of attention to that token alone,
-whose weight is the cosine of query and key: s' = s + v(e) · cos(q(norm(s)), k(e)). *Augmenting block*: whole layers
-over the text, once for a place. Clover-2's order is taken: the token goes into what the last layer of the target puts
-out, before its norm (information is extracted first), then come the layers and a norm, then tokens go into the state
-one by one; the head reads a projection of state and token. Clover itself has the augmenting block first and no
+Measured on the embedded model after half a minute of training (temperature 0, n = 8): 1.93 tokens a forward pass, as
+EAGLE, no drafts 1.28; at 2.8 times the CPU time of no drafts: does not pay there (record 2026-11-28-heads).
+
+Paper: Xiao et al. 2024, "Clover", arXiv 2405.00263, and "Clover-2", arXiv 2408.00264. *Regressive connection*: the
+state of a place takes in the token that follows it. *Attention decoder*: it does so by heads of attention to that token
+alone, whose weight is the cosine of query and key: s' = s + v(e) · cos(q(norm(s)), k(e)). *Augmenting block*: whole
+layers over the text, once for a place. Clover-2's order is taken: the token goes into what the last layer of the target
+puts out, before its norm (information is extracted first), then come the layers and a norm, then tokens go into the
+state one by one; the head reads a projection of state and token. Clover itself has the augmenting block first and no
 projection; its code is not public. Names of tensors, the embedding (the rows of the target's head) and the losses (ten
 times smooth L1 of the projection to the target's feature, at every step) are those of github.com/XiaoBin1992/clover,
 commit 9d37214a. Their weights of later steps (0.7 to the power of the step) are left out.

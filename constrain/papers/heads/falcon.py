@@ -1,8 +1,12 @@
 """Falcon's head: EAGLE's, but that each pass gives the features of a block of places at once (semi-autoregressive).
 
-Gao et al. 2025, "Falcon", arXiv 2412.12639. What EAGLE reads at a place goes through an LSTM of two layers; then comes
-one layer whose attention is causal between blocks and open within one: the last k places see each other, and the i-th
-of them gives the feature k places further on. So a pass drafts k tokens, of which none knows the others, and its
+Measured on the embedded model after 4.3 minutes of training (temperature 0, n = 8): 1.64 tokens a forward pass, EAGLE
+1.93 after less than one, no drafts 1.28; at four times the CPU time of no drafts: does not pay there (record
+2026-11-28-heads).
+
+Paper: Gao et al. 2025, "Falcon", arXiv 2412.12639. What EAGLE reads at a place goes through an LSTM of two layers; then
+comes one layer whose attention is causal between blocks and open within one: the last k places see each other, and the
+i-th of them gives the feature k places further on. So a pass drafts k tokens, of which none knows the others, and its
 features and the tokens that were chosen are what the next pass reads. *Coupled sequential glancing distillation* makes
 up for that: in training a first pass is compared with the target, and for a share of what is wrong there the second,
 which is learned from, is shown the right token and feature of the place it must guess (`glance`). Names of tensors and

@@ -1,11 +1,14 @@
 """FSPAD's head: EAGLE's, where the token chooses the feature to go on from, and what is said is not what goes on.
 
-Gui et al. 2024, "Boosting lossless speculative decoding via feature sampling and partial alignment distillation", arXiv
-2408.15562. A feature of the target is of all tokens that may come; *feature sampling*: before the layer, an MLP whose
-gate is the embedding of the token that did come changes it. *Partial alignment distillation*: the layer puts out two
-vectors; the head reads the first, and the second goes on and is trained to be the target's feature (smooth L1), so that
-likeness of features and certainty of logits do not pull at the same numbers. Names of tensors and losses are those of
-github.com/Luc4Gui/FSPAD, commit 1c2df5e2.
+Measured on the embedded model after 45 s of training (temperature 0, n = 8): 1.98 tokens a forward pass, EAGLE 1.93, no
+drafts 1.28; at 3.4 times the CPU time of no drafts, so it does not pay there (record 2026-11-28-heads).
+
+Paper: Gui et al. 2024, "Boosting lossless speculative decoding via feature sampling and partial alignment
+distillation", arXiv 2408.15562. A feature of the target is of all tokens that may come; *feature sampling*: before the
+layer, an MLP whose gate is the embedding of the token that did come changes it. *Partial alignment distillation*: the
+layer puts out two vectors; the head reads the first, and the second goes on and is trained to be the target's feature
+(smooth L1), so that likeness of features and certainty of logits do not pull at the same numbers. Names of tensors and
+losses are those of github.com/Luc4Gui/FSPAD, commit 1c2df5e2.
 
 Distribution: heads name tokens and draw none; what verifies keeps the distribution. Cost: as EAGLE, and a second MLP.
 """

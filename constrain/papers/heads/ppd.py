@@ -1,9 +1,12 @@
 """PPD's heads: trained prompt tokens behind the text, at which the target itself says the tokens further on.
 
-Chen et al. 2024, "Hardware-aware parallel prompt decoding for memory-efficient acceleration of LLM inference", arXiv
-2405.18628. Prompt token i has an embedding of its own; behind the tokens of a text, the target's logits there are for
-the token i places behind the next. All that is trained are these embeddings. They stand behind each candidate of the
-tree that is verified (pseudo.py), more of them behind likelier ones; here as many, behind the likeliest. Left out:
+Measured on the embedded model after 74 s of training of 768 numbers (temperature 0, n = 8): 1.93 tokens a forward pass,
+as EAGLE, no drafts 1.28; at 1.7 times the CPU time of no drafts: does not pay there (record 2026-11-28-heads).
+
+Paper: Chen et al. 2024, "Hardware-aware parallel prompt decoding for memory-efficient acceleration of LLM inference",
+arXiv 2405.18628. Prompt token i has an embedding of its own; behind the tokens of a text, the target's logits there are
+for the token i places behind the next. All that is trained are these embeddings. They stand behind each candidate of
+the tree that is verified (pseudo.py), more of them behind likelier ones; here as many, behind the likeliest. Left out:
 several embeddings a prompt token, whose logits are averaged (their code generates with one, too), and the size of the
 tree by measured latency. The tensor is that of github.com/hmarkc/parallel-prompt-decoding, commit 2ba3a1cd, whose
 folders are of PEFT.

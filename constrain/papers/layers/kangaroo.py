@@ -1,5 +1,8 @@
 """`Kangaroo`: the first layers of the target draft through a trained adapter, and drafts end where it is not sure.
 
+Measured on the embedded model, one of four layers and 9 s of training (temperature 0, n = 8): 1.66 tokens a forward
+pass, no drafts 1.28; at twice the CPU time of no drafts: does not pay there (record 2026-11-28-heads).
+
 Paper: Liu et al. 2024, "Kangaroo: lossless self-speculative decoding via double early exiting", arXiv 2404.18911. The
 first exit: token by token through the first layers, from the target's own keys and values (shallow.py), then through
 the adapter (heads/kangaroo.py), whose keys and values are of its own: of the text those of every forward pass of the
