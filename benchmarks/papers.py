@@ -31,6 +31,7 @@ from constrain.models.hf import HFModel
 from constrain.papers import (
     Cautious,
     ConfidentRuns,
+    Heads,
     Jacobi,
     LexicalUnits,
     NGramDrafter,
@@ -46,7 +47,8 @@ from constrain.papers.diffusion import denoise
 from constrain.papers.diffusion.policies import Coherent, Confidence, Credit, Threshold
 from constrain.papers.drafting.beam import StochasticBeam
 from constrain.papers.drafting.superposed import Superposed
-from constrain.papers.heads import OnlineModel
+from constrain.papers.heads import FSPAD, Clover, HiddenTransfer, KangarooAdapter, OnlineModel, PromptTokens
+from constrain.papers.layers.kangaroo import Kangaroo
 from constrain.papers.search.threshold import fit_threshold, known_places
 from constrain.speculative import Fixed, Model, Speculation
 from diffusion import LENGTH, Trained, kind_of
@@ -147,6 +149,19 @@ def drafted(handle: HFModel, count: int, temperature: float, sets: dict[str, Cal
         figures = f"{tokens} | {forwards} | {tokens / forwards:.2f} | {same} of {count} | {seconds:.1f}"
         lines.append(f"| {name} | {figures} |")
     return lines
+
+
+def heads(count: int) -> list[str]:
+    """Draft heads on SmolLM2 as they are before training, greedy: what they cost, and that no output changes."""
+    handle = smollm2()
+    makers: dict[str, Callable[[], Any]] = {
+        "FSPAD": lambda: Heads(FSPAD(handle, depth=4)),
+        "Clover-2": lambda: Heads(Clover(handle, depth=4)),
+        "prompt tokens": lambda: Heads(PromptTokens(handle)),
+        "Hidden Transfer": lambda: Heads(HiddenTransfer(handle, layer=24)),
+        "Kangaroo": lambda: Kangaroo(handle, KangarooAdapter(handle), least=0.3),
+    }
+    return drafted(handle, count, 0.0, {name: lambda make=make: [make()] for name, make in makers.items()})
 
 
 def lud(count: int) -> list[str]:
@@ -331,7 +346,7 @@ def ccd(count: int, folder: str = "build/diffusion") -> list[str]:
 
 ROWS = {
     "ead": ead, "lud": lud, "jacobi": jacobi, "adadec": adadec, "icn": icn, "cntp": cntp, "mbr": mbr,
-    "osd": osd, "aded": aded, "lol": lol, "ccd": ccd, "rsd": rsd, "superposed": superposed,
+    "osd": osd, "aded": aded, "lol": lol, "ccd": ccd, "rsd": rsd, "heads": heads, "superposed": superposed,
 }  # fmt: skip
 
 

@@ -79,11 +79,18 @@ def _try(handle: HFModel) -> bool:
     (after,) = session.forward([[end]], [1], [tokens[:0]], [parents[:0]])
     _, (first,) = handle.start([[*source, begin, begin, x]], [1])
     _, (second,) = handle.start([[*source, begin, begin, y, z, end]], [3])
-    expected = torch.cat([first[-1:], second])
+    return but_for_rounding(torch.cat([found[1:], after]), torch.cat([first[-1:], second]))
+
+
+def but_for_rounding(found: torch.Tensor, expected: torch.Tensor) -> bool:
+    """True if logits of a whole model differ by rounding only.
+
+    Of 16 bits it grows within 18 layers to six units of the last place, of 32 within 30 to 1.3 times eps ** 0.75; a
+    wrong mask moves logits by wholes.
+    """
     of_type = torch.finfo(expected.dtype)
-    # Rounding of 16 bits grows within 18 layers to six units of the last place; a wrong mask moves logits by wholes.
-    precision = of_type.eps ** (0.6 if of_type.bits == 16 else 0.75) * max(1.0, float(expected.abs().max()))
-    return bool(((torch.cat([found[1:], after]) - expected).abs() < precision).all())
+    precision = of_type.eps ** (0.6 if of_type.bits == 16 else 0.65) * max(1.0, float(expected.abs().max()))
+    return bool(((found - expected).abs() < precision).all())
 
 
 class HFTreeSession(HFSession):

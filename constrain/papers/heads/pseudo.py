@@ -36,8 +36,8 @@ class PseudoState(NamedTuple):
 
 
 class PseudoPlaces(NamedTuple):
-    """Pseudo tokens of a forward pass, as int64[n] each. rows, columns: their slots. before: the column of the place
-    behind which they stand. steps: the first, second, … there."""
+    """Pseudo tokens of a forward pass, as int64[n] each. rows, columns: their slots, negative from the end. before: the
+    column of the place behind which they stand. steps: the first, second, … there."""
 
     rows: torch.Tensor
     columns: torch.Tensor
@@ -83,13 +83,9 @@ class PseudoHeads(HeadsAdapter):
         if session.handle.model is not self._handle[0].model:
             raise ConstrainError("heads inside the forward pass of another model", place="draft")
         behind = [self._chosen(before) if kept else [] for before, kept in zip(parents, keep, strict=True)]
-        slots = max(
-            len(chunk) + len(own) + self.depth * len(each)
-            for chunk, own, each in zip(chunks, tokens, behind, strict=True)
-        )
         more, above, found = [], [], list[tuple[int, int, int, int]]()
         for row, (own, before, each) in enumerate(zip(tokens, parents, behind, strict=True)):
-            begin, count = slots - self.depth * len(each), len(own)
+            begin, count = -self.depth * len(each), len(own)  # columns are counted from the end
             chained = [
                 node if not step else count + place * self.depth + step - 1
                 for place, node in enumerate(each)

@@ -1,6 +1,9 @@
 """Hidden Transfer's heads: hidden states of tokens to come are made of that of the last one, inside the target.
 
-Wu et al. 2024, "Parallel decoding via hidden transfer for lossless large language model acceleration", arXiv
+Measured on the embedded model after 48 s of training (temperature 0, n = 8): 1.89 tokens a forward pass, EAGLE 1.93, no
+drafts 1.28; at 1.8 times the CPU time of no drafts: does not pay there (record 2026-11-28-heads).
+
+Paper: Wu et al. 2024, "Parallel decoding via hidden transfer for lossless large language model acceleration", arXiv
 2404.12022. In the middle of the target a linear map for each step makes, of the hidden state of the last token, a
 pseudo hidden state of a token further on; the layers above treat it as any other, so it takes in the text and the
 pseudo states before it, and the head says the token. Generating and verifying are one forward pass (pseudo.py). Their
