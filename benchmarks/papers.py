@@ -31,6 +31,7 @@ from constrain.models.hf import HFModel
 from constrain.papers import (
     Cautious,
     ConfidentRuns,
+    Heads,
     Jacobi,
     LexicalUnits,
     NGramDrafter,
@@ -46,9 +47,12 @@ from constrain.papers.answers.distinct import listed
 from constrain.papers.composed import EntropySwitch, ExpertContrast, LayerContrast
 from constrain.papers.diffusion import denoise
 from constrain.papers.diffusion.policies import Coherent, Confidence, Credit, Threshold
-from constrain.papers.heads import OnlineModel
+from constrain.papers.drafting.beam import StochasticBeam
+from constrain.papers.drafting.superposed import Superposed
+from constrain.papers.heads import FSPAD, Clover, HiddenTransfer, KangarooAdapter, OnlineModel, PromptTokens
+from constrain.papers.layers.kangaroo import Kangaroo
 from constrain.papers.search.threshold import fit_threshold, known_places
-from constrain.speculative import Model, Speculation
+from constrain.speculative import Fixed, Model, Speculation
 from diffusion import LENGTH, Trained, kind_of
 from evaluation.tasks import Task, first_value, leaf_f1, read_task
 from generate_schemas import data_folder
@@ -93,6 +97,33 @@ def ead(count: int) -> list[str]:
     return lines
 
 
+def rsd(count: int) -> list[str]:
+    """RSD's trees on the embedded pair, at temperature 1 under `recursive-without`: siblings at each place (RSD-C) and
+    sequences of a length (RSD-S), both of so many nodes a level."""
+    small, large = reference_pair()
+    sets: dict[str, Callable[[], Any]] = {}
+    kinds: dict[str, Callable[[int], Model]] = {
+        "siblings": lambda width: Model(small, width=2, paths=width // 2),
+        "beam": lambda width: StochasticBeam(small, width=width),
+    }
+    for width in (2, 4, 8):
+        for name, make in kinds.items():
+            sets[f"{name}, {width} a level"] = lambda make=make, width=width: Speculation(
+                [make(width)], verifier="recursive-without", controller=Fixed(32, 4, 0.0)
+            )
+    return drafted(large, count, 1.0, sets)
+
+
+def superposed(count: int) -> list[str]:
+    """Superposed drafts of the embedded draft model, greedy, beside as many paths read each by itself."""
+    small, large = reference_pair()
+    sets: dict[str, Callable[[], Any]] = {"a chain": lambda: [Model(small)]}
+    for width in (2, 4):
+        sets[f"{width} paths, superposed"] = lambda width=width: [Superposed(small, width=width)]
+        sets[f"{width} paths, each read"] = lambda width=width: [Model(small, width=width, paths=width)]
+    return drafted(large, count, 0.0, sets)
+
+
 def smollm2() -> HFModel:
     """The real model of `make real`."""
     name = str(real_model("smollm2"))
@@ -120,6 +151,19 @@ def drafted(handle: HFModel, count: int, temperature: float, sets: dict[str, Cal
         figures = f"{tokens} | {forwards} | {tokens / forwards:.2f} | {same} of {count} | {seconds:.1f}"
         lines.append(f"| {name} | {figures} |")
     return lines
+
+
+def heads(count: int) -> list[str]:
+    """Draft heads on SmolLM2 as they are before training, greedy: what they cost, and that no output changes."""
+    handle = smollm2()
+    makers: dict[str, Callable[[], Any]] = {
+        "FSPAD": lambda: Heads(FSPAD(handle, depth=4)),
+        "Clover-2": lambda: Heads(Clover(handle, depth=4)),
+        "prompt tokens": lambda: Heads(PromptTokens(handle)),
+        "Hidden Transfer": lambda: Heads(HiddenTransfer(handle, layer=24)),
+        "Kangaroo": lambda: Kangaroo(handle, KangarooAdapter(handle), least=0.3),
+    }
+    return drafted(handle, count, 0.0, {name: lambda make=make: [make()] for name, make in makers.items()})
 
 
 def lud(count: int) -> list[str]:
@@ -437,6 +481,7 @@ def transfer(count: int) -> list[str]:
 ROWS = {
     "ead": ead, "lud": lud, "jacobi": jacobi, "adadec": adadec, "icn": icn, "cntp": cntp, "mbr": mbr,
     "osd": osd, "aded": aded, "lol": lol, "ccd": ccd, "rapid": rapid, "scmoe": scmoe, "transfer": transfer,
+    "rsd": rsd, "heads": heads, "superposed": superposed,
 }  # fmt: skip
 
 

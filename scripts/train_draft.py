@@ -14,11 +14,13 @@
    count. Loss at 1 … depth tokens ahead: `kl`, the forward divergence (Hinton et al. 2015, arXiv 1503.02531);
    `reverse` and `jsd`, the backward divergence and Jensen and Shannon's with equal shares (DistillSpec finds that the
    task decides which is best); or `tvd`, the total variation distance by its policy gradient with normalised rewards
-   (TVD++: Goel et al. 2024, arXiv 2403.00858, section 3.2), in full expectation over the vocabulary. Heads as in EAGLE
-   are also held to the target's features (smooth L1, of ten times the weight, as theirs is). `--kind units`: a copy of
-   the target learns to fill blanks behind the text (LUD: Sun et al. 2024, arXiv 2405.15208).
-3. On schemas that were not trained on, before and after: accepted of drafted tokens and tokens per forward at
-   temperature 0 and 1. Outputs are compared with those without drafts; a difference at temperature 0 ends the run.
+   (TVD++: Goel et al. 2024, arXiv 2403.00858, section 3.2), in full expectation over the vocabulary. Heads as in EAGLE,
+   FSPAD, Falcon and Clover are also held to the target's features (smooth L1, of ten times the weight, as theirs is),
+   and Falcon is shown a share of the answers (glancing). `--kind units`: a copy of the target learns to fill blanks
+   behind the text (LUD: Sun et al. 2024, arXiv 2405.15208).
+3. On schemas that were not trained on, before and after: accepted of drafted tokens, tokens per forward and
+   CPU seconds at temperature 0 and 1. Outputs are compared with those without drafts; a difference at temperature 0
+   ends the run.
 
 Prints one JSON line a report, the minutes of processor time among them.
 """
@@ -49,7 +51,21 @@ from constrain.masks.derived.narrowed import narrowed
 from constrain.models.hf import HFModel
 from constrain.models.hf.hidden import watched
 from constrain.papers import DraftHeads, EarlyExit, ExitLens, Heads, LexicalUnits
-from constrain.papers.heads import Eagle, Eagle3, HeadsAdapter, Hydra, Medusa
+from constrain.papers.heads import (
+    FSPAD,
+    Chimera,
+    Clover,
+    Eagle,
+    Eagle3,
+    Falcon,
+    HeadsAdapter,
+    HiddenTransfer,
+    Hydra,
+    KangarooAdapter,
+    Medusa,
+    PromptTokens,
+)  # fmt: skip
+from constrain.papers.layers.kangaroo import Kangaroo
 from constrain.speculative import Drafter, Model
 from evaluation.tasks import read_task
 
@@ -61,8 +77,15 @@ KINDS = {
     "independent": lambda model: DraftHeads(model, kind="independent", depth=3),
     "medusa": lambda model: Medusa(model, depth=3),
     "hydra": lambda model: Hydra(model, depth=4),
+    "clover": lambda model: Clover(model, depth=4),
+    "chimera": lambda model: Chimera(model, depth=4),
     "eagle": lambda model: Eagle(model, depth=4),
+    "fspad": lambda model: FSPAD(model, depth=4),
+    "falcon": lambda model: Falcon(model, depth=4),
     "eagle3": lambda model: Eagle3(model, depth=4, layers=spread_layers(model)),
+    "kangaroo": lambda model: KangarooAdapter(model, exit_layer=1 + (model.text_config.num_hidden_layers > 4)),
+    "prompts": lambda model: PromptTokens(model, depth=3),
+    "transfer": lambda model: HiddenTransfer(model, depth=3),
     "exit": lambda model: ExitLens(model),
     "units": lambda model: Blanks(model),
 }
@@ -183,9 +206,9 @@ class Told(NamedTuple):
 
 
 @torch.no_grad()
-def told(handle: HFModel, text: Text, reads: bool | tuple[int, ...]) -> Told:
-    """One forward of the target."""
-    with watched(handle, reads) as own, watched(handle, True) as head:
+def told(handle: HFModel, text: Text, reads: Any) -> Told:
+    """One forward of the target. reads: as of heads; what reads the target itself is told what the head reads."""
+    with watched(handle, reads if isinstance(reads, (bool, tuple)) else True) as own, watched(handle, True) as head:
         logits = handle.model(input_ids=text.tokens[None]).logits[0]
     probs = torch.zeros_like(logits)
     rows = logits[text.prompt - 1 : -1].masked_fill(~text.allowed, -torch.inf)
@@ -216,17 +239,19 @@ def divergence(kind: str, guess: torch.Tensor, probs: torch.Tensor, allowed: tor
 
 
 def distances(
-    drafter: Any, loss: str, text: Text, said: Told, *, regress: bool = False
+    drafter: Any, loss: str, text: Text, said: Told, *, regress: bool = False, share: float = 0.0
 ) -> tuple[list[torch.Tensor], float]:
     """The loss at each number of tokens ahead (or each exit), and the mean overlap Σ min(p, q) there: the chance of
-    acceptance."""
+    acceptance. share: of wrong guesses whose answers are shown (Falcon)"""
     count, losses, overlap = len(text.tokens), [], []
     if isinstance(drafter, Blanks):
         return of_blanks(drafter, loss, text, said)
     if isinstance(drafter, HeadsAdapter):
-        guesses = [
-            (step, logits) for step, logits in enumerate(drafter.unrolled(said.hidden, text.tokens), 1)
-        ]  # row t is for the token t + step + 1
+        given = [said.hidden, text.tokens]
+        if isinstance(drafter, Falcon) and share:
+            right = said.probs.argmax(-1).masked_fill(said.probs.sum(-1) == 0, -1)
+            given.append(drafter.glanced(*given, right, share))
+        guesses = list(enumerate(drafter.unrolled(*given), 1))  # row t is for the token t + step + 1
     elif isinstance(drafter, ExitLens):
         guesses = [(0, logits) for logits in drafter.unrolled(said.hidden, text.tokens)]  # of every exit
     else:
@@ -244,9 +269,9 @@ def distances(
         with torch.no_grad():
             drafted = guess.masked_fill(~allowed, -torch.inf).softmax(-1).nan_to_num()
             overlap.append(float(torch.minimum(drafted, said.probs[rows]).sum(-1).mean()))
-    if regress and losses and type(drafter) is Eagle:
-        feature = drafter.first(said.hidden, text.tokens)
-        losses.append(10 * F.smooth_l1_loss(feature, said.features[1:].to(feature)))
+    if regress and losses and isinstance(drafter, HeadsAdapter):
+        for step, feature in enumerate(drafter.features(said.hidden, text.tokens), 1):
+            losses.append(10 * F.smooth_l1_loss(feature, said.features[step:].to(feature)))
     return losses, sum(overlap) / max(1, len(overlap))
 
 
@@ -267,16 +292,18 @@ def of_blanks(drafter: Blanks, loss: str, text: Text, said: Told) -> tuple[list[
 def train(handle: HFModel, drafter: Any, texts: list[Text], options: argparse.Namespace) -> None:
     """Adam with a rate that falls to nothing, one text a step."""
     reads = drafter.reads if isinstance(drafter, (HeadsAdapter, ExitLens)) else True
+    if isinstance(drafter, HeadsAdapter):
+        handle.model.requires_grad_(False)
     trained = torch.optim.Adam(drafter.parameters(), lr=options.rate)
     steps = options.epochs * len(texts)
     falling = torch.optim.lr_scheduler.LambdaLR(trained, lambda step: 1 - step / steps)
     order = random.Random(options.seed)
     drafter.train()
     for epoch in range(options.epochs):
-        total, overlaps = 0.0, 0.0
+        total, overlaps, share = 0.0, 0.0, 0.1 + 0.35 * (1 - epoch / options.epochs)  # as Falcon's falls
         for place in order.sample(range(len(texts)), len(texts)):
             losses, overlap = distances(
-                drafter, options.loss, texts[place], told(handle, texts[place], reads), regress=True
+                drafter, options.loss, texts[place], told(handle, texts[place], reads), regress=True, share=share
             )
             trained.zero_grad()
             if losses:
@@ -292,6 +319,8 @@ def train(handle: HFModel, drafter: Any, texts: list[Text], options: argparse.Na
 
 def drafter_of(handle: HFModel, made: Any) -> Drafter:
     """The drafter around what was trained; of exits that in the middle, always; units end below one half."""
+    if isinstance(made, KangarooAdapter):
+        return Kangaroo(handle, made)
     if isinstance(made, ExitLens):
         return EarlyExit(handle, keep=(made.exits + 1) // 2, lens=made)
     if isinstance(made, Blanks):
@@ -302,7 +331,7 @@ def drafter_of(handle: HFModel, made: Any) -> Drafter:
 def measure(handle: HFModel, made: Any, files: list[Path], when: str, options: argparse.Namespace) -> None:
     """Acceptance and tokens a forward over schemas that were not trained on, with no other drafter and with "auto"."""
     for temperature in (0.0, 1.0):
-        total = {name: [0, 0, 0, 0, 0] for name in ("none", "auto", "alone", "with auto")}
+        total = {name: [0, 0, 0, 0, 0, 0.0] for name in ("none", "auto", "alone", "with auto")}
         written = list(outputs(handle, handle, files, options.measured, temperature, options))
         for seed, (prompt, constraint, plain) in enumerate(written):
             given = {"constraint": constraint, "temperature": temperature, "seed": seed, "max_tokens": options.tokens}
@@ -313,19 +342,21 @@ def measure(handle: HFModel, made: Any, files: list[Path], when: str, options: a
                 "with auto": ["auto", drafter_of(handle, made)],
             }
             for name, draft in drafts.items():
+                begun = time.thread_time()
                 found = constrain.generate(handle, prompt, draft=draft, **given)
+                seconds = time.thread_time() - begun
                 counts = found.stats.drafts
                 assert not any(count.fault for count in counts.values()), counts
                 assert temperature or found.tokens == plain.tokens, f"{name}: another output than with other drafts"
                 own = [c for label, c in counts.items() if label in ("heads", "model", "exit", "units")]
                 figures = (
                     found.stats.tokens, found.stats.forwards, sum(c.drafted for c in own), sum(c.accepted for c in own),
-                    found.tokens == plain.tokens,
+                    found.tokens == plain.tokens, seconds,
                 )  # fmt: skip
                 total[name] = [a + b for a, b in zip(total[name], figures, strict=True)]
-        for name, (tokens, forwards, drafted, accepted, same) in total.items():
+        for name, (tokens, forwards, drafted, accepted, same, seconds) in total.items():
             report(when=when, temperature=temperature, drafts=name, outputs=len(written), same=same, tokens=tokens,
-                   forwards=forwards, tokens_per_forward=round(tokens / forwards, 3),
+                   forwards=forwards, tokens_per_forward=round(tokens / forwards, 3), seconds=round(seconds, 2),
                    accepted=round(accepted / drafted, 3) if drafted else None)  # fmt: skip
 
 

@@ -18,6 +18,7 @@ import torch
 
 from constrain.sampling.core.draw import Draw
 from constrain.sampling.core.job import Settings, TokenMatcher, fill_one_by_one
+from constrain.speculative.target import Hidden
 from constrain.speculative.tree import EMPTY, BuiltTree, DraftTree
 
 
@@ -152,7 +153,8 @@ class Drafter:
 
     Attributes:
         name: as in `generate(draft=...)` and the stats.
-        wants_hidden: it learns from `Outcome.hidden`; a tuple of layers: of these, at every place (`TreeSession`).
+        wants_hidden: it learns from `Outcome.hidden`; a tuple of layers: of these, at every place; or what reads the
+            target's forward passes (`TreeSession`).
         reach: tokens that it is worth drafting ahead by; the default controller gives as many as the furthest asks for.
 
     Example:
@@ -169,7 +171,7 @@ class Drafter:
     """
 
     name: str = ""
-    wants_hidden: bool | tuple[int, ...] = False
+    wants_hidden: Hidden = False
     reach: int = 10
 
     def propose(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[DraftTree]:

@@ -14,7 +14,7 @@ import torch
 
 from constrain.errors import ConstrainError
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
-from constrain.speculative.target import TreeSession
+from constrain.speculative.target import Hidden, TreeSession
 from constrain.speculative.tree import EMPTY, NONE, DraftTree
 from constrain.speculative.verifier import Verifier
 
@@ -45,7 +45,7 @@ class Drafting:
                 place="draft",
                 fix="take heads of one kind",
             )
-        self.wants_hidden: bool | tuple[int, ...] = wishes.pop() if wishes else False
+        self.wants_hidden: Hidden = wishes.pop() if wishes else False
 
     def ask_hidden(self, trees: TreeSession) -> None:
         """Have a session keep the hidden states that are read. Raises ConstrainError: it tells none."""

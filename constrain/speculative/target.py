@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 import torch
@@ -21,12 +21,30 @@ from constrain.sampling.processors.core.model import ProcessedModel, ProcessedRo
 from constrain.speculative.tree import Ints
 
 
+class TreeReader(Protocol):
+    """Reads a forward pass in its own way: more places of it, which no output depends on."""
+
+    def read(
+        self,
+        session: Any,
+        chunks: Sequence[Sequence[int]],
+        keep: Sequence[int],
+        tokens: Sequence[Ints],
+        parents: Sequence[Ints],
+    ) -> list[torch.Tensor]:
+        """As `TreeSession.forward`, by the session's own with more nodes; sets `session.hidden`."""
+
+
+Hidden = bool | tuple[int, ...] | TreeReader
+
+
 class TreeSession(Protocol):
     """B sequences with what the model remembers of them.
 
     A session may have an attribute `keep_hidden`, to be set before a forward pass. True: then `hidden` has, for each
     row, what the model's head read for the logits of that forward, float[keep + r, H]. A tuple of layers: what went
     into them, joined (without layers: what the last one gave), at every position that was read, float[chunk + r, F].
+    A `TreeReader`: what it likes, float[keep + r, F].
 
     Example:
         >>> from constrain.sampling import NGram
@@ -140,12 +158,12 @@ class WrappedTrees:
         return getattr(self.trees, "hidden", None)
 
     @property
-    def keep_hidden(self) -> bool | tuple[int, ...]:
-        kept: bool | tuple[int, ...] = self.trees.keep_hidden  # type: ignore[attr-defined]
+    def keep_hidden(self) -> Hidden:
+        kept: Hidden = self.trees.keep_hidden  # type: ignore[attr-defined]
         return kept  # no such attribute: the session has none either
 
     @keep_hidden.setter
-    def keep_hidden(self, wanted: bool | tuple[int, ...]) -> None:
+    def keep_hidden(self, wanted: Hidden) -> None:
         self.trees.keep_hidden = wanted  # type: ignore[attr-defined]
 
     def commit(self, paths: Sequence[Sequence[int]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from pydantic import BaseModel, Field
 import constrain
 from constrain.models.hf import HFModel
 from constrain.models.hf.loading import load_named
+from constrain.papers.layers.shallow import FirstLayers, can_be_cut
 from real_models import real_model
 
 CHAT = [{"role": "user", "content": "Ada Lovelace was 36 when she died in London. Who is it?"}]
@@ -44,6 +46,13 @@ def test_a_chat_chooses(chatty: HFModel) -> None:
     g = constrain.generate(chatty, CHAT, choices=["a person", "a place"], temperature=0, max_tokens=8)
     assert g.finish_reason == "stop"
     assert g.text in ("a person", "a place")
+
+
+@pytest.mark.slow
+def test_a_deep_model_is_cut_behind_its_first_layers(chatty: HFModel) -> None:
+    """Thirty layers of rounding in 32 bits are no wrong mask."""
+    handle = HFModel(copy.deepcopy(chatty.model).float(), chatty.tokenizer)
+    assert can_be_cut(FirstLayers(handle, 2), handle)
 
 
 def test_a_call_of_a_tool(chatty: HFModel) -> None:

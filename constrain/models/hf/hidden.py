@@ -1,8 +1,9 @@
-"""Record the inputs of a model's layers and head during a forward pass: draft heads start from them."""
+"""Record, or change, what goes through a model's modules during a forward pass: draft heads start from that."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -17,7 +18,8 @@ def watched(handle: HFModel, wanted: bool | tuple[int, ...]) -> Iterator[list[to
     """Hidden states of the forwards meanwhile, one float[B, positions, F] each; empty if they are not wanted.
 
     wanted: True, what the head is given, at the positions whose logits are computed; a tuple, at all positions what
-    goes into these layers, joined, or without layers what the last norm puts out (the base model's result).
+    goes into these layers, joined (one behind the last: what that one puts out), or without layers what the last norm
+    puts out (the base model's result).
     """
     seen: list[torch.Tensor] = []
     model = handle.model
@@ -43,8 +45,43 @@ def _watch_layers(layers: Any, wanted: tuple[int, ...], hooks: ExitStack, seen: 
             parts.clear()
 
     for index in wanted:
-        hook = layers[index].register_forward_pre_hook(
-            lambda _, given, named, index=index: keep(index, given[0] if given else named["hidden_states"]),
-            with_kwargs=True,
-        )
+        if index == len(layers):
+            hook = layers[-1].register_forward_hook(
+                lambda _, __, out, index=index: keep(index, out[0] if isinstance(out, tuple) else out)
+            )
+        else:
+            hook = layers[index].register_forward_pre_hook(
+                lambda _, given, named, index=index: keep(index, given[0] if given else named["hidden_states"]),
+                with_kwargs=True,
+            )
         hooks.callback(hook.remove)
+
+
+@contextmanager
+def changed_output(module: torch.nn.Module, change: Callable[[torch.Tensor], torch.Tensor]) -> Iterator[None]:
+    """Change what a module puts out, in the forward passes of this thread meanwhile."""
+    own = threading.get_ident()
+    hook = module.register_forward_hook(lambda _, __, out: change(out) if threading.get_ident() == own else None)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+@contextmanager
+def changed_input(layer: torch.nn.Module, change: Callable[[torch.Tensor], torch.Tensor]) -> Iterator[None]:
+    """Change the hidden states that go into a layer, in the forward passes of this thread meanwhile."""
+    own = threading.get_ident()
+
+    def before(_: Any, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, dict[str, Any]] | None:
+        if threading.get_ident() != own:
+            return None
+        if given:
+            return (change(given[0]), *given[1:]), named
+        return given, {**named, "hidden_states": change(named["hidden_states"])}
+
+    hook = layer.register_forward_pre_hook(before, with_kwargs=True)
+    try:
+        yield
+    finally:
+        hook.remove()

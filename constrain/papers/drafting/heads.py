@@ -26,16 +26,17 @@ from constrain.sampling.bitmask.apply import bitmask_words, masked_logits
 from constrain.sampling.core.logits import scaled
 from constrain.sampling.core.sampler import check_count
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
+from constrain.speculative.target import Hidden
 from constrain.speculative.tree import EMPTY, DraftTree
 
 
 class HeadsModel(Protocol):
     """Trained heads. A state is whatever they like, and so is what they remember of a text.
 
-    reads: what they are given, as `Drafter.wants_hidden`; True, or a tuple of layers: then they look back.
+    reads: what they are given, as `Drafter.wants_hidden`; with a tuple of layers they look back.
     """
 
-    reads: bool | tuple[int, ...]
+    reads: Hidden
 
     def begin(self, hidden: torch.Tensor, memory: Any = None) -> Any:
         """The state at a place of the text, from the target's hidden state there, float[H], and the memory so far."""
@@ -95,7 +96,7 @@ class Heads(Drafter):
                 continue
             rows = outcome.tree.logits_rows[[0, *(node + 1 for node in path)]].tolist()
             length = began + len(outcome.tokens) - 1  # tokens of the text before the last place
-            memory = None if self.wants_hidden is True else self._remembered(outcome, began, rows)
+            memory = self._remembered(outcome, began, rows) if isinstance(self.wants_hidden, tuple) else None
             context.memo[self] = length, self.heads.begin(outcome.hidden[rows[-1]], memory)
 
     def _remembered(self, outcome: Outcome, began: int, rows: list[int]) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from constrain.models.hf.model import HFModel
+from constrain.speculative.target import Hidden
 
 
 class HeadsAdapter(torch.nn.Module):
@@ -22,7 +23,8 @@ class HeadsAdapter(torch.nn.Module):
     Attributes:
         depth: Tokens that they look ahead of the one that follows.
         reads: What they are given: True, what the target's head reads, where logits are wanted; a tuple of layers, what
-            goes into these layers, joined, at every position, or with no layers what the last one puts out.
+            goes into these layers, joined, at every position, or with no layers what the last one puts out; or what
+            reads the target's forward passes.
 
     Example:
         >>> import constrain
@@ -32,7 +34,7 @@ class HeadsAdapter(torch.nn.Module):
     """
 
     depth: int = 4
-    reads: bool | tuple[int, ...] = True
+    reads: Hidden = True
 
     def __init__(self, model: Any) -> None:
         super().__init__()
@@ -72,3 +74,12 @@ class HeadsAdapter(torch.nn.Module):
         hidden: float[T, F]. tokens: int64[T], those of the text: row t of entry s is for the token t + s + 1.
         """
         raise NotImplementedError
+
+    def features(self, hidden: torch.Tensor, tokens: torch.Tensor) -> list[torch.Tensor]:
+        """For the first steps float[T - s, H]: what training holds to the target's own features, s places later."""
+        return []
+
+
+def config_of(model: Any) -> Any:
+    """The configuration of a target's layers."""
+    return HFModel.of(model).model.config.get_text_config()

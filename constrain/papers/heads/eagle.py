@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from constrain.models.hf.model import HFModel
-from constrain.papers.heads.adapter import HeadsAdapter
-from constrain.papers.heads.layer import DecoderLayer, KeysValues, Shape
+from constrain.papers.heads.adapter import HeadsAdapter, config_of
+from constrain.papers.heads.layer import DecoderLayer, KeysValues, Shape, causal
 
 
 class EagleState(NamedTuple):
@@ -46,12 +45,11 @@ class Eagle(HeadsAdapter):
     """
 
     reads: bool | tuple[int, ...] = ()
-    times = 1  # of the size of features, what the layer reads
 
     def __init__(self, model: Any, *, depth: int = 5, config: Any = None, bias: bool = True) -> None:
         super().__init__(model)
         self.depth = depth
-        self.shape = Shape.of(config or HFModel.of(model).model.config.get_text_config())
+        self.shape = Shape.of(config or config_of(model))
         self._build(bias)
         self.to(self._target[1].weight)
 
@@ -102,13 +100,13 @@ class Eagle(HeadsAdapter):
     def logits(self, state: EagleState) -> torch.Tensor:
         return self.head(state.feature)
 
-    def first(self, hidden: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """float[T - 1, H]: what it takes for the features of places 1 … T - 1, from the target's own before them."""
+    def features(self, hidden: torch.Tensor, tokens: torch.Tensor) -> list[torch.Tensor]:
+        """Its features of places 1 … T - 1, each from the target's own before it."""
         count = len(tokens) - 1
         places = torch.arange(count, device=hidden.device)
         read, residual = self._read(self._feature(hidden)[:count], tokens[1:])
-        seen = torch.ones(count, count, dtype=torch.bool, device=hidden.device).tril()
-        return self._layer.attend(read, residual, places, self._layer.rows(read, places), seen)
+        rows = self._layer.rows(read, places)
+        return [self._layer.attend(read, residual, places, rows, causal(count, count, hidden.device))]
 
     def unrolled(self, hidden: torch.Tensor, tokens: torch.Tensor) -> list[torch.Tensor]:
         """Logits of all steps; later steps read their own features, as in drafting (EAGLE-3's training-time test)."""
@@ -123,7 +121,7 @@ class Eagle(HeadsAdapter):
                 text = rows
             else:
                 own = [each.first(count) for each in own] + [rows]
-            seen = torch.ones(count, len(text.keys), dtype=torch.bool, device=hidden.device).tril()
+            seen = causal(len(text.keys), len(text.keys), hidden.device)[:count]
             feature = self._layer.attend(read, residual, places, text, seen, own)
             found.append(self.logits(EagleState(feature, None, step)))
         return found

@@ -95,6 +95,9 @@ class Eagle3(Eagle):
         embedded = self.midlayer.input_layernorm(self.embed(tokens).to(feature))
         return torch.cat([embedded, self.midlayer.hidden_norm(feature)], dim=-1), feature
 
+    def features(self, hidden: torch.Tensor, tokens: torch.Tensor) -> list[torch.Tensor]:
+        return []
+
     def logits(self, state: EagleState) -> torch.Tensor:
         """Logits over the whole vocabulary; -inf for tokens that the head cannot draft."""
         own = self.lm_head(self.norm(state.feature))

@@ -14,8 +14,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from constrain.papers.heads.adapter import HeadsAdapter
-from constrain.papers.heads.layer import DecoderLayer, KeysValues, RMSNorm, Shape
+from constrain.papers.heads.adapter import HeadsAdapter, config_of
+from constrain.papers.heads.layer import KeysValues, RMSNorm, Shape, WholeLayer
 
 
 class Narrowing(nn.Module):
@@ -33,20 +33,12 @@ class Narrowing(nn.Module):
         return found
 
 
-class PrefixLayer(DecoderLayer):
-    """A whole layer of a Llama."""
-
-    def __init__(self, shape: Shape) -> None:
-        super().__init__(shape)
-        self.input_layernorm = RMSNorm(shape.size, shape.epsilon)
-
-
 class Prefix(nn.Module):
     """The layer over the text, with the norm behind it."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
-        self.layers = nn.ModuleList([PrefixLayer(shape)])
+        self.layers = nn.ModuleList([WholeLayer(shape)])
         self.norm = RMSNorm(shape.size, shape.epsilon)
 
 
@@ -78,7 +70,7 @@ class Hydra(HeadsAdapter):
     def __init__(self, model: Any, *, depth: int = 4, layers: int = 1, config: Any = None) -> None:
         super().__init__(model)
         self.depth = depth
-        self.prefix_embeding_layer = Prefix(Shape.of(config or _config(model)))
+        self.prefix_embeding_layer = Prefix(Shape.of(config or config_of(model)))
         self.hydra_mlp = nn.ModuleList(nn.Sequential(*self._blocks(i, layers)) for i in range(depth))
         weight = self._target[1].weight
         self.hydra_lm_head = nn.ModuleList(
@@ -98,22 +90,20 @@ class Hydra(HeadsAdapter):
         return found
 
     def remember(self, memory: KeysValues | None, hidden: torch.Tensor, tokens: torch.Tensor) -> KeysValues:
-        layer: PrefixLayer = self.prefix_embeding_layer.layers[0]
+        layer: WholeLayer = self.prefix_embeding_layer.layers[0]
         first = 0 if memory is None else len(memory.keys)
         places = torch.arange(first, first + len(hidden), device=hidden.device)
         new = layer.rows(layer.input_layernorm(hidden), places)
         return new if memory is None else memory.joined(new)
 
     def begin(self, hidden: torch.Tensor, memory: KeysValues | None = None) -> HydraState:
-        rows = self.remember(memory, hidden[None], torch.zeros(1))
-        return HydraState(self._prefix(hidden[None], rows, None)[0], hidden, 0)
+        return HydraState(self._prefix(hidden[None], memory)[0], hidden, 0)
 
-    def _prefix(self, hidden: torch.Tensor, rows: KeysValues, seen: torch.Tensor | None) -> torch.Tensor:
-        """float[n, H] at the last n of the rows' places."""
-        layer: PrefixLayer = self.prefix_embeding_layer.layers[0]
-        places = torch.arange(len(rows.keys) - len(hidden), len(rows.keys), device=hidden.device)
-        found = layer.attend(layer.input_layernorm(hidden), hidden, places, rows, seen)
-        prefix: torch.Tensor = self.prefix_embeding_layer.norm(found)
+    def _prefix(self, hidden: torch.Tensor, memory: KeysValues | None) -> torch.Tensor:
+        """float[n, H] at n places behind the remembered ones."""
+        prefix: torch.Tensor = self.prefix_embeding_layer.norm(
+            self.prefix_embeding_layer.layers[0].behind(hidden, memory)[0]
+        )
         return prefix
 
     def move(self, state: HydraState, token: Any) -> HydraState | None:
@@ -131,9 +121,7 @@ class Hydra(HeadsAdapter):
 
     def unrolled(self, hidden: torch.Tensor, tokens: torch.Tensor) -> list[torch.Tensor]:
         count = len(hidden)
-        rows = self.remember(None, hidden, tokens)
-        seen = torch.ones(count, count, dtype=torch.bool, device=hidden.device).tril()
-        state: HydraState | None = HydraState(self._prefix(hidden, rows, seen), hidden, 0)
+        state: HydraState | None = HydraState(self._prefix(hidden, None), hidden, 0)
         found = []
         for step in range(1, self.depth + 1):
             assert state is not None
@@ -142,9 +130,3 @@ class Hydra(HeadsAdapter):
             assert state is not None
             found.append(self.logits(state))
         return found
-
-
-def _config(model: Any) -> Any:
-    from constrain.models.hf.model import HFModel
-
-    return HFModel.of(model).model.config.get_text_config()

@@ -97,29 +97,31 @@ class Attention(nn.Module):
 
 
 class MLP(nn.Module):
-    """SwiGLU."""
+    """SwiGLU. gives: times the size, what it puts out."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Shape, gives: int = 1) -> None:
         super().__init__()
         self.gate_proj = nn.Linear(shape.size, shape.inner, bias=False)
         self.up_proj = nn.Linear(shape.size, shape.inner, bias=False)
-        self.down_proj = nn.Linear(shape.inner, shape.size, bias=False)
+        self.down_proj = nn.Linear(shape.inner, gives * shape.size, bias=False)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """float[..., size]."""
-        found: torch.Tensor = self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
+    def forward(self, x: torch.Tensor, gate: torch.Tensor | None = None) -> torch.Tensor:
+        """float[..., gives · size]. gate: what opens it; None: x."""
+        opened = F.silu(self.gate_proj(x if gate is None else gate))
+        found: torch.Tensor = self.down_proj(opened * self.up_proj(x))
         return found
 
 
-class DecoderLayer(nn.Module):
-    """The layer; norms before the attention are the caller's, where an architecture has them elsewhere."""
+class AttentionLayer(nn.Module):
+    """Attention and what it is added to; norms before it are the caller's, where an architecture has them elsewhere.
+
+    times: how much it reads, in sizes.
+    """
 
     def __init__(self, shape: Shape, *, times: int = 1) -> None:
         super().__init__()
         self.shape = shape
         self.self_attn = Attention(shape, times)
-        self.mlp = MLP(shape)
-        self.post_attention_layernorm = RMSNorm(shape.size, shape.epsilon)
 
     def rows(self, x: torch.Tensor, places: torch.Tensor) -> KeysValues:
         """Keys and values of what is read, float[n, times · size], at places int64[n]."""
@@ -153,8 +155,7 @@ class DecoderLayer(nn.Module):
         found = torch.einsum("nhgm,mhd->nhgd", weights[..., :m], text.values)
         for step, each in enumerate(own):
             found = found + weights[..., m + step, None] * each.values.unsqueeze(2)
-        hidden = residual + self.self_attn.o_proj(found.flatten(1))
-        out: torch.Tensor = hidden + self.mlp(self.post_attention_layernorm(hidden))
+        out: torch.Tensor = residual + self.self_attn.o_proj(found.flatten(1))
         return out
 
     def _turned(self, x: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
@@ -165,3 +166,48 @@ class DecoderLayer(nn.Module):
         cos, sin = (f(angles).to(x.dtype)[:, None, :] for f in (torch.cos, torch.sin))
         left, right = x[..., :half], x[..., half:]
         return torch.cat([left * cos - right * sin, right * cos + left * sin], dim=-1)
+
+
+class DecoderLayer(AttentionLayer):
+    """The layer without its first norm. times, gives: how much it reads and puts out, in sizes."""
+
+    def __init__(self, shape: Shape, *, times: int = 1, gives: int = 1) -> None:
+        super().__init__(shape, times=times)
+        self.gives = gives
+        self.mlp = MLP(shape, gives)
+        self.post_attention_layernorm = RMSNorm(shape.size, shape.epsilon)
+
+    def attend(
+        self,
+        x: torch.Tensor,
+        residual: torch.Tensor,
+        places: torch.Tensor,
+        text: KeysValues,
+        seen: torch.Tensor | None = None,
+        own: Sequence[KeysValues] = (),
+    ) -> torch.Tensor:
+        hidden = super().attend(x, residual, places, text, seen, own)
+        out: torch.Tensor = hidden.repeat(1, self.gives) + self.mlp(self.post_attention_layernorm(hidden))
+        return out
+
+
+class WholeLayer(DecoderLayer):
+    """A layer with its norm before the attention."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__(shape)
+        self.input_layernorm = RMSNorm(shape.size, shape.epsilon)
+
+    def behind(self, x: torch.Tensor, text: KeysValues | None) -> tuple[torch.Tensor, KeysValues]:
+        """Outputs at n places behind the text's, float[n, size], and the rows of all of them."""
+        first = 0 if text is None else len(text.keys)
+        places = torch.arange(first, first + len(x), device=x.device)
+        read = self.input_layernorm(x)
+        rows = self.rows(read, places)
+        rows = rows if text is None else text.joined(rows)
+        return self.attend(read, x, places, rows, causal(len(x), len(rows.keys), x.device)), rows
+
+
+def causal(queries: int, keys: int, device: torch.device) -> torch.Tensor:
+    """bool[queries, keys]: each of the last places sees itself and those before it."""
+    return torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)

@@ -1,8 +1,8 @@
 """Public checkpoints of draft heads: which architecture a folder has, and its weights.
 
-A folder has `config.json` and one file of weights, as their authors publish them. The names of the tensors tell the
-architecture. What a file has and no architecture reads is an error, never left out: embeddings of the target, rotary
-tables and masks alone are known to be copies of what the target has.
+A folder has `config.json` (PPD: that of PEFT) and one file of weights (Chimera: three), as their authors publish them.
+The names of the tensors tell the architecture. What a file has and no architecture reads is an error, never left out:
+embeddings of the target, rotary tables and masks alone are known to be copies of what the target has.
 """
 
 from __future__ import annotations
@@ -16,21 +16,32 @@ import torch
 
 from constrain.errors import ConstrainError
 from constrain.papers.heads.adapter import HeadsAdapter
+from constrain.papers.heads.chimera import Chimera
+from constrain.papers.heads.clover import Clover
 from constrain.papers.heads.eagle import Eagle
 from constrain.papers.heads.eagle3 import Eagle3
+from constrain.papers.heads.falcon import Falcon
+from constrain.papers.heads.fspad import FSPAD
 from constrain.papers.heads.hydra import Hydra
+from constrain.papers.heads.kangaroo import KangarooAdapter
 from constrain.papers.heads.medusa import Medusa
+from constrain.papers.heads.ppd import PromptTokens
 
 FILES = (
     "medusa_lm_head.safetensors", "medusa_lm_head.pt", "hydra_lm_head.pt", "model.safetensors", "pytorch_model.bin",
+    "adapter_model.safetensors", "adapter_model.bin",
 )  # fmt: skip
+CHIMERA = ("trimlp", "fast_layer1", "chimera_head")  # files of its own, in a folder
 COPIES = re.compile(r"(.*\.)?(embed_tokens\.weight|rotary_emb\.inv_freq|position_ids)$")
 
 BLOCK = re.compile(r"medusa_head\.(\d+)\.(\d+)\.linear\.weight$")
 
 
 def load_heads(folder: str | Path, model: Any, **options: Any) -> HeadsAdapter:
-    """Load draft heads that others have trained: Medusa, Hydra (prefix-MLP heads), EAGLE, EAGLE-2 or EAGLE-3.
+    """Load draft heads that others have trained.
+
+    Medusa, Hydra (prefix-MLP heads), EAGLE, EAGLE-2, EAGLE-3, FSPAD, Falcon, Clover-2, Chimera, Kangaroo (its adapter)
+    or PPD.
 
     Args:
         folder: A local folder with `config.json` and the weights (safetensors, or a file of torch, which is read
@@ -55,14 +66,29 @@ def load_heads(folder: str | Path, model: Any, **options: Any) -> HeadsAdapter:
     folder = Path(folder)
     tensors = _tensors(folder)
     config: dict[str, Any] = {}
-    if (folder / "config.json").exists():
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    for name in ("config.json", "adapter_config.json"):
+        if (folder / name).exists():
+            config |= json.loads((folder / name).read_text(encoding="utf-8"))
     if any(name.startswith("medusa_head.") for name in tensors) or "0.0.linear.weight" in tensors:
         heads, tensors = _medusa(tensors, model, options)
     elif any(name.startswith("hydra_mlp.") for name in tensors):
         heads = _hydra(tensors, config, model, options)
     elif "midlayer.self_attn.q_proj.weight" in tensors:
         heads = _eagle3(tensors, config, model, options)
+    elif any(name.startswith("clover_head_mlp.") for name in tensors):
+        heads, tensors = _clover(tensors, config, model, options)
+    elif "trimlp.0.linear.weight" in tensors:
+        depth = sum(name.startswith("chimera_head.") for name in tensors)
+        heads = Chimera(model, depth=depth, config=config if "num_attention_heads" in config else None, **options)
+    elif "prompt_embeddings" in tensors:
+        heads = _prompts(tensors, config, model, options)
+    elif "fc.fc.weight" in tensors:
+        heads = FSPAD(model, config=config or None, bias="fc.fc.bias" in tensors, **options)
+    elif "lstm.weight_ih_l0" in tensors:
+        known = {"block": config["k_mask"]} if "k_mask" in config else {}
+        heads = Falcon(model, config=config or None, **{**known, **options})
+    elif "norm.weight" in tensors and "layers.0.input_layernorm.weight" in tensors:
+        heads = KangarooAdapter(model, config=config or None, **options)
     elif "fc.weight" in tensors and "layers.0.self_attn.q_proj.weight" in tensors:
         heads = Eagle(model, config=config or None, bias="fc.bias" in tensors, **options)
     else:
@@ -72,6 +98,9 @@ def load_heads(folder: str | Path, model: Any, **options: Any) -> HeadsAdapter:
 
 
 def _tensors(folder: Path) -> dict[str, torch.Tensor]:
+    if all((folder / f"{part}.pt").exists() for part in CHIMERA):
+        parts = {part: torch.load(folder / f"{part}.pt", map_location="cpu", weights_only=True) for part in CHIMERA}
+        return {f"{part}.{name}": each for part, tensors in parts.items() for name, each in tensors.items()}
     for name in FILES:
         if not (folder / name).exists():
             continue
@@ -99,6 +128,30 @@ def _hydra(tensors: dict[str, torch.Tensor], config: dict[str, Any], model: Any,
     blocks = {name.split(".")[2] for name in tensors if name.startswith("hydra_mlp.0.")}
     known = config if "num_attention_heads" in config else None
     return Hydra(model, depth=depth, layers=len(blocks), config=known, **options)
+
+
+def _clover(
+    tensors: dict[str, torch.Tensor], config: dict[str, Any], model: Any, options: dict[str, Any]
+) -> tuple[HeadsAdapter, dict[str, torch.Tensor]]:
+    """Without the target's head, which the file has as the embedding, too."""
+    layers = {name.split(".")[1] for name in tensors if name.startswith("layers.")}
+    heads = Clover(model, layers=len(layers), config=config or None, **options)
+    for name in ("lm_head.weight", "clover_embed_tokens.weight"):
+        if name in tensors and not torch.allclose(tensors[name].to(heads._target[1].weight), heads._target[1].weight):
+            raise ConstrainError(f"{name} is not the head of this target", place="draft heads")
+    return heads, {n: each for n, each in tensors.items() if n not in ("lm_head.weight", "clover_embed_tokens.weight")}
+
+
+def _prompts(
+    tensors: dict[str, torch.Tensor], config: dict[str, Any], model: Any, options: dict[str, Any]
+) -> PromptTokens:
+    """Raises ConstrainError: the file is of prompts that PPD's own code does not generate with, or of none of PPD's."""
+    plain = {"num_special_tokens": len(tensors["prompt_embeddings"]), "virtual_tokens_per_special_token": 1}
+    plain |= {"num_exits": 1, "use_custom_lm_head": False, "use_prefix_tuning": False}
+    other = [name for name, value in plain.items() if config.get(name, 1 if name == "num_exits" else False) != value]
+    if other:
+        raise ConstrainError(f"prompt tokens with this {other[0]} are not supported: {config.get(other[0])}")
+    return PromptTokens(model, depth=len(tensors["prompt_embeddings"]), **options)
 
 
 def _eagle3(tensors: dict[str, torch.Tensor], config: dict[str, Any], model: Any, options: dict[str, Any]) -> Eagle3:

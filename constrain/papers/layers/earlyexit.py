@@ -211,7 +211,7 @@ class EarlyExit(SelfDraft):
             return super()._grow(contexts, budgets)
         self.shared += 1
         session, rows = sessions[0], [each[1] for each in told if each is not None]
-        shallow = session.shallow = Shallow(session, first)
+        shallow = session.shallow = self._opened(Shallow(session, first), contexts, rows)
         lengths = shallow.lengths.tolist()
         chunks = [list(c.tokens[lengths[row] :]) for c, row in zip(contexts, rows, strict=True)]
         last, places = _spread(shallow, rows, chunks, [run(len(chunk)) for chunk in chunks], wanted=1)
@@ -223,6 +223,10 @@ class EarlyExit(SelfDraft):
                 return [branch.tree() for branch in branches]
             before = [[own[i] for i, _ in each] for own, each in zip(places, going, strict=True)]
             last, places = _spread(shallow, rows, [[token for _, token in each] for each in going], before)
+
+    def _opened(self, shallow: Shallow, contexts: Sequence[Context], rows: Sequence[int]) -> Shallow:
+        """The slots of a draft, before anything is read into them. rows: of the contexts, in the session."""
+        return shallow
 
 
 def _spread(

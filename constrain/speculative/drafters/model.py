@@ -115,7 +115,7 @@ class Model(Drafter):
         return context.tokens
 
     def _branch(self, context: Context, budget: DraftBudget) -> Growing:
-        return _Branch(context, budget, self.width, self.paths, self.least)
+        return DraftBranch(context, budget, self.width, self.paths, self.least)
 
     def _read(self, contexts: Sequence[Context], texts: Sequence[Sequence[int]]) -> tuple[Session, list[torch.Tensor]]:
         """A session that has read the texts, and the logits after them. Sequences are together as long as they last."""
@@ -164,7 +164,7 @@ class _Read:
     length: int
 
 
-class _Place(NamedTuple):
+class DraftPlace(NamedTuple):
     """node: that leads here. rank: log of the chance that the draft model gets here. sure: the chance that all of the
     path is taken, as far as it was judged. closed: nothing follows."""
 
@@ -176,7 +176,7 @@ class _Place(NamedTuple):
 
 
 @dataclass
-class _Branch:
+class DraftBranch:
     """The draft of one sequence while it grows. level: the places whose logits come next."""
 
     context: Context
@@ -192,7 +192,7 @@ class _Branch:
     depth: int = 0
 
     def __post_init__(self) -> None:
-        self.level = [_Place(ROOT, 0.0, self.context.matcher)]
+        self.level = [DraftPlace(ROOT, 0.0, self.context.matcher)]
         setting = self.context.setting
         self.draws = setting.draws != "any" and setting.settings.temperature > 0
         self.replacement = self.draws and setting.draws == "with"
@@ -220,7 +220,7 @@ class _Branch:
                 matcher = place.matcher if place.matcher is None else advanced(place.matcher, token)
                 if matcher is not None or place.matcher is None:
                     seen.add((index, token))  # drawn twice: the second goes no further
-                    self.level.append(_Place(child, rank, matcher, place.sure))
+                    self.level.append(DraftPlace(child, rank, matcher, place.sure))
                     going.append((index, token))
                 if len(going) == self.paths:
                     break
@@ -233,10 +233,10 @@ class _Branch:
         sure = place.sure * chance
         self.level[row] = place._replace(sure=sure, closed=sure < least)
 
-    def _rank(self, place: _Place, child: int) -> float:
+    def _rank(self, place: DraftPlace, child: int) -> float:
         return place.rank + self.log_probs[child]
 
-    def _children(self, place: _Place, logits: torch.Tensor) -> range:
+    def _children(self, place: DraftPlace, logits: torch.Tensor) -> range:
         """New nodes at a place, from the draft model's logits float[W]."""
         first = len(self.tokens)
         wanted = first < self.budget.nodes and not place.closed

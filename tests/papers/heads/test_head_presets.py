@@ -6,6 +6,7 @@ Checkpoints are written here, tiny and random, with the tensor names that their 
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,21 @@ import constrain
 from constrain.errors import ConstrainError
 from constrain.models.hf import HFModel
 from constrain.papers import DraftHeads, Heads, load_heads
-from constrain.papers.heads import Eagle, Eagle3, HeadsAdapter, Hydra, Medusa
+from constrain.papers.heads import (
+    FSPAD,
+    Chimera,
+    Clover,
+    Eagle,
+    Eagle3,
+    Falcon,
+    HeadsAdapter,
+    Hydra,
+    KangarooAdapter,
+    Medusa,
+)
 from constrain.papers.heads.layer import DecoderLayer, Shape
+from constrain.papers.heads.load import _tensors
+from constrain.papers.layers.kangaroo import Kangaroo
 from constrain.speculative import Fixed, Speculation
 from toy_model import chain_reader, tiny_gpt2, tiny_llama, tiny_tokenizer
 
@@ -30,7 +44,14 @@ MAKE: dict[str, Callable[[HFModel], HeadsAdapter]] = {
     "hydra": lambda model: Hydra(model, depth=3, layers=2),
     "eagle": lambda model: Eagle(model, depth=3),
     "eagle3": lambda model: Eagle3(model, depth=3, layers=(0, 1, 2)),
+    "fspad": lambda model: FSPAD(model, depth=3),
+    "falcon": lambda model: Falcon(model, depth=3),
+    "falcon, blocks of 3": lambda model: Falcon(model, depth=3, block=3),
+    "falcon, blocks of 1": lambda model: Falcon(model, depth=3, block=1),
+    "clover": lambda model: Clover(model, depth=3),
+    "chimera": lambda model: Chimera(model, depth=3),
 }
+LOOK_BACK = ["hydra", "eagle", "eagle3", "fspad", "falcon", "clover", "chimera"]
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +95,14 @@ def test_what_trains_is_what_drafts(handle: HFModel, name: str) -> None:
                 memory = heads.remember(memory, hidden[place : place + 1], tokens[place + 1 : place + 2])
 
 
-@pytest.mark.parametrize("name", ["hydra", "eagle", "eagle3"])
+def flat(memory: Any) -> list[torch.Tensor]:
+    """Everything that is remembered of a text."""
+    if isinstance(memory, (int, torch.Tensor)):
+        return [torch.as_tensor(memory)]
+    return [each for part in memory for each in flat(part)]
+
+
+@pytest.mark.parametrize("name", LOOK_BACK)
 def test_memories_grow_by_any_steps(handle: HFModel, name: str) -> None:
     heads = random_heads(handle, name)
     hidden = torch.randn(6, width(heads), generator=torch.Generator().manual_seed(3), dtype=torch.float64)
@@ -82,8 +110,7 @@ def test_memories_grow_by_any_steps(handle: HFModel, name: str) -> None:
     with torch.inference_mode():
         whole = heads.remember(None, hidden[:5], tokens[1:])
         part = heads.remember(heads.remember(None, hidden[:2], tokens[1:3]), hidden[2:5], tokens[3:])
-    torch.testing.assert_close(whole.keys, part.keys)
-    torch.testing.assert_close(whole.values, part.values)
+    torch.testing.assert_close(flat(whole), flat(part))
 
 
 def test_the_layer_is_a_llama(handle: HFModel) -> None:
@@ -113,7 +140,7 @@ def test_at_first_they_guess_as_the_target_did(handle: HFModel, name: str) -> No
     with torch.inference_mode():
         guess = heads.logits(heads.move(heads.begin(hidden), 3))
     assert bool(torch.isfinite(guess).all())
-    if name in ("sequential", "independent", "eagle"):
+    if name in ("sequential", "independent", "eagle", "fspad"):
         torch.testing.assert_close(guess, heads.head(hidden))
 
 
@@ -130,7 +157,7 @@ def test_presets_change_no_output(handle: HFModel, name: str, temperature: float
         assert found.stats.drafts["heads"].drafted > 0
 
 
-@pytest.mark.parametrize("name", ["hydra", "eagle", "eagle3"])
+@pytest.mark.parametrize("name", LOOK_BACK)
 def test_what_they_are_told_is_the_text(handle: HFModel, name: str) -> None:
     """Memories in decoding, of batches and with the path of a tree taken, are those of the whole text read at once."""
     heads = random_heads(handle, name)
@@ -158,8 +185,7 @@ def test_what_they_are_told_is_the_text(handle: HFModel, name: str) -> None:
         session.forward([tokens], [1], [none], [none])
         with torch.inference_mode():
             whole = heads.remember(None, session.hidden[0][:known], torch.tensor(tokens[1 : known + 1]))
-        torch.testing.assert_close(memory.keys, whole.keys)
-        torch.testing.assert_close(memory.values, whole.values)
+        torch.testing.assert_close(flat(memory), flat(whole))
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -177,11 +203,24 @@ NAMES = {
               *(f"prefix_embeding_layer.layers.0.{each}.weight" for each in [*LLAMA_LAYER, "input_layernorm"]),
               "prefix_embeding_layer.norm.weight"],
     "eagle": ["fc.weight", "fc.bias", *(f"layers.0.{each}.weight" for each in LLAMA_LAYER)],
+    "fspad": ["fc.fc.weight", "fc.fc.bias", *(f"fc.{each}.weight" for each in LLAMA_LAYER[4:]),
+              *(f"layers.0.{each}.weight" for each in LLAMA_LAYER)],
+    "falcon": [*(f"lstm.{each}_l{i}" for i in range(2) for each in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")),
+               *(f"layers.0.{each}.weight" for each in LLAMA_LAYER)],
+    "kangaroo": [*(f"layers.0.{each}.weight" for each in [*LLAMA_LAYER[:4], "input_layernorm"]), "norm.weight"],
+    "clover": [*(f"layers.{i}.{each}.weight" for i in range(2) for each in [*LLAMA_LAYER, "input_layernorm"]),
+               "clover_norm.weight", "clover_head_norm.weight",
+               *(f"clover_head_{each}.{part}" for each in ("mlp", "mlp2", *(f"mlp_rnn{i}.{x}" for i in ("", "2")
+                                                                             for x in "qkv"))
+                 for part in ("weight", "bias")),
+               *(f"clover_head_mlp_rnn{i}.input_layernorm.weight" for i in ("", "2"))],
+    "chimera": ["trimlp.0.linear.weight", "trimlp.0.linear.bias", "trimlp.1.weight",
+                *(f"fast_layer1.0.{each}.weight" for each in [*LLAMA_LAYER, "input_layernorm"]),
+                "chimera_head.0.0.weight", "chimera_head.1.0.weight"],
     "eagle3": ["fc.weight", *(f"midlayer.{each}.weight" for each in [*LLAMA_LAYER, "hidden_norm", "input_layernorm"]),
                "norm.weight", "lm_head.weight", "d2t", "t2d"],
 }  # fmt: skip
-FILE = {"medusa": "medusa_lm_head.pt", "hydra": "hydra_lm_head.pt", "eagle": "pytorch_model.bin",
-        "eagle3": "pytorch_model.bin"}  # fmt: skip
+FILE = {"medusa": "medusa_lm_head.pt", "hydra": "hydra_lm_head.pt"}  # of the others pytorch_model.bin
 
 
 def written(handle: HFModel, name: str, folder: Path) -> HeadsAdapter:
@@ -192,20 +231,37 @@ def written(handle: HFModel, name: str, folder: Path) -> HeadsAdapter:
         "hydra": lambda: Hydra(handle, depth=2),
         "eagle": lambda: Eagle(handle),
         "eagle3": lambda: Eagle3(handle, layers=(0, 1, 2), vocabulary=range(2, handle.width, 2)),
+        "fspad": lambda: FSPAD(handle),
+        "falcon": lambda: Falcon(handle),
+        "kangaroo": lambda: KangarooAdapter(handle),
+        "clover": lambda: Clover(handle),
+        "chimera": lambda: Chimera(handle, depth=2),
     }
     heads = made[name]()
     for each in heads.parameters():
         torch.nn.init.normal_(each, std=0.3)
     tensors = {each.removeprefix("medusa_head."): tensor for each, tensor in heads.state_dict().items()}
     assert sorted(tensors) == sorted(NAMES[name])
-    if name.startswith("eagle"):
+    if name.startswith(("eagle", "fspad", "falcon")):
         tensors["embed_tokens.weight"] = handle.model.get_input_embeddings().weight
     if name == "hydra":
         tensors["prefix_embeding_layer.embed_tokens.weight"] = torch.zeros(1)
-    torch.save(tensors, folder / FILE[name])
+    if name == "clover":
+        tensors |= dict.fromkeys(["lm_head.weight", "clover_embed_tokens.weight"], heads._target[1].weight)
+    save(name, tensors, folder)
     config = handle.model.config.to_dict()
     (folder / "config.json").write_text(json.dumps({key: config[key] for key in sorted(config) if "torch" not in key}))
     return heads.eval()
+
+
+def save(name: str, tensors: dict[str, torch.Tensor], folder: Path) -> None:
+    """The files of a layout: one, or for Chimera one for each of its modules."""
+    if name != "chimera":
+        torch.save(tensors, folder / FILE.get(name, "pytorch_model.bin"))
+        return
+    for part in ("trimlp", "fast_layer1", "chimera_head"):
+        own = {each.removeprefix(f"{part}."): tensor for each, tensor in tensors.items() if each.startswith(part)}
+        torch.save(own, folder / f"{part}.pt")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -224,9 +280,32 @@ def test_public_layouts_are_read(handle: HFModel, name: str, tmp_path: Path) -> 
             range(2, handle.width, 2)
         )
     given = {"regex": "[a-f]{9}", "seed": 1, "max_tokens": 12}
-    plain, drafted = (constrain.generate(handle, "red", draft=each, **given) for each in (None, [Heads(found)]))
+    drafter = Kangaroo(handle, found) if isinstance(found, KangarooAdapter) else Heads(found)
+    plain, drafted = (constrain.generate(handle, "red", draft=each, **given) for each in (None, [drafter]))
     assert drafted.tokens == plain.tokens
-    assert drafted.stats.drafts["heads"].fault is None
+    assert drafted.stats.drafts[drafter.name].fault is None
+
+
+def test_falcon_is_shown_answers(handle: HFModel) -> None:
+    """A place that is shown what it must guess reads the later feature and token; a share of wrong guesses is."""
+    heads, rng = random_heads(handle, "falcon"), torch.Generator().manual_seed(8)
+    assert isinstance(heads, Falcon)
+    hidden, tokens = torch.randn(9, 32, generator=rng, dtype=torch.float64), torch.arange(9)
+    glance = torch.zeros(9, dtype=torch.bool)
+    glance[[3, 7]] = True  # behind place 7 nothing is left to show
+    changed, later = hidden.clone(), tokens.clone()
+    changed[3], later[4] = hidden[5], tokens[6]
+    with torch.inference_mode():
+        shown, expected = heads.unrolled(hidden, tokens, glance)[:2], heads.unrolled(changed, later)[:2]
+        torch.testing.assert_close(shown, expected)
+        right = torch.full((9,), -1)
+        assert not heads.glanced(hidden, tokens, right, 1.0).any()
+        right[3:] = handle.width - 1 - heads.unrolled(hidden, tokens)[1][:6].argmax(-1)  # all of them wrong
+        random.seed(0)
+        assert int(heads.glanced(hidden, tokens, right, 0.5).sum()) == 3
+        assert int(heads.glanced(hidden, tokens, right, 0.2).sum()) == 1
+    with pytest.raises(ConstrainError, match=r"a block has from 1 to 3 tokens \(depth\), not 4"):
+        Falcon(handle, depth=3, block=4)
 
 
 def test_a_file_says_which_layers_it_reads(handle: HFModel, tmp_path: Path) -> None:
@@ -241,15 +320,16 @@ def test_a_file_says_which_layers_it_reads(handle: HFModel, tmp_path: Path) -> N
 def test_files_that_do_not_fit(handle: HFModel, name: str, tmp_path: Path) -> None:
     written(handle, name, tmp_path)
     options = {"layers": (0, 1, 2)} if name == "eagle3" else {}
-    tensors = torch.load(tmp_path / FILE[name], weights_only=True)
+    tensors = _tensors(tmp_path)
+    extra = "fast_layer1.extra.weight" if name == "chimera" else "extra.weight"
     some = next(each for each in tensors if each.endswith(("linear.weight", "q_proj.weight")))
     for changed, fault in (
-        ({**tensors, "extra.weight": torch.zeros(2)}, "has tensors that are not read: .*extra.weight"),
+        ({**tensors, extra: torch.zeros(2)}, "has tensors that are not read: .*extra.weight"),
         ({key: each for key, each in tensors.items() if key != some.replace("q_proj", "v_proj").replace(
             "linear.weight", "linear.bias")}, "lacks tensors"),
         ({**tensors, some: torch.zeros(2, 2)}, "does not fit"),
     ):  # fmt: skip
-        torch.save(changed, tmp_path / FILE[name])
+        save(name, changed, tmp_path)
         with pytest.raises(ConstrainError, match=fault):
             load_heads(tmp_path, handle, **options)
 
@@ -288,7 +368,7 @@ def test_models_that_read_chains_tell_no_hidden_states() -> None:
         constrain.generate(model, "red", regex="[a-f]{9}", draft=[Heads(Medusa(model))], max_tokens=12)
 
 
-@pytest.mark.parametrize("name", ["sequential", "hydra", "eagle", "eagle3"])
+@pytest.mark.parametrize("name", ["sequential", *LOOK_BACK])
 @pytest.mark.parametrize("method", ["smc", "cars", "beam"])
 def test_heads_under_methods_that_fork(handle: HFModel, name: str, method: str) -> None:
     """Sequences fork, wait and part: outputs are those without drafts, and heads that look back begin anew."""

@@ -112,7 +112,9 @@ def test_the_hidden_states_are_those_of_the_places(handle: HFModel) -> None:
 
 
 @pytest.mark.parametrize("loss", ["kl", "tvd"])
-@pytest.mark.parametrize("kind", ["sequential", "medusa", "hydra", "eagle", "eagle3"])
+@pytest.mark.parametrize(
+    "kind", ["sequential", "medusa", "hydra", "eagle", "eagle3", "fspad", "falcon", "clover", "chimera"]
+)
 def test_trained_heads_are_taken(handle: HFModel, kind: str, loss: str) -> None:
     """Heads that learned one text by heart draft it: training by the script's own losses, on the masked target."""
     import sys
