@@ -179,9 +179,10 @@ def test_processors(repository: Path) -> None:
 
 
 def test_search(repository: Path) -> None:
-    names = run(repository, "search", 7)
+    names = run(repository, "search", 8)
     assert sorted(names["orders"].best[0]) == [0, 1, 2]
     assert names["vote"].answer in (1, 2, 3)
+    assert names["answer"].unwrap().city in names["document"]
 
 
 def test_many_documents(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

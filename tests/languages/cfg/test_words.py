@@ -202,6 +202,7 @@ def test_equal_sources_share_their_grammar() -> None:
 FOLDERS = [name for name in constrain.collection.names() if "words" in constrain.collection.folder(name).settings]
 BEFORE = {  # texts after which no letter can follow directly, in each language
     "c": ["int a = 5", "int f(void"],
+    "cpp": ["int a = 5", "int f(void"],
     "go": ["package a\nvar b = 5", "package a\nfunc f(a int) { retur"],
     "java": ["class A { int b = 5", "public", "class A { void f() { return 1"],
     "javascript": ["x = 5", "if", "a = b instanceof"],
