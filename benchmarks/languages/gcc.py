@@ -9,11 +9,11 @@ verdict.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterable
+
+from languages.gnu import is_source, messages_of
 
 if shutil.which("gcc") is None:
     raise ImportError("gcc")
@@ -36,11 +36,7 @@ NAME = re.compile(rb"[A-Za-z_]\w*")
 
 def gcc(text: bytes) -> bool | None:
     """C17 with GNU's extensions."""
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    if b"\0" in text:
+    if not is_source(text):
         return False
     messages = _messages(text)
     if not SYNTAX.search(messages):
@@ -60,9 +56,7 @@ def _declared(types: Iterable[bytes]) -> bytes:
 
 
 def _messages(text: bytes) -> str:
-    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
-    run = subprocess.run(COMMAND, input=text, capture_output=True, env=environment, check=False)
-    return run.stderr.decode(errors="replace")
+    return messages_of(COMMAND, text)
 
 
 def _candidates(text: bytes, messages: str) -> list[bytes]:

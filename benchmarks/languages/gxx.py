@@ -7,10 +7,10 @@ verdict.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
+
+from languages.gnu import is_source, messages_of
 
 if shutil.which("g++") is None:
     raise ImportError("g++")
@@ -25,15 +25,9 @@ NAMES = re.compile(r"not declared|does not name|no member|not a member|has not b
 
 def gxx(text: bytes) -> bool | None:
     """C++17 with GNU's extensions."""
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
+    if not is_source(text):
         return False
-    if b"\0" in text:
-        return False
-    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
-    run = subprocess.run(COMMAND, input=text, capture_output=True, env=environment, check=False)
-    messages = [line for line in run.stderr.decode(errors="replace").splitlines() if "error: " in line]
+    messages = [line for line in messages_of(COMMAND, text).splitlines() if "error: " in line]
     faults = [message for message in messages if SYNTAX.search(message)]
     if not faults and not NAMES.search("\n".join(messages)):
         return True

@@ -182,6 +182,11 @@ class NormalForms:
         self._leave(serial, OVERLAP)
         return otherwise
 
+    @property
+    def _innermost(self) -> int:
+        """The atom that is being computed: formulas are computed for one."""
+        return next(reversed(self._open))[0]
+
     def _with_few_needs(self, normal: NormalForm, serial: int) -> NormalForm:
         boxes = tuple(map(with_few_needs, normal.objects))
         if boxes == normal.objects:
@@ -273,11 +278,7 @@ class NormalForms:
         result = EVERYTHING
         for normal in sets:
             meet = partial(self._intersection, result, normal)
-            if self._open:
-                innermost, _ = next(reversed(self._open))
-                result = self._unless_endless(meet, innermost, otherwise=result)
-            else:
-                result = meet()
+            result = self._unless_endless(meet, self._innermost, otherwise=result)
         return result
 
     def _outside(self, formula: Formula) -> NormalForm:
@@ -370,12 +371,11 @@ class NormalForms:
         except TooManyBoxes:
             if self._most_work < inf:
                 raise
-            self._leave(next(reversed(self._open))[0], OVERLAP)
+            self._leave(self._innermost, OVERLAP)
             return union(sets)
         if _visibly_disjoint(inside) and self._objects_disjoint(inside):
             return union(sets)
-        innermost, _ = next(reversed(self._open))
-        return self._unless_large(lambda: self._apart(parts, sets, inside), innermost, otherwise=union(sets))
+        return self._unless_large(lambda: self._apart(parts, sets, inside), self._innermost, otherwise=union(sets))
 
     def _apart(self, parts: tuple[Formula, ...], sets: list[NormalForm], inside: list[NormalForm]) -> NormalForm:
         """The union of the branches, each less the branches that it overlaps. `inside`: what counts of their sets."""
