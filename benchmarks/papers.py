@@ -133,22 +133,34 @@ def smollm2() -> HFModel:
 
 def drafted(handle: HFModel, count: int, temperature: float, sets: dict[str, Callable[[], Any]]) -> list[str]:
     """Outputs of at most 60 tokens under each kind of drafts, beside those without."""
+    asked = [(task.prompt, constraint) for task, constraint in tasks(count)]
+    return compared(handle, asked, 60, temperature, sets)
+
+
+def compared(
+    handle: HFModel,
+    asked: list[tuple[Any, constrain.Constraint]],
+    most: int,
+    temperature: float,
+    sets: dict[str, Callable[[], Any]],
+) -> list[str]:
+    """Outputs of at most `most` tokens for each prompt and constraint under each kind of drafts, and without any."""
     lines = ["| drafts | tokens | forwards | tokens a forward | same | CPU s |", "|---|---:|---:|---:|---:|---:|"]
     plain: list[list[int]] = []
     for name, make in {"none": lambda: False, **sets}.items():
         tokens, forwards, seconds, found = 0, 0, 0.0, []
-        for task, constraint in tasks(count):
+        for prompt, constraint in asked:
             compiled = constrain.compile(constraint, handle.vocabulary)
             draft, begun = make(), time.thread_time()
             g = constrain.generate(
-                handle, task.prompt, constraint=compiled, seed=1, max_tokens=60, draft=draft, temperature=temperature
+                handle, prompt, constraint=compiled, seed=1, max_tokens=most, draft=draft, temperature=temperature
             )
             seconds += time.thread_time() - begun
             tokens, forwards = tokens + g.stats.tokens, forwards + g.stats.forwards
             found.append(g.tokens)
         plain = plain or found
         same = sum(one == other for one, other in zip(plain, found, strict=True))
-        figures = f"{tokens} | {forwards} | {tokens / forwards:.2f} | {same} of {count} | {seconds:.1f}"
+        figures = f"{tokens} | {forwards} | {tokens / forwards:.2f} | {same} of {len(asked)} | {seconds:.1f}"
         lines.append(f"| {name} | {figures} |")
     return lines
 
@@ -420,33 +432,13 @@ def station_prompt(number: int) -> str:
 def rapid(count: int) -> list[str]:
     """RAPID: SmolLM2 drafts for itself, from all of a prompt of some 1,100 tokens, or from 256 retrieved ones."""
     handle = smollm2()
-    kinds: dict[str, Callable[[], Any]] = {
-        "(no drafts)": lambda: False,
-        "the whole prompt": lambda: [Model(handle)],
-        "256 tokens": lambda: [Shortened(handle, most=256, piece=32, end=64)],
-        "the last 64 tokens": lambda: [Shortened(handle, most=64, piece=32, end=64)],
+    sets: dict[str, Callable[[], Any]] = {
+        "from the whole prompt": lambda: [Model(handle)],
+        "from 256 tokens": lambda: [Shortened(handle, most=256, piece=32, end=64)],
+        "from the last 64 tokens": lambda: [Shortened(handle, most=64, piece=32, end=64)],
     }
-    lines = [
-        "| draft model reads | tokens | forwards | tokens a forward | same | CPU s |",
-        "|---|---:|---:|---:|---:|---:|",
-    ]
-    compiled = constrain.compile(constrain.regex(r"[A-Za-z0-9 ,.]{80,300}"), handle.vocabulary)
-    plain: list[list[int]] = []
-    for name, make in kinds.items():
-        tokens, forwards, seconds, found = 0, 0, 0.0, []
-        for number in range(count):
-            begun = time.thread_time()
-            g = constrain.generate(
-                handle, station_prompt(number), constraint=compiled, max_tokens=48, draft=make(), temperature=0
-            )
-            seconds += time.thread_time() - begun
-            tokens, forwards = tokens + g.stats.tokens, forwards + g.stats.forwards
-            found.append(g.tokens)
-        plain = plain or found
-        same = sum(one == other for one, other in zip(plain, found, strict=True))
-        figures = f"{tokens} | {forwards} | {tokens / forwards:.2f} | {same} of {count} | {seconds:.1f}"
-        lines.append(f"| {name} | {figures} |")
-    return lines
+    text = constrain.regex(r"[A-Za-z0-9 ,.]{80,300}")
+    return compared(handle, [(station_prompt(number), text) for number in range(count)], 48, 0.0, sets)
 
 
 def transfer(count: int) -> list[str]:
