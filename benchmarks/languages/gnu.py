@@ -1,4 +1,4 @@
-"""What GCC and G++ say of a text."""
+"""The messages of GCC and G++ about a text, and the texts that both can be asked about."""
 
 from __future__ import annotations
 
