@@ -52,6 +52,9 @@ class MaskedDecoding(Protocol):
     def complete(self, job: Job, particles: Sequence[Particle]) -> None:
         """As `Job.grow`."""
 
+    def method_for(self, method: Any) -> Any:
+        """The method that does by means of this what a method does; itself, where there is none."""
+
 
 class Engine(NamedTuple):
     """A kind of models that are not of transformers.

@@ -105,8 +105,8 @@ class Run:
 
     def __post_init__(self) -> None:
         self.settings = settings_of(self.request, self.rows)
-        lcd_decoded = self.decoding is not None and self.request.method is lcd
-        self.method: Any = self.decoding if lcd_decoded else self.request.method
+        asked = self.request.method
+        self.method: Any = asked if self.decoding is None else self.decoding.method_for(asked)
         self.terms = [row.terms for row in self.rows]
         self.distinct = list(dict.fromkeys(self.terms))
         self.constrained = self.terms[0].compiled is not None

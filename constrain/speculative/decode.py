@@ -28,6 +28,7 @@ from constrain.errors import ConstrainError
 from constrain.sampling.core.draw import substream
 from constrain.sampling.core.job import DraftCount, Job, Sample, TokenRecord
 from constrain.sampling.core.particles import Events, Particle, Particles
+from constrain.sampling.methods.lcd import lcd
 from constrain.speculative.ahead import CONSTRAINT, DRAFTS, ReadingAhead
 from constrain.speculative.build import TreeBuilder, state_of
 from constrain.speculative.controller import Controller, default_controller
@@ -98,6 +99,10 @@ class Speculation:
         twin = copy.copy(self)
         twin.setting = {**setting, **self.setting}
         return twin
+
+    def method_for(self, method: Any) -> Any:
+        """Itself in the place of "lcd"; others take logits that were read ahead, and are themselves."""
+        return self if method is lcd else method
 
     def __call__(self, job: Job) -> Generator[tuple[int, list[int]], None, list[Sample]]:
         """Masked decoding of every row of a job."""

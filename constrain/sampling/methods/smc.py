@@ -380,23 +380,35 @@ class _Run:
         return earlier
 
     def result(self, row: int) -> Sample:
-        """One particle of a row, drawn by weight; a dead or unfinished one when none has any."""
+        """The output of a row."""
         population = [particle.sample for particle in self.of_row[row]]
-        weights = [sample.log_weight for sample in population]
-        padded = weights + [-math.inf] * (self.options.particles - len(weights))
-        evidence = log_mean(padded)
-        stream = substream(self.job.streams[row], self.options.particles + 1)
-        chosen = drawn_by_weight(self.job, population, stream)
         asked = [each.evaluations[row] for each in (self.potential, self.check) if each is not None]
         return replace(
-            chosen,
-            log_weight=evidence,
-            log_evidence=evidence,
-            population=population,
+            drawn_of_population(self.job, row, population, self.options.particles),
             forwards=self.cloud.reads[row],
             drafts=self.drafts[row],
             masks=self.masks[row],
-            attempts=self.options.particles,
-            accepted=sum(weight > -math.inf for weight in weights),
             evaluations=sum(asked),
         )
+
+
+def drawn_of_population(job: Job, row: int, population: Sequence[Sample], count: int) -> Sample:
+    """One of the particles of a row, drawn by weight; a dead or unfinished one when none has any.
+
+    Args:
+        job: The job.
+        row: Its row.
+        population: The particles.
+        count: How many there were; those that are not in the population have no weight.
+    """
+    weights = [sample.log_weight for sample in population]
+    evidence = log_mean(weights + [-math.inf] * (count - len(weights)))
+    chosen = drawn_by_weight(job, population, substream(job.streams[row], count + 1))
+    return replace(
+        chosen,
+        log_weight=evidence,
+        log_evidence=evidence,
+        population=list(population),
+        attempts=count,
+        accepted=sum(weight > -math.inf for weight in weights),
+    )

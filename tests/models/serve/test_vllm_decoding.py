@@ -21,8 +21,9 @@ from weighted_laws import distance, estimate, exact_law, noise_band, weighted
 import constrain
 from constrain import ConstrainError
 from constrain.generation import make_job
+from constrain.models.serve.vllm import particles
 from constrain.models.serve.vllm.masked import EngineDecoding, RequestedConstraint, TokenNumbers, take
-from constrain.sampling import MCMC, SIR, SMC, Job, Particle, Settings, TorchDraw
+from constrain.sampling import AWRS, MCMC, SIR, SMC, Job, Particle, Settings, TorchDraw, predicate
 
 PATTERN = "|".join(MEMBERS)
 PROMPT = [6]
@@ -57,8 +58,12 @@ LAWS: list[tuple[str, Any, dict[str, Any], float]] = [
     ("recorded", SIR(samples=4), {}, 0.6),
     ("rescored", "lcd", {"rescore": True}, 1.0),
     ("rescored", SIR(samples=4), {"rescore": True}, 1.0),
-    ("token by token", SMC(particles=4), {}, 1.0),
-    ("token by token", "awrs", {}, 0.6),
+    ("particles", SMC(particles=4), {}, 1.0),
+    ("particles", SMC(particles=4, ess_threshold=1.0), {}, 0.6),
+    ("particles", SMC(particles=3, ess_threshold=1.0, resampling="residual"), {}, 1.0),
+    ("particles", "awrs", {}, 0.6),
+    ("token by token", SMC(particles=4), {"rescore": True}, 1.0),
+    ("token by token", SMC(particles=4, resampling="optimal"), {}, 1.0),
     ("token by token", "cars", {}, 1.0),
 ]
 
@@ -114,11 +119,12 @@ def test_the_law_of_canonical_tokens(option: bool | None, asked: bool | None, me
     assert abs(weights.mean() - mass) <= 4 * weights.std() / math.sqrt(SAMPLES)
 
 
-def test_a_budget_cuts_outputs_and_weights_stay_right() -> None:
+@pytest.mark.parametrize("method", [SIR(samples=1), SMC(particles=3, ess_threshold=1.0)], ids=["sir", "smc"])
+def test_a_budget_cuts_outputs_and_weights_stay_right(method: Any) -> None:
     """Outputs that do not fit have no weight; outputs that fit keep their probability."""
     pi, _, mass = law()
     outputs = constrain.generate(
-        handle_of_toy(toy()), PROMPT, regex=PATTERN, method=SIR(samples=1), n=2000, seed=2, max_tokens=2
+        handle_of_toy(toy()), PROMPT, regex=PATTERN, method=method, n=2000, seed=2, max_tokens=2
     )
     texts, weights = weighted(outputs)
     assert {output.finish_reason for output in outputs} == {"stop", "length"}
@@ -169,10 +175,10 @@ def test_the_forwards_of_a_row(rescore: bool) -> None:
     """One a token, but the prompt's once for all sequences of a row; and one to read an output again."""
     model = handle_of_toy(toy(), rescore=rescore)
     job = make_job(model, PROMPT, regex=PATTERN, n=2, seed=3, max_tokens=8)
-    particles = [Particle(job, row) for row in (0, 1, 0, 0)]
-    EngineDecoding(model, RequestedConstraint("regex", PATTERN)).grow(job, particles)
-    tokens = [len(particle.sample.tokens) for particle in particles]
-    counted = [particle.sample.forwards - rescore for particle in particles]
+    drawn = [Particle(job, row) for row in (0, 1, 0, 0)]
+    EngineDecoding(model, RequestedConstraint("regex", PATTERN)).grow(job, drawn)
+    tokens = [len(particle.sample.tokens) for particle in drawn]
+    counted = [particle.sample.forwards - rescore for particle in drawn]
     assert counted == [tokens[0], tokens[1], tokens[2] - 1, tokens[3] - 1]
 
 
@@ -187,7 +193,12 @@ WAYS: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
     ({}, {"stop": "c"}, False),
     ({}, {"complete": True}, False),
     ({}, {"max_tokens": constrain.Length(8, at_least=2)}, False),
-    ({}, {"method": "smc"}, False),
+    ({}, {"method": "smc"}, True),
+    ({}, {"method": SMC(resampling="optimal")}, False),  # children
+    ({}, {"method": SMC(boundary="lexeme")}, False),
+    ({}, {"method": AWRS(predicate(bool))}, False),
+    ({"records": False}, {"method": "smc"}, False),
+    ({"options": {"complete": True}}, {"method": "smc"}, False),
     ({}, {"method": "sir"}, True),
     ({}, {"method": MCMC()}, True),
     ({}, {"method": MCMC(proposal="uniform")}, False),  # it keeps beginnings
@@ -205,9 +216,37 @@ def test_which_way_a_request_goes(engine: dict[str, Any], arguments: dict[str, A
     assert output.finish_reason == "stop" and any(said) is whole
 
 
+def test_particles_are_repeatable_and_end_their_requests() -> None:
+    """The best particles are forked, the others taken back, and nothing runs on."""
+    engines = [toy(), toy()]
+    one, other = (
+        constrain.generate(
+            handle_of_toy(llm), PROMPT, regex=PATTERN, method=SMC(particles=6, ess_threshold=0.9), n=20, seed=4,
+            max_tokens=8,
+        )
+        for llm in engines
+    )  # fmt: skip
+    assert [(each.tokens, each.log_weight) for each in one] == [(each.tokens, each.log_weight) for each in other]
+    engine = engines[0].llm_engine
+    assert engine.aborted > 0 and engines[0].asked > 20 * 6 and not engine.running
+    for output in one:
+        assert len(output.population) == 6 and output.stats.forwards >= 6
+        assert {each.finish_reason for each in output.population} <= {"stop", "length"}
+
+
+def test_requests_end_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests of an engine are taken back when the call ends early."""
+    llm = toy()
+    monkeypatch.setattr(particles, "take_token", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        constrain.generate(handle_of_toy(llm), PROMPT, regex=PATTERN, method="smc", seed=4, max_tokens=8)
+    assert llm.asked > 10 and not llm.llm_engine.running
+
+
 def test_equal_prefixes_are_one_request() -> None:
     llm = toy()
-    constrain.generate(handle_of_toy(llm), PROMPT, regex=PATTERN, method=SMC(particles=50), seed=1, max_tokens=8)
+    handle = handle_of_toy(llm, rescore=True)
+    constrain.generate(handle, PROMPT, regex=PATTERN, method=SMC(particles=50), seed=1, max_tokens=8)
     prefixes = 1 + 6 + 5  # more than there are: a text of at most three letters over four tokens has few beginnings
     assert llm.asked <= prefixes
 
@@ -218,7 +257,7 @@ def test_an_engine_that_keeps_probabilities_to_itself() -> None:
     handle = handle_of_toy(llm)
     assert constrain.generate(handle, PROMPT, regex=PATTERN, seed=1).text in MEMBERS
     with pytest.raises(ConstrainError, match="gives out 5"):
-        constrain.generate(handle, PROMPT, regex=PATTERN, method="smc", seed=1)
+        constrain.generate(handle, PROMPT, regex=PATTERN, method="cars", seed=1)
 
 
 @pytest.mark.parametrize(

@@ -269,7 +269,40 @@ def test_engines_of_one_process_end_texts_in_time_where_they_ask(compiled: Any, 
     config = SimpleNamespace(
         additional_config={"constrain": {"complete": asks}}, structured_outputs_config=SimpleNamespace(backend="auto")
     )
-    create = hooks._ending_in_time(lambda self, request: RequestMatcher(compiled, (), logging.getLogger("test")))
-    request = SimpleNamespace(max_tokens=2, num_output_tokens=0)
+    create = hooks._making_grammar(lambda self, request: RequestMatcher(compiled, (), logging.getLogger("test")))
+    params = SimpleNamespace(extra_args=None)
+    request = SimpleNamespace(max_tokens=2, num_output_tokens=0, sampling_params=params)
     with pytest.raises(BudgetError) if asks else nullcontext():
         create(SimpleNamespace(vllm_config=config), request)
+
+
+ASKED = SimpleNamespace(extra_args={"constrain": "weights", "constrain.begun": 2}, flat_logprobs=True, detokenize=False)
+BY_HTTP = SimpleNamespace(extra_args=ASKED.extra_args, flat_logprobs=False, detokenize=True)
+
+
+@pytest.mark.parametrize("params, begun", [(ASKED, 2), (BY_HTTP, 0)], ids=["ours", "by HTTP"])
+@pytest.mark.parametrize("asks", [True, False], ids=["an engine that asks", "another engine"])
+def test_grammars_begin_within_a_text(compiled: Any, params: Any, begun: int, asks: bool) -> None:
+    config = SimpleNamespace(
+        additional_config={"constrain": {}} if asks else {}, structured_outputs_config=SimpleNamespace(backend="auto")
+    )
+    create = hooks._making_grammar(lambda self, request: RequestMatcher(compiled, (), logging.getLogger("test")))
+    tokens = written(RequestMatcher(compiled, (), logging.getLogger("test")), random.Random(3))[:2]
+    grammar = create(
+        SimpleNamespace(vllm_config=config), SimpleNamespace(sampling_params=params, prompt_token_ids=[0, 0, *tokens])
+    )
+    read = RequestMatcher(compiled, (), logging.getLogger("test"))
+    for token in tokens[: begun if asks else 0]:
+        assert read.must_read(token)
+    for _ in range(2):  # as it begins, and as it begins anew
+        rows = np.zeros((2, compiled.vocabulary.words), np.uint32)
+        grammar.fill(rows[0])
+        read.fill(rows[1])
+        assert (rows[0] == rows[1]).all() and not grammar.fault
+        grammar.reset()
+
+
+def test_a_prompt_that_does_not_begin_a_text_is_a_fault(compiled: Any) -> None:
+    grammar = RequestMatcher(compiled, (), logging.getLogger("test"))
+    grammar.go_on(compiled.vocabulary.eos_ids * 2)
+    assert "is not allowed after" in grammar.fault

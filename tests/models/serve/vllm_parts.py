@@ -23,7 +23,7 @@ from constrain.masks.derived.narrowed import narrowed
 from constrain.models.serve.requests.constraints import constraint_of
 from constrain.models.serve.requests.options import EngineOptions
 from constrain.models.serve.vllm.model import VLLMModel
-from constrain.models.serve.vllm.recording import NO_ID, ROW, WEIGHTS, RowLogprobs, asks_for, row_of
+from constrain.models.serve.vllm.recording import NO_ID, ROW, WEIGHTS, RowLogprobs, asks_for, begun_in, row_of
 from constrain.papers import NGram
 
 DEFAULTS: dict[str, Any] = {
@@ -57,6 +57,53 @@ class Flat:
         self.logprobs += [value for _, value in pairs]
         self.end_indices.append(len(self.token_ids))
 
+    def first(self, count: int) -> Flat:
+        """Those of the first tokens."""
+        few = Flat()
+        for start, end in zip(self.start_indices[:count], self.end_indices[:count], strict=True):
+            few.add(*zip(self.token_ids[start:end], self.logprobs[start:end], strict=True))
+        return few
+
+
+class ToyEngine:
+    """As vLLM's `LLMEngine`: requests that run side by side, some now and then a step behind.
+
+    Attributes:
+        running: The requests, with what each has to say, and how much of it was told.
+        aborted: The number of requests that were taken back.
+    """
+
+    def __init__(self, llm: ToyLLM, vllm_config: Any) -> None:
+        self.llm, self.vllm_config = llm, vllm_config
+        self.running: dict[str, tuple[Any, int]] = {}
+        self.aborted = self.steps = 0
+
+    def add_request(self, request_id: str, prompt: Any, params: Any) -> str:
+        assert request_id not in self.running
+        self.llm.asked += 1
+        [answer] = self.llm.answer(prompt["prompt_token_ids"], params).outputs
+        self.running[request_id] = answer, 0
+        return request_id
+
+    def step(self) -> list[Any]:
+        self.steps += 1
+        told = []
+        for number, (name, (answer, known)) in enumerate(list(self.running.items())):
+            if (self.steps + number) % 5 == 0:
+                continue
+            now = SimpleNamespace(token_ids=answer.token_ids[: known + 1], logprobs=answer.logprobs.first(known + 1))
+            finished = known + 1 == len(answer.token_ids)
+            told.append(SimpleNamespace(request_id=name, outputs=[now], finished=finished))
+            self.running[name] = answer, known + 1
+            if finished:
+                del self.running[name]
+        return told
+
+    def abort_request(self, request_ids: list[str]) -> None:
+        for name in request_ids:
+            del self.running[name]
+        self.aborted += len(request_ids)
+
 
 class ToyLLM:
     """An engine over `finite_language.VOCABULARY`, or another vocabulary.
@@ -85,7 +132,7 @@ class ToyLLM:
             speculative_config=None,
             structured_outputs_config=SimpleNamespace(backend="auto"),
         )  # fmt: skip
-        self.llm_engine = SimpleNamespace(vllm_config=config)
+        self.llm_engine = ToyEngine(self, config)
 
     def get_tokenizer(self) -> Any:
         return None
@@ -113,6 +160,9 @@ class ToyLLM:
             text = said if isinstance(said, str) else json.dumps(said)
             compiled = constrain.compile(constraint_of(kind, text, self.options), self.vocabulary)
             matcher = narrowed([compiled], self.options.canonical)[0][0].matcher()
+            begun = begun_in(how)
+            for token in prompt[len(prompt) - begun :]:
+                assert matcher.advance(token)
         chance, ids, told = random.Random(how.seed), [], Flat()
         rows = RowLogprobs()
         while len(ids) < how.max_tokens and (not ids or ids[-1] not in self.vocabulary.eos_ids):
@@ -160,5 +210,5 @@ class ToyLLM:
 def handle_of_toy(llm: ToyLLM, *, rescore: bool = False) -> VLLMModel:
     """The handle of such an engine, which has no tokenizer."""
     handle = VLLMModel(llm, rescore=rescore)
-    handle.__dict__["vocabulary"] = llm.vocabulary
+    handle.__dict__.update(vocabulary=llm.vocabulary, steps=True)
     return handle

@@ -40,7 +40,9 @@ class RequestMatcher:
         fault: Why the request cannot go on; empty: it can.
     """
 
-    __slots__ = ("_after", "_budget", "_is_limited", "_logger", "_left", "_stops", "compiled", "fault", "matcher")
+    __slots__ = (
+        "_after", "_begun", "_budget", "_is_limited", "_logger", "_left", "_stops", "compiled", "fault", "matcher",
+    )  # fmt: skip
 
     def __init__(
         self, compiled: CompiledConstraint | CanonicalConstraint, stop_ids: Iterable[int], logger: logging.Logger
@@ -52,6 +54,7 @@ class RequestMatcher:
         self._logger = logger
         self._budget: LengthBudget | None = None
         self._left: Callable[[], int] | None = None
+        self._begun: list[int] = []  # tokens of the text before the first that is sampled
         self.reset()
 
     def reset(self) -> None:
@@ -59,6 +62,13 @@ class RequestMatcher:
         self.matcher: Any = self.compiled.matcher(eos_ids=self._stops)
         self._after, self.fault = 0, ""  # tokens after the end
         self._is_limited = self._left is None
+        for token in self._begun:
+            self.must_read(token)
+
+    def go_on(self, begun: list[int]) -> None:
+        """Begin behind some tokens of the text, which the prompt has. Tokens that are not allowed are a fault."""
+        self._begun = begun
+        self.reset()
 
     def end_in_time(self, left: Callable[[], int]) -> None:
         """Keep the text within the tokens that a request has left when its first token is asked for.

@@ -11,8 +11,9 @@ checks that vLLM has all that is relied upon, and then
   it names, and asks whether tokens can write any of its texts. A faulty one is vLLM's own error for faulty requests,
   which becomes an HTTP 400. vLLM then checks all but the constraint;
 * `StructuredOutputManager.__init__`, in the engine, makes the backend at once, so that the first request finds it warm,
-  and vLLM finds that it need not choose one. With the option `complete` it puts a function around `_create_grammar`,
-  which alone knows how many tokens a request may have;
+  and vLLM finds that it need not choose one. It puts a function around `_create_grammar`, which alone knows the
+  request: how many tokens it may have, for the option `complete`, and whether its prompt has some of its text
+  (particles.py);
 * `WorkerBase.__init__`, in a worker, lets the model runner record what weights need (recording.py).
 
 vLLM loads plug-ins in every process, also for engines that never heard of us, and a fault then would end the process.
@@ -35,7 +36,7 @@ from constrain.models.serve.requests.options import EngineOptions
 from constrain.models.serve.vllm import recording
 from constrain.models.serve.vllm.options import asks, options_in
 from constrain.models.serve.vllm.patches import MARK, wrap
-from constrain.models.serve.vllm.versions import CLOSING, INTERFACE, RECORDING
+from constrain.models.serve.vllm.versions import GRAMMARS, INTERFACE, RECORDING
 
 if TYPE_CHECKING:
     from constrain.languages.vocab.vocabulary import Vocabulary
@@ -130,8 +131,9 @@ def _start_engine(self: Any, vllm_config: Any, options: EngineOptions) -> None:
     size = vllm_config.model_config.get_vocab_size()
     self.backend = VLLMBackend(self.tokenizer, size, options, _eos_ids(vllm_config))
     if options.complete:
-        _check_version(CLOSING)
-        wrap(type(self), "_create_grammar", _ending_in_time)
+        _check_version(GRAMMARS)
+    if not GRAMMARS.differences():
+        wrap(type(self), "_create_grammar", _making_grammar)
     logger.info("constrain: ready for structured outputs over %d tokens; cuts: %s", size, self.backend.cuts)
 
 
@@ -206,13 +208,18 @@ def _checking_request(original: Callable[..., Any]) -> Callable[..., Any]:
     return check
 
 
-def _ending_in_time(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Put around the making of a request's grammar: where its engine asks, the text ends within what is left."""
+def _making_grammar(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Put around the making of a request's grammar: it may begin within its text, and end within what is left."""
 
     def create(self: Any, request: Any) -> Any:
         grammar = original(self, request)
-        options = options_in(self.vllm_config)  # another engine of this process may not ask
-        if options is not None and options.complete:
+        options = options_in(self.vllm_config)
+        if options is None:  # another engine of this process, which does not ask
+            return grammar
+        begun = recording.begun_in(request.sampling_params)
+        if begun:
+            grammar.go_on(list(request.prompt_token_ids[-begun:]))
+        if options.complete:
             grammar.end_in_time(lambda: request.max_tokens - request.num_output_tokens)
         return grammar
 

@@ -36,11 +36,12 @@ from constrain.models.serve.requests.constraints import constraint_of
 from constrain.models.serve.requests.options import EngineOptions
 from constrain.models.serve.vllm.model import VLLMModel
 from constrain.models.serve.vllm.options import ENTRY
-from constrain.models.serve.vllm.recording import NO_ID, WEIGHTS
+from constrain.models.serve.vllm.recording import BEGUN, NO_ID, WEIGHTS
 from constrain.sampling.core.draw import TorchDraw
 from constrain.sampling.core.job import Job, Sample, Settings, TokenRecord
 from constrain.sampling.core.particles import Particle
 from constrain.sampling.core.shape import ShapedModel
+from constrain.sampling.methods.lcd import lcd
 
 
 class RequestedConstraint(NamedTuple):
@@ -112,6 +113,14 @@ class EngineDecoding:
         """True if the engine counts the tokens that a request of `generate` wants to count."""
         return canonical is None or canonical == self.model.canonical
 
+    def method_for(self, method: Any) -> Any:
+        """The method that does in the engine what a method does; itself, where there is none."""
+        from constrain.models.serve.vllm.particles import EngineSMC
+
+        if method is lcd:
+            return self
+        return EngineSMC(self, method) if EngineSMC.does(self.model, method) else method
+
     @classmethod
     def of(cls, model: VLLMModel, compiled: Any, constraint: Any, settings: Settings) -> EngineDecoding | None:
         """The decoding of a request; None where it goes token by token."""
@@ -158,20 +167,21 @@ class EngineDecoding:
             particle.sample.forwards += not self.model.records  # it was read once more
             read.add(particle.row)
 
-    def _outputs(
-        self, prompts: Sequence[Sequence[int]], budgets: Sequence[int], seeds: Sequence[int], temperature: float
-    ) -> list[tuple[Any, TokenNumbers]]:
+    def params(self, budget: int, seed: int, temperature: float, begun: int = 0) -> Any:
+        """vLLM's `SamplingParams` of a sequence. begun: how many of the prompt's last tokens its text has already."""
         from vllm import SamplingParams
         from vllm.sampling_params import StructuredOutputsParams
 
-        params = [
-            SamplingParams(
-                max_tokens=budget, temperature=temperature, seed=seed, logprobs=1, flat_logprobs=True, detokenize=False,
-                structured_outputs=StructuredOutputsParams(**self.asked.field),
-                extra_args={ENTRY: WEIGHTS} if self.model.records else None,
-            )
-            for budget, seed in zip(budgets, seeds, strict=True)
-        ]  # fmt: skip
+        return SamplingParams(
+            max_tokens=budget, temperature=temperature, seed=seed, logprobs=1, flat_logprobs=True, detokenize=False,
+            structured_outputs=StructuredOutputsParams(**self.asked.field),
+            extra_args={ENTRY: WEIGHTS, BEGUN: begun} if self.model.records else None,
+        )  # fmt: skip
+
+    def _outputs(
+        self, prompts: Sequence[Sequence[int]], budgets: Sequence[int], seeds: Sequence[int], temperature: float
+    ) -> list[tuple[Any, TokenNumbers]]:
+        params = [self.params(budget, seed, temperature) for budget, seed in zip(budgets, seeds, strict=True)]
         outputs = self.model.submit(prompts, params)
         numbers = [recorded(each) for each in outputs] if self.model.records else self._rescored(prompts, outputs)
         return list(zip(outputs, numbers, strict=True))
@@ -239,21 +249,28 @@ def take(job: Job, particle: Particle, output: Any, numbers: TokenNumbers, tempe
 
     A text that fails a validator of a Python type, which the engine does not have, is a dead end.
     """
-    eos = frozenset(job.eos_ids)
     for record in records_of(output.token_ids, numbers, temperature):
-        if particle.matcher is not None and not particle.matcher.advance(record.token):
-            if record.token in eos and getattr(particle.matcher, "fault", None) is not None:
-                break
-            raise ConstrainError(
-                "the engine wrote a token that the constraint does not allow",
-                place=f"output {particle.row}, token {len(particle.sample.tokens)}: id {record.token}",
-                fix="check that the engine was started with this model's tokenizer",
-            )
-        particle.record(record, record.log_z)
-        particle.append(record.token, record.token in eos)
-    particle.sample.masks += len(output.token_ids)
-    if not particle.ended:  # a validator refused the text, or the engine gave up: a limit of its own
+        if not particle.ended:
+            take_token(job, particle, record)
+    if not particle.ended:  # the engine gave up: a limit of its own
         particle.dead_end()
+
+
+def take_token(job: Job, particle: Particle, record: TokenRecord) -> None:
+    """Append a token that the engine wrote; see `take`."""
+    particle.sample.masks += 1
+    is_end = record.token in job.eos_ids
+    if particle.matcher is not None and not particle.matcher.advance(record.token):
+        if is_end and getattr(particle.matcher, "fault", None) is not None:
+            particle.dead_end()
+            return
+        raise ConstrainError(
+            "the engine wrote a token that the constraint does not allow",
+            place=f"output {particle.row}, token {len(particle.sample.tokens)}: id {record.token}",
+            fix="check that the engine was started with this model's tokenizer",
+        )
+    particle.record(record, record.log_z)
+    particle.append(record.token, is_end)
 
 
 def forwards_of(output: Any, is_first: bool) -> int:

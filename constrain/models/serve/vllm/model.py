@@ -24,6 +24,7 @@ from constrain.models.serve.requests.options import EngineOptions
 from constrain.models.serve.requests.vocabulary import vocabulary_of
 from constrain.models.serve.vllm.options import ENTRY, options_in
 from constrain.models.serve.vllm.recording import NO_ID, ROW, WEIGHTS, RowLogprobs, install_in_front_end, row_of
+from constrain.models.serve.vllm.versions import GRAMMARS, STEPS
 
 if TYPE_CHECKING:
     import torch
@@ -119,6 +120,11 @@ class VLLMModel:
         )
         [output] = self.submit([self.vocabulary.eos_ids[:1]], [params])
         return output.logprobs.token_ids[1] == NO_ID
+
+    @cached_property
+    def steps(self) -> bool:
+        """True if requests can be followed step by step, and can begin within their text."""
+        return not (GRAMMARS.differences() or STEPS.differences())
 
     def decoding(self, compiled: Any, constraint: Any, settings: Settings) -> EngineDecoding | None:
         """Masked decoding of whole sequences in the engine; None where a request goes token by token."""

@@ -10,7 +10,10 @@ wants:
 * {"constrain": "row"}, with logprobs=-1: the front end keeps the log-probabilities of all tokens as an array, and makes
   no Python objects of them.
 
-Both only where the request asks for flat log-probabilities without text, which no HTTP request can: an id that is no
+A request of weights may also say how many of the last tokens of its prompt are of its text already: {"constrain.begun":
+8}. Its grammar reads them first (hooks.py), and goes on behind them.
+
+All only where the request asks for flat log-probabilities without text, which no HTTP request can: an id that is no
 token would end the process that wants its text.
 
 Where the mask is applied there are the logits before it (`sample_tokens`) and after it (`_sample`). Cost: two sums of
@@ -30,6 +33,7 @@ from constrain.models.serve.vllm.patches import wrap
 from constrain.models.serve.vllm.versions import ROWS
 
 WEIGHTS, ROW = "weights", "row"
+BEGUN = f"{ENTRY}.begun"
 NO_ID = -1
 _HELD = "_before_the_mask_of_constrain"
 
@@ -38,6 +42,11 @@ def asks_for(params: Any, what: str) -> bool:
     """True if a request, by its `SamplingParams`, wants numbers of this kind."""
     extra = getattr(params, "extra_args", None) or {}
     return extra.get(ENTRY) == what and params.flat_logprobs and not params.detokenize
+
+
+def begun_in(params: Any) -> int:
+    """The number of last tokens of a request's prompt that its text has already, by its `SamplingParams`."""
+    return int(params.extra_args.get(BEGUN, 0)) if asks_for(params, WEIGHTS) else 0
 
 
 # --- in a worker ------------------------------------------------------------------------------------------------------

@@ -54,10 +54,22 @@ ROWS = Interface(
     {},
 )
 """What keeping rows as arrays relies upon. A front end without reads vLLM's own lists."""
-CLOSING = Interface(
+GRAMMARS = Interface(
     "vLLM",
     TESTED,
     {"vllm.v1.structured_output:StructuredOutputManager._create_grammar": ("self", "request")},
     {},
 )
-"""What ending texts in time relies upon; only an engine with the option `complete` looks."""
+"""What ending texts in time, and going on with a text that the prompt has, rely upon. An engine without `complete` does
+without: particles then go token by token."""
+STEPS = Interface(
+    "vLLM",
+    TESTED,
+    {
+        "vllm.v1.engine.llm_engine:LLMEngine.add_request": ("self", "request_id", "prompt", "params"),
+        "vllm.v1.engine.llm_engine:LLMEngine.step": ("self",),
+        "vllm.v1.engine.llm_engine:LLMEngine.abort_request": ("self", "request_ids"),
+    },
+    {},
+)
+"""What particles inside an engine rely upon, beside `GRAMMARS`."""
