@@ -5,10 +5,11 @@ and when the method goes token by token?
 
     python benchmarks/serving_weights.py --out benchmarks/record/<date>-vllm-faithful
     python benchmarks/serving_weights.py --width 128256 --outputs 16 --rounds 2 --out ...
+    python benchmarks/serving_weights.py --model build/real/smollm2 --outputs 16 --rounds 2 --out ...
 
 It runs in an environment with vLLM (`make serve-test` makes .venv-vllm). One engine, the reference model, or with
-`--width` a random model of one layer with so many logits. Each round runs all ways, in turned order, with seeds of its
-own; the first round is for loading, and not counted.
+`--model` that of a folder, or with `--width` a random model of one layer with so many logits. Each round runs all ways,
+in turned order, with seeds of its own; the first round is for loading, and not counted.
 
 | way | |
 |---|---|
@@ -17,7 +18,8 @@ own; the first round is for loading, and not counted.
 | sir | with 4 samples an output; a fourth of the outputs, so that as many sequences are written |
 | steps | `lcd` token by token |
 | smc | with 4 particles an output, a fourth of the outputs |
-| transformers, smc on transformers | the same model in this process, without vLLM (not with `--width`) |
+| smc in steps | the same, token by token |
+| transformers, smc on transformers | the same model in this process, without vLLM (of the reference model) |
 
 Tokens are those of all sequences, particles and samples too. CPU time is that of this process and of the engine's.
 Checked: every text that ended is an instance of the schema, by jsonschema; recorded and rescored weights of equal seeds
@@ -58,13 +60,11 @@ PARTICLES = 4
 Row = dict[str, Any]
 
 
-def engine(width: int | None, folder: Path) -> Any:
-    """An engine that gives out all log-probabilities."""
+def engine(path: Path, width: int | None, folder: Path) -> Any:
+    """An engine that gives out all log-probabilities, of the model of a folder, or of one with so many logits."""
     from vllm import LLM
 
-    from constrain import reference
-
-    path, load = reference.path(), "auto"
+    load = "auto"
     if width is not None:
         config = json.loads((path / "config.json").read_text(encoding="utf-8"))
         small = {"hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2}
@@ -117,6 +117,7 @@ def ways(llm: Any, outputs: int, with_transformers: bool) -> dict[str, Callable[
         "sir": by(llm, SIR(samples=PARTICLES), less),
         "steps": by(steps, "lcd", outputs),
         "smc": by(llm, SMC(particles=PARTICLES), less),
+        "smc in steps": by(steps, SMC(particles=PARTICLES), less),
     }
     if with_transformers:
         reference = constrain.reference.load()
@@ -164,16 +165,19 @@ def cpu_seconds() -> float:
 
 def main() -> int:
     """Measure, check, write."""
+    import constrain
+
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--width", type=int, help="a random model with so many logits; else the reference model")
+    parser.add_argument("--model", type=Path, help="the folder of a model; else the reference model")
+    parser.add_argument("--width", type=int, help="a random model with so many logits")
     parser.add_argument("--outputs", type=int, default=32)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    name = "reference" if options.width is None else f"width-{options.width}"
-    llm = engine(options.width, Path(tempfile.mkdtemp()))
-    table = ways(llm, options.outputs, options.width is None)
+    name = options.model.name if options.model else f"width-{options.width}" if options.width else "reference"
+    llm = engine(options.model or constrain.reference.path(), options.width, Path(tempfile.mkdtemp()))
+    table = ways(llm, options.outputs, name == "reference")
     rows: list[Row] = []
     for turn in range(options.rounds + 1):
         order = list(table)
