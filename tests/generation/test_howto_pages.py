@@ -45,6 +45,7 @@ def test_every_page_with_examples_is_run(repository: Path) -> None:
         "openai-strict",
         "processors",
         "prompts",
+        "regex",
         "search",
         "see",
         "serving",
@@ -54,6 +55,11 @@ def test_every_page_with_examples_is_run(repository: Path) -> None:
         "tools",
         "undeclared",
     }
+
+
+def test_regex(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = run(repository, "regex", 3)
+    assert names["g"].finish_reason == "stop" and "'x' is not allowed here" in capsys.readouterr().out
 
 
 def test_undeclared(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
