@@ -39,7 +39,8 @@ SAMPLES = 512
 def llm() -> Iterator[LLM]:
     engine = LLM(
         str(reference.path()), enforce_eager=True, max_model_len=256, dtype="float32", max_logprobs=-1, max_num_seqs=64,
-        additional_config={"constrain": {"canonical": False}}, block_size=32, max_num_batched_tokens=8192, disable_log_stats=True,
+        additional_config={"constrain": {"canonical": False}}, block_size=32, max_num_batched_tokens=8192,
+        disable_log_stats=True,
     )  # fmt: skip
     yield engine
     engine.llm_engine.engine_core.shutdown()
