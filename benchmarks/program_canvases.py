@@ -1,7 +1,7 @@
 """Programs with a real vocabulary and many open positions: replayed, and denoised by a model that is often wrong.
 
     python benchmarks/program_canvases.py --vocabulary tokenizer.model --files sql=FILE c=FOLDER python=FILE cpp=FOLDER
-        [--texts 20] [--open 32] [--longest 1200] [--record DIR]
+        [--texts 20] [--open 32] [--longest 1200] [--first] [--record DIR]
 
 Texts are files of a folder, or the rows of a file `*.jsonl`(.gz): `prompt` + `canonical_solution`, or the first of
 `accepted`. Members that the language's own reader does not refuse, with enough tokens, are taken in a random order.
@@ -109,6 +109,8 @@ def run(name: str, path: Path, vocabulary: Any, options: argparse.Namespace) -> 
                 if is_replay:
                     canvas = WitnessedCanvas(constraint, vocabulary, given)
                     row["first"].append(time.thread_time() - begin)
+                    if options.first:
+                        break
                     replay(canvas, tokens, order, row)
                     final = canvas.text
                 else:
@@ -121,6 +123,8 @@ def run(name: str, path: Path, vocabulary: Any, options: argparse.Namespace) -> 
                     row["seconds"].append(out.constraint_seconds / out.steps)
             except constrain.LimitError:
                 row["no filling"] += 1
+                if options.first:
+                    break
                 continue
             row["valid"] += constraint.accepts(final)
             row["own reader"] += oracle(final) is not False
@@ -148,6 +152,7 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=20, help="of a language")
     parser.add_argument("--open", type=int, default=32)
     parser.add_argument("--longest", type=int, default=1200, help="bytes of a text")
+    parser.add_argument("--first", action="store_true", help="ask for a first filling only")
     parser.add_argument("--record", type=Path, help="write the table as JSON into this folder")
     options = parser.parse_args()
     special = {"<|mask|>": 128_000, "<|end|>": 128_001}

@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +30,6 @@ from constrain.papers.diffusion.token_classes import TokenClasses
 LONGEST = 24  # bytes of a token that is looked at
 LINE_END = re.compile(rb"[\])}:,\"']{0,2}\n+ *| +")  # tokens with which lines end or begin
 SEVERAL_SIGNS = re.compile(rb"[^\w\s]?[^\w]{1,3}")
-SIGNS = re.compile(rb"[^\w\s]")
 FIRST = re.compile(rb"[^\w](?=[^ ])")  # a space or a sign
 MOST_SIGNS = 64
 NODES = (0, 1, 8)  # inner nodes of the candidates at each level
@@ -41,38 +42,37 @@ class Candidates:
     Args:
         language: The grammar.
         vocabulary: The tokens.
+        tokens: The candidates, ids. Default: one of each kind of whole lexeme, bytes, and some of several signs.
 
     Attributes:
-        tokens: The candidates, ids.
+        tokens: The candidates, sorted.
         classes: The classes of 256 bytes, then of the candidates in their order.
         levels: The arcs of an open position, sorted; more and more of them. In the first no lexeme ends within a
             candidate, then at one or some of the places within them where most may end one.
     """
 
-    def __init__(self, language: GapLanguage, vocabulary: Vocabulary) -> None:
+    def __init__(self, language: GapLanguage, vocabulary: Vocabulary, tokens: Iterable[int] | None = None) -> None:
         self.language = language
-        self.tokens = sorted(_chosen(language, vocabulary))
+        self.tokens = sorted(_chosen(language, vocabulary) if tokens is None else tokens)
+        self._number = {token: number for number, token in enumerate(self.tokens, 256)}
         texts = [vocabulary.tokens[token] or b"" for token in self.tokens]
         words = [*(bytes([byte]) for byte in range(256)), *texts, None]
         self.classes = TokenClasses(language, Vocabulary(words, [len(words) - 1]))
-        self.levels = self._levels([bool(SIGNS.match(text)) for text in texts])
         self._bytes: dict[int, NDArray[np.int64]] = {}
 
-    def _levels(self, are_signs: list[bool]) -> list[NDArray[np.int64]]:
-        """The arcs through the inner nodes that most candidates have; at last, also those of several signs."""
+    @cached_property
+    def levels(self) -> list[NDArray[np.int64]]:
+        """The arcs through the inner nodes that most candidates have."""
         classes, numbers = self.classes, self.classes.of[256:-1].tolist()
         paths = [classes.path(number) if number >= 0 else np.zeros(0, np.int64) for number in numbers]
         inner = [{cell for cell in classes.source[path].tolist() if cell > classes.states} for path in paths]
         often = Counter(node for nodes in inner for node in nodes).most_common(NODES[-1])
-        kept = [[node for node, _ in often[:most]] for most in NODES]
-        more = {node for nodes, has_signs in zip(inner, are_signs, strict=True) for node in nodes if has_signs}
-        kept.append(sorted(more.union(kept[-1])))
         every = np.unique(np.concatenate([*paths, np.zeros(0, np.int64)]))
         found = []
-        for nodes in kept:
+        for most in NODES:
             is_kept = np.ones(2 * classes.stride, np.bool_)
             is_kept[classes.states + 1 : classes.stride] = False
-            is_kept[nodes] = True
+            is_kept[[node for node, _ in often[:most]]] = True
             found.append(every[is_kept[classes.source[every]] & is_kept[classes.target[every]]])
         return found
 
@@ -83,6 +83,12 @@ class Candidates:
             self._bytes[byte] = self.classes.path(number) if number >= 0 else np.zeros(0, np.int64)
         return self._bytes[byte]
 
+    def of_tokens(self, tokens: Iterable[int], most: int) -> NDArray[np.int64]:
+        """The arcs of some candidates, those of the first so many classes; sorted."""
+        numbers = dict.fromkeys(int(self.classes.of[self._number[token]]) for token in tokens)
+        paths = [self.classes.path(number) for number in islice(numbers, most) if number >= 0]
+        return np.unique(np.concatenate([np.zeros(0, np.int64), *paths]))
+
     def ending_with(self, arc: int) -> list[int]:
         """The candidates that end with an arc."""
         is_of = self.classes.tokens(np.array([arc], np.int64))[256:-1]
@@ -91,7 +97,7 @@ class Candidates:
 
 def _chosen(language: GapLanguage, vocabulary: Vocabulary) -> Iterator[int]:
     """The tokens of one byte, the shortest of each kind that is a whole lexeme, and the first with several signs."""
-    ending = _Ending(language)
+    ending = WholeLexemes(language)
     best: dict[Kind, int] = {}
     count: Counter[Kind] = Counter()
     signs = 0
@@ -114,7 +120,7 @@ def _chosen(language: GapLanguage, vocabulary: Vocabulary) -> Iterator[int]:
     yield from (token for (first, terminals), token in best.items() if first in b" " or terminals == names)
 
 
-class _Ending:
+class WholeLexemes:
     """The terminals of which a text is a lexeme."""
 
     def __init__(self, language: GapLanguage) -> None:

@@ -15,15 +15,16 @@ it, and texts are looked for among few (candidates.py).
 The idea: check, and repair where the check fails. First the tokens are put into the known text: names replace names, so
 most proposals are answered by reading one text. Else a filling is searched for with a chart in which set tokens are
 bytes and open positions have some hundred candidates, few of them first (`Candidates.levels`); what is found is read by
-the matcher, since the chart follows the dynamic lexer.
+the matcher, since the chart follows the dynamic lexer. Where that has no first filling, one is walked to (walks.py).
 
-Cost: reading one text; a search takes as much as a canvas of bytes.
+Cost: reading one text; a search takes as much as a canvas of bytes, a walk 1 to 10 s.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,10 +39,12 @@ from constrain.papers.diffusion.candidates import Candidates
 from constrain.papers.diffusion.filling import cheapest_filling
 from constrain.papers.diffusion.layered import LayeredSolution
 from constrain.papers.diffusion.positions import Positions, contradiction
+from constrain.papers.diffusion.walks import Walks
 
 COLUMNS = "\n    x\n        x\n"  # where the set text shows none, blocks are looked for at these
 MOST_ROWS = 8_000_000  # symbols times positions of a chart; a larger one takes many seconds
-TRIES = 3  # fillings of one chart that are read
+TRIES = 2  # fillings of one chart that are read
+WIDTHS = (8, 32)  # states of a beam of walks
 
 
 class WitnessedCanvas(Positions):
@@ -138,27 +141,37 @@ class WitnessedCanvas(Positions):
         ends = self.ends(tokens)
         if not ends or any(token is not None and token not in self.eos for token in filled[ends[-1] :]):
             return None
+        walked = () if tokens else self._walked(filled, ends)  # they take long: for the first filling only
+        fillings = chain(self._charted(filled, ends), walked)
+        return next((filling for filling in fillings if self._reads(filling)), None)
+
+    def _charted(self, filled: list[int | None], ends: range) -> Iterator[list[int]]:
+        """Fillings of candidates, at more and more places."""
         candidates = _candidates(self.constraint.laid_out_like(self._like).as_dynamic(), self.vocabulary)
-        for level in range(len(candidates.levels) - bool(tokens)):  # the last takes long: for the first filling only
-            try:
-                for filling in self._fillings(candidates, level, filled, ends):
-                    if self._reads(filling):
-                        return filling
-            except LimitError:
-                return None
-        return None
+        for arcs in candidates.levels:
+            yield from self._fillings(candidates, dict.fromkeys(self.open, arcs), filled, ends)
+
+    def _walked(self, filled: list[int | None], ends: range) -> Iterator[list[int]]:
+        """Fillings that are walks, or of tokens that may stand behind some walk."""
+        walks = _walks(self.constraint, self.constraint.laid_out_like(self._like).as_dynamic(), self.vocabulary)
+        for width in WIDTHS:
+            found, may_stand = walks.walk(filled, ends, width)
+            if found is not None:
+                yield [*found, *(self._eos_at(filled, position) for position in range(len(found), len(filled)))]
+            arcs = {position: walks.few(may_stand.get(position, [])) for position in self.open}
+            yield from self._fillings(walks.candidates, arcs, filled, ends)
 
     def _fillings(
-        self, candidates: Candidates, level: int, filled: list[int | None], ends: range
+        self, candidates: Candidates, opened: Mapping[int, NDArray[np.int64]], filled: list[int | None], ends: range
     ) -> Iterator[list[int]]:
-        """Some fillings in which open positions have the candidates of a level."""
+        """Some fillings of candidates in which open positions have these arcs; none if the chart is too large."""
         arcs: list[NDArray[np.int64]] = []
         seams, open_layers = [], []
-        for token in filled[: ends[-1]]:
+        for position, token in enumerate(filled[: ends[-1]]):
             seams.append(len(arcs))
             if token is None:
                 open_layers.append(len(arcs))
-                arcs.append(candidates.levels[level])
+                arcs.append(opened[position])
             else:
                 arcs += [candidates.of_byte(byte) for byte in self.vocabulary.tokens[token] or b""]
         seams.append(len(arcs))
@@ -168,7 +181,10 @@ class WitnessedCanvas(Positions):
             last.append(len(arcs))
         is_open = np.zeros(len(arcs), np.bool_)
         is_open[open_layers] = True
-        solution = LayeredSolution(candidates.language, candidates.classes, arcs, last, MOST_ROWS)
+        try:
+            solution = LayeredSolution(candidates.language, candidates.classes, arcs, last, MOST_ROWS)
+        except LimitError:
+            return
         for seed in range(0 if solution.is_empty else TRIES):
             taken, end = cheapest_filling(solution, is_open, seed)
             yield [
@@ -202,3 +218,8 @@ class WitnessedCanvas(Positions):
 @lru_cache(maxsize=8)
 def _candidates(grammar: Grammar, vocabulary: Vocabulary) -> Candidates:
     return Candidates(gap_language(grammar), vocabulary)
+
+
+@lru_cache(maxsize=2)
+def _walks(constraint: Constraint, grammar: Grammar, vocabulary: Vocabulary) -> Walks:
+    return Walks(constraint, gap_language(grammar), vocabulary)

@@ -15,7 +15,10 @@ from constrain.languages.cfg.rules import Grammar
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.grammar_text.text import grammar
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.masks.gaps.projection import gap_language
 from constrain.papers.diffusion import denoise
+from constrain.papers.diffusion.positions import Positions
+from constrain.papers.diffusion.walks import Walks
 from constrain.papers.diffusion.witnessed import WitnessedCanvas
 
 TOKENS = [b"a", b"b", b"ab", b"ba", None, None]  # token 4 is special, token 5 is EOS
@@ -74,6 +77,59 @@ def test_every_answer_has_a_member(seed):
         canvas.set({position: token})
         fitting = [filling for filling in fitting if filling[position] == token]
     assert spelled([token for token in canvas.tokens if token is not None]) in known
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_walk_is_found(seed):
+    """Random grammars, tokens of several lexemes, a beam that leaves nothing out: a walk is found if a text is."""
+    rng = random.Random(seed)
+    rules, words = random_rules(rng), ["aab", "ba", "bb", "b"]
+    vocabulary = Vocabulary([*(word.encode() for word in words), None], [4])
+    tokens = [rng.choice([None, None, 0, 1, 2, 3]) for _ in range(rng.randint(1, 3))]
+    made = grammar_of(rules)
+    canvas_ends = Positions(vocabulary, tokens).ends({})
+    texts = {
+        "".join(words[token] for token in filling[:end])
+        for filling in product(*([0, 1, 2, 3] if token is None else [token] for token in tokens))
+        for end in canvas_ends
+    }
+    try:
+        walks = Walks(OfGrammar(made), gap_language(made), vocabulary)
+    except UnsatisfiableError:
+        assert not members(rules, 9)
+        return
+    found, may_stand = walks.walk(tokens, canvas_ends, width=100_000)
+    assert (found is not None) == bool(texts & members(rules, 9)), (rules, tokens)
+    if found is not None:
+        assert "".join(words[token] for token in found) in texts & members(rules, 9)
+        assert all(given in (None, token) for given, token in zip(tokens, found, strict=False))
+        assert all(found[place] in may for place, may in may_stand.items() if place < len(found))
+
+
+CALLS = 'start: (call ";")+\ncall: NAME "(" (arg ("," arg)*)? ")"\narg: call | NAME | STRING\n'
+CALLS += 'NAME: /[a-z]+/\nSTRING: /"[^"]*"/\n'
+
+
+@pytest.mark.parametrize(
+    ("words", "given"),
+    [
+        ("f ( x); ,", "f ( ? f ( ?"),
+        ('f(" s ",x); )', 'f(" s ?'),
+        ("f (x,g( y)); z", "f ? ? f ? ?"),
+        ('f ("a ",b);g( ); x', '? ("a ? ?'),
+    ],
+)
+def test_tokens_of_several_words_and_signs(words, given):
+    """Open positions need tokens that are no whole lexemes, so a chart of candidates has no filling."""
+    tokens = words.split()
+    vocabulary = Vocabulary([*(token.encode() for token in tokens), None], [len(tokens)])
+    calls = grammar(CALLS)
+    positions = [range(len(tokens)) if token == "?" else [tokens.index(token)] for token in given.split()]
+    assert any(calls.accepts(vocabulary.to_bytes(filling)) for filling in product(*positions))
+    canvas = WitnessedCanvas(calls, vocabulary, [None if len(each) > 1 else each[0] for each in positions])
+    text = [token for token in canvas.filling if token != len(tokens)]
+    assert calls.accepts(vocabulary.to_bytes(text))
+    assert all(token in each for token, each in zip(text, positions, strict=False))
 
 
 @pytest.mark.parametrize("seed", range(3))
