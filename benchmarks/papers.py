@@ -52,6 +52,7 @@ from constrain.papers.drafting.beam import StochasticBeam
 from constrain.papers.drafting.superposed import Superposed
 from constrain.papers.heads import FSPAD, Clover, HiddenTransfer, KangarooAdapter, OnlineModel, PromptTokens
 from constrain.papers.layers.kangaroo import Kangaroo
+from constrain.papers.search.arbitrage import Arbitrage, ComparedStep, compared_steps, fit_router
 from constrain.papers.search.threshold import fit_threshold, known_places
 from constrain.speculative import Fixed, Model, Speculation
 from diffusion import LENGTH, Trained, kind_of
@@ -505,10 +506,47 @@ def transfer(count: int) -> list[str]:
     return lines
 
 
+def arbitrage(count: int) -> list[str]:
+    """Arbitrage between two mixtures trained on sums, one for 350 steps and one for 800; `count` sums are learned from.
+
+    A step is a sum, the reward is whether it is right, and the router sees the draft's surprise alone.
+    """
+    small, large = trained_mixture(350), trained_mixture(800)
+    compiled = constrain.compile(constrain.regex("[0-9]{3}"), large.vocabulary)
+    every = random.Random(1).sample([n for n in range(10_000) if n % 7 == 0], 2 * count)
+    asked = [(f"{n // 100:02}+{n % 100:02}=", f"{n // 100 + n % 100:03}") for n in every]
+
+    def both(prompt: str, answer: str) -> tuple[list[ComparedStep], Any]:
+        right = lambda text: float(text == answer)  # noqa: E731
+        return compared_steps(large, small, prompt, right, constraint=compiled, seed=1)
+
+    known = [step._replace(reward=0.0) for prompt, answer in asked[:count] for step in both(prompt, answer)[0]]
+    learned = fit_router(known, lambda text: 0.0)
+    lines = [f"{sum(each.better for each in known)} of {len(known)} known steps better by the target", ""]
+    lines += ["| router | steps by the target | sums right | forwards of both | CPU s |", "|---|---:|---:|---:|---:|"]
+    routers: dict[str, Callable[[Any], float] | None] = {"never": lambda step: 0.0}
+    for bound in (0.7, 0.5, 0.3, 0.1):
+        routers[f"learned, {bound:g}"] = lambda step, bound=bound: float(learned(step) > bound)
+    for name, router in {**routers, "always": lambda step: 1.0, "oracle": None}.items():
+        right = by_target = forwards = 0
+        begun = time.thread_time()
+        for prompt, answer in asked[count:]:
+            if router is None:
+                g = both(prompt, answer)[1]
+            else:
+                g = constrain.generate(large, prompt, constraint=compiled, method=Arbitrage(small, router), seed=1)
+            right += g.text == answer
+            by_target += "1 by the target" in str(g.stats.method)
+            forwards += g.stats.forwards
+        seconds = time.thread_time() - begun
+        lines.append(f"| {name} | {by_target} of {count} | {right} of {count} | {forwards} | {seconds:.1f} |")
+    return lines
+
+
 ROWS = {
     "ead": ead, "lud": lud, "jacobi": jacobi, "adadec": adadec, "icn": icn, "cntp": cntp, "mbr": mbr,
     "osd": osd, "aded": aded, "lol": lol, "ccd": ccd, "learned": learned, "rapid": rapid, "scmoe": scmoe,
-    "transfer": transfer, "rsd": rsd, "heads": heads, "superposed": superposed,
+    "transfer": transfer, "arbitrage": arbitrage, "rsd": rsd, "heads": heads, "superposed": superposed,
 }  # fmt: skip
 
 
