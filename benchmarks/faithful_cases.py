@@ -32,10 +32,11 @@ class Case:
     grammar: str | None = None
     schema: str | None = None
     max_tokens: int = 24
+    model: str = ""  # a path; of the reference model by default
 
     @cached_property
     def handle(self) -> HFModel:
-        return HFModel.of(constrain.reference.load())
+        return HFModel.of(self.model or constrain.reference.load())
 
     @cached_property
     def compiled(self) -> Any:

@@ -1,6 +1,6 @@
 """Tasks whose languages cannot be listed: the model's mass that each method finds, its evenness, and the work for it.
 
-    python benchmarks/faithful_tasks.py [--tasks patterns,json,smiles,slia,bv4] [--limit N] [--one-by-one] [--out DIR]
+    python benchmarks/faithful_tasks.py [--tasks goals,trees,…] [--limit N] [--one-by-one] [--out DIR]
 
 Problems: faithful_problems.py. Every method makes calls of 8 particles, on one model object, after one untimed call;
 all calls run at once, and share batches of the model, unless --one-by-one. A record is written after every problem, and
@@ -26,6 +26,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -130,6 +131,8 @@ def measure(problem: Problem, name: str, make: Maker, given: argparse.Namespace)
 def run(task: str, makers: dict[str, Maker], given: argparse.Namespace) -> list[dict[str, Any]]:
     """All methods on the problems of a task, as many as there is time for."""
     chosen = list(problems(task, given.limit or TASKS[task], given.seed))
+    if given.model:
+        chosen = [replace(each, case=replace(each.case, model=given.model)) for each in chosen]
     records: list[dict[str, Any]] = []
     started = time.process_time()
     console = Console(stderr=True)
@@ -181,7 +184,8 @@ def _ring(*_: Any) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", default=",".join(TASKS))
-    parser.add_argument("--limit", type=int, help="problems of each task (default: 402, 40, 20, 12, 12)")
+    parser.add_argument("--limit", type=int, help="problems of each task (default: 402, 40, 20, and 12)")
+    parser.add_argument("--model", default="", help="a model's folder in place of the reference model")
     parser.add_argument("--methods", help="only these, separated by commas")
     parser.add_argument("--one-by-one", action="store_true", help="one call after the other")
     parser.add_argument("--calls", type=int, default=3, help="of each method and problem (default: 3)")

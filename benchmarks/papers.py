@@ -46,11 +46,13 @@ from constrain.papers import (
 from constrain.papers.answers.distinct import listed
 from constrain.papers.composed import EntropySwitch, ExpertContrast, LayerContrast
 from constrain.papers.diffusion import denoise
+from constrain.papers.diffusion.learned import Learned, fit_filter, known_steps
 from constrain.papers.diffusion.policies import Coherent, Confidence, Credit, Threshold
 from constrain.papers.drafting.beam import StochasticBeam
 from constrain.papers.drafting.superposed import Superposed
 from constrain.papers.heads import FSPAD, Clover, HiddenTransfer, KangarooAdapter, OnlineModel, PromptTokens
 from constrain.papers.layers.kangaroo import Kangaroo
+from constrain.papers.search.arbitrage import Arbitrage, ComparedStep, compared_steps, fit_router
 from constrain.papers.search.threshold import fit_threshold, known_places
 from constrain.speculative import Fixed, Model, Speculation
 from diffusion import LENGTH, Trained, kind_of
@@ -333,16 +335,10 @@ def lol(count: int) -> list[str]:
     return lines
 
 
-def ccd(count: int, folder: str = "build/diffusion") -> list[str]:
-    """Policies that draw from fused distributions, beside others, on the trained diffusion model at temperature 0.7."""
-    model = Trained(Path(folder))
-    policies: dict[str, Callable[[], Any]] = {
-        "confidence, one a step": Confidence, "threshold 0.9": Threshold, "credit": Credit,
-        "credit, fused": lambda: Credit(fuses=True), "coherent, 0.1 nats": lambda: Coherent(bound=0.1),
-        "coherent, 0.3 nats": Coherent, "coherent, 0.3 nats, no history": lambda: Coherent(steps=1),
-    }  # fmt: skip
+def denoised(models: dict[str, tuple[Trained, Callable[[], Any]]], count: int) -> list[str]:
+    """Texts by each diffusion model and policy at temperature 0.7: how many are right, and calls of the model."""
     lines = ["| policy | arithmetic right | JSON right | calls a text |", "|---|---:|---:|---:|"]
-    for name, make in policies.items():
+    for name, (model, make) in models.items():
         right, calls = {}, 0
         for kind in (kind_of("arithmetic"), kind_of("json")):
             outs = [
@@ -356,6 +352,46 @@ def ccd(count: int, folder: str = "build/diffusion") -> list[str]:
             calls += sum(out.calls for out in outs)
         lines.append(f"| {name} | {right['a']} of {count} | {right['j']} of {count} | {calls / count / 2:.1f} |")
     return lines
+
+
+def ccd(count: int, folder: str = "build/diffusion") -> list[str]:
+    """Policies that draw from fused distributions, beside others, on the trained diffusion model at temperature 0.7."""
+    model = Trained(Path(folder))
+    policies: dict[str, Callable[[], Any]] = {
+        "confidence, one a step": Confidence, "threshold 0.9": Threshold, "credit": Credit,
+        "credit, fused": lambda: Credit(fuses=True), "coherent, 0.1 nats": lambda: Coherent(bound=0.1),
+        "coherent, 0.3 nats": Coherent, "coherent, 0.3 nats, no history": lambda: Coherent(steps=1),
+    }  # fmt: skip
+    return denoised({name: (model, make) for name, make in policies.items()}, count)
+
+
+def learned(count: int, folder: str = "build/diffusion", *parallel: str) -> list[str]:
+    """Learn2PD's filter, and dParallel's models of `parallel` folders, on the trained diffusion model.
+
+    The filter is trained on 60 texts of other seeds, which the model wrote one token a step.
+    """
+    model = Trained(Path(folder))
+    policies: dict[str, Callable[[], Any]] = {"confidence, one a step": Confidence}
+    policies |= {f"threshold {least:g}": lambda least=least: Threshold(least) for least in (0.9, 0.7, 0.5)}
+    weights = learned_filter(model, 60)
+    policies |= {f"filter, {least:g}": lambda least=least: Learned(weights, least=least) for least in (0.98, 0.9, 0.7)}
+    cases = {name: (model, make) for name, make in policies.items()}
+    for other in parallel:
+        trained = Trained(Path(other))
+        for least in (0.9, 0.7):
+            cases[f"{Path(other).name}, threshold {least:g}"] = (trained, lambda least=least: Threshold(least))
+    return denoised(cases, count)
+
+
+def learned_filter(model: Trained, texts: int) -> Any:
+    """The weights of a filter that saw so many texts, half arithmetic and half JSON, at temperature 0.7."""
+    steps = []
+    for name in ("arithmetic", "json"):
+        kind = kind_of(name)
+        prompt = [ord(kind.letter) - 32]
+        given: dict[str, Any] = {"constraint": kind.constraint, "length": LENGTH, "temperature": 0.7}
+        steps += known_steps(model, [prompt] * (texts // 2), first_seed=1000, **given)
+    return fit_filter(steps).weights
 
 
 def trained_mixture(steps: int) -> HFModel:
@@ -470,22 +506,58 @@ def transfer(count: int) -> list[str]:
     return lines
 
 
+def arbitrage(count: int) -> list[str]:
+    """Arbitrage between two mixtures trained on sums, one for 350 steps and one for 800; `count` sums are learned from.
+
+    A step is a sum, the reward is whether it is right, and the router sees the draft's surprise alone.
+    """
+    small, large = trained_mixture(350), trained_mixture(800)
+    compiled = constrain.compile(constrain.regex("[0-9]{3}"), large.vocabulary)
+    every = random.Random(1).sample([n for n in range(10_000) if n % 7 == 0], 2 * count)
+    asked = [(f"{n // 100:02}+{n % 100:02}=", f"{n // 100 + n % 100:03}") for n in every]
+
+    def both(prompt: str, answer: str) -> tuple[list[ComparedStep], Any]:
+        right = lambda text: float(text == answer)  # noqa: E731
+        return compared_steps(large, small, prompt, right, constraint=compiled, seed=1)
+
+    known = [step._replace(reward=0.0) for prompt, answer in asked[:count] for step in both(prompt, answer)[0]]
+    learned = fit_router(known, lambda text: 0.0)
+    lines = [f"{sum(each.better for each in known)} of {len(known)} known steps better by the target", ""]
+    lines += ["| router | steps by the target | sums right | forwards of both | CPU s |", "|---|---:|---:|---:|---:|"]
+    routers: dict[str, Callable[[Any], float] | None] = {"never": lambda step: 0.0}
+    for bound in (0.7, 0.5, 0.3, 0.1):
+        routers[f"learned, {bound:g}"] = lambda step, bound=bound: float(learned(step) > bound)
+    for name, router in {**routers, "always": lambda step: 1.0, "oracle": None}.items():
+        right = by_target = forwards = 0
+        begun = time.thread_time()
+        for prompt, answer in asked[count:]:
+            if router is None:
+                g = both(prompt, answer)[1]
+            else:
+                g = constrain.generate(large, prompt, constraint=compiled, method=Arbitrage(small, router), seed=1)
+            right += g.text == answer
+            by_target += "1 by the target" in str(g.stats.method)
+            forwards += g.stats.forwards
+        seconds = time.thread_time() - begun
+        lines.append(f"| {name} | {by_target} of {count} | {right} of {count} | {forwards} | {seconds:.1f} |")
+    return lines
+
+
 ROWS = {
     "ead": ead, "lud": lud, "jacobi": jacobi, "adadec": adadec, "icn": icn, "cntp": cntp, "mbr": mbr,
-    "osd": osd, "aded": aded, "lol": lol, "ccd": ccd, "rapid": rapid, "scmoe": scmoe, "transfer": transfer,
-    "rsd": rsd, "heads": heads, "superposed": superposed,
+    "osd": osd, "aded": aded, "lol": lol, "ccd": ccd, "learned": learned, "rapid": rapid, "scmoe": scmoe,
+    "transfer": transfer, "arbitrage": arbitrage, "rsd": rsd, "heads": heads, "superposed": superposed,
 }  # fmt: skip
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("row", choices=ROWS)
-    parser.add_argument("--folder", help="of the diffusion model that scripts/train_diffusion.py made")
+    parser.add_argument("--folder", nargs="*", default=[], help="of diffusion models of scripts/train_diffusion.py")
     parser.add_argument("--count", type=int, default=10, help="outputs of each line (default: 10)")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    given = [options.folder] if options.folder else []
-    print("\n".join(ROWS[options.row](options.count, *given)))
+    print("\n".join(ROWS[options.row](options.count, *options.folder)))
     return 0
 
 

@@ -1,78 +1,72 @@
-"""The cost of attention over a shared prompt for n samples, and the saving by a split with log-sum-exp (Hydragen).
+"""The cost of attention over a shared prompt for n samples, together and apart (Hydragen).
 
-    python benchmarks/shared_prefix.py
+    python benchmarks/shared_prefix.py [--real]
 
-Question: a step of 16 samples of one prompt reads the prompt's keys and values 16 times (`SharedLayer` puts them
-together for each attention). Juravsky et al. 2024 ("Hydragen", arXiv 2402.05099) read them once for all samples, as one
-matrix product, and join both parts by their log-sum-exp. Columns: a step of the reference model, by the length of the
-prompt; one attention of its size, put together as now, and split. Both ways must agree within 1e-5.
-Clock: CPU time of this thread, medians.
+Question: a step of n samples of one prompt reads the prompt's keys and values n times (`SharedLayer` puts them together
+for each attention). Hydragen reads them once for all samples, as one matrix product, and joins both parts by their
+log-sum-exp (`constrain/papers/layers/hydragen.py`). Columns: a step of n samples by the length of the prompt, both
+ways, and the greatest difference of logits; then whole outputs of SMC. The embedded model; SmolLM2 with --real.
+Clock: CPU time of this thread; medians of 20 steps.
 """
 
 from __future__ import annotations
 
+import argparse
 import time
-from collections.abc import Callable
 from statistics import median
+from typing import Any
 
 import torch
-from torch.nn.functional import scaled_dot_product_attention
 
 import constrain
 from constrain.models.hf import HFModel
+from constrain.papers import Hydragen
+from papers import smollm2, station_prompt
 
-SAMPLES, HEADS, KEYS, SIZE, OWN = 16, 4, 2, 64, 8
 
-
-def timed(run: Callable[[], object], times: int = 30) -> float:
-    """Milliseconds of a call."""
-    found = []
+def steps(handle: HFModel, length: int, samples: int, times: int = 20) -> tuple[float, torch.Tensor]:
+    """Milliseconds of a step of all samples after a prompt, and the logits of the last one."""
+    session = handle.start([[5 + i % 99 for i in range(length)]], [1])[0].fork([0] * samples)
+    found, logits = [], torch.empty(0)
     for _ in range(times):
-        start = time.thread_time()
-        run()
-        found.append(time.thread_time() - start)
-    return 1000 * median(found)
+        begun = time.thread_time()
+        rows = session.feed([[9 + row] for row in range(samples)], [1] * samples)
+        found.append(time.thread_time() - begun)
+        logits = torch.cat(rows)
+    return 1000 * median(found), logits
 
 
-def step(handle: HFModel, length: int) -> float:
-    """Milliseconds of a step of all samples after a prompt."""
-    session = handle.start([[5 + i % 99 for i in range(length)]], [1])[0].fork([0] * SAMPLES)
-    return timed(lambda: session.feed([[9]] * SAMPLES, [1] * SAMPLES))
-
-
-def attentions(length: int) -> tuple[Callable[[], torch.Tensor], Callable[[], torch.Tensor]]:
-    """One layer's attention of a new token, put together and split, on random keys and values."""
-    torch.manual_seed(length)
-    q = torch.randn(SAMPLES, HEADS, 1, SIZE)
-    stem, own = torch.randn(2, 1, KEYS, length, SIZE), torch.randn(2, SAMPLES, KEYS, OWN, SIZE)
-
-    def together() -> torch.Tensor:
-        k, v = (torch.cat([a.expand(SAMPLES, -1, -1, -1), b], 2) for a, b in zip(stem, own, strict=True))
-        return scaled_dot_product_attention(q, k, v, enable_gqa=True)
-
-    def split() -> torch.Tensor:
-        of = HEADS // KEYS
-        scaled = q.view(SAMPLES, KEYS, of, SIZE) / SIZE**0.5
-        shared = scaled.transpose(0, 1).reshape(KEYS, SAMPLES * of, SIZE) @ stem[0, 0].transpose(1, 2)
-        first = (shared.softmax(-1) @ stem[1, 0]).view(KEYS, SAMPLES, of, SIZE).transpose(0, 1)
-        alone = scaled @ own[0].transpose(2, 3)
-        last = alone.softmax(-1) @ own[1]
-        weight = shared.logsumexp(-1).view(KEYS, SAMPLES, of).transpose(0, 1) - alone.logsumexp(-1)
-        share = weight.sigmoid().unsqueeze(-1)
-        return (share * first + (1 - share) * last).reshape(SAMPLES, HEADS, 1, SIZE)
-
-    assert torch.allclose(together(), split(), atol=1e-5)
-    return together, split
+def outputs(handle: HFModel, samples: int) -> tuple[str, float, int]:
+    """A text of SMC with so many particles, CPU seconds, and tokens of the prompt."""
+    prompt = station_prompt(0)
+    pattern = constrain.compile(constrain.regex("[A-Za-z0-9 ,.]{60,120}"), handle.vocabulary)
+    begun = time.thread_time()
+    method = constrain.sampling.SMC(particles=samples)
+    given: dict[str, Any] = {"constraint": pattern, "method": method, "max_tokens": 32, "draft": False}
+    g = constrain.generate(handle, constrain.Prompt(prompt), seed=1, **given)
+    return g.text, time.thread_time() - begun, len(handle.tokenizer(prompt)["input_ids"])
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--real", action="store_true", help="SmolLM2 in place of the embedded model")
+    options = parser.parse_args()
     torch.set_num_threads(1)
-    handle = HFModel.of(constrain.reference.load())
-    print("| prompt, tokens | step of 16 samples, ms | one attention, ms | split, ms |\n|---|---|---|---|")
-    for length in (8, 128, 512, 960):
-        together, split = attentions(length)
-        print(f"| {length} | {step(handle, length):.1f} | {timed(together):.2f} | {timed(split):.2f} |")
+    plain: Any = smollm2() if options.real else HFModel.of(constrain.reference.load())
+    apart = Hydragen(plain, least=1)
+    print("| prompt, tokens | samples | a step, ms | apart, ms | greatest difference |\n|---:|---:|---:|---:|---:|")
+    for length in (64, 512, 1900) if options.real else (8, 64, 128, 512, 900):
+        for samples in (4, 16) if options.real else (2, 4, 16, 64):
+            (one, expected), (other, found) = (steps(each, length, samples) for each in (plain, apart))
+            difference = float((expected - found).abs().max())
+            print(f"| {length} | {samples} | {one:.1f} | {other:.1f} | {difference:.1e} |", flush=True)
+    if not options.real:
+        return
+    print("\n| SMC, particles | prompt, tokens | CPU s | apart, CPU s | same text |\n|---:|---:|---:|---:|---|")
+    for samples in (8, 32):
+        (text, one, length), (other_text, other, _) = (outputs(each, samples) for each in (plain, apart))
+        print(f"| {samples} | {length} | {one:.1f} | {other:.1f} | {text == other_text} |", flush=True)
 
 
 if __name__ == "__main__":

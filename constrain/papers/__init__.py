@@ -2,7 +2,7 @@
 
 `generate`, masks and the samplers never import this package: tables name its modules (`METHODS`, `NAMED` of drafters,
 `VERIFIERS`), and a module is loaded when somebody asks for its name. Each module opens with the paper, the distribution
-that it samples, and, where its record says so, that it does not pay.
+that it samples, and, where its record says so, that it does not pay. Which to use: docs/howto/papers.md.
 
     search/     methods that look for good texts: beams, trees, best of n    drafting/   drafters and sizes of drafts
     heads/      draft heads on the hidden states of a model                  verifying/  rules that accept drafts

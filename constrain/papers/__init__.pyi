@@ -42,6 +42,7 @@ from constrain.papers.heads import DraftHeads as DraftHeads
 from constrain.papers.heads import load_heads as load_heads
 from constrain.papers.layers.earlyexit import EarlyExit as EarlyExit
 from constrain.papers.layers.earlyexit import ExitLens as ExitLens
+from constrain.papers.layers.hydragen import Hydragen as Hydragen
 from constrain.papers.layers.selfdraft import SelfDraft as SelfDraft
 from constrain.papers.layers.selfdraft import search_layers as search_layers
 from constrain.papers.layers.skip import skip_layers as skip_layers

@@ -18,7 +18,10 @@ from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingW
 
 class SharedLayer(DynamicLayer):
     """One layer. stem_keys, stem_values: [R, heads, P, size]; stems: int64[B], the beginning of each row.
-    keys, values: [B, heads, S, size], what came after."""
+    keys, values: [B, heads, S, size], what came after. apart: the attention joins both itself
+    (constrain/papers/layers/hydragen.py), from the attribute `beginning` of the keys that it is given."""
+
+    apart = False
 
     def __init__(self, layer: Any, stems: torch.Tensor) -> None:
         """The rows of another layer that `stems` names; its tensors are taken by reference."""
@@ -34,6 +37,9 @@ class SharedLayer(DynamicLayer):
         """Add to the rows' own part; the whole, for attention."""
         self.keys = torch.cat([self.keys, key_states], dim=-2)
         self.values = torch.cat([self.values, value_states], dim=-2)
+        if self.apart:
+            self.keys.beginning = (self.stem_keys, self.stem_values, self.stems)
+            return self.keys, self.values
         return self._whole(self.stem_keys, self.keys), self._whole(self.stem_values, self.values)
 
     def _whole(self, stem: torch.Tensor, own: torch.Tensor) -> torch.Tensor:

@@ -47,6 +47,12 @@ def reading_of(handle: HFModel) -> CacheProtocol:
     return _found[handle.model]
 
 
+@torch.inference_mode()
+def holds(handle: HFModel, reading: CacheProtocol) -> bool:
+    """True if a model that is read so has the logits of each row alone."""
+    return _Trials(handle)._holds(reading)
+
+
 class _Trials:
     """Ways of reading one model, tried on the same texts."""
 

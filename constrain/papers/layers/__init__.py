@@ -2,7 +2,7 @@
 
 takes: a model handle
 gives: the model without some layers, `SelfDraft` (layers left out, found by a search), `EarlyExit` (the first layers,
-from the target's own keys and values)
+from the target's own keys and values), `Hydragen` (all layers, and what samples share read once)
 start reading at: skip.py (a model with other layers), then selfdraft.py; earlyexit.py and shallow.py share the target's
 memory
 """

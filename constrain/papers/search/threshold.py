@@ -97,7 +97,8 @@ def fit_threshold(places: Sequence[KnownPlace], *, held: float = 0.2, seed: int 
             place=f"{len(right)} right and {len(wrong)} wrong places",
             fix="add known texts",
         )
-    slope, offset = _logistic(np.concatenate([right[:count], wrong[:count]]))
+    known = np.concatenate([right[:count], wrong[:count]])
+    slope, offset = logistic(known[:, :1], known[:, 1])
     if slope >= 0:
         raise ConstrainError("entropy does not tell wrong places from right ones here", fix="choose a threshold")
     chance = 1 / (1 + np.exp(-(slope * judged[:, 0] + offset)))
@@ -107,10 +108,13 @@ def fit_threshold(places: Sequence[KnownPlace], *, held: float = 0.2, seed: int 
     return max(0.0, (math.log(best / (1 - best)) - offset) / slope)
 
 
-def _logistic(rows: np.ndarray) -> tuple[float, float]:
-    """Slope and offset that maximise Σ log P(right) − slope² / 2, by Newton's steps."""
-    inputs, right = np.stack([rows[:, 0], np.ones(len(rows))], axis=1), rows[:, 1]
-    weights, ridge = np.zeros(2), np.diag([1.0, 1e-9])
+def logistic(inputs: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Slopes, and last the offset, that maximise Σ log P(right) − Σ slope² / 2, by Newton's steps.
+
+    inputs: float64[n, slopes]; right: of 0 and 1, float64[n]
+    """
+    inputs = np.concatenate([inputs, np.ones((len(inputs), 1))], axis=1)
+    weights, ridge = np.zeros(inputs.shape[1]), np.diag([1.0] * (inputs.shape[1] - 1) + [1e-9])
     for _ in range(50):
         chance = 1 / (1 + np.exp(-np.clip(inputs @ weights, -500, 500)))
         gradient = inputs.T @ (right - chance) - ridge @ weights
@@ -118,7 +122,7 @@ def _logistic(rows: np.ndarray) -> tuple[float, float]:
         weights += step
         if float(np.abs(step).max()) < 1e-10:
             break
-    return float(weights[0]), float(weights[1])
+    return weights
 
 
 class _Known(Sampler):

@@ -80,7 +80,7 @@ class ValueGuided(Sampler):
 
     def run(self, job: Job) -> list[Sample]:
         job = shaped(job)
-        if self.aligned is not None and not _speaks(self.aligned, job):
+        if self.aligned is not None and not speaks_like(self.aligned, job):
             raise ConstrainError("the aligned model has another vocabulary", fix="use models of one tokenizer")
         outputs = []
         for row in range(len(job.prompts)):
@@ -139,7 +139,7 @@ class ValueGuided(Sampler):
         return [asking.either(each) for each in ended]
 
 
-def _speaks(model: Any, job: Job) -> bool:
+def speaks_like(model: Any, job: Job) -> bool:
     """True if a model has as many logits as the job's model, and the same bytes for every token that it names."""
     tokens = getattr(getattr(model, "vocabulary", None), "tokens", job.token_bytes)
     return model.width == job.model.width and all(a == b for a, b in zip(tokens, job.token_bytes, strict=False))

@@ -11,6 +11,7 @@ from toy_diffusion import Hashed, characters
 from constrain.errors import ConstrainError
 from constrain.languages.constraints.regular import regex
 from constrain.papers.diffusion.decode import denoise
+from constrain.papers.diffusion.learned import Learned, fit_filter, known_steps, oracle_steps
 from constrain.papers.diffusion.policies import Coherent, Credit, LocalLeap, Prophet, TopK
 
 RNG = np.random.default_rng(0)
@@ -148,3 +149,72 @@ def test_a_policy_forgets_the_text_before():
     model, policy = Hashed(characters("ab"), 4, 2.0), Credit(0.7)
     first = denoise(model, regex("[ab]*"), length=8, policy=policy).order
     assert denoise(model, regex("[ab]*"), length=8, policy=policy).order == first
+
+
+def random_filter(seed: int, size: int = 4, hidden: int = 3) -> list[np.ndarray]:
+    """Weights of a filter, as large as its answers are decided."""
+    rng = np.random.default_rng(seed)
+    return [3 * rng.standard_normal(shape) for shape in ((size, hidden), (hidden,), (hidden, size), (size,))]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_learned(seed):
+    """The positions that the filter takes for final, each block by itself, and the most confident one."""
+    weights, chances, positions = random_filter(seed), rows(seed, 7), [0, 2, 3, 4, 6, 9, 10]
+    best = {p: row.max() for p, row in zip(positions, chances, strict=True)}
+    wanted = {max(positions, key=lambda p: best[p])}
+    for position in positions:
+        first = position - position % 4
+        inputs = [best.get(place, 1.0) for place in range(first, first + 4)]
+        hidden = [max(0.0, sum(c * weights[0][i, j] for i, c in enumerate(inputs)) + weights[1][j]) for j in range(3)]
+        output = sum(h * weights[2][j, position % 4] for j, h in enumerate(hidden)) + weights[3][position % 4]
+        if 1 / (1 + math.exp(-output)) > 0.6:
+            wanted.add(position)
+    assert set(chosen(Learned(weights, least=0.6), chances, positions)) == wanted
+
+
+@pytest.mark.parametrize("block", [3, 6])
+def test_the_oracle_goes_where_the_text_is(block):
+    """Each step of extremely greedy parallel decoding, replayed: what is right is set, and ends in the text."""
+    model = Hashed(characters("abc"), seed=3, sharpness=4.0)
+    text, canvas = [0, 1, 2, 2, 1, 3], [model.mask_id] * 6
+    for confidences, labels, known in oracle_steps(model, [0], text, block):
+        start = next(i for i, token in enumerate(canvas) if token == model.mask_id) // block * block
+        logits = model.logits([0, *canvas])[1:][start : start + block].astype(float)[:, :-1]
+        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+        best, proposed = (powers / powers.sum(axis=1, keepdims=True)).max(axis=1), logits.argmax(axis=1)
+        assert known.tolist() == [token == model.mask_id for token in canvas[start : start + block]]
+        assert confidences == pytest.approx(np.where(known, best, 1.0))
+        right = [bool(k) and int(p) == text[start + i] for i, (k, p) in enumerate(zip(known, proposed, strict=True))]
+        assert labels.astype(bool).tolist() == right
+        if not any(right):
+            right[int(np.where(known, best, -1).argmax())] = True
+        for i in np.flatnonzero(right):
+            canvas[start + i] = text[start + i]
+    assert canvas == text
+
+
+class Known(Hashed):
+    """A model that knows a text, and is sure of it, but at some places, where it is as sure of something else."""
+
+    def logits(self, tokens):
+        found = np.zeros((len(tokens), len(self.vocabulary)), np.float32)
+        for place in range(len(tokens)):
+            wrong = place in (1, 2) and place and tokens[place - 1] == self.mask_id
+            found[place, (place + wrong) % 3] = 3.0 - 0.1 * wrong
+        return found
+
+
+def test_a_filter_learns_what_is_final():
+    """A proposal is wrong at a little less confidence: a threshold takes both or none, the trained filter one."""
+    model = Known(characters("abc"))
+    policy = fit_filter(known_steps(model, [[]], length=6), epochs=400)
+    plain, learned = denoise(model, None, length=6), denoise(model, None, length=6, policy=policy)
+    assert learned.tokens == plain.tokens
+    assert learned.steps < plain.steps == 6
+
+
+@pytest.mark.parametrize("weights", [[], [np.zeros((2, 3))] * 4])
+def test_filters_of_other_shapes(weights):
+    with pytest.raises(ConstrainError, match="two matrices and two biases"):
+        Learned(weights)

@@ -16,7 +16,7 @@ from test_exact_and_argmax import no_draw
 import constrain
 from constrain.errors import ConstrainError
 from constrain.papers import Cautious, Contrastive, Pausing
-from constrain.papers.search.threshold import KnownPlace, _Known, _logistic, fit_threshold, known_places
+from constrain.papers.search.threshold import KnownPlace, _Known, fit_threshold, known_places, logistic
 from constrain.sampling import Settings, TorchDraw, enumerate_draws
 from constrain.sampling.core.sampler import drive
 from constrain.sampling.processors import MinP
@@ -228,7 +228,7 @@ def test_a_threshold_is_learned() -> None:
     rng = np.random.default_rng(2)
     nats = rng.gamma(1.0, 0.8, 400)
     right = rng.random(400) < 1 / (1 + np.exp(3 * (nats - 1)))
-    slope, offset = _logistic(np.stack([nats, right], axis=1).astype(float))
+    slope, offset = logistic(nats[:, None], right.astype(float))
 
     def objective(a: float, b: float) -> float:
         return (
