@@ -39,6 +39,9 @@ class SqlExpressions(SqlStatements):
             return None
         return state._replace(at="held", held=(name,)) if name else OPEN
 
+    def _at_literal(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        return state.go("operator", item="")
+
     def _may_be_name(self, state: SqlState, name: str) -> bool:
         """True if a name is one of the language, and not only the beginning of a BLOB."""
         names = self._operand_names(state)

@@ -11,6 +11,7 @@ from constrain.monitors.sql.scopes import (
     STAR,
     Paren,
     Query,
+    Source,
     calls,
     has_column,
     has_source,
@@ -23,6 +24,7 @@ from constrain.monitors.sql.scopes import (
     visible_queries,
 )
 from constrain.monitors.sql.state import NO_WORDS, SqlState
+from constrain.monitors.sql.types import CONSTANTS, result_kinds
 from constrain.monitors.sql.words import KEYWORDS, OPERAND, RESERVED
 
 _BARE = re.compile(r"[^\W\d][\w$]*")  # needs no quotes
@@ -49,6 +51,9 @@ class SqlNames:
     every_column: frozenset[str]
     _names: Callable[[frozenset[str], frozenset[str]], Names]
     _words: Callable[[frozenset[str]], Names]
+    _unfit: Callable[[SqlState], frozenset[str]]  # of `SqlTyped`
+    _unfit_columns: Callable[[str, frozenset[str]], frozenset[str]]  # of `SqlTyped`
+    suits: Callable[[Query, Source], bool]  # of `SqlTyped`
 
     @staticmethod
     def _make_names(names: frozenset[str], words: frozenset[str]) -> Names:
@@ -71,6 +76,7 @@ class SqlNames:
         functions = self._functions_at(state)
         if functions is None:
             return None
+        unfit = self._unfit(state)
         for query in visible_queries(state.frames):
             if not query.settled:
                 if self.ahead == "any":
@@ -84,13 +90,17 @@ class SqlNames:
             for source in sources_in(query):
                 if source.columns is None:
                     return None
-                names |= source.columns - unclear - hidden
+                names |= source.columns - unclear - hidden - self._unfit_columns(source.table, unfit)
                 if self._clear_columns(query, source.name):
                     names.add(source.name)
             hidden |= unclear
             names |= query.usable if query.clause == "order" else query.usable - unclear
         schemas = self.catalogue.schemas if names else ()
-        return self._names(frozenset({*names, *functions, *schemas}), OPERAND | state.extra)
+        words = OPERAND | state.extra
+        if unfit:
+            functions = {name for name in functions if not result_kinds(name) <= unfit}
+            words -= {word for word, kinds in CONSTANTS.items() if kinds <= unfit and word not in state.extra}
+        return self._names(frozenset({*names, *functions, *schemas}), words)
 
     def _functions_at(self, state: SqlState) -> Collection[str] | None:
         """The functions that an operand may call; None: any."""
@@ -163,8 +173,11 @@ class SqlNames:
         return self.placed.get(schema, self.tables.keys())
 
     def _table_names(self, state: SqlState) -> Names:
-        names = frozenset({*self.tables, *visible_ctes(state.frames), *self.catalogue.schemas, *self.modules})
-        return self._names(names, state.extra)
+        query, ctes = state.query, visible_ctes(state.frames)
+        names = {*self.tables, *ctes, *self.catalogue.schemas, *self.modules}
+        if query.typed:
+            names -= {n for n in self.tables.keys() - ctes.keys() if not self.suits(query, Source(n, None, table=n))}
+        return self._names(frozenset(names), state.extra)
 
     def _listable_columns(self, state: SqlState) -> Columns:
         """The columns that a list may name; None: any."""

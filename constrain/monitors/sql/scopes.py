@@ -25,11 +25,32 @@ class Source(NamedTuple):
         name: The name that its columns go by; "": none.
         columns: Its columns.
         merged: Those that USING or NATURAL makes one with columns before it.
+        table: The table of the catalogue that it is; "": none.
     """
 
     name: str
     columns: Columns
     merged: frozenset[str] = frozenset()
+    table: str = ""
+
+
+Waiting = tuple[frozenset[str], str, tuple[str, str] | None]
+
+
+class Expression(NamedTuple):
+    """The types of an expression that is being read (typed.py); an empty one where they do not count.
+
+    Attributes:
+        pending: (kinds of the left operand, operator, a column as in `column`) whose right operand is being read.
+        value: The kinds of the last operand; None: it is still to come.
+        column: (qualifier or "", column), if that operand is a column that was used before FROM was complete.
+        result: What arguments before it tell of the result of a call; all kinds: it is part of a row.
+    """
+
+    pending: tuple[Waiting, ...] = ()
+    value: frozenset[str] | None = None
+    column: tuple[str, str] | None = None
+    result: frozenset[str] | None = None
 
 
 class SqlResult(NamedTuple):
@@ -51,6 +72,7 @@ class Query(NamedTuple):
         is_natural: The next source is joined by NATURAL.
         earlier: Sources of the other parts of a compound, which ORDER BY may use.
         pending: (qualifier or "", column) that were used before FROM was complete, in ON too.
+        typed: (qualifier or "", column, kinds): what such columns must be, where types count.
         texts: Names in double quotes that were used before FROM was complete: texts, if they are no columns.
         items: The result list so far.
         aliases: The names of results, which other clauses may use.
@@ -60,6 +82,7 @@ class Query(NamedTuple):
         ctes: (name, columns) of WITH.
         target: The table that a statement changes.
         cte: (name, columns or None) of the table of WITH that is being read.
+        expression: The expression that is being read.
     """
 
     role: str
@@ -70,6 +93,7 @@ class Query(NamedTuple):
     is_natural: bool = False
     earlier: tuple[Source, ...] = ()
     pending: frozenset[tuple[str, str]] = frozenset()
+    typed: frozenset[tuple[str, str, frozenset[str]]] = frozenset()
     texts: frozenset[str] = frozenset()
     items: tuple[SqlResult, ...] = ()
     aliases: frozenset[str] = frozenset()
@@ -80,6 +104,7 @@ class Query(NamedTuple):
     ctes: tuple[tuple[str, Columns], ...] = ()
     target: Source | None = None
     cte: tuple[str, Columns] = ("", None)
+    expression: Expression = Expression()
 
     @property
     def takes_aggregates(self) -> bool:
@@ -112,12 +137,14 @@ class Paren(NamedTuple):
         name: The function that it belongs to.
         commas: How many arguments have ended.
         has_aggregate: An argument has a function of aggregates.
+        expression: The expression that is being read.
     """
 
     kind: str
     name: str = ""
     commas: int = 0
     has_aggregate: bool = False
+    expression: Expression = Expression()
 
 
 SqlFrame = Query | Paren

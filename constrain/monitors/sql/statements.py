@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from constrain.monitors.monitor import NAME, STRING
-from constrain.monitors.sql.names import SqlNames
 from constrain.monitors.sql.scopes import (
     STAR,
     Paren,
@@ -18,10 +17,11 @@ from constrain.monitors.sql.scopes import (
     visible_ctes,
 )
 from constrain.monitors.sql.state import OPEN, SqlState
+from constrain.monitors.sql.typed import SqlTyped
 from constrain.monitors.sql.words import CLAUSES, COMPOUND, FRAME, JOINS, QUERY, RESERVED
 
 
-class SqlStatements(SqlNames):
+class SqlStatements(SqlTyped):
     """The steps of a state over the lexemes of statements, but for expressions."""
 
     _close: Callable[[SqlState], SqlState | None]  # of `SqlExpressions`
@@ -117,7 +117,7 @@ class SqlStatements(SqlNames):
         known = self._held_table(state)
         if state.at == "in name":
             return None if known is None else state
-        return None if known is None else self._add_source(state, known)
+        return None if known is None or not self.suits(state.query, known) else self._add_source(state, known)
 
     def _held_table(self, state: SqlState) -> Source | None:
         """The table that a held name is of; None: there is none."""
@@ -128,8 +128,9 @@ class SqlStatements(SqlNames):
                 return Source(name, tables[name])
         elif name in self.tables and name not in self._tables_in(state.held[-2]):
             return None
-        known = self.tables if name in self.tables else self.modules
-        return Source(name, known[name]) if name in known else None
+        if name in self.tables:
+            return Source(name, self.tables[name], table=name)
+        return Source(name, self.modules[name]) if name in self.modules else None
 
     def _at_theld(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if sign == b".":
@@ -153,12 +154,15 @@ class SqlStatements(SqlNames):
             state = state.change(target=source, settled=query.clause != "update")
         return state.go("joined")
 
-    def _rename_source(self, state: SqlState, alias: str) -> SqlState:
-        """The state after an alias of the last source."""
+    def _rename_source(self, state: SqlState, alias: str) -> SqlState | None:
+        """The state after an alias of the last source; None: its columns have other types."""
         query = state.query
         last = query.sources[-1]._replace(name=alias)
+        if not self.suits(query, last):
+            return None
         state = state.change(sources=(*query.sources[:-1], last))
-        return state if query.target is None or query.clause == "from" else state.change(target=last)
+        is_source = query.target is None or query.clause == "from"
+        return (state if is_source else state.change(target=last)).go("renamed")
 
     def _at_joined(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         query = state.query
@@ -176,13 +180,13 @@ class SqlStatements(SqlNames):
         if state.at == "renamed":
             return None
         if kind == STRING:
-            return self._rename_source(state, "").go("renamed")
-        return self._rename_source(state, name).go("renamed") if name else OPEN
+            return self._rename_source(state, "")
+        return self._rename_source(state, name) if name else OPEN
 
     _at_renamed = _at_joined
 
     def _at_table_alias(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
-        return self._rename_source(state, name).go("renamed")
+        return self._rename_source(state, name)
 
     def _at_index(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if word == "indexed" and not state.extra:
