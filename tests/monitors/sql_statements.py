@@ -14,7 +14,8 @@ WORDS = ["id", "name", "age", "city", "price", "total", "date", "kind", "user_id
 TABLES = ["users", "orders", "items", "cities", "log", "Users2"]
 UNDEFINED = ("no such column", "no such table", "no such function", "wrong number of arguments", "cannot join using",
              "has no column named", "no tables specified", "misuse of aggregate",
-             "misuse of window", "aggregate functions are not allowed", "ambiguous column name")  # fmt: skip
+             "misuse of window", "aggregate functions are not allowed", "ambiguous column name",
+             "sub-select returns")  # fmt: skip
 AGGREGATES = ["count", "sum", "min", "max", "avg", "total"]
 FUNCTIONS = ["abs", "lower", "upper", "length", "substr", "round", "coalesce", "ifnull", "nullif", "instr", "nofun"]
 

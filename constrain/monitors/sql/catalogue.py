@@ -41,6 +41,8 @@ class Catalogue:
         placed: (database, its tables). Where a database is not named, any table may be there.
         aggregates: (function, the numbers of arguments with which it is one of aggregates or windows).
         declared: (table, the types of its columns as they are declared; "": none).
+        indexes: (table, its indexes); None: they are not known.
+        virtual: The tables that may have hidden columns.
     """
 
     tables: tuple[tuple[str, tuple[str, ...], bool], ...]
@@ -50,6 +52,8 @@ class Catalogue:
     placed: tuple[tuple[str, frozenset[str]], ...] = ()
     aggregates: Functions = ()
     declared: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    indexes: tuple[tuple[str, frozenset[str]], ...] | None = None
+    virtual: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         return f"Catalogue({len(self.tables)} tables)"
@@ -91,7 +95,8 @@ def _read_text(text: str, functions: Any) -> Catalogue:
 
 
 def _read_connection(connection: sqlite3.Connection, functions: Any) -> Catalogue:
-    tables, declared = [], []
+    tables, declared, virtual = [], [], set()
+    indexes: dict[str, frozenset[str]] = {}
     placed = {"temp": OWN | OWN_TEMP}
     schemas = [row[1] for row in connection.execute("PRAGMA database_list")]
     for schema in dict.fromkeys([*schemas, "main"]):
@@ -101,6 +106,9 @@ def _read_connection(connection: sqlite3.Connection, functions: Any) -> Catalogu
             columns = _columns(connection, quoted, name)
             tables.append((fold(name), tuple(columns), _has_rowid(sql)))
             declared.append((fold(name), tuple(columns.values())))
+            listed_indexes = connection.execute(f'PRAGMA "{quoted}".index_list("{name.replace(chr(34), chr(34) * 2)}")')
+            indexes[fold(name)] = indexes.get(fold(name), frozenset()).union(fold(row[1]) for row in listed_indexes)
+            virtual |= {fold(name)} if (sql or "")[:14].lower() == "create virtual" else set()
             placed[fold(schema)] = placed.get(fold(schema), OWN) | {fold(name)}
     tables += [(name, tuple(_columns(connection, "main", "sqlite_master")), True) for name in sorted(OWN_TEMP)]
     listed_functions, aggregates = _list_functions(connection)
@@ -113,7 +121,15 @@ def _read_connection(connection: sqlite3.Connection, functions: Any) -> Catalogu
     databases = tuple(sorted(placed.items()))
     tables = [*dict.fromkeys(tables)]
     return Catalogue(
-        tuple(tables), known, tuple(schemas), table_modules, databases, aggregates, tuple(dict.fromkeys(declared))
+        tuple(tables),
+        known,
+        tuple(schemas),
+        table_modules,
+        databases,
+        aggregates,
+        tuple(dict.fromkeys(declared)),
+        tuple(sorted(indexes.items())),
+        frozenset(virtual),
     )
 
 

@@ -75,6 +75,9 @@ class SqlMonitor(SqlExpressions):
         for name, columns, has_rowid in catalogue.tables:
             known = self.tables.get(name) or frozenset()  # the same name in two databases
             self.tables[name] = known | frozenset(columns) | (ROWID if has_rowid else frozenset())
+        narrow = {name for name, columns, _ in catalogue.tables if len(columns) < 2}
+        self.wide = frozenset(self.tables) - narrow - catalogue.virtual
+        self.indexes = None if catalogue.indexes is None else dict(catalogue.indexes)
         self.placed = dict(catalogue.placed)
         self.functions = None if catalogue.functions is None else dict(catalogue.functions)
         self.aggregates = dict(catalogue.aggregates)
@@ -173,6 +176,8 @@ class SqlMonitor(SqlExpressions):
             return self._table_names(state)
         if state.at in ("tdot", "in dot"):
             return self._names(frozenset(self._tables_in(state.held[-1])), NO_WORDS)
+        if state.at == "index" and state.extra:
+            return self._column_names(self._indexes(state))
         if state.at == "column":
             return self._column_names(self._listable_columns(state))
         return self._words_after(state)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from constrain.monitors.monitor import Names
 from constrain.monitors.sql.catalogue import Catalogue, Columns
 from constrain.monitors.sql.scopes import (
+    ROW,
     STAR,
     Paren,
     Query,
@@ -45,6 +46,8 @@ class SqlNames:
     tables: dict[str, Columns]
     placed: dict[str, frozenset[str]]
     modules: dict[str, Columns]
+    wide: frozenset[str]  # tables with several columns
+    indexes: dict[str, frozenset[str]] | None
     functions: dict[str, frozenset[int]] | None
     aggregates: dict[str, frozenset[int]]
     scalars: frozenset[str]  # functions that are more than aggregates
@@ -175,9 +178,21 @@ class SqlNames:
     def _table_names(self, state: SqlState) -> Names:
         query, ctes = state.query, visible_ctes(state.frames)
         names = {*self.tables, *ctes, *self.catalogue.schemas, *self.modules}
+        if state.at == "in":
+            names = {name for name in names if self._is_list(state, name)}
         if query.typed:
             names -= {n for n in self.tables.keys() - ctes.keys() if not self.suits(query, Source(n, None, table=n))}
         return self._names(frozenset(names), state.extra)
+
+    def _is_list(self, state: SqlState, table: str) -> bool:
+        """True if a table may stand behind IN: it has one column, as the operand before IN, or may have one."""
+        ctes = visible_ctes(state.frames)
+        is_wide = len(ctes[table] or ()) > 1 if table in ctes else table in self.wide
+        return state.item == ROW or not is_wide
+
+    def _indexes(self, state: SqlState) -> frozenset[str] | None:
+        """The indexes of the last table; None: any."""
+        return None if self.indexes is None else self.indexes.get(state.query.sources[-1].table, frozenset())
 
     def _listable_columns(self, state: SqlState) -> Columns:
         """The columns that a list may name; None: any."""

@@ -16,6 +16,7 @@ from constrain.monitors.sql.words import NO_AGGREGATES
 
 Frames = Union[tuple["SqlFrame", "Frames"], None]  # noqa: UP007
 STAR = "*"
+ROW = "(,)"  # instead of an item: an operand of several columns, or a query that may have several
 
 
 class Source(NamedTuple):
@@ -64,7 +65,7 @@ class Query(NamedTuple):
     """A statement or query that is being read.
 
     Attributes:
-        role: "top", "sub" (in an expression), "from" or "cte".
+        role: "top", "sub" (in an expression), "one" (likewise, with one column), "from" or "cte".
         clause: The clause that is being read: "with", "select", "from", "where", "set", ...
         settled: Whether FROM is complete.
         sources: The entries of FROM.
@@ -135,7 +136,7 @@ class Paren(NamedTuple):
     Attributes:
         kind: Its kind.
         name: The function that it belongs to.
-        commas: How many arguments have ended.
+        commas: How many arguments, or elements of a row, have ended.
         has_aggregate: An argument has a function of aggregates.
         expression: The expression that is being read.
     """

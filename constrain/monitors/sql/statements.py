@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from constrain.monitors.monitor import NAME, STRING
 from constrain.monitors.sql.scopes import (
+    ROW,
     STAR,
     Paren,
     Query,
@@ -29,7 +30,7 @@ class SqlStatements(SqlTyped):
     @staticmethod
     def _results(state: SqlState, query: Query) -> tuple[SqlResult, ...]:
         """The results, with the last one."""
-        item = state.item or ""
+        item = "" if state.item in (None, ROW) else state.item
         if item.startswith(STAR):
             return (*query.items, SqlResult(STAR, item[1:]))
         return (*query.items, SqlResult(item))
@@ -116,7 +117,7 @@ class SqlStatements(SqlTyped):
             return state if name in self.modules else None
         known = self._held_table(state)
         if state.at == "in name":
-            return None if known is None else state
+            return state if known is not None and (len(state.held) > 1 or self._is_list(state, name)) else None
         return None if known is None or not self.suits(state.query, known) else self._add_source(state, known)
 
     def _held_table(self, state: SqlState) -> Source | None:
@@ -169,7 +170,8 @@ class SqlStatements(SqlTyped):
         if word == "as":
             return state.go("table alias")
         if word in ("indexed", "not"):
-            return state.go("index")
+            indexes = self._indexes(state) if word == "indexed" else None
+            return None if indexes is not None and not indexes else state.go("index")
         if word == "using":
             return state.go("using")
         if sign == b"(" and query.clause == "insert":
