@@ -186,6 +186,7 @@ select a from t where (a, b) in t and (a, b) not in (select id, name from u) and
 select a from t where (select a, b from t) in t and a in (select v.* from v) and (a, b) in (values (1, 2), (3, 4))
 select id from u indexed by by_name where name = 'x'
 select x.a from t as x not indexed join u indexed by "by_name" on name = 'x'
+select a from t where ?collate nocase = a and b = ?and a in (?1, ?) and a = $b::c(d)
 update u indexed by by_name set id = 1 where name = 2
 """.strip().splitlines()
 
