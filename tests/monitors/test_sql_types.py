@@ -64,6 +64,9 @@ REFUSED = [
     ("select id from users where name like 'x' || ", "'y' and name"),
     ("update users set id = '", "abc'"),
     ("update users set active = ", "1"),
+    ("insert into users values (1, 'x', '", "soon')"),
+    ("insert into users (name, id) values ('x', 1), (2, '", "x')"),
+    ("insert into users (active) values (", "1)"),
     ("update users set born = born, id = ", "name"),
 ]  # fmt: skip
 
@@ -85,6 +88,9 @@ select u.name + 1 from (select 1 as name) as u
 select case when active then 1 else 0 end + 1, -score, (select max(id) from users) from users
 select id as name, name as id from users order by name
 update users set name = 5, active = true, score = id, fee = '3', id = null where active returning id + 1
+insert into users (name, id, born) values (5, '7', null), ('x' || 2, 1.5, '2020-01-01') returning id + 1
+insert into users (id, name) select id, name from users
+values (1, 'x'), (2, 'y')
 with c as (select id as name from users) select name + 1 from c where name = 5
 """.strip().splitlines()
 OTHER = re.compile(r"\b[ju]\b")  # columns of types that the monitor does not know

@@ -90,6 +90,12 @@ class Expressions:
         if self.rng.random() < 0.15:
             column = self.rng.choice(KINDS[kind].split())
             return f"update t set {column} = {self.of(kind, 2)} where {self.of('bool', 2)}"
+        if self.rng.random() < 0.15:
+            kinds = self.rng.sample([*KINDS], 3)
+            columns = [self.rng.choice(KINDS[one].split()) for one in kinds]
+            strays = [[one if self.rng.random() > self.stray else "text" for one in kinds] for _ in range(2)]
+            rows = [f"({', '.join(self.rng.choice(LITERALS[one]) for one in row)})" for row in strays]
+            return f"insert into t ({', '.join(columns)}) values {', '.join(rows)}"
         if self.rng.random() < 0.3:
             name = self.rng.choice(["sum", "avg", "min", "max", "count"])
             return f"select {name}({self.of('number', 1)}) from t having {name}({self.of(kind, 1)}) = {first}"

@@ -175,7 +175,10 @@ def _read_sqlalchemy(source: Any, functions: Any) -> Catalogue:
     names = [*inspector.get_table_names(), *inspector.get_view_names()]
     columns = {fold(name): inspector.get_columns(name) for name in names}
     tables = tuple((name, tuple(fold(one["name"]) for one in listed), True) for name, listed in columns.items())
-    declared = tuple((name, tuple(str(one["type"]) for one in listed)) for name, listed in columns.items())
+    declared = tuple(
+        (name, tuple(getattr(one["type"], "__visit_name__", "").replace("_", " ") for one in listed))
+        for name, listed in columns.items()
+    )
     known = None if functions is None else _read_functions(functions)
     aggregates: Functions = ()
     if functions is None and source.dialect.name == "sqlite":

@@ -197,7 +197,7 @@ class SqlExpressions(SqlStatements):
                 return state.go("table")
             if top.kind == "call" and not self._takes(top.name, top.commas + 2, at_least=True):
                 return None
-            counted = top._replace(commas=top.commas + 1) if top.kind in ("call", "expr") else top
+            counted = top._replace(commas=top.commas + 1) if top.kind in ("call", "expr", "row") else top
             return state.swap(counted).go("operand", item="")
         query = state.query
         if query.clause == "select" and query.role == "one":

@@ -75,7 +75,7 @@ class Query(NamedTuple):
         pending: (qualifier or "", column) that were used before FROM was complete, in ON too.
         typed: (qualifier or "", column, kinds): what such columns must be, where types count.
         texts: Names in double quotes that were used before FROM was complete: texts, if they are no columns.
-        items: The result list so far.
+        items: The result list so far; of INSERT the columns that it names.
         aliases: The names of results, which other clauses may use.
         has_aggregate: The result that is being read has a function of aggregates or windows.
         aggregated: The names of such results.
@@ -136,7 +136,7 @@ class Paren(NamedTuple):
     Attributes:
         kind: Its kind.
         name: The function that it belongs to.
-        commas: How many arguments, or elements of a row, have ended.
+        commas: How many arguments, or elements of a list or row, have ended.
         has_aggregate: An argument has a function of aggregates.
         expression: The expression that is being read.
     """

@@ -49,7 +49,7 @@ class SqlStatements(SqlTyped):
     def _begin_statement(self, state: SqlState, word: str) -> SqlState | None:
         """The state after the first word of a statement; the innermost frame is its query."""
         if word == "select":
-            return state.change(clause="select").go("operand", "distinct", "all", item=None)
+            return state.change(clause="select", items=()).go("operand", "distinct", "all", item=None)
         if word == "values":
             return state.change(clause="values", settled=True).go("row")
         if word == "with":
@@ -227,6 +227,8 @@ class SqlStatements(SqlTyped):
                 return None
             if isinstance(state.top, Paren) and state.top.kind == "using":
                 state = state.change(sources=state.query.merge((name,)).sources)
+            if state.query.clause == "insert":
+                state = state.change(items=(*state.query.items, SqlResult(name)))
             return state.go("column end")
         if sign == b"(":
             return state.push(Paren("columns"), "column")

@@ -20,6 +20,7 @@ from constrain.monitors.sql.scopes import (
     Query,
     Source,
     Waiting,
+    innermost_query,
     sources_in,
     visible_queries,
 )
@@ -65,6 +66,8 @@ class SqlTyped(SqlNames):
         if frame.kind == "call":
             results = (types.result_kinds(frame.name, frozenset({kind}), more) for kind in kinds)
             return any(result and self.fits(outer, result) for result in results)
+        if frame.kind == "row":
+            return bool(applied(":=", self._inserted(outer, frame.commas), kinds))
         if frame.kind != "expr" or outer is None or frame.expression.result is not None:
             return bool(kinds)
         if (before := self._listed(frames)) is not None:
@@ -81,6 +84,13 @@ class SqlTyped(SqlNames):
             return None
         pending = outer[0].expression.pending
         return pending[-1][0] if pending and pending[-1][1] == "in" else None
+
+    def _inserted(self, frames: Frames, place: int) -> Kinds:
+        """The kinds of the column of INSERT that a place of a row of VALUES is for; all for another VALUES."""
+        query = innermost_query(frames)
+        kinds = {} if query is None or query.target is None else self._kinds_in(query.target)
+        names = [item.name for item in query.items] if query is not None and query.items else [*kinds]
+        return kinds.get(names[place], ANY) if place < len(names) else ANY
 
     def _unfit(self, state: SqlState) -> Kinds:
         """The kinds of which no operand may stand."""
