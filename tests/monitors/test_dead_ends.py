@@ -129,6 +129,8 @@ DEAD_ENDS = [
     ("sql-common", "types", "SELECT pid FROM pub GROUP BY pid HAVING SUM(pid", " NOT"),
     ("sql", "types", "SELECT pid FROM pub WHERE title BETWEEN ", "."),
     ("sql", "types", "SELECT SUM(name) FROM ", "lake"),
+    ("sql", "types", "SELECT pid FROM pub WHERE pid = '1'", "."),
+    ("sql", "any", "INSERT INTO lake (name) VALUES ('lake'", "."),
     ("sql-common", "any", "SELECT 1 LIKE zz ", "whe"),
     ("sql-common", "any", "VALUES (- ", "substri"),  # a function of SQLite, a keyword there
     ("sql-common", "any", "VALUES (", "x'"),
@@ -158,6 +160,7 @@ OPEN = [
     ("sql-common", "any", "SELECT zz", " FROM"),
     ("sql-common", "types", "SELECT pid FROM pub WHERE pid", " NOT IN"),
     ("sql", "types", "SELECT SUM(name) FROM ", "(SELECT 1 AS name)"),
+    ("sql", "any", "SELECT 'lake'", ".name FROM lake"),
     ("sql-common", "any", "SELECT 1 LIKE 2 ", "whe"),
     ("sql-common", "any", "VALUES (", "subst"),
     ("python", "any", "x = 1\nx[(", "yi"),

@@ -37,7 +37,7 @@ from constrain.monitors.sql.catalogue import ROWID, Catalogue, Columns, fold, re
 from constrain.monitors.sql.expressions import SqlExpressions
 from constrain.monitors.sql.lexicon import LEXICON
 from constrain.monitors.sql.owed import owed
-from constrain.monitors.sql.scopes import Paren
+from constrain.monitors.sql.scopes import Paren, visible_queries
 from constrain.monitors.sql.state import NO_WORDS, SqlState
 from constrain.monitors.sql.types import NONE, NUMERALS, Kinds, QuotedTexts, kinds_of
 from constrain.monitors.sql.words import AFTER, DIALECT
@@ -144,6 +144,8 @@ class SqlMonitor(SqlExpressions):
             state = settled
         if state.at == "windowed" and kind != NAME:
             return None
+        if sign == b"." and state.at == "operator" and not self._may_be_qualifier(state):
+            return None
         if kind == END or sign == b";":
             ended = self.before_lexeme(state, b";", "")
             return self._finish(ended) if ended is not None and ended.at != "open" else ended
@@ -155,6 +157,11 @@ class SqlMonitor(SqlExpressions):
         if kind == QUOTED and first == b'"' and self.texts and state.at == "operand":
             return state._replace(quoted=True)
         return state
+
+    def _may_be_qualifier(self, state: SqlState) -> bool:
+        """True if a text in quotes may stand before a dot, as SQLite reads it: there are, or come, tables."""
+        visible = visible_queries(state.frames)
+        return self.kinds is None and any(query.sources or not query.settled for query in visible)
 
     def may_end(self, state: SqlState) -> bool:
         """True: `begin` has decided."""
