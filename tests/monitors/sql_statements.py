@@ -160,8 +160,9 @@ class Statements:
         if outer is None and self.chance(self.stray):
             return f"{self.aggregate(scope)} > {self.expr(scope, 9)}"
         if self.chance(0.05):
-            name, _ = self.table(scope)
-            return f"{self.expr(scope, 9)} {self.rng.choice(['IN', 'NOT IN'])} {self.spelled(name)}"
+            name, columns = self.table(scope)
+            if len(columns) == 1:  # SQLite counts them where it makes code, not in what it leaves out
+                return f"{self.expr(scope, 9)} {self.rng.choice(['IN', 'NOT IN'])} {self.spelled(name)}"
         return self.expr(scope, depth)
 
     # -- queries -------------------------------------------------------------------------------------------------------

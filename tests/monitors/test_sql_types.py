@@ -91,6 +91,7 @@ update users set name = 5, active = true, score = id, fee = '3', id = null where
 insert into users (name, id, born) values (5, '7', null), ('x' || 2, 1.5, '2020-01-01') returning id + 1
 insert into users (id, name) select id, name from users
 values (1, 'x'), (2, 'y')
+select id from users where 'soon' is null != active
 with c as (select id as name from users) select name + 1 from c where name = 5
 """.strip().splitlines()
 OTHER = re.compile(r"\b[ju]\b")  # columns of types that the monitor does not know

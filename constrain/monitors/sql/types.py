@@ -133,6 +133,8 @@ def applied(operator: str, left: Kinds, right: Kinds) -> Kinds:
         return applied(operator[0], left, right) | applied(UNCERTAIN[operator[0]], left, right)
     if operator[-1] == "_":
         return NONE.union(*(_prefixed(operator, kind) for kind in right - {LITERAL}))
+    if operator in ("is", "glob", "regexp", "match"):  # `'a' is null != b`: no operand is read as the other's kind
+        return BOOL
     found: set[str] = set()
     for a in left - {LITERAL}:
         for b in right - {LITERAL}:
@@ -155,8 +157,6 @@ def _prefixed(operator: str, kind: str) -> Kinds:
 def _given_by(operator: str, left: str, right: str) -> Iterable[str]:
     """The kinds that an operator gives for one kind each."""
     is_open = "other" in (left, right)
-    if operator in ("is", "glob", "regexp", "match"):
-        return BOOL
     if operator in COMPARING or operator in ("in", "between", "to", "is from"):
         return BOOL if is_open or _ALIKE[left] == _ALIKE[right] else NONE
     if operator in ("and", "or"):
