@@ -30,6 +30,12 @@ from masks.summary import table
 from monitor_masks import QUERIES
 
 CATALOGUE = {"users": ["id", "name", "age", "full name"], "orders": ["id", "user_id", "total"], "t": ["a", "b", "c"]}
+TYPED = {
+    "users": {"id": "integer", "name": "text", "age": "integer", "full name": "varchar(80)"},
+    "orders": {"id": "integer", "user_id": "integer", "total": "numeric(8, 2)"},
+    "t": {"a": "date", "b": "boolean", "c": "double precision"},
+}
+FUNCTIONS = ["sum", "avg", "max", "count", "lower", "length", "round", "substr", "now", "to_char", "date_part"]
 VARIABLES = {"page": {"title": "a", "rows": [{"total": 3, "unit": "m"}]}, "user": {"name": "Ada"}}
 PYTHON = [
     "import os, json\nfrom math import sqrt as root\ntotal = 0\nfor name in os.listdir('.'):\n    print(name, total)\n",
@@ -59,6 +65,8 @@ CASES: dict[str, tuple[str, Any, list[str]]] = {
     "sql, any": ("sql", sql(CATALOGUE), QUERIES),
     "sql, known": ("sql", sql(CATALOGUE, ahead="known", aliases=["u", "o"]), QUERIES),
     "sql-common, any": ("sql-common", sql(CATALOGUE), QUERIES),
+    "sql-common, types": ("sql-common", sql(TYPED, types="postgresql"), QUERIES),
+    "sql, types": ("sql", sql(TYPED, ahead="known", types="postgresql", functions=FUNCTIONS), QUERIES),
 }
 
 

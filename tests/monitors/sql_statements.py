@@ -14,7 +14,8 @@ WORDS = ["id", "name", "age", "city", "price", "total", "date", "kind", "user_id
 TABLES = ["users", "orders", "items", "cities", "log", "Users2"]
 UNDEFINED = ("no such column", "no such table", "no such function", "wrong number of arguments", "cannot join using",
              "has no column named", "no tables specified", "misuse of aggregate",
-             "misuse of window", "aggregate functions are not allowed", "ambiguous column name")  # fmt: skip
+             "misuse of window", "aggregate functions are not allowed", "ambiguous column name",
+             "sub-select returns")  # fmt: skip
 AGGREGATES = ["count", "sum", "min", "max", "avg", "total"]
 FUNCTIONS = ["abs", "lower", "upper", "length", "substr", "round", "coalesce", "ifnull", "nullif", "instr", "nofun"]
 
@@ -159,8 +160,9 @@ class Statements:
         if outer is None and self.chance(self.stray):
             return f"{self.aggregate(scope)} > {self.expr(scope, 9)}"
         if self.chance(0.05):
-            name, _ = self.table(scope)
-            return f"{self.expr(scope, 9)} {self.rng.choice(['IN', 'NOT IN'])} {self.spelled(name)}"
+            name, columns = self.table(scope)
+            if len(columns) == 1:  # SQLite counts them where it makes code, not in what it leaves out
+                return f"{self.expr(scope, 9)} {self.rng.choice(['IN', 'NOT IN'])} {self.spelled(name)}"
         return self.expr(scope, depth)
 
     # -- queries -------------------------------------------------------------------------------------------------------

@@ -20,6 +20,10 @@ load = constrain.collection.load
 MONITORS = {
     "python": (python(), "def class return if for in import os self.x print len lambda with as"),
     "sql": (sql(CATALOGUE), "SELECT FROM WHERE GROUP BY JOIN ON AS AND IN COUNT SUM WITH VALUES INSERT INTO users zz"),
+    "typed sql": (
+        sql({"users": {"id": "integer", "name": "text"}, "b": {"name": "date"}}, types="postgresql"),
+        "SELECT FROM users",
+    ),
     "c": (c(), "int return struct typedef if while sizeof x zz char const"),
     "jinja": (jinja(VARIABLES), "{{ {% if endif set for macro block endblock page user zz }} %} title in"),
     "typescript": (typescript(), "const let function return number string if class x zz"),
@@ -29,8 +33,8 @@ MONITORS = {
 @cache
 def alone(name: str) -> Any:
     monitor, words = MONITORS[name]
-    lexemes = lexemes_of(SQL if name == "sql" else [], words)
-    return constrain.compile(monitored(load(name), monitor), vocabulary_of(lexemes))
+    lexemes = lexemes_of(SQL if "sql" in name else [], words)
+    return constrain.compile(monitored(load(name.split()[-1]), monitor), vocabulary_of(lexemes))
 
 
 @cache
@@ -180,6 +184,10 @@ ENDS = [
     ("sql", b"SELECT name FROM ", b"users"),
     ("sql", b"SELECT name FROM orders", b" A,users"),
     ("sql", b"SELECT (SELECT total", b") FROM orders"),
+    ("typed sql", b"SELECT upper(name)", b" FROM users"),
+    ("typed sql", b"SELECT sum(name)", b" FROM (SELECT 0 AS name)"),
+    ("typed sql", b"SELECT id FROM users WHERE id", b"=1"),
+    ("typed sql", b"SELECT id FROM users WHERE id = '", b"1'"),
     ("python", b"def f():\n  return zz", b"\nzz=0"),
     ("python", b"import math\nmath.", b"sqrt"),
     ("python", b"print([zz", b" for zz in[]])\n"),
@@ -193,7 +201,9 @@ ENDS = [
 
 @pytest.mark.parametrize("language, text, rest", ENDS)
 def test_a_completion_settles_what_a_text_owes(language: str, text: bytes, rest: bytes) -> None:
-    compiled = constrain.compile(monitored(load(language), MONITORS[language][0]), constrain.Vocabulary.of_bytes())
+    compiled = constrain.compile(
+        monitored(load(language.split()[-1]), MONITORS[language][0]), constrain.Vocabulary.of_bytes()
+    )
     limited = LengthBudget(compiled).matcher()
     assert limited.inner.advance_bytes(text)
     limited.taken = 1

@@ -17,6 +17,12 @@ from constrain.languages.vocab.bits import tokens_of
 from constrain.monitors import SqlMonitor, monitored, sql
 
 CATALOGUE = {"country": ["name", "code"], "lake": ["name", "country_code", "depth"], "pub": ["pid", "title", "year"]}
+TYPED = {
+    "country": {"name": "text", "code": "integer"},
+    "lake": {"name": "text", "country_code": "integer", "depth": "double precision"},
+    "pub": {"pid": "integer", "title": "boolean", "year": "date"},
+}
+TAKING = {"count": -1, "sum": 1, "max": 1, "min": 1, "coalesce": -2, "abs": 1, "round": [1, 2], "substr": [2, 3]}
 WORDS = """
 SELECT FROM WHERE GROUP BY ORDER HAVING LIMIT JOIN ON AS AND OR NOT IN IS NULL LIKE BETWEEN UNION ALL INTERSECT EXCEPT
 DISTINCT CASE WHEN THEN ELSE END INSERT INTO VALUES UPDATE SET DELETE WITH EXISTS ASC DESC LEFT INNER USING CAST
@@ -55,14 +61,15 @@ JOINED = ["\n    ", "\n        ", "f'{", "}'", " 'a'", "lambda x:", " for x in "
 def compiled(language: str, ahead: str) -> Any:
     """The monitor of a language, with lexemes for tokens."""
     if language.startswith("sql"):
-        monitor, lexemes = sql(CATALOGUE, ahead=ahead), LEXEMES
+        monitor = sql(TYPED, types="postgresql", functions=TAKING) if ahead == "types" else sql(CATALOGUE, ahead=ahead)
+        lexemes = LEXEMES
     else:
         monitor, texts = CASES["c" if language == "c" else f"{language}, {ahead}"][1:]
         lexemes = [*lexemes_of(texts, LANGUAGES[language][0]), *JOINED]
     return constrain.compile(monitored(constrain.collection.load(language), monitor), vocabulary_of(lexemes))
 
 
-@pytest.mark.parametrize("ahead", ["any", "known"])
+@pytest.mark.parametrize("ahead", ["any", "known", "types"])
 @pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 500), marks=pytest.mark.slow)], ids=len)
 def test_walks_of_sql_reach_no_dead_end(ahead: str, seeds: range) -> None:
     found = [dead_end(compiled("sql", ahead), seed, closing=CLOSING, signs=SIGNS) for seed in seeds]
@@ -71,7 +78,15 @@ def test_walks_of_sql_reach_no_dead_end(ahead: str, seeds: range) -> None:
 
 @pytest.mark.parametrize(
     ("language", "ahead"),
-    [("python", "any"), ("python", "known"), ("c", "any"), ("jinja", "any"), ("jinja", "known"), ("sql-common", "any")],
+    [
+        ("python", "any"),
+        ("python", "known"),
+        ("c", "any"),
+        ("jinja", "any"),
+        ("jinja", "known"),
+        ("sql-common", "any"),
+        ("sql-common", "types"),
+    ],
 )
 @pytest.mark.parametrize("seeds", [range(6), pytest.param(range(6, 70), marks=pytest.mark.slow)], ids=len)
 def test_walks_of_other_languages_reach_no_dead_end(language: str, ahead: str, seeds: range) -> None:
@@ -110,6 +125,12 @@ DEAD_ENDS = [
     ("sql", "any", "SELECT *", " IN"),
     ("sql", "any", "SELECT name zz FROM lake t1", " t1"),
     ("sql-common", "any", "SELECT zz", " EXCEPT"),
+    ("sql-common", "types", "SELECT pid FROM pub WHERE pid", " NOT LIKE"),
+    ("sql-common", "types", "SELECT pid FROM pub GROUP BY pid HAVING SUM(pid", " NOT"),
+    ("sql", "types", "SELECT pid FROM pub WHERE title BETWEEN ", "."),
+    ("sql", "types", "SELECT SUM(name) FROM ", "lake"),
+    ("sql", "types", "SELECT pid FROM pub WHERE pid = '1'", "."),
+    ("sql", "any", "INSERT INTO lake (name) VALUES ('lake'", "."),
     ("sql-common", "any", "SELECT 1 LIKE zz ", "whe"),
     ("sql-common", "any", "VALUES (- ", "substri"),  # a function of SQLite, a keyword there
     ("sql-common", "any", "VALUES (", "x'"),
@@ -137,6 +158,9 @@ OPEN = [
     ("sql", "any", "SELECT SUM(1) FILTER (WHERE 1)", " OVER"),
     ("sql", "known", "SELECT name IS", " DISTINCT"),
     ("sql-common", "any", "SELECT zz", " FROM"),
+    ("sql-common", "types", "SELECT pid FROM pub WHERE pid", " NOT IN"),
+    ("sql", "types", "SELECT SUM(name) FROM ", "(SELECT 1 AS name)"),
+    ("sql", "any", "SELECT 'lake'", ".name FROM lake"),
     ("sql-common", "any", "SELECT 1 LIKE 2 ", "whe"),
     ("sql-common", "any", "VALUES (", "subst"),
     ("python", "any", "x = 1\nx[(", "yi"),

@@ -21,6 +21,7 @@ CREATE TABLE t (a, b);
 CREATE TABLE u (id, name, a, "odd name", "group");
 CREATE VIEW v AS SELECT a AS x FROM t;
 CREATE TABLE w (k PRIMARY KEY, c) WITHOUT ROWID;
+CREATE INDEX by_name ON u (name);
 """
 
 # (accepted beginning, rest that is refused): SQLite refuses the whole for an undefined name
@@ -96,8 +97,16 @@ REFUSED = [
     ("select name from t join u on t.a = id join u x", " on 1"),
     ("with c as (select a from t) select a from c, t", ""),
     ("select a from t where a in ", "nosuch"),
+    ("select a from t where a in ", "u"),
+    ("with c as (select a, b from t) select a from t where 1 + abs(a) not in ", "c"),
+    ("select a from t where a in (select a", ", b from t)"),
+    ("select a from t where a not in (select id from u union select a", ", b from t)"),
+    ("select a from t ", "indexed by by_name"),
+    ("select id from u as x indexed by by_", "id"),
+    ("delete from u indexed by ", "u"),
     ("select a from t where a not in temp.", "t"),
-    ("select a from t where a in u", ".id"),
+    ("with t as (select a from u) select a from t where a in t and a in ", "u"),
+    ("select a from t where a in v", ".id"),
     ("select a from t join u using (", "b)"),
     ("select a from t where a in (select id from u where ", "x = 1)"),
     ("select (select name from u where u.id = t.zz) from t", ""),
@@ -173,6 +182,12 @@ select "no text of both" from t, u
 update t set a = b
 select a from t where a in v and b not in main.v or 'x' in 'v'
 with c as (select a from t) select a from t where a in c
+select a from t where (a, b) in t and (a, b) not in (select id, name from u) and ((a, b)) in main.t and (a) in v
+select a from t where (select a, b from t) in t and a in (select v.* from v) and (a, b) in (values (1, 2), (3, 4))
+select id from u indexed by by_name where name = 'x'
+select x.a from t as x not indexed join u indexed by "by_name" on name = 'x'
+select a from t where ?collate nocase = a and b = ?and a in (?1, ?) and a = $b::c(d)
+update u indexed by by_name set id = 1 where name = 2
 """.strip().splitlines()
 
 

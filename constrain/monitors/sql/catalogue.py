@@ -40,6 +40,9 @@ class Catalogue:
         modules: (function that gives a table, its columns), as `json_each`.
         placed: (database, its tables). Where a database is not named, any table may be there.
         aggregates: (function, the numbers of arguments with which it is one of aggregates or windows).
+        declared: (table, the types of its columns as they are declared; "": none).
+        indexes: (table, its indexes); None: they are not known.
+        virtual: The tables that may have hidden columns.
     """
 
     tables: tuple[tuple[str, tuple[str, ...], bool], ...]
@@ -48,6 +51,9 @@ class Catalogue:
     modules: tuple[tuple[str, tuple[str, ...]], ...] = ()
     placed: tuple[tuple[str, frozenset[str]], ...] = ()
     aggregates: Functions = ()
+    declared: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    indexes: tuple[tuple[str, frozenset[str]], ...] | None = None
+    virtual: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         return f"Catalogue({len(self.tables)} tables)"
@@ -89,31 +95,49 @@ def _read_text(text: str, functions: Any) -> Catalogue:
 
 
 def _read_connection(connection: sqlite3.Connection, functions: Any) -> Catalogue:
-    tables = []
+    tables, declared, virtual = [], [], set()
+    indexes: dict[str, frozenset[str]] = {}
     placed = {"temp": OWN | OWN_TEMP}
     schemas = [row[1] for row in connection.execute("PRAGMA database_list")]
     for schema in dict.fromkeys([*schemas, "main"]):
         quoted = schema.replace('"', '""')
         listed = connection.execute(f"SELECT name, sql FROM \"{quoted}\".sqlite_master WHERE type IN ('table', 'view')")
         for name, sql in [*listed, *((own, "") for own in sorted(OWN))]:
-            tables.append((fold(name), _columns(connection, quoted, name), _has_rowid(sql)))
+            columns = _columns(connection, quoted, name)
+            tables.append((fold(name), tuple(columns), _has_rowid(sql)))
+            declared.append((fold(name), tuple(columns.values())))
+            listed_indexes = connection.execute(f'PRAGMA "{quoted}".index_list("{name.replace(chr(34), chr(34) * 2)}")')
+            indexes[fold(name)] = indexes.get(fold(name), frozenset()).union(fold(row[1]) for row in listed_indexes)
+            virtual |= {fold(name)} if (sql or "")[:14].lower() == "create virtual" else set()
             placed[fold(schema)] = placed.get(fold(schema), OWN) | {fold(name)}
-    tables += [(name, _columns(connection, "main", "sqlite_master"), True) for name in sorted(OWN_TEMP)]
+    tables += [(name, tuple(_columns(connection, "main", "sqlite_master")), True) for name in sorted(OWN_TEMP)]
     listed_functions, aggregates = _list_functions(connection)
     known = listed_functions if functions is None else _read_functions(functions)
     modules = {fold(row[0]) for row in connection.execute("PRAGMA module_list")}
     modules |= {f"pragma_{fold(row[0])}" for row in connection.execute("PRAGMA pragma_list")}
     giving = [name for name in sorted(modules) if _is_table(connection, name)]
-    table_modules = tuple((name, _columns(connection, "main", name)) for name in giving)
+    table_modules = tuple((name, tuple(_columns(connection, "main", name))) for name in giving)
     schemas = [*dict.fromkeys(fold(name) for name in [*schemas, "main", "temp"])]
     databases = tuple(sorted(placed.items()))
-    return Catalogue(tuple(dict.fromkeys(tables)), known, tuple(schemas), table_modules, databases, aggregates)
+    tables = [*dict.fromkeys(tables)]
+    return Catalogue(
+        tuple(tables),
+        known,
+        tuple(schemas),
+        table_modules,
+        databases,
+        aggregates,
+        tuple(dict.fromkeys(declared)),
+        tuple(sorted(indexes.items())),
+        frozenset(virtual),
+    )
 
 
-def _columns(connection: sqlite3.Connection, schema: str, table: str) -> tuple[str, ...]:
-    """The columns of a table or a module, those too that virtual tables hide. schema: with its quotes doubled."""
+def _columns(connection: sqlite3.Connection, schema: str, table: str) -> dict[str, str]:
+    """The columns of a table or a module, those too that virtual tables hide, and their types. schema: with its quotes
+    doubled."""
     rows = connection.execute(f'PRAGMA "{schema}".table_xinfo("{table.replace(chr(34), chr(34) * 2)}")')
-    return tuple(fold(row[1]) for row in rows)
+    return {fold(row[1]): row[2] for row in rows}
 
 
 def _is_table(connection: sqlite3.Connection, module: str) -> bool:
@@ -138,21 +162,29 @@ def _read_mapping(source: Mapping[str, Any], functions: Any) -> Catalogue:
             )
     tables = tuple((fold(table), tuple(fold(str(one)) for one in columns), True) for table, columns in source.items())
     known, aggregates = sqlite_functions() if functions is None else (_read_functions(functions), ())
-    return Catalogue(tables, known, aggregates=aggregates)
+    declared = tuple(
+        (fold(table), tuple(map(str, columns.values())))
+        for table, columns in source.items()
+        if isinstance(columns, Mapping)
+    )
+    return Catalogue(tables, known, aggregates=aggregates, declared=declared)
 
 
 def _read_sqlalchemy(source: Any, functions: Any) -> Catalogue:
     inspector = import_module("sqlalchemy").inspect(source)
     names = [*inspector.get_table_names(), *inspector.get_view_names()]
-    tables = tuple(
-        (fold(name), tuple(fold(one["name"]) for one in inspector.get_columns(name)), True) for name in names
+    columns = {fold(name): inspector.get_columns(name) for name in names}
+    tables = tuple((name, tuple(fold(one["name"]) for one in listed), True) for name, listed in columns.items())
+    declared = tuple(
+        (name, tuple(getattr(one["type"], "__visit_name__", "").replace("_", " ") for one in listed))
+        for name, listed in columns.items()
     )
     known = None if functions is None else _read_functions(functions)
     aggregates: Functions = ()
     if functions is None and source.dialect.name == "sqlite":
         known, aggregates = sqlite_functions()
     schemas = tuple(fold(name) for name in inspector.get_schema_names())
-    return Catalogue(tables, known, schemas or ("main", "temp"), aggregates=aggregates)
+    return Catalogue(tables, known, schemas or ("main", "temp"), aggregates=aggregates, declared=declared)
 
 
 def _read_functions(functions: Any) -> Functions:

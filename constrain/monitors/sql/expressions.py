@@ -5,6 +5,7 @@ from __future__ import annotations
 from constrain.monitors.monitor import NUMBER, OTHER, STRING
 from constrain.monitors.sql.catalogue import Columns
 from constrain.monitors.sql.scopes import (
+    ROW,
     STAR,
     Paren,
     Query,
@@ -39,6 +40,9 @@ class SqlExpressions(SqlStatements):
             return None
         return state._replace(at="held", held=(name,)) if name else OPEN
 
+    def _at_literal(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        return state.go("operator", item="")
+
     def _may_be_name(self, state: SqlState, name: str) -> bool:
         """True if a name is one of the language, and not only the beginning of a BLOB."""
         names = self._operand_names(state)
@@ -67,7 +71,9 @@ class SqlExpressions(SqlStatements):
     def _read_extra(self, state: SqlState, word: str) -> SqlState | None:
         """The state after a word that may begin an operand only here."""
         if word in QUERY:
-            return self._begin_statement(state.swap(Query("sub")).go("query"), word)
+            top = state.top
+            role = "one" if isinstance(top, Paren) and top.name == "one" else "sub"
+            return self._begin_statement(state.swap(Query(role)).go("query"), word)
         if word == "not":
             return state.go("operand", "distinct", item="is")
         if word == "distinct" and state.item == "is":
@@ -110,7 +116,7 @@ class SqlExpressions(SqlStatements):
         if word == "is":
             return state.go("operand", "not", "distinct", item="is")
         if word == "not":
-            return state.go("not")
+            return state.go("not", item=state.item)
         if word in ("isnull", "notnull"):
             return state.go("operator", item="")
         if word == "end" and isinstance(top, Paren) and top.kind == "case":
@@ -118,7 +124,7 @@ class SqlExpressions(SqlStatements):
         if word == "collate":
             return state.go("collation")
         if word == "in":
-            return state.go("in", item="")
+            return state.go("in", item=state.item)
         if isinstance(top, Paren):
             return self._operator_in_paren(state, word)
         query = state.query
@@ -191,9 +197,11 @@ class SqlExpressions(SqlStatements):
                 return state.go("table")
             if top.kind == "call" and not self._takes(top.name, top.commas + 2, at_least=True):
                 return None
-            counted = top._replace(commas=top.commas + 1) if top.kind == "call" else top
+            counted = top._replace(commas=top.commas + 1) if top.kind in ("call", "expr", "row") else top
             return state.swap(counted).go("operand", item="")
         query = state.query
+        if query.clause == "select" and query.role == "one":
+            return None
         if query.clause in ("select", "returning"):
             return state.change(items=self._results(state, query), has_aggregate=False).go("operand", item=None)
         if query.clause == "from":
@@ -222,7 +230,7 @@ class SqlExpressions(SqlStatements):
             return self._add_source(settled.pop("joined"), Source("", columns))
         if query.role == "cte":
             return self._define_cte(settled.pop("next cte"), columns)
-        return settled.pop("operator")._replace(item="")
+        return settled.pop("operator")._replace(item=ROW)
 
     @staticmethod
     def _define_cte(state: SqlState, columns: Columns) -> SqlState:
@@ -244,7 +252,9 @@ class SqlExpressions(SqlStatements):
         after = {"from": "joined", "module": "joined", "row": "row end", "conflict": "conflict", "using": "renamed",
                  "columns": "joined", "call": "called", "window": "called"}.get(top.kind, "operator")  # fmt: skip
         popped = state.pop(after)
-        return popped if top.kind == "expr" else popped._replace(item="")
+        if top.kind == "expr":
+            return popped._replace(item=ROW) if top.commas else popped
+        return popped._replace(item="")
 
     def _close_aggregate(self, state: SqlState, top: Paren) -> SqlState | None:
         """The state after a call of a function of aggregates, which has a window if there is one in its arguments."""
@@ -259,14 +269,14 @@ class SqlExpressions(SqlStatements):
     def _at_not(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if word == "null":
             return state.go("operator", item="")
-        return state.go("in", item="") if word == "in" else state.go("operand", item="")
+        return state.go("in", item=state.item) if word == "in" else state.go("operand", item="")
 
     def _at_collation(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         return state.go("operator")
 
     def _at_in(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if sign == b"(":
-            return state.push(Paren("expr"), "operand", *QUERY)
+            return state.push(Paren("expr", "" if state.item == ROW else "one"), "operand", *QUERY)
         return state._replace(at="in name", held=(*state.held, name)) if name else OPEN
 
     _at_in_dot = _at_in

@@ -53,6 +53,20 @@ def _short_comment(text: bytes) -> bytes:
     return text if len(text) == 2 else b"/**" if text.endswith(b"*") else b"/*x"
 
 
+def _in_parameter(text: bytes, byte: int) -> bool:
+    """True if a byte goes on with a parameter: `?` has digits, the others a name and something in parentheses."""
+    if text == b"?":
+        return byte in DIGITS
+    return byte not in b" \t\n\f\r" if text == b"(" else byte in _IN_NAMES or byte in b":("
+
+
+def _short_parameter(text: bytes) -> bytes:
+    """Cut a parameter to its `?`, or the parenthesis that is open."""
+    if text[:1] == b"?":
+        return b"?"
+    return b"(" if text[-1:] == b"(" or (text[:1] == b"(" and text[-1:] != b")") else b""
+
+
 LEXICON = TableLexicon(
     __name__,
     {
@@ -75,10 +89,9 @@ LEXICON = TableLexicon(
         ),
         OTHER: LexemeRow(
             begins=b"?:@$#",
-            inside=_IN_NAMES | {ord(":")},
-            grows=lambda text, byte: byte == ord("(") if not text else byte not in b" \t\n\f\r",
-            short=lambda text: b"(" if text[-1:] == b"(" or (text[:1] == b"(" and text[-1:] != b")") else b"",
-            free=WORD,
+            grows=_in_parameter,
+            short=_short_parameter,
+            free=lambda text: 0 if text == b"?" else WORD,
             is_open=lambda text: text == b"(",
         ),
         COMMENT: LexemeRow(

@@ -8,9 +8,11 @@ from collections.abc import Callable, Collection
 from constrain.monitors.monitor import Names
 from constrain.monitors.sql.catalogue import Catalogue, Columns
 from constrain.monitors.sql.scopes import (
+    ROW,
     STAR,
     Paren,
     Query,
+    Source,
     calls,
     has_column,
     has_source,
@@ -23,6 +25,7 @@ from constrain.monitors.sql.scopes import (
     visible_queries,
 )
 from constrain.monitors.sql.state import NO_WORDS, SqlState
+from constrain.monitors.sql.types import CONSTANTS, result_kinds
 from constrain.monitors.sql.words import KEYWORDS, OPERAND, RESERVED
 
 _BARE = re.compile(r"[^\W\d][\w$]*")  # needs no quotes
@@ -43,12 +46,17 @@ class SqlNames:
     tables: dict[str, Columns]
     placed: dict[str, frozenset[str]]
     modules: dict[str, Columns]
+    wide: frozenset[str]  # tables with several columns
+    indexes: dict[str, frozenset[str]] | None
     functions: dict[str, frozenset[int]] | None
     aggregates: dict[str, frozenset[int]]
     scalars: frozenset[str]  # functions that are more than aggregates
     every_column: frozenset[str]
     _names: Callable[[frozenset[str], frozenset[str]], Names]
     _words: Callable[[frozenset[str]], Names]
+    _unfit: Callable[[SqlState], frozenset[str]]  # of `SqlTyped`
+    _unfit_columns: Callable[[str, frozenset[str]], frozenset[str]]  # of `SqlTyped`
+    suits: Callable[[Query, Source], bool]  # of `SqlTyped`
 
     @staticmethod
     def _make_names(names: frozenset[str], words: frozenset[str]) -> Names:
@@ -71,6 +79,7 @@ class SqlNames:
         functions = self._functions_at(state)
         if functions is None:
             return None
+        unfit = self._unfit(state)
         for query in visible_queries(state.frames):
             if not query.settled:
                 if self.ahead == "any":
@@ -84,13 +93,17 @@ class SqlNames:
             for source in sources_in(query):
                 if source.columns is None:
                     return None
-                names |= source.columns - unclear - hidden
+                names |= source.columns - unclear - hidden - self._unfit_columns(source.table, unfit)
                 if self._clear_columns(query, source.name):
                     names.add(source.name)
             hidden |= unclear
             names |= query.usable if query.clause == "order" else query.usable - unclear
         schemas = self.catalogue.schemas if names else ()
-        return self._names(frozenset({*names, *functions, *schemas}), OPERAND | state.extra)
+        words = OPERAND | state.extra
+        if unfit:
+            functions = {name for name in functions if not result_kinds(name) <= unfit}
+            words -= {word for word, kinds in CONSTANTS.items() if kinds <= unfit and word not in state.extra}
+        return self._names(frozenset({*names, *functions, *schemas}), words)
 
     def _functions_at(self, state: SqlState) -> Collection[str] | None:
         """The functions that an operand may call; None: any."""
@@ -163,8 +176,23 @@ class SqlNames:
         return self.placed.get(schema, self.tables.keys())
 
     def _table_names(self, state: SqlState) -> Names:
-        names = frozenset({*self.tables, *visible_ctes(state.frames), *self.catalogue.schemas, *self.modules})
-        return self._names(names, state.extra)
+        query, ctes = state.query, visible_ctes(state.frames)
+        names = {*self.tables, *ctes, *self.catalogue.schemas, *self.modules}
+        if state.at == "in":
+            names = {name for name in names if self._is_list(state, name)}
+        if query.typed:
+            names -= {n for n in self.tables.keys() - ctes.keys() if not self.suits(query, Source(n, None, table=n))}
+        return self._names(frozenset(names), state.extra)
+
+    def _is_list(self, state: SqlState, table: str) -> bool:
+        """True if a table may stand behind IN: it has one column, as the operand before IN, or may have one."""
+        ctes = visible_ctes(state.frames)
+        is_wide = len(ctes[table] or ()) > 1 if table in ctes else table in self.wide
+        return state.item == ROW or not is_wide
+
+    def _indexes(self, state: SqlState) -> frozenset[str] | None:
+        """The indexes of the last table; None: any."""
+        return None if self.indexes is None else self.indexes.get(state.query.sources[-1].table, frozenset())
 
     def _listable_columns(self, state: SqlState) -> Columns:
         """The columns that a list may name; None: any."""

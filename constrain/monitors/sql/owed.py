@@ -51,7 +51,12 @@ def owed(names: SqlNames, state: SqlState) -> list[str]:
     if state.at in SOURCES and (unclear := unclear_pending(query)):
         text, query = _using(unclear), query.merge(unclear)
     missing = {name for name in query.pending if not has_source(query, *name)}
-    for source in _sources(missing, {**names.tables, **visible_ctes(state.frames)}) if missing else ():
+    tables = {**names.tables, **visible_ctes(state.frames)}
+    if query.typed:
+        tables = {
+            table: columns for table, columns in tables.items() if names.suits(query, Source(table, None, table=table))
+        }
+    for source in _sources(missing, tables) if missing else ():
         query = query._replace(sources=(*query.sources, Source(source.name, source.columns)))
         unclear = unclear_pending(query)
         text += before + source.text + (_using(unclear) if unclear else "")

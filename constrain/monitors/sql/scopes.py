@@ -16,6 +16,7 @@ from constrain.monitors.sql.words import NO_AGGREGATES
 
 Frames = Union[tuple["SqlFrame", "Frames"], None]  # noqa: UP007
 STAR = "*"
+ROW = "(,)"  # instead of an item: an operand of several columns, or a query that may have several
 
 
 class Source(NamedTuple):
@@ -25,11 +26,32 @@ class Source(NamedTuple):
         name: The name that its columns go by; "": none.
         columns: Its columns.
         merged: Those that USING or NATURAL makes one with columns before it.
+        table: The table of the catalogue that it is; "": none.
     """
 
     name: str
     columns: Columns
     merged: frozenset[str] = frozenset()
+    table: str = ""
+
+
+Waiting = tuple[frozenset[str], str, tuple[str, str] | None]
+
+
+class Expression(NamedTuple):
+    """The types of an expression that is being read (typed.py); an empty one where they do not count.
+
+    Attributes:
+        pending: (kinds of the left operand, operator, a column as in `column`) whose right operand is being read.
+        value: The kinds of the last operand; None: it is still to come.
+        column: (qualifier or "", column), if that operand is a column that was used before FROM was complete.
+        result: What arguments before it tell of the result of a call; all kinds: it is part of a row.
+    """
+
+    pending: tuple[Waiting, ...] = ()
+    value: frozenset[str] | None = None
+    column: tuple[str, str] | None = None
+    result: frozenset[str] | None = None
 
 
 class SqlResult(NamedTuple):
@@ -43,7 +65,7 @@ class Query(NamedTuple):
     """A statement or query that is being read.
 
     Attributes:
-        role: "top", "sub" (in an expression), "from" or "cte".
+        role: "top", "sub" (in an expression), "one" (likewise, with one column), "from" or "cte".
         clause: The clause that is being read: "with", "select", "from", "where", "set", ...
         settled: Whether FROM is complete.
         sources: The entries of FROM.
@@ -51,8 +73,9 @@ class Query(NamedTuple):
         is_natural: The next source is joined by NATURAL.
         earlier: Sources of the other parts of a compound, which ORDER BY may use.
         pending: (qualifier or "", column) that were used before FROM was complete, in ON too.
+        typed: (qualifier or "", column, kinds): what such columns must be, where types count.
         texts: Names in double quotes that were used before FROM was complete: texts, if they are no columns.
-        items: The result list so far.
+        items: The result list so far; of INSERT the columns that it names.
         aliases: The names of results, which other clauses may use.
         has_aggregate: The result that is being read has a function of aggregates or windows.
         aggregated: The names of such results.
@@ -60,6 +83,7 @@ class Query(NamedTuple):
         ctes: (name, columns) of WITH.
         target: The table that a statement changes.
         cte: (name, columns or None) of the table of WITH that is being read.
+        expression: The expression that is being read.
     """
 
     role: str
@@ -70,6 +94,7 @@ class Query(NamedTuple):
     is_natural: bool = False
     earlier: tuple[Source, ...] = ()
     pending: frozenset[tuple[str, str]] = frozenset()
+    typed: frozenset[tuple[str, str, frozenset[str]]] = frozenset()
     texts: frozenset[str] = frozenset()
     items: tuple[SqlResult, ...] = ()
     aliases: frozenset[str] = frozenset()
@@ -80,6 +105,7 @@ class Query(NamedTuple):
     ctes: tuple[tuple[str, Columns], ...] = ()
     target: Source | None = None
     cte: tuple[str, Columns] = ("", None)
+    expression: Expression = Expression()
 
     @property
     def takes_aggregates(self) -> bool:
@@ -110,14 +136,16 @@ class Paren(NamedTuple):
     Attributes:
         kind: Its kind.
         name: The function that it belongs to.
-        commas: How many arguments have ended.
+        commas: How many arguments, or elements of a list or row, have ended.
         has_aggregate: An argument has a function of aggregates.
+        expression: The expression that is being read.
     """
 
     kind: str
     name: str = ""
     commas: int = 0
     has_aggregate: bool = False
+    expression: Expression = Expression()
 
 
 SqlFrame = Query | Paren

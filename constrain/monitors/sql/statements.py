@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from constrain.monitors.monitor import NAME, STRING
-from constrain.monitors.sql.names import SqlNames
 from constrain.monitors.sql.scopes import (
+    ROW,
     STAR,
     Paren,
     Query,
@@ -18,10 +18,11 @@ from constrain.monitors.sql.scopes import (
     visible_ctes,
 )
 from constrain.monitors.sql.state import OPEN, SqlState
+from constrain.monitors.sql.typed import SqlTyped
 from constrain.monitors.sql.words import CLAUSES, COMPOUND, FRAME, JOINS, QUERY, RESERVED
 
 
-class SqlStatements(SqlNames):
+class SqlStatements(SqlTyped):
     """The steps of a state over the lexemes of statements, but for expressions."""
 
     _close: Callable[[SqlState], SqlState | None]  # of `SqlExpressions`
@@ -29,7 +30,7 @@ class SqlStatements(SqlNames):
     @staticmethod
     def _results(state: SqlState, query: Query) -> tuple[SqlResult, ...]:
         """The results, with the last one."""
-        item = state.item or ""
+        item = "" if state.item in (None, ROW) else state.item
         if item.startswith(STAR):
             return (*query.items, SqlResult(STAR, item[1:]))
         return (*query.items, SqlResult(item))
@@ -48,7 +49,7 @@ class SqlStatements(SqlNames):
     def _begin_statement(self, state: SqlState, word: str) -> SqlState | None:
         """The state after the first word of a statement; the innermost frame is its query."""
         if word == "select":
-            return state.change(clause="select").go("operand", "distinct", "all", item=None)
+            return state.change(clause="select", items=()).go("operand", "distinct", "all", item=None)
         if word == "values":
             return state.change(clause="values", settled=True).go("row")
         if word == "with":
@@ -116,8 +117,8 @@ class SqlStatements(SqlNames):
             return state if name in self.modules else None
         known = self._held_table(state)
         if state.at == "in name":
-            return None if known is None else state
-        return None if known is None else self._add_source(state, known)
+            return state if known is not None and (len(state.held) > 1 or self._is_list(state, name)) else None
+        return None if known is None or not self.suits(state.query, known) else self._add_source(state, known)
 
     def _held_table(self, state: SqlState) -> Source | None:
         """The table that a held name is of; None: there is none."""
@@ -128,8 +129,9 @@ class SqlStatements(SqlNames):
                 return Source(name, tables[name])
         elif name in self.tables and name not in self._tables_in(state.held[-2]):
             return None
-        known = self.tables if name in self.tables else self.modules
-        return Source(name, known[name]) if name in known else None
+        if name in self.tables:
+            return Source(name, self.tables[name], table=name)
+        return Source(name, self.modules[name]) if name in self.modules else None
 
     def _at_theld(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if sign == b".":
@@ -153,19 +155,23 @@ class SqlStatements(SqlNames):
             state = state.change(target=source, settled=query.clause != "update")
         return state.go("joined")
 
-    def _rename_source(self, state: SqlState, alias: str) -> SqlState:
-        """The state after an alias of the last source."""
+    def _rename_source(self, state: SqlState, alias: str) -> SqlState | None:
+        """The state after an alias of the last source; None: its columns have other types."""
         query = state.query
         last = query.sources[-1]._replace(name=alias)
+        if not self.suits(query, last):
+            return None
         state = state.change(sources=(*query.sources[:-1], last))
-        return state if query.target is None or query.clause == "from" else state.change(target=last)
+        is_source = query.target is None or query.clause == "from"
+        return (state if is_source else state.change(target=last)).go("renamed")
 
     def _at_joined(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         query = state.query
         if word == "as":
             return state.go("table alias")
         if word in ("indexed", "not"):
-            return state.go("index")
+            indexes = self._indexes(state) if word == "indexed" else None
+            return None if indexes is not None and not indexes else state.go("index")
         if word == "using":
             return state.go("using")
         if sign == b"(" and query.clause == "insert":
@@ -176,13 +182,13 @@ class SqlStatements(SqlNames):
         if state.at == "renamed":
             return None
         if kind == STRING:
-            return self._rename_source(state, "").go("renamed")
-        return self._rename_source(state, name).go("renamed") if name else OPEN
+            return self._rename_source(state, "")
+        return self._rename_source(state, name) if name else OPEN
 
     _at_renamed = _at_joined
 
     def _at_table_alias(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
-        return self._rename_source(state, name).go("renamed")
+        return self._rename_source(state, name)
 
     def _at_index(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if word == "indexed" and not state.extra:
@@ -221,6 +227,8 @@ class SqlStatements(SqlNames):
                 return None
             if isinstance(state.top, Paren) and state.top.kind == "using":
                 state = state.change(sources=state.query.merge((name,)).sources)
+            if state.query.clause == "insert":
+                state = state.change(items=(*state.query.items, SqlResult(name)))
             return state.go("column end")
         if sign == b"(":
             return state.push(Paren("columns"), "column")
