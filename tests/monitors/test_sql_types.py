@@ -21,12 +21,20 @@ from constrain.monitors.reading import MonitorReading
 from constrain.monitors.sql.types import FUNCTIONS, LITERAL_KINDS, QuotedTexts, literal_kinds
 from languages import postgresql_types
 
-WITH_POSTGRESQL = pytest.mark.skipif(not postgresql_types.is_there(), reason="needs PostgreSQL (initdb, postgres)")
+WITH_POSTGRESQL = pytest.mark.usefixtures("postgresql")
 CATALOGUE = """
 CREATE TABLE users (id integer, name text, born date, score double precision, active boolean, seen timestamp,
                     fee numeric(10, 2));
 CREATE TABLE orders (user_id integer, note varchar(20), paid boolean, placed date, took interval, data jsonb);
 """
+
+
+@pytest.fixture(scope="module")
+def postgresql() -> None:
+    """Skips where PostgreSQL does not run."""
+    if not postgresql_types.is_there():
+        pytest.skip("needs PostgreSQL (initdb, postgres)")
+
 
 # (accepted beginning, rest that is refused)
 REFUSED = [
