@@ -113,7 +113,7 @@ def test_diffusion(repository: Path) -> None:
 
 
 def test_monitors(repository: Path) -> None:
-    run(repository, "monitors", 13)
+    run(repository, "monitors", 14)
 
 
 def test_spelling(repository: Path) -> None:
