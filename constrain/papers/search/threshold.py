@@ -105,7 +105,7 @@ def fit_threshold(places: Sequence[KnownPlace], *, held: float = 0.2, seed: int 
     shares = np.arange(1, 100) / 100
     hits = [int(((chance >= share) == (judged[:, 1] == 1)).sum()) for share in shares]
     best = float(shares[int(np.argmax(hits))])
-    return max(0.0, (math.log(best / (1 - best)) - offset) / slope)
+    return max(0.0, float((math.log(best / (1 - best)) - offset) / slope))
 
 
 def logistic(inputs: np.ndarray, right: np.ndarray) -> np.ndarray:
