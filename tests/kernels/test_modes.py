@@ -78,13 +78,16 @@ def test_compiled_when_the_package_was_built(compiled, tmp_path, tmp_path_factor
 
 @numba_only
 def test_every_kernel_has_one_signature(compiled):
-    """Numba compiles a kernel anew for every mix of argument types; here each has its declared one."""
+    """Numba compiles a kernel anew for every mix of argument types; here each has its declared one.
+
+    Kernels that only kernels call may not be ready: a test that calls one has it and its callees compiled for itself.
+    """
     from constrain.kernels.compiler import jit
 
-    assert len(jit.declared) > 200
     kernels.load()
-    several = {k.name: len(k.dispatcher.signatures) for k in jit.declared if len(k.dispatcher.signatures) > 1}
-    assert several == {}
+    ready = [kernel for kernel in jit.declared if kernel.name in jit._ready]
+    assert len(ready) > 100
+    assert {k.name: len(k.dispatcher.signatures) for k in ready if len(k.dispatcher.signatures) != 1} == {}
 
 
 @numba_only
