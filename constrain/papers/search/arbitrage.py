@@ -37,7 +37,7 @@ import numpy as np
 from constrain.errors import ConstrainError
 from constrain.generation.front import generate
 from constrain.generation.handles import handle_of
-from constrain.papers.search.cautious import has_ended, taken
+from constrain.papers.search.cautious import taken, write_unit
 from constrain.papers.search.found import check_number, each_row, text_of
 from constrain.papers.search.threshold import logistic
 from constrain.papers.search.value_guided import speaks_like
@@ -138,13 +138,7 @@ class Arbitrage(Sampler):
     def _step(self, writer: _Writer, particle: Particle, stream: int) -> Particle:
         """The text with what a model writes next, to the end of a step."""
         trial = writer.branch(particle, stream)
-        while trial.live:
-            (each,) = trial.live
-            before = len(each.sample.tokens)
-            trial.take(trial.step(trial.member_masks()))
-            if not each.ended and has_ended(self.boundary, trial.job, each, before):
-                trial.live = []
-            trial.forward()
+        write_unit(trial, self.boundary)
         writer.forwards += sum(trial.reads.values())
         return trial.all[0]
 

@@ -152,6 +152,17 @@ def has_ended(boundary: Boundary, job: Job, trial: Particle, place: int) -> bool
     return boundary(earlier, text_of(job, tokens[:place]), text_of(job, tokens[place:]))
 
 
+def write_unit(trial: Particles, boundary: Boundary) -> None:
+    """Write one unit of a block of one sequence, or to its end."""
+    while trial.live:
+        (particle,) = trial.live
+        before = len(particle.sample.tokens)
+        trial.take(trial.step(trial.member_masks()))
+        if not particle.ended and has_ended(boundary, trial.job, particle, before):
+            trial.live = []
+        trial.forward()
+
+
 def entropy(block: Particles) -> float:
     """In nats, of the next token of a block of one under its mask; 0 where nothing is allowed."""
     _, step = children(block)

@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable
 
 from constrain.errors import ConstrainError
-from constrain.papers.search.cautious import has_ended, taken
+from constrain.papers.search.cautious import taken, write_unit
 from constrain.papers.search.found import each_row, text_of
 from constrain.sampling.core.boundaries import boundary_of
 from constrain.sampling.core.draw import substream
@@ -86,7 +86,7 @@ class Retrying(Sampler):
                 (particle,) = trial.all
                 particle.stream = substream(substream(job.streams[row], units), number)
                 particle.logits = block.logits
-                self._draw(trial)
+                write_unit(trial, self.boundary)
                 forwards += sum(trial.reads.values())
                 masks += particle.sample.masks - block.live[0].sample.masks
                 if self._accepts(job, particle):
@@ -105,16 +105,6 @@ class Retrying(Sampler):
         sample.log_weight = 0.0 if sample.finish_reason == "stop" else -math.inf
         sample.method = f"{self.name}: {units} units, {back} taken back"
         return sample
-
-    def _draw(self, trial: Particles) -> None:
-        """Write one unit, or to the end."""
-        while trial.live:
-            (particle,) = trial.live
-            before = len(particle.sample.tokens)
-            trial.take(trial.step(trial.member_masks()))
-            if not particle.ended and has_ended(self.boundary, trial.job, particle, before):
-                trial.live = []
-            trial.forward()
 
     def _accepts(self, job: Job, particle: Particle) -> bool:
         """True if a unit is accepted. One that was cut off by the number of tokens is not judged."""

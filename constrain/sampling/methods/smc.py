@@ -399,7 +399,7 @@ def drawn_of_population(job: Job, row: int, population: Sequence[Sample], count:
         job: The job.
         row: Its row.
         population: The particles.
-        count: How many there were; those that are not in the population have no weight.
+        count: The number of particles; those that the population lacks have no weight.
     """
     weights = [sample.log_weight for sample in population]
     evidence = log_mean(weights + [-math.inf] * (count - len(weights)))

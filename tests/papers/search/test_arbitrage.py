@@ -10,14 +10,12 @@ from typing import Any
 
 import pytest
 from sampling_cases import Case, Tokens
-from test_unsure_searches import Twin, models
+from test_unsure_searches import Twin, law_of, models, summed
 
 import constrain
 from constrain.errors import ConstrainError
 from constrain.models.hf import HFModel
 from constrain.papers.search.arbitrage import Arbitrage, ComparedStep, DraftedStep, compared_steps, fit_router
-from constrain.sampling import enumerate_draws
-from constrain.sampling.core.sampler import drive
 
 MARKS = b"(b"
 
@@ -68,18 +66,8 @@ class ArbitrageTwin(Twin):
 def test_the_law_of_arbitrage(case: Case) -> None:
     other = replace(case, seed=case.seed + 3)  # of the same width
     method = Arbitrage(other.model, router, threshold=1.0, boundary=lambda _, new: any(byte in MARKS for byte in new))
-    law: dict[Tokens, float] = {}
-
-    def run(draw: Any) -> Any:
-        return drive(method, case.job(draw, token_bytes=case.constraint.vocabulary.tokens))[0]
-
-    for chance, sample in enumerate_draws(run):
-        law[tuple(sample.tokens)] = law.get(tuple(sample.tokens), 0.0) + chance
-    expected: dict[Tokens, float] = {}
-    for chance, output in ArbitrageTwin(case, other).outputs():
-        expected[output] = expected.get(output, 0.0) + chance
-    expected = {output: chance for output, chance in expected.items() if chance > 1e-15}
-    assert law == pytest.approx(expected, abs=1e-10)
+    expected = summed(ArbitrageTwin(case, other).outputs(), least=1e-15)
+    assert law_of(case, method) == pytest.approx(expected, abs=1e-10)
 
 
 def embedded() -> tuple[HFModel, HFModel]:

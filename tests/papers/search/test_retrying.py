@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from sampling_cases import Case, Tokens
-from test_unsure_searches import Twin, models
+from test_unsure_searches import Twin, law_of, models, summed
 
 import constrain
 from constrain.errors import ConstrainError
 from constrain.papers import Retrying
-from constrain.sampling import enumerate_draws
-from constrain.sampling.core.sampler import drive
 
 MARKS = b"(b"
 
@@ -65,18 +62,8 @@ def test_the_law_of_retrying(case: Case, tries: int) -> None:
     method = Retrying(
         lambda text: not refuses(text), boundary=lambda _, new: any(byte in MARKS for byte in new), tries=tries
     )
-    law: dict[Tokens, float] = {}
-
-    def run(draw: Any) -> Any:
-        return drive(method, case.job(draw, token_bytes=case.constraint.vocabulary.tokens))[0]
-
-    for chance, sample in enumerate_draws(run):
-        law[tuple(sample.tokens)] = law.get(tuple(sample.tokens), 0.0) + chance
-    expected: dict[Tokens, float] = {}
-    for chance, output in RetryingTwin(case, tries).outputs():
-        expected[output] = expected.get(output, 0.0) + chance
-    expected = {output: chance for output, chance in expected.items() if chance > 1e-15}
-    assert law == pytest.approx(expected, abs=1e-10)
+    expected = summed(RetryingTwin(case, tries).outputs(), least=1e-15)
+    assert law_of(case, method) == pytest.approx(expected, abs=1e-10)
 
 
 def test_units_of_a_rule_are_written_again() -> None:
