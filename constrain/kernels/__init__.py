@@ -11,7 +11,7 @@ start reading at: records/ (what the arena holds, and the words for it), then in
     masks/greedy     blocks, walk, lexer_lists, following, greedy_mask
     masks/           fill, batch, logits
     gaps/            lexemes, layers, derivations, least
-    cuts/            merging, neighbours, rows, lookahead
+    cuts/            merging, neighbours, rows, lookahead, firsts
 compiler/ says how kernels are compiled, linked with each other and kept in a cache. `python scripts/check_kernels.py`
 holds the rules of this folder.
 """

@@ -3,6 +3,6 @@
 Whoever imports one of these files declares the kernels of all, so that the next `kernels.load()` makes all ready.
 """
 
-from constrain.kernels.cuts import lookahead, merging, neighbours, rows, tables
+from constrain.kernels.cuts import firsts, lookahead, merging, neighbours, rows, tables
 
-__all__ = ["lookahead", "merging", "neighbours", "rows", "tables"]
+__all__ = ["firsts", "lookahead", "merging", "neighbours", "rows", "tables"]

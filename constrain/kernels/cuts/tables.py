@@ -107,3 +107,26 @@ class AHEAD(Region):
     ROWS = words(N_ROWS, "the tokens whose rows these are")
     LIVE = words(N_LIVE * LIVE.WORDS, "LIVE rows, by the last bits of OF")
     TOKENS = words(0, "the tokens, then the verdict on each")
+
+
+class LEVEL(Region):
+    """A place of the search for the cuts of a text, and the tokens that may come next there."""
+
+    CUT = words(CUT.WORDS, "the place")
+    AT = word("the bytes of the text before it")
+    TOKENS = word("where on the stack the tokens within the rest of the text begin")
+    LONGER = word("the next of the tokens that begin with the rest and are longer: an index of the order of all")
+    HIGH = word("the index behind the last of these")
+
+
+class FIRSTS(Region):
+    """A question about a text, and its answer: the tokens with which it may go on. It stands behind an AHEAD."""
+
+    AHEAD = words(AHEAD.WORDS, "of which EXPAND counts")
+    LENGTH = word("bytes of the text")
+    IS_END = word("1 if nothing follows the text")
+    WITHIN = word("how many tokens were found that are no longer than the text")
+    BEYOND = word("how many that are longer")
+    TOP = word("the end of a stack of tokens, which stands behind the levels")
+    TEXT = words(0, "the bytes of the text")
+    LEVELS = words(0, "a LEVEL for each byte and two more, behind the text")

@@ -112,6 +112,7 @@ class CanonicalTokens:
         clear_bits(
             self._outside, [t for t in self._byte_tokens if self._partial(b"", t, self.tokens[t] or b"") is None]
         )
+        self._written = self._outside | self._whole
         self._nothing = np.zeros(self.words, np.uint32)
         ending = self._specials | self.added.row
         self._ending_words = np.flatnonzero(ending)
@@ -124,7 +125,7 @@ class CanonicalTokens:
         self._steps: dict[tuple[Any, ...], CutState] = {}
         self._loose: dict[CutState, NDArray[np.int32]] = {}
         self.start = CutState(NONE, pieces.start, 0, 0)
-        self.forced = ForcedCuts(self)
+        self.forced = ForcedCuts(self, vocabulary.trie)
         self.following = self._following(joined)
 
     @classmethod
@@ -221,6 +222,14 @@ class CanonicalTokens:
         if state.partial or state.added != NONE or state == DEAD:
             return None
         return CutPlace(state.pieces, state.ends, state.owed)
+
+    def tables(self) -> tuple[NDArray[Any], ...]:
+        """The tables of kernels that read tokens: of the pieces, what follows tokens, the merges; tokens it writes."""
+        return self.pieces.packed(), self.following.table, *self.merges.tables, self._written
+
+    def is_unknown(self, token: int) -> bool:
+        """True if the tables do not say enough of what follows a token."""
+        return token != NONE and self.following.is_unknown(token)
 
     def unlinked(self, state: CutState, *, joined: bool = False) -> CutState:
         """The state without the token before it, equal for many states: what follows joins it only if `joined`, and a

@@ -65,7 +65,7 @@ class FollowTables:
         strict.reshape(-1, 8)[128:] = 0  # a token may end within a character, or in a blank
         rows = np.zeros(len(classes), np.int32)
         rows[unknown] = ASK
-        self._table, _ = pack(
+        self.table, _ = pack(
             AFTER_TOKENS,
             CLASS=classes,
             ROW=rows,
@@ -75,7 +75,7 @@ class FollowTables:
             APART=apart,
             STRICT=strict,
         )
-        self._end = len(self._table)
+        self._end = len(self.table)
         self._before_blanks: dict[CutPlace, Row] = {}
         self._lock = threading.Lock()
 
@@ -95,7 +95,7 @@ class FollowTables:
         while True:
             question = _question(tokens, place)
             question[AHEAD.GUARDED], question[AHEAD.BEFORE + CUT.TEXT] = guarded, text
-            unknown = kernel(self._pieces.packed(), self._table, *self._merges.tables, question)
+            unknown = kernel(self._pieces.packed(), self.table, *self._merges.tables, question)
             kinds = question[AHEAD.TOKENS + len(tokens) :]
             refused.append(tokens[kinds == REFUSED])
             unsure.append(tokens[kinds == UNSURE])
@@ -105,6 +105,10 @@ class FollowTables:
                 self._pieces.expand(int(question[AHEAD.EXPAND]))
             self._make(question[AHEAD.ROWS : AHEAD.ROWS + question[AHEAD.MISSING]].tolist())
             tokens = tokens[kinds == MISSES]
+
+    def is_unknown(self, token: int) -> bool:
+        """True if the tables say nothing of what follows a token."""
+        return bool(self.table[self.table[AFTER_TOKENS.ROW] + token] == ASK)
 
     def before_blanks(self, place: CutPlace, cut: Row) -> Row:
         """The tokens after which a blank joins no token.
@@ -117,7 +121,7 @@ class FollowTables:
         if known is None:
             question, known = _question(tokens_of(cut), place), np.zeros_like(cut)
             rows = self._merges.tables[0]
-            while let_blanks_follow(self._pieces.packed(), self._table, rows, question, known) == MISSES:
+            while let_blanks_follow(self._pieces.packed(), self.table, rows, question, known) == MISSES:
                 self._pieces.expand(int(question[AHEAD.EXPAND]))
             self._before_blanks[place] = known
         return known
@@ -129,14 +133,14 @@ class FollowTables:
             place: The place before them.
         """
         question, rows = _question(np.zeros(0, np.int32), place), np.zeros(3 * len(self._alone), np.uint32)
-        while cut_rows(self._table, self._pieces.packed(), question, rows) == MISSES:
+        while cut_rows(self.table, self._pieces.packed(), question, rows) == MISSES:
             self._pieces.expand(int(question[AHEAD.EXPAND]))
         return rows
 
     def _make(self, tokens: list[int]) -> None:
         """Make the AFTER_TOKEN rows of tokens."""
         with self._lock:
-            table, end = self._table, self._end
+            table, end = self.table, self._end
             if end + AFTER_TOKEN.WORDS * len(tokens) > len(table):
                 table = np.concatenate([table, np.zeros(AFTER_TOKEN.WORDS * len(tokens) + len(table) // 4, np.int32)])
             for token in dict.fromkeys(tokens):
@@ -147,7 +151,7 @@ class FollowTables:
                     row.view(np.uint32)[AFTER_TOKEN.JOINING + (byte >> 5)] |= np.uint32(1 << (byte & 31))
                 table[table[AFTER_TOKENS.ROW] + token] = end
                 end += AFTER_TOKEN.WORDS
-            self._table, self._end = table, end
+            self.table, self._end = table, end
 
 
 def _question(tokens: NDArray[np.integer], place: CutPlace) -> Ints:

@@ -2,8 +2,10 @@
 
 The idea: all ways are tried to cut the text into tokens that may stand behind one another. The last token of a way may
 go on beyond the text, and what follows is not asked for. If all ways begin with one token, the cut is known so far.
+A kernel searches; where its tables do not say enough (characters in bytes, tokens that are taken out of texts), the
+same search is made in Python.
 
-Cost: some 20 steps of a token for a text that is new, a look-up for others; texts of JSON recur in all schemas.
+Cost: some microseconds for a text that is new, a look-up for others; texts of JSON recur in all schemas.
 Reference: all sequences of tokens (tests/languages/cuts/test_forced_texts.py).
 """
 
@@ -11,15 +13,19 @@ from __future__ import annotations
 
 import bisect
 import weakref
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from constrain.kernels.cuts.firsts import first_tokens
+from constrain.kernels.cuts.tables import AHEAD, CUT, FIRSTS, GOOD, LEVEL, MISSES
 from constrain.languages.cuts.remembered import Remembered
 
 if TYPE_CHECKING:
     from constrain.languages.cuts.canonical import CanonicalTokens, CutState
+    from constrain.languages.vocab.trie import Trie
 
 MEMORY = 8 << 20  # bytes of answers
 NO_TOKENS = np.zeros(0, np.int64)
@@ -33,23 +39,12 @@ class Firsts(NamedTuple):
     beyond: NDArray[np.int64]
 
 
-class OfByte(NamedTuple):
-    """The tokens that begin with one byte, in the order of their texts.
-
-    places: by text, the first place that has it
-    """
-
-    texts: list[bytes]
-    ids: list[int]
-    places: dict[bytes, int]
-    longest: int
-
-
 class ForcedCuts:
     """The first tokens of texts. Threads may share it.
 
     Args:
         canonical (CanonicalTokens): The canonical sequences of tokens.
+        trie (Trie): That of their vocabulary.
 
     Example:
         >>> import constrain
@@ -61,11 +56,22 @@ class ForcedCuts:
         (['return'], 0)
     """
 
-    def __init__(self, canonical: CanonicalTokens) -> None:
+    def __init__(self, canonical: CanonicalTokens, trie: Trie) -> None:
         self._canonical = weakref.proxy(canonical)  # which has this
-        self._tokens = canonical.tokens
+        self._trie = trie
         self._known = Remembered[Firsts](MEMORY)
-        self._by_byte: dict[int, OfByte] = {}
+
+    @cached_property
+    def _order(self) -> NDArray[np.int32]:
+        """The tokens with bytes, in the order of these."""
+        nodes = self._trie.nodes_of_tokens(len(self._trie.next_same))
+        return np.argsort(nodes, kind="stable")[np.count_nonzero(nodes < 0) :].astype(np.int32)
+
+    @cached_property
+    def _same(self) -> int:
+        """The most tokens that have the same bytes."""
+        nodes = self._trie.nodes_of_tokens(len(self._trie.next_same))
+        return int(np.bincount(nodes[nodes >= 0]).max(initial=1))
 
     def firsts(self, state: CutState, text: bytes, *, is_end: bool = False) -> Firsts:
         """The tokens that may come next, in a state of the canonical tokens, where a text of a byte or more follows.
@@ -74,19 +80,46 @@ class ForcedCuts:
         """
         known = self._known.get((state, text, is_end))
         if known is None:
-            seen: dict[tuple[int, CutState], bool] = {}
-            within = [token for token in self._within(text) if self._has_cut(state, token, text, 0, is_end, seen)]
-            longer = NO_TOKENS if is_end else self._beyond(text)
-            beyond = np.array([*self._canonical.among(state, longer)], np.int64) if longer.size else longer
-            known = Firsts(within, beyond)
-            self._known.keep((state, text, is_end), known, 8 * (len(within) + len(beyond)) + len(text))
+            known = self._searched(state, text, is_end) or self._plain(state, text, is_end)
+            self._known.keep((state, text, is_end), known, 8 * (len(known.within) + len(known.beyond)) + len(text))
         return known
+
+    def _searched(self, state: CutState, text: bytes, is_end: bool) -> Firsts | None:
+        """The answer of the kernel; None where its tables do not say enough."""
+        canonical = self._canonical
+        place = canonical.place(state)
+        if place is None or canonical.is_unknown(state.last):
+            return None
+        verdict, found, length = MISSES, np.empty(len(self._order), np.int32), len(text)
+        while verdict == MISSES:
+            stack = FIRSTS.WORDS + length + (length + 2) * LEVEL.WORDS
+            question = np.zeros(stack + self._same * length * (length + 1) // 2, np.int32)
+            question[FIRSTS.LENGTH], question[FIRSTS.IS_END], question[FIRSTS.TOP] = length, is_end, stack
+            question[FIRSTS.TEXT : FIRSTS.TEXT + length] = np.frombuffer(text, np.uint8)
+            first = FIRSTS.LEVELS + length + LEVEL.CUT
+            question[first + CUT.PIECES : first + CUT.OWED + 1], question[first + CUT.LAST] = place, state.last
+            arrays = *canonical.tables(), self._order, question, found
+            verdict = first_tokens(*arrays)
+            if verdict == MISSES:
+                canonical.pieces.expand(int(question[AHEAD.EXPAND]))
+        if verdict != GOOD:
+            return None
+        within = int(question[FIRSTS.WITHIN])
+        return Firsts(found[:within].tolist(), found[within : within + question[FIRSTS.BEYOND]].astype(np.int64))
+
+    # --- the same in Python -------------------------------------------------------------------------------------------
+
+    def _plain(self, state: CutState, text: bytes, is_end: bool) -> Firsts:
+        seen: dict[tuple[int, CutState], bool] = {}
+        within = [token for token in self._within(text) if self._has_cut(state, token, text, 0, is_end, seen)]
+        longer = NO_TOKENS if is_end else self._beyond(text)
+        return Firsts(within, np.array([*self._canonical.among(state, longer)], np.int64) if longer.size else longer)
 
     def _has_cut(
         self, state: CutState, token: int, text: bytes, at: int, is_end: bool, seen: dict[tuple[int, CutState], bool]
     ) -> bool:
         """True if the text can be written from `at` on, the token first. seen: the answers so far, without it."""
-        state, at = self._canonical.step(state, token), at + len(self._tokens[token] or b"")
+        state, at = self._canonical.step(state, token), at + len(self._text(token))
         if state.pieces == 0 or at == len(text):
             return bool(state.pieces) and (not is_end or self._canonical.may_end(state))
         key = at, state
@@ -97,34 +130,18 @@ class ForcedCuts:
                 seen[key] = any(True for _ in self._canonical.among(state, self._beyond(rest)))
         return seen[key]
 
+    def _text(self, token: int) -> bytes:
+        return self._canonical.tokens[token] or b""
+
     def _within(self, text: bytes) -> list[int]:
         """The tokens that a text begins with, the longest first."""
-        known = self._of_byte(text[0])
-        found = []
-        for length in range(min(len(text), known.longest), 0, -1):
-            at = known.places.get(text[:length])
-            if at is not None:
-                found.append(known.ids[at])
-                while at + 1 < len(known.texts) and known.texts[at + 1] == known.texts[at]:
-                    at += 1
-                    found.append(known.ids[at])
+        found: list[int] = []
+        for length in range(len(text), 0, -1):
+            low = bisect.bisect_left(self._order, text[:length], key=self._text)
+            found += self._order[low : bisect.bisect_right(self._order, text[:length], low, key=self._text)].tolist()
         return found
 
     def _beyond(self, text: bytes) -> NDArray[np.int64]:
         """The tokens that begin with a text and are longer."""
-        known = self._of_byte(text[0])
-        low = bisect.bisect_right(known.texts, text)
-        return np.array(known.ids[low : bisect.bisect_left(known.texts, text + LAST, low)], np.int64)
-
-    def _of_byte(self, first: int) -> OfByte:
-        """The tokens that begin with a byte."""
-        known = self._by_byte.get(first)
-        if known is None:
-            ids = np.flatnonzero(self._canonical.first_bytes == first)
-            texts = [self._tokens[token] or b"" for token in ids.tolist()]
-            order = sorted(range(len(texts)), key=texts.__getitem__)
-            texts = [texts[i] for i in order]
-            places = dict(zip(reversed(texts), range(len(texts) - 1, -1, -1), strict=True))
-            known = OfByte(texts, ids[order].tolist(), places, max(map(len, texts), default=0))
-            self._by_byte[first] = known
-        return known
+        low = bisect.bisect_right(self._order, text, key=self._text)
+        return self._order[low : bisect.bisect_left(self._order, text + LAST, low, key=self._text)].astype(np.int64)

@@ -60,6 +60,24 @@ def test_the_first_tokens_are_those_of_all_sequences(both: tuple[Tokenizer, Cano
                 assert (token in beyond.tolist()) == (longer and canonical.step(state, token) != DEAD)
 
 
+def test_the_kernel_finds_what_python_finds(both: tuple[Tokenizer, CanonicalTokens]) -> None:
+    """Texts are long enough for a search that goes back. Where the tables do not say enough, Python alone answers."""
+    tokenizer, canonical = both
+    rng, answered = random.Random(3), 0
+    for _, _, state in places(tokenizer, canonical):
+        for is_end in (False, True):
+            text = "".join(rng.choices(ALPHABET, k=rng.randint(5, 12))).encode()
+            searched, plain = (
+                canonical.forced._searched(state, text, is_end),
+                canonical.forced._plain(state, text, is_end),
+            )
+            if searched is not None:
+                answered += 1
+                assert sorted(searched.within) == sorted(plain.within)
+                assert sorted(searched.beyond.tolist()) == sorted(plain.beyond.tolist())
+    assert answered
+
+
 def test_no_token_of_the_tokenizer_is_missing(both: tuple[Tokenizer, CanonicalTokens]) -> None:
     """The tokenizer writes one of the first tokens next, whatever follows the text."""
     tokenizer, canonical = both

@@ -1,0 +1,168 @@
+"""The tokens with which a text that must follow may go on.
+
+The idea: all ways are tried to cut the text into tokens that may stand behind one another. Tokens that begin with one
+text are a range of all tokens in the order of their bytes, so a place of the search is such a range, which each byte
+narrows. A cut of a text is unique up to what is still open, so the search visits a place hardly twice.
+
+Records: tables.py. Cost: some 0.1 µs a token that is tried. Reference: tests/languages/cuts/test_forced_texts.py.
+"""
+
+import numpy as np
+
+from constrain.kernels import kernel
+from constrain.kernels.cuts.lookahead import may_end, step_cut
+from constrain.kernels.cuts.neighbours import stay_apart
+from constrain.kernels.cuts.rows import NO_TOKEN
+from constrain.kernels.cuts.tables import (
+    AFTER_TOKENS,
+    AHEAD,
+    ASK,
+    BORDERS,
+    CUT,
+    FIRSTS,
+    GOOD,
+    LEVEL,
+    MISSES,
+    REFUSED,
+    UNSURE,
+)
+
+TRIED = 8  # tokens that are tried one by one
+
+
+@kernel("i(arena, arena, i, i)")
+def byte_of(F, order, at, k):
+    """Byte k of the token order[at]; −1 behind its last byte, so that it comes before longer ones."""
+    token = order[at]
+    place = AFTER_TOKENS.STARTS(F, token) + k
+    return AFTER_TOKENS.BYTES(F, place) if place < AFTER_TOKENS.STARTS(F, token + 1) else np.int64(-1)
+
+
+@kernel("i(arena, i)")
+def size_of(F, token):
+    """Number of bytes of a token."""
+    return AFTER_TOKENS.STARTS(F, token + 1) - AFTER_TOKENS.STARTS(F, token)
+
+
+@kernel("i(arena, arena, i, i, i, i)")
+def first_with(F, order, low, high, k, b):
+    """The first of the tokens order[low:high], which share k bytes, whose byte k is at least b; else `high`."""
+    while low < high:
+        middle = (low + high) // 2
+        if byte_of(F, order, middle, k) < b:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel("i(arena, arena, arena, i, i)")
+def enter(F, order, Q, level, at):
+    """Make a LEVEL ready whose place is written, before the byte `at`. Returns it.
+
+    The tokens that the rest of the text begins with are put on a stack, the longest on top.
+    """
+    low, high, length = np.int64(0), np.int64(order.size), np.int64(0)
+    Q[level + LEVEL.AT], Q[level + LEVEL.TOKENS] = at, Q[FIRSTS.TOP]
+    while low < high and at + length < Q[FIRSTS.LENGTH]:
+        b = np.int64(Q[FIRSTS.TEXT + at + length])
+        low = first_with(F, order, low, high, length, b)
+        high = first_with(F, order, low, high, length, b + 1)
+        length += 1
+        while low < high and byte_of(F, order, low, length) < 0:
+            Q[Q[FIRSTS.TOP]] = order[low]
+            Q[FIRSTS.TOP] += 1
+            low += 1
+    Q[level + LEVEL.LONGER], Q[level + LEVEL.HIGH] = low, low if Q[FIRSTS.IS_END] else high
+    return level
+
+
+@kernel("i(arena, arena, arena, arena, arena, row, arena, i, i)")
+def step_token(P, F, T, M, slots, written, Q, level, token):
+    """Write the place behind a token to the next LEVEL. Returns a verdict, UNSURE of tokens that the tables do not say
+    enough of. written: the tokens that a tokenizer writes."""
+    if AFTER_TOKENS.ROW(F, token) == ASK:
+        return UNSURE
+    if (written[token >> 5] >> np.uint32(token & 31)) & np.uint32(1) == 0:
+        return REFUSED
+    last = np.int64(Q[level + LEVEL.CUT + CUT.LAST])
+    joins = 1 if last >= 0 and not stay_apart(T, M, slots, last, token) else 0
+    return step_cut(P, F, T, Q, level + LEVEL.CUT, level + LEVEL.WORDS + LEVEL.CUT, token, joins)
+
+
+@kernel("i(arena, arena, i)")
+def read_rest(P, Q, level):
+    """Tell if a token may begin with the rest of the text and go on: GOOD, or REFUSED, where a piece ends within it, or
+    one that must end before it does not; or MISSES."""
+    p, owed = np.int64(Q[level + LEVEL.CUT + CUT.PIECES]), np.int64(Q[level + LEVEL.CUT + CUT.OWED])
+    ends = np.int64(Q[level + LEVEL.CUT + CUT.ENDS]) | 1
+    for at in range(Q[level + LEVEL.AT], Q[FIRSTS.LENGTH]):
+        entry = p * 256 + Q[FIRSTS.TEXT + at]
+        p = BORDERS.NEXT(P, entry)
+        if p < 0:
+            Q[AHEAD.EXPAND] = entry >> 8
+            return MISSES
+        borders, opened = BORDERS.ENDED(P, entry), BORDERS.OPEN(P, p)
+        ends, owed = ends << 1, owed << 1
+        if p == 0 or borders & ~ends != 0 or owed & ~(borders | opened) != 0:
+            return REFUSED
+        ends, owed = ends & opened, owed & opened
+    return GOOD
+
+
+@kernel("i(arena, arena, arena, arena, arena, row, arena, arena, i)")
+def step_longer(P, F, T, M, slots, written, order, Q, level):
+    """Try the next of the tokens that begin with the rest of the text and are longer, until one is not REFUSED.
+
+    Returns its verdict; NO_TOKEN after the last.
+    """
+    kind = read_rest(P, Q, level) if Q[level + LEVEL.HIGH] - Q[level + LEVEL.LONGER] > TRIED else GOOD
+    if kind != GOOD:
+        return np.int64(NO_TOKEN) if kind == REFUSED else kind
+    while Q[level + LEVEL.LONGER] < Q[level + LEVEL.HIGH]:
+        Q[level + LEVEL.LONGER] += 1
+        token = np.int64(order[Q[level + LEVEL.LONGER] - 1])
+        kind = step_token(P, F, T, M, slots, written, Q, level, token)
+        if kind != REFUSED:
+            return kind
+    return np.int64(NO_TOKEN)
+
+
+@kernel("i(arena, arena, arena, arena, arena, row, arena, arena, arena)", entry=True)
+def first_tokens(P, F, T, M, slots, written, order, Q, found):
+    """Write the tokens that may come next to `found`: tokens within the text (FIRSTS), then longer ones.
+
+    order: the tokens with bytes, in the order of these. Returns GOOD; UNSURE, where the tables do not say enough of a
+    token; or MISSES: AHEAD.EXPAND. Q[FIRSTS.WITHIN] and Q[FIRSTS.BEYOND] count them.
+    """
+    first = enter(F, order, Q, np.int64(FIRSTS.LEVELS) + np.int64(Q[FIRSTS.LENGTH]), 0)
+    level, chosen, left = first, np.int64(NO_TOKEN), np.int64(Q[FIRSTS.TOP])
+    while level != first or left > Q[first + LEVEL.TOKENS]:
+        if level == first:
+            left -= 1
+            Q[FIRSTS.TOP] = left
+            chosen = np.int64(Q[left])
+            kind, at = step_token(P, F, T, M, slots, written, Q, level, chosen), size_of(F, chosen)
+        elif Q[FIRSTS.TOP] > Q[level + LEVEL.TOKENS]:
+            Q[FIRSTS.TOP] -= 1
+            token = np.int64(Q[Q[FIRSTS.TOP]])
+            kind = step_token(P, F, T, M, slots, written, Q, level, token)
+            at = np.int64(Q[level + LEVEL.AT]) + size_of(F, token)
+        else:
+            kind, at = step_longer(P, F, T, M, slots, written, order, Q, level), np.int64(Q[FIRSTS.LENGTH])
+        if kind == NO_TOKEN:
+            level -= LEVEL.WORDS
+        elif kind > GOOD:
+            return kind
+        elif kind == GOOD and at < Q[FIRSTS.LENGTH]:
+            level = enter(F, order, Q, level + LEVEL.WORDS, at)
+        elif kind == GOOD and (Q[FIRSTS.IS_END] == 0 or may_end(P, Q, level + LEVEL.WORDS + LEVEL.CUT)):
+            found[Q[FIRSTS.WITHIN]] = chosen
+            Q[FIRSTS.WITHIN] += 1
+            level = first
+    kind = step_longer(P, F, T, M, slots, written, order, Q, first)
+    while kind == GOOD:
+        found[Q[FIRSTS.WITHIN] + Q[FIRSTS.BEYOND]] = order[Q[first + LEVEL.LONGER] - 1]
+        Q[FIRSTS.BEYOND] += 1
+        kind = step_longer(P, F, T, M, slots, written, order, Q, first)
+    return np.int64(GOOD) if kind == NO_TOKEN else kind
