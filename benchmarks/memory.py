@@ -12,8 +12,8 @@ process keep what it does not need, and does an automaton stay within its budget
 * `budget`: schema after schema in an automaton of 32 MB; it never holds more, forgets, and its masks equal those of a
   large one.
 * `turns`: each file's schema once, 32 texts at a time, in two automata of `--budget` MB beyond the vocabulary's tables,
-  in turn; the process grows by less than both and 64 MB. It tells what the next step takes when one was emptied, in CPU
-  time of the thread, and how many objects of Python the collector knows.
+  in turn; the process grows by less than both, with their tables, and 64 MB. It tells what the next step takes when one
+  was emptied, in CPU time of the thread, and how many objects of Python the collector knows.
 * `requests`: MaskBench schemas and their instances, drawn at random for `--minutes`; over the last third the resident
   set grows by less than 5 %, and less than 64 MB.
 
@@ -232,18 +232,20 @@ class Turns:
     """Texts of ever new schemas, 32 at a time, in automata that take turns.
 
     Attributes:
-        steps: CPU time of every step of all texts, in ms; `behind`: of those after an automaton was emptied.
-        starts: Likewise of compiling a schema that found an automaton emptied, or emptied it.
+        steps: CPU time of every step of all texts, in ms.
+        behind: Those before which, or in which, an automaton was emptied.
+        starts: CPU time of each compile that emptied an automaton.
     """
 
     def __init__(self, run: Run) -> None:
         self.constrain, tokens = run.constrain, run.bench.tokens
         self.vocabulary = vocabulary = run.constrain.Vocabulary(tokens, eos_ids=[run.bench.eos_id])
         tables = run.constrain.TokenAutomaton(vocabulary).layout.words.nbytes
+        self.budget = budget = tables + run.options.budget * MEGABYTE
 
         class Budgeted(run.constrain.TokenAutomaton):  # type: ignore[misc, name-defined]
             def __init__(self, vocabulary: Any) -> None:
-                super().__init__(vocabulary, tables + run.options.budget * MEGABYTE)
+                super().__init__(vocabulary, budget)
 
         self.automaton = Budgeted.of
         self.known: dict[int, Any] = {}  # the automata, by number; both are kept, as by constraints that somebody holds
@@ -313,8 +315,9 @@ def turns(run: Run) -> tuple[bool, str]:
     if state.behind:
         behind = np.percentile(state.behind, [50, 100])
         what += f"; of {len(state.behind)} behind a turn, p50, slowest: {behind[0]:.1f}, {behind[1]:.1f}"
-        what += f"; slowest compile there {max(state.starts, default=0):.1f}"
-    return grown < 2 * run.options.budget + 64, what
+        what += f"; of {len(state.starts)} compiles that emptied one, slowest: {max(state.starts, default=0):.1f}"
+    most = 2 * state.budget / MEGABYTE + 64
+    return grown < most, f"{what}; allowed {most:.0f} MB"
 
 
 def mixed(run: Run) -> tuple[bool, str]:
@@ -362,7 +365,8 @@ def main() -> int:
     run = Run(options)
     verdicts = {part: PARTS[part](run) for part in parts}
     command = f"memory.py --parts {options.parts} --vocab {options.vocab} --minutes {options.minutes:g}"
-    described = {**machine(), "command": command + f" --matchers {options.matchers} --seed {options.seed}"}
+    command += f" --matchers {options.matchers} --budget {options.budget} --limit {options.limit}"
+    described = {**machine(), "command": command + f" --seed {options.seed}"}
     rows = [[part, "kept" if good else "BROKEN", what] for part, (good, what) in verdicts.items()]
     text = f"# Memory\n\n{described['command']}\n{described['machine']}\n\n{table(['part', 'promise', ''], rows)}\n"
     if options.out is not None:
