@@ -11,6 +11,9 @@ process keep what it does not need, and does an automaton stay within its budget
 * `threads`: 24 threads at once on one fresh constraint; every mask equals that of one thread alone.
 * `budget`: schema after schema in an automaton of 32 MB; it never holds more, forgets, and its masks equal those of a
   large one.
+* `turns`: each file's schema once, 32 texts at a time, in two automata of `--budget` MB beyond the vocabulary's tables,
+  in turn; the process grows by less than both, with their tables, and 64 MB. It tells what the next step takes when one
+  was emptied, in CPU time of the thread, and how many objects of Python the collector knows.
 * `requests`: MaskBench schemas and their instances, drawn at random for `--minutes`; over the last third the resident
   set grows by less than 5 %, and less than 64 MB.
 
@@ -30,7 +33,8 @@ import random
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +68,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--vocab", default="llama3", choices=VOCABULARIES)
     parser.add_argument("--minutes", type=float, default=20.0, help="of mixed requests (default: 20)")
     parser.add_argument("--matchers", type=int, default=100_000, help="made and dropped (default: 100,000)")
-    parser.add_argument("--parts", default="matchers,threads,budget,requests", help="some of these")
+    parser.add_argument("--parts", default="matchers,threads,budget,turns,requests", help="some of these")
+    parser.add_argument("--budget", type=int, default=32, help="MB of each automaton of turns (default: 32)")
     parser.add_argument("--out", type=Path, help="folder for the record and the summary")
     return parser.parse_args(arguments)
 
@@ -162,12 +167,19 @@ def threads(run: Run) -> tuple[bool, str]:
     return same == len(seeds), f"{same} of {len(seeds)} threads saw the masks of one alone (from {before:.0f} MB)"
 
 
-def requests(run: Run) -> Iterator[tuple[Any, list[int]]]:
-    """(constraint, tokens of a valid instance) of files drawn at random, without end."""
-    rng = random.Random(run.options.seed)
+def drawn(run: Run) -> Iterator[Path]:
+    """Files drawn at random, without end."""
     files = chosen_files(run.options, "memory")
+    rng = random.Random(run.options.seed)
     while True:
-        content = json.loads(rng.choice(files).read_text(encoding="utf-8"))
+        yield rng.choice(files)
+
+
+def requests(run: Run, files: Iterable[Path]) -> Iterator[tuple[Any, list[int]]]:
+    """(constraint, tokens of a valid instance) of each file that has one."""
+    rng = random.Random(run.options.seed)
+    for path in files:
+        content = json.loads(path.read_text(encoding="utf-8"))
         valid = [test["data"] for test in content["tests"] if test["valid"]]
         if valid:
             text = json.dumps(rng.choice(valid), ensure_ascii=False)
@@ -195,7 +207,7 @@ def budget(run: Run) -> tuple[bool, str]:
     large = run.constrain.TokenAutomaton(run.vocabulary, budget=1024 * MEGABYTE)
     row = np.zeros(run.vocabulary.words, np.uint32)
     most = same = done = 0
-    for constraint, tokens in requests(run):
+    for constraint, tokens in requests(run, drawn(run)):
         try:
             found = [
                 follow(run.constrain.compile(constraint, run.vocabulary, automaton=automaton), tokens, row)
@@ -216,6 +228,98 @@ def budget(run: Run) -> tuple[bool, str]:
     return good, f"at most {most / MEGABYTE:.1f} MB, forgot {small.epoch} times, {same} of {done} requests alike"
 
 
+class Turns:
+    """Texts of ever new schemas, 32 at a time, in automata that take turns.
+
+    Attributes:
+        steps: CPU time of every step of all texts, in ms.
+        behind: Those before which, or in which, an automaton was emptied.
+        starts: CPU time of each compile that emptied an automaton.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.constrain, tokens = run.constrain, run.bench.tokens
+        self.vocabulary = vocabulary = run.constrain.Vocabulary(tokens, eos_ids=[run.bench.eos_id])
+        tables = run.constrain.TokenAutomaton(vocabulary).layout.words.nbytes
+        self.budget = budget = tables + run.options.budget * MEGABYTE
+
+        class Budgeted(run.constrain.TokenAutomaton):  # type: ignore[misc, name-defined]
+            def __init__(self, vocabulary: Any) -> None:
+                super().__init__(vocabulary, budget)
+
+        self.automaton = Budgeted.of
+        self.known: dict[int, Any] = {}  # the automata, by number; both are kept, as by constraints that somebody holds
+        self.alive: list[tuple[Any, deque[int]]] = []
+        self.rows = np.zeros((32, vocabulary.words), np.uint32)
+        self.steps: list[float] = []
+        self.behind: list[float] = []
+        self.starts: list[float] = []
+        self.seen = 0  # `emptied` at the last step
+
+    @property
+    def emptied(self) -> int:
+        """How often an automaton was emptied."""
+        return sum(automaton.epoch for automaton in self.known.values())
+
+    def arena_mb(self) -> float:
+        """MB that records take in all automata, with the vocabulary's tables."""
+        return round(sum(int(automaton.memory.A[0]) * 4 for automaton in self.known.values()) / MEGABYTE, 1)
+
+    def begin(self, constraint: Any, tokens: list[int]) -> None:
+        """Compile a schema and begin its text."""
+        before, begun = self.emptied, time.thread_time()
+        automaton = self.automaton(self.vocabulary)
+        compiled = self.constrain.compile(constraint, self.vocabulary, automaton=automaton)
+        self.known[automaton.number] = automaton
+        if self.emptied > before:
+            self.starts.append(1e3 * (time.thread_time() - begun))
+        self.alive.append((compiled.matcher(), deque(tokens)))
+
+    def step(self) -> None:
+        """One token of every text; texts that are over leave."""
+        matchers, rest = zip(*self.alive, strict=True)
+        following = [tokens.popleft() for tokens in rest]
+        begun = time.thread_time()
+        self.constrain.fill_masks(matchers, self.rows[: len(matchers)])
+        taken = self.constrain.advance_all(matchers, following)
+        self.steps.append(1e3 * (time.thread_time() - begun))
+        if self.emptied > self.seen:
+            self.behind.append(self.steps[-1])
+            self.seen = self.emptied
+        self.alive = [each for each, good in zip(self.alive, taken, strict=True) if good and each[1]]
+
+    def sample(self, run: Run, schemas: int) -> float:
+        """Note the resident set, the records, and the objects that the collector knows."""
+        objects = len(gc.get_objects())
+        return run.sample("turns", schemas=schemas, emptied=self.emptied, arena_mb=self.arena_mb(), objects=objects)
+
+
+def turns(run: Run) -> tuple[bool, str]:
+    """Each schema once; the next begins when one of 32 texts is over."""
+    state, done, before = Turns(run), 0, run.sample("turns", schemas=0)
+    for constraint, tokens in requests(run, chosen_files(run.options, "memory")):
+        try:
+            state.begin(constraint, tokens)
+        except run.constrain.ConstrainError:
+            continue
+        done += 1
+        if done % 250 == 0:
+            state.sample(run, done)
+        while len(state.alive) == len(state.rows):
+            state.step()
+    while state.alive:
+        state.step()
+    grown = state.sample(run, done) - before
+    points = ", ".join(f"{value:.2f}" for value in np.percentile(state.steps, [50, 99, 99.9]))
+    what = f"{done} schemas add {grown:.0f} MB; ms of {len(state.steps):,} steps of 32 texts, p50, p99, p99.9: {points}"
+    if state.behind:
+        behind = np.percentile(state.behind, [50, 100])
+        what += f"; of {len(state.behind)} behind a turn, p50, slowest: {behind[0]:.1f}, {behind[1]:.1f}"
+        what += f"; of {len(state.starts)} compiles that emptied one, slowest: {max(state.starts, default=0):.1f}"
+    most = 2 * state.budget / MEGABYTE + 64
+    return grown < most, f"{what}; allowed {most:.0f} MB"
+
+
 def mixed(run: Run) -> tuple[bool, str]:
     """Requests for so many minutes, by the shared automaton of the vocabulary."""
     seconds = run.options.minutes * 60
@@ -223,7 +327,7 @@ def mixed(run: Run) -> tuple[bool, str]:
     row = np.zeros(run.vocabulary.words, np.uint32)
     begin = next_sample = time.monotonic()
     done = 0
-    for constraint, tokens in requests(run):
+    for constraint, tokens in requests(run, drawn(run)):
         now = time.monotonic()
         if now >= next_sample:
             run.sample("requests", requests=done)
@@ -247,6 +351,7 @@ PARTS: dict[str, Callable[[Run], tuple[bool, str]]] = {
     "matchers": matchers,
     "threads": threads,
     "budget": budget,
+    "turns": turns,
     "requests": mixed,
 }
 
@@ -260,7 +365,8 @@ def main() -> int:
     run = Run(options)
     verdicts = {part: PARTS[part](run) for part in parts}
     command = f"memory.py --parts {options.parts} --vocab {options.vocab} --minutes {options.minutes:g}"
-    described = {**machine(), "command": command + f" --matchers {options.matchers} --seed {options.seed}"}
+    command += f" --matchers {options.matchers} --budget {options.budget} --limit {options.limit}"
+    described = {**machine(), "command": command + f" --seed {options.seed}"}
     rows = [[part, "kept" if good else "BROKEN", what] for part, (good, what) in verdicts.items()]
     text = f"# Memory\n\n{described['command']}\n{described['machine']}\n\n{table(['part', 'promise', ''], rows)}\n"
     if options.out is not None:

@@ -121,13 +121,16 @@ def test_steps_beside_threads_that_compile() -> None:
         reader.read(0.0)
 
 
-@pytest.mark.parametrize("part", ["matchers", "threads"])
+@pytest.mark.parametrize("part", ["matchers", "threads", "turns"])
 def test_memory_parts(part: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     if not Path("/proc/self/statm").exists():
         pytest.skip("no /proc here")
     monkeypatch.setattr(memory.vocabularies, "load", lambda name, data: BYTES)
     monkeypatch.setattr(memory, "data_folder", lambda given: tmp_path)
-    run = memory.Run(memory.parse(["--matchers", "100"]))
+    for number, (schema, text) in enumerate(zip(SCHEMAS[:2], TEXTS[:2], strict=True)):
+        content = {"schema": schema, "tests": [{"valid": True, "data": json.loads(text)}]}
+        (tmp_path / f"{number}.json").write_text(json.dumps(content))
+    run = memory.Run(memory.parse(["--matchers", "100", "--files", str(tmp_path)]))
     good, what = memory.PARTS[part](run)
     assert good, what
     assert {sample["part"] for sample in run.samples} == {part}

@@ -20,7 +20,8 @@ Cost: nothing for a vocabulary with all bytes; else that of the shortest text of
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from typing import Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 from constrain.errors import GrammarError, LimitError, UnsatisfiableError
 from constrain.languages.automata.paths import Language
@@ -36,10 +37,29 @@ from constrain.limits import tick
 from constrain.masks.completion.shortest import ENOUGH, Text, least_lexeme, least_texts
 from constrain.masks.completion.unwritten import names_any, unwritten_ranges
 
-REMEMBERED = 256  # constraints whose answer is kept, since servers ask at each request
 STATES = 4_000  # of terminals that are walked
 UNWRITABLE_FIX = "ask for characters that the model's tokens have, or use a model whose tokens write every byte"
 NOT_IN_UTF8 = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
+
+Answer = TypeVar("Answer")
+
+
+class _Answers(Generic[Answer]):
+    """A function of constraints whose answers are kept as long as an equal constraint lives.
+
+    The engine keeps one of those that are compiled again (`GrammarCache`). A cache that keeps constraints alive fills
+    the oldest generation of Python's collector: 300 schemas are 90,000 objects, which a full collection visits.
+    """
+
+    def __init__(self, decide: Callable[[Constraint], Answer]) -> None:
+        self._decide = decide
+        self._known: WeakKeyDictionary[Constraint, tuple[Answer]] = WeakKeyDictionary()
+
+    def __call__(self, constraint: Constraint) -> Answer:
+        known = self._known.get(constraint)
+        if known is None:
+            known = self._known[constraint] = (self._decide(constraint),)
+        return known[0]
 
 
 class Writable(PerVocabulary):
@@ -57,10 +77,10 @@ class Writable(PerVocabulary):
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.letters: frozenset[int] | None = None
         self.ranges: Ranges = ()
-        self.shortest_of_none = lru_cache(maxsize=REMEMBERED)(self._shortest_of_none)
-        self.part = lru_cache(maxsize=REMEMBERED)(self._part)
+        self.shortest_of_none = _Answers(self._shortest_of_none)
+        self.has_part = _Answers(self._has_part)
         self.unwritten: Ranges = ()
-        self.names = lru_cache(maxsize=REMEMBERED)(lambda constraint: names_any(constraint, self.unwritten))
+        self.names = _Answers(lambda constraint: names_any(constraint, self.unwritten))
         tokens = [token for token in vocabulary.tokens if token]
         self.by_token = False
         missing = set(range(256)) - NOT_IN_UTF8 - {token[0] for token in tokens if len(token) == 1}
@@ -91,10 +111,16 @@ class Writable(PerVocabulary):
             return None
         return least_texts(table).get(grammar.start, b"").decode("utf-8", "replace")
 
-    def _part(self, constraint: Constraint) -> Constraint:
+    def part(self, constraint: Constraint) -> Constraint:
         """The constraint without the texts that cannot be written, if one of these begins like one that can."""
-        if constraint.token_sets or constraint.counts_tokens or constraint.followed:
+        if not self.has_part(constraint):
             return constraint
+        return constraint & Regular(self._texts(constraint.to_grammar().closing), "the characters of the tokens")
+
+    def _has_part(self, constraint: Constraint) -> bool:
+        """True if a text that cannot be written begins like one that can, and those that can are found."""
+        if constraint.token_sets or constraint.counts_tokens or constraint.followed:
+            return False
         grammar = constraint.to_grammar()
         table, is_whole = nearest(grammar.start, ENOUGH)
         texts = self._texts(grammar.closing)
@@ -108,9 +134,9 @@ class Writable(PerVocabulary):
         try:
             stuck = self._stuck([*terminals, *grammar.ignore], texts)
         except LimitError:
-            return constraint
+            return False
         if stuck is None or not is_whole:
-            return constraint
+            return False
         if grammar.lexer != "dynamic":
             raise GrammarError(
                 f"the tokens of the vocabulary cannot write all of {stuck.name or 'a terminal'}, and of a grammar with "
@@ -119,11 +145,10 @@ class Writable(PerVocabulary):
                 fix="use lexer='dynamic', or leave the characters out that the tokens do not have",
             )
         try:
-            part = constraint & Regular(texts, "the characters of the tokens")
-            part.to_grammar()
+            (constraint & Regular(texts, "the characters of the tokens")).to_grammar()
         except (LimitError, GrammarError):  # too large, or of a kind that cannot be intersected: left as it is
-            return constraint
-        return part
+            return False
+        return True
 
     def _stuck(self, terminals: Sequence[Terminal], texts: Node) -> Terminal | None:
         """A terminal that has no writable text, or a writable beginning without a writable end. Raises LimitError."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections import OrderedDict
 from collections.abc import Hashable
 
 import numpy as np
@@ -86,7 +87,7 @@ class GrammarCache:
         """Forget all rules, whose records are those of one epoch."""
         self._rules: weakref.WeakValueDictionary[Constraint, CompiledRules] = weakref.WeakValueDictionary()
         self._asked: set[int] = set()  # hashes of constraints that were compiled
-        self._kept: dict[Constraint, CompiledRules] = {}  # the latest is last
+        self._kept: OrderedDict[Constraint, CompiledRules] = OrderedDict()  # the latest is last
 
     def rules_of(self, constraint: Constraint) -> CompiledRules:
         """The compiled rules of a constraint. Equal constraints share them, so a repeated request finds its states.
@@ -102,10 +103,10 @@ class GrammarCache:
                 rules = self._rules.setdefault(constraint, made)
         with self._lock:
             if hash(constraint) in self._asked:
-                self._kept.pop(constraint, None)
-                self._kept[constraint] = rules
+                self._kept.setdefault(constraint, rules)  # the first of equal ones, of which others may know something
+                self._kept.move_to_end(constraint)
                 if len(self._kept) > REMEMBERED:
-                    del self._kept[next(iter(self._kept))]
+                    self._kept.popitem(last=False)
             else:
                 if len(self._asked) >= MAX_ASKED:
                     self._asked.clear()

@@ -58,24 +58,27 @@ def test_the_latest_sources_are_remembered() -> None:
 
 
 @pytest.mark.usefixtures("young_heap")
-def test_what_is_asked_for_once_is_freed_at_once() -> None:
-    """No cycles in what a schema leads to: nothing waits for the garbage collector."""
+@pytest.mark.parametrize("lacks", [b"", b"\x04", bytes(range(128, 256))], ids=["all bytes", "no control", "ASCII"])
+def test_what_is_asked_for_once_is_freed_at_once(lacks: bytes) -> None:
+    """No cycles in what a schema leads to: nothing waits for the garbage collector, and no vocabulary keeps it."""
+    tokens = [bytes([byte]) for byte in range(256) if byte not in lacks]
+    vocabulary = constrain.Vocabulary([*tokens, b"ab", None], eos_ids=[len(tokens) + 1])
     schemas = [
         {"type": "object", "properties": {"a": {"$ref": "#"}, "b": {"enum": [1, "x", {"c": 2}]}}, "required": ["b"]},
         {"anyOf": [{"required": ["a"]}, {"not": {"type": "array", "contains": {"type": "null"}}}]},
         {"type": "array", "items": {"oneOf": [{"type": "string", "pattern": "^a"}, {"type": "integer"}]}},
         {"$id": "http://a.test", "properties": {"a": {"$id": "b", "items": {"$ref": "#/$defs/c"}, "$defs": {"c": {}}}}},
     ]
-    automaton = constrain.TokenAutomaton(vocabularies.tiny())
+    automaton = constrain.TokenAutomaton(vocabulary)
     gc.collect()
     gc.disable()
     try:
         for schema in schemas:
-            compiled = constrain.compile(constrain.json_schema(schema), vocabularies.tiny(), automaton=automaton)
+            compiled = constrain.compile(constrain.json_schema(schema), vocabulary, automaton=automaton)
             matcher = compiled.matcher()
             for byte in b'{"a":':
                 matcher.advance_bytes(bytes([byte]))
-            matcher.fill_mask(np.zeros(vocabularies.tiny().words, np.uint32))
+            matcher.fill_mask(np.zeros(vocabulary.words, np.uint32))
             normalizer = weakref.ref(compiled.constraint.normalizer)
             document = weakref.ref(compiled.constraint.normalizer.document)
             del compiled, matcher
