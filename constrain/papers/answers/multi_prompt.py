@@ -41,7 +41,7 @@ ROUNDS = 100  # of it
 HEAT = 0.1  # τ
 
 
-class Said(NamedTuple):
+class AfterPrompts(NamedTuple):
     """What the model says about a text. hidden: float[P, H]. scores: float[P, K], mean log p of each class' words."""
 
     hidden: torch.Tensor
@@ -113,7 +113,7 @@ class MultiPrompt:
         return [token for (token,) in tokens]
 
     @torch.inference_mode()
-    def said(self, text: str) -> Said:
+    def said(self, text: str) -> AfterPrompts:
         """One forward pass for each prompt."""
         hidden, scores = [], []
         for prompt in self.prompts:
@@ -122,7 +122,7 @@ class MultiPrompt:
                 logs = self.handle.start([ids], [1])[1][0][-1].float().log_softmax(-1)
             hidden.append(seen[-1][0, -1].float())
             scores.append(torch.stack([logs[words].mean() for words in self.words]))
-        return Said(torch.stack(hidden), torch.stack(scores))
+        return AfterPrompts(torch.stack(hidden), torch.stack(scores))
 
     def fit(self, examples: Sequence[tuple[str, str]], *, steps: int = 100, rate: float = 0.01, seed: int = 0) -> None:
         """Learn the projection and the prototypes. examples: (text, class), of every class at least one."""
@@ -149,15 +149,15 @@ class MultiPrompt:
         cost = 1 - own @ F.normalize(prototypes, dim=-1).transpose(-1, -2)  # [..., K, P, P]
         return (transport(cost.detach()) * cost).sum((-1, -2))
 
-    def costs(self, said: Said) -> torch.Tensor:
+    def costs(self, said: AfterPrompts) -> torch.Tensor:
         """float[K]: of transport to each class; all 0 before anything was fitted."""
         return torch.zeros(len(self.classes)) if self._fitted is None else self._costs(said.hidden, *self._fitted)
 
-    def calibrated(self, said: Said) -> torch.Tensor:
+    def calibrated(self, said: AfterPrompts) -> torch.Tensor:
         """float[K]: mean scores over prompts, less those without a text."""
         return (said.scores - self.bare).mean(0)
 
-    def logits(self, said: Said) -> torch.Tensor:
+    def logits(self, said: AfterPrompts) -> torch.Tensor:
         """float[K]: both readers, added up."""
         return self.weight * self.calibrated(said) - self.costs(said) / HEAT
 

@@ -1,6 +1,8 @@
 """`Seeing`: a draft model that reads an image as a few latent tokens (FLASH), or as it is (MSD).
 
-MEASURED
+Measured on small LLaVAs that name the rows of an image (temperature 0, n = 10): a draft model that reads all of an
+image's 64 tokens has 4.50 tokens a forward pass, in the CPU time of no drafts; eight latent tokens give 1.30, two 1.43:
+compression does not pay there (record 2026-11-28-papers).
 
 Papers: Wang et al. 2025, "FLASH: latent-aware semi-autoregressive speculative decoding for multimodal tasks", arXiv
 2505.12728; Lin et al. 2025, "Speculative decoding reimagined for multimodal large language models" (MSD), arXiv
