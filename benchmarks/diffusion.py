@@ -126,6 +126,10 @@ class Trained:
         with torch.inference_mode():
             return self.network(torch.tensor(texts)).numpy()
 
+    def logits_at(self, tokens: list[int], places: list[int], memory: dict[int, torch.Tensor]) -> np.ndarray:
+        with torch.inference_mode():
+            return self.network.at(torch.tensor(tokens), torch.tensor(places), memory).numpy()
+
 
 def drafted(model: Trained, name: str, policy: str, steps: int, count: int, free: bool) -> dict[str, Any]:
     """Calls of the model by number of drafts, at temperature 0; texts are those without drafts, or counted."""

@@ -25,9 +25,11 @@ import transformers
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import constrain
+import vision
 from composed import FACTS, Counting, share
 from constrain.errors import ConstrainError
 from constrain.models.hf import HFModel
+from constrain.models.hf.hidden import changed_output
 from constrain.papers import (
     Cautious,
     ConfidentRuns,
@@ -44,14 +46,18 @@ from constrain.papers import (
     skip_layers,
 )
 from constrain.papers.answers.distinct import listed
+from constrain.papers.answers.multi_prompt import MultiPrompt
 from constrain.papers.composed import EntropySwitch, ExpertContrast, LayerContrast
 from constrain.papers.diffusion import denoise
+from constrain.papers.diffusion.delayed import Delayed
 from constrain.papers.diffusion.learned import Learned, fit_filter, known_steps
 from constrain.papers.diffusion.policies import Coherent, Confidence, Credit, Threshold
 from constrain.papers.drafting.beam import StochasticBeam
+from constrain.papers.drafting.seeing import Compressor, Seeing
 from constrain.papers.drafting.superposed import Superposed
 from constrain.papers.heads import FSPAD, Clover, HiddenTransfer, KangarooAdapter, OnlineModel, PromptTokens
 from constrain.papers.layers.kangaroo import Kangaroo
+from constrain.papers.layers.nested import Nested
 from constrain.papers.search.arbitrage import Arbitrage, ComparedStep, compared_steps, fit_router
 from constrain.papers.search.threshold import fit_threshold, known_places
 from constrain.speculative import Fixed, Model, Speculation
@@ -59,6 +65,7 @@ from diffusion import LENGTH, Trained, kind_of
 from evaluation.tasks import Task, first_value, leaf_f1, read_task
 from generate_schemas import data_folder
 from real_models import real_model
+from toy_model import tiny_tokenizer
 
 
 def tasks(count: int) -> Iterator[tuple[Task, Any]]:
@@ -167,6 +174,97 @@ def compared(
     return lines
 
 
+def s2d(count: int, folder: str | None = None) -> list[str]:
+    """S2D, greedy: SmolLM2's own layers as they are; with a folder of `train_draft.py --kind nested` that model.
+
+    Beside it each of its depths as a draft model of its own, with drafts as long.
+    """
+    if folder is None:
+        target, model, exits = (handle := smollm2()), handle, [10, 20]
+    else:
+        target, exits = reference_pair()[1], [1, 2]
+        model = HFModel(transformers.AutoModelForCausalLM.from_pretrained(folder), target.tokenizer)
+    whole = model.text_config.num_hidden_layers
+    alone = lambda layers: Speculation([Model(skip_layers(model, range(layers)))], controller=Fixed(8, 8, 0.0))  # noqa: E731
+    sets: dict[str, Callable[[], Any]] = {
+        f"{layers} layers alone": lambda layers=layers: alone(layers)
+        for layers in (*exits, whole)
+        if folder is not None or layers < whole
+    }
+    for sure in (0.5, 0.7, 0.9):
+        sets[f"nested, sure at {sure:g}"] = lambda sure=sure: Speculation(
+            [Nested(model, exits, sure=sure)], controller=Fixed(8, 8, 0.0)
+        )
+    return drafted(target, count, 0.0, sets)
+
+
+COLOURS = {"red": (1.0, 0.0, 0.0), "name": (0.0, 1.0, 0.0), "true": (0.0, 0.0, 1.0), "null": (1.0, 1.0, 0.0)}
+
+
+def striped(rows: list[str], drawn: torch.Generator) -> torch.Tensor:
+    """float[3, 32, 32]: an image of eight rows, of these colours, with noise."""
+    image = torch.tensor([COLOURS[word] for word in rows]).T[:, :, None, None].expand(3, 8, 4, 32).reshape(3, 32, 32)
+    return image + 0.3 * torch.randn(image.shape, generator=drawn)
+
+
+def trained_seeing(layers: int, compressor: Compressor | None, steps: int) -> Any:
+    """A small LLaVA with 64 tokens for an image (or those of the compressor) that learned to name its rows."""
+    tokenizer = tiny_tokenizer()
+    torch.manual_seed(layers)
+    text = {"model_type": "llama", **vision.TEXT, "vocab_size": len(tokenizer) + 5, "num_hidden_layers": layers,
+            "eos_token_id": tokenizer.eos_token_id, "initializer_range": 0.05}  # fmt: skip
+    tower = {"model_type": "clip_vision_model", **vision.CLIP, "image_size": 32, "initializer_range": 0.05}
+    config = transformers.LlavaConfig(
+        vision_config=tower, text_config=text, image_token_index=len(tokenizer) + 3, vision_feature_layer=-1
+    )
+    model = transformers.LlavaForConditionalGeneration(config)
+    projector, drawn, rng = model.model.multi_modal_projector, torch.Generator().manual_seed(0), random.Random(0)
+    optimiser = torch.optim.Adam([*model.parameters(), *(compressor.parameters() if compressor else ())], lr=2e-3)
+    places = len(compressor.queries) if compressor else 64
+    for _ in range(steps):
+        rows = [[rng.choice(list(COLOURS)) for _ in range(8)] for _ in range(16)]
+        answers = torch.tensor([tokenizer("".join(row))["input_ids"] for row in rows])
+        ids = torch.cat([torch.full((16, places), config.image_token_index), answers], dim=1)
+        pixels = torch.stack([striped(row, drawn) for row in rows])
+        with changed_output(projector, compressor) if compressor else contextlib.nullcontext():
+            logits = model(input_ids=ids, pixel_values=pixels, use_cache=False).logits[:, places - 1 : -1]
+        optimiser.zero_grad()
+        torch.nn.functional.cross_entropy(logits.transpose(1, 2), answers).backward()
+        optimiser.step()
+    return model.eval(), tokenizer
+
+
+def flash(count: int, steps: int = 400) -> list[str]:
+    """FLASH on small LLaVAs trained to name the rows of an image, three layers drafted for by one, greedy: the draft
+    model reads the image's 64 tokens, or eight or two that its queries make of them."""
+    target, tokenizer = trained_seeing(3, None, steps)
+    drafts: dict[str, Callable[[], Any] | None] = {"none": None}
+    for latents in (None, 8, 2):
+        compressor = None if latents is None else Compressor(32, latents)
+        pair = trained_seeing(1, compressor, steps)
+        name = "all 64 tokens" if latents is None else f"{latents} latent tokens"
+        drafts[name] = lambda pair=pair, compressor=compressor: [Seeing(pair, compressor)]
+    drawn, rng, asked = torch.Generator().manual_seed(1), random.Random(1), []
+    for _ in range(count):
+        rows = [rng.choice(list(COLOURS)) for _ in range(8)]
+        ids = torch.full((1, 64), target.config.image_token_index)
+        asked.append(({"input_ids": ids, "pixel_values": striped(rows, drawn)[None]}, "".join(rows)))
+    lines = ["| the draft model reads | tokens | forwards | tokens a forward | same | right | CPU s |"]
+    lines.append("|---|---:|---:|---:|---:|---:|---:|")
+    plain: list[list[int]] = []
+    for name, make in drafts.items():
+        draft, begun = make() if make else False, time.thread_time()
+        given = {"regex": "(red|name|true|null){8}", "tokenizer": tokenizer, "temperature": 0, "draft": draft}
+        found = [constrain.generate(target, prompt, **given) for prompt, _ in asked]
+        seconds, plain = time.thread_time() - begun, plain or [each.tokens for each in found]
+        tokens, forwards = sum(each.stats.tokens for each in found), sum(each.stats.forwards for each in found)
+        same = sum(one == each.tokens for one, each in zip(plain, found, strict=True))
+        right = sum(each.text == answer for each, (_, answer) in zip(found, asked, strict=True))
+        figures = f"{tokens} | {forwards} | {tokens / forwards:.2f} | {same} of {count} | {right} of {count}"
+        lines.append(f"| {name} | {figures} | {seconds:.1f} |")
+    return lines
+
+
 def heads(count: int) -> list[str]:
     """Draft heads on SmolLM2 as they are before training, greedy: what they cost, and that no output changes."""
     handle = smollm2()
@@ -248,6 +346,57 @@ def icn(count: int) -> list[str]:
         logs = [constrain.score(handle, prompt, [text], end=False)[0].logprob for text in set(texts)]
         lines.append(f"| {name} | {len(set(texts))} of {len(texts)} | {sum(logs) / len(logs):.1f} | {seconds:.1f} |")
     return lines
+
+
+POLARITY = {
+    "good": [
+        "lovely",
+        "superb",
+        "charming",
+        "delightful",
+        "moving",
+        "brilliant",
+        "funny",
+        "warm",
+        "clever",
+        "gripping",
+    ],
+    "bad": ["dull", "clumsy", "tedious", "annoying", "bland", "stupid", "slow", "awful", "shallow", "lifeless"],
+}
+
+
+def mpd(count: int) -> list[str]:
+    """MPD on SmolLM2: sentences about films, two words of each polarity to learn from, `count` texts to judge."""
+    handle = smollm2()
+    prompts = ["Review: {} Sentiment:", "{} All in all, the film was", "{} I would call that"]
+    words = {"good": [" good", " great", " positive"], "bad": [" bad", " terrible", " negative"]}
+    frames = ["The plot was {}.", "What a {} film!", "I found the actors {}.", "It is a {} story, from start to end."]
+    drawn, every = random.Random(0), []
+    for name, adjectives in POLARITY.items():
+        every += [
+            (frame.replace("{}", word), name, place < 2) for place, word in enumerate(adjectives) for frame in frames
+        ]
+    shown = [(text, name) for text, name, learned in every if learned]
+    asked = drawn.sample([(text, name) for text, name, learned in every if not learned], count)
+    reader = MultiPrompt(handle, prompts, words)
+    begun = time.thread_time()
+    said = [(reader.said(text), reader.classes.index(name)) for text, name in asked]
+    seconds, lines = time.thread_time() - begun, ["| reader | right |", "|---|---:|"]
+
+    def row(name: str, scores: Callable[[Any], torch.Tensor]) -> None:
+        right = sum(int(scores(each).argmax()) == answer for each, answer in said)
+        lines.append(f"| {name} | {right} of {count} |")
+
+    for place in range(len(prompts)):
+        row(f"scores, prompt {place + 1}", lambda each, place=place: each.scores[place])
+        row(f"calibrated, prompt {place + 1}", lambda each, place=place: (each.scores - reader.bare)[place])
+    row("scores, three prompts", lambda each: each.scores.mean(0))
+    row("calibrated, three prompts", reader.calibrated)
+    for examples in (2, 8):  # of each class
+        reader.fit([*shown[:examples], *shown[8 : 8 + examples]])
+        row(f"transport alone, {examples} examples of each", lambda each: -reader.costs(each))
+        row(f"both, {examples} examples of each", reader.logits)
+    return [*lines, "", f"{seconds / count:.2f} CPU seconds a text."]
 
 
 def cntp(count: int) -> list[str]:
@@ -363,6 +512,43 @@ def ccd(count: int, folder: str = "build/diffusion") -> list[str]:
         "coherent, 0.3 nats": Coherent, "coherent, 0.3 nats, no history": lambda: Coherent(steps=1),
     }  # fmt: skip
     return denoised({name: (model, make) for name, make in policies.items()}, count)
+
+
+def dkv(count: int, folder: str = "build/diffusion") -> list[str]:
+    """dKV-Cache on the trained diffusion model, one token a step, temperature 0: calls, positions that were read, time
+    of the model, texts that are those without a memory, and texts that are right, of arithmetic and JSON."""
+    model = Trained(Path(folder))
+    lines = ["| read again every | delay | calls | positions a call | same | right | CPU s of the model |"]
+    lines.append("|---|---:|---:|---:|---:|---:|---:|")
+    plain: list[list[int]] = []
+    for refresh, delay in ((0, 0), (1, 1), (4, 1), (8, 1), (8, 2), (1000, 1)):
+        found, right, calls, places, seconds = [], 0, 0, 0, 0.0
+        for kind in (kind_of("arithmetic"), kind_of("json")):
+            for length in range(LENGTH - count + 1, LENGTH + 1):
+                timed = Timed(Delayed(model, refresh=refresh, delay=delay) if refresh else model)
+                out = denoise(timed, kind.constraint, prompt=[ord(kind.letter) - 32], length=length)
+                found.append(out.tokens)
+                right, calls, seconds = right + kind.task(out.text), calls + out.calls, seconds + timed.seconds
+                places += timed.model.places if refresh else out.calls * (length + 1)
+        plain = plain or found
+        same = sum(one == other for one, other in zip(plain, found, strict=True))
+        name = "(no memory)" if not refresh else "(never)" if refresh == 1000 else f"{refresh} calls"
+        figures = f"{delay or ''} | {calls} | {places / calls:.1f} | {same} of {2 * count} | {right} of {2 * count}"
+        lines.append(f"| {name} | {figures} | {seconds:.2f} |")
+    return lines
+
+
+class Timed:
+    """A diffusion model whose CPU time is kept."""
+
+    def __init__(self, model: Any) -> None:
+        self.model, self.vocabulary, self.mask_id, self.seconds = model, model.vocabulary, model.mask_id, 0.0
+
+    def logits(self, tokens: list[int]) -> Any:
+        begun = time.thread_time()
+        rows = self.model.logits(tokens)
+        self.seconds += time.thread_time() - begun
+        return rows
 
 
 def learned(count: int, folder: str = "build/diffusion", *parallel: str) -> list[str]:
@@ -547,6 +733,8 @@ ROWS = {
     "ead": ead, "lud": lud, "jacobi": jacobi, "adadec": adadec, "icn": icn, "cntp": cntp, "mbr": mbr,
     "osd": osd, "aded": aded, "lol": lol, "ccd": ccd, "learned": learned, "rapid": rapid, "scmoe": scmoe,
     "transfer": transfer, "arbitrage": arbitrage, "rsd": rsd, "heads": heads, "superposed": superposed,
+    "s2d": s2d, "dkv": dkv, "mpd": mpd,
+    "flash": flash,
 }  # fmt: skip
 
 

@@ -47,6 +47,25 @@ class Denoiser(nn.Module):
         """The logits at every position."""
         return self.head(self.blocks(self.embed(ids) + self.place.weight[: ids.shape[1]]))
 
+    def at(self, ids: torch.Tensor, places: torch.Tensor, memory: dict[int, torch.Tensor]) -> torch.Tensor:
+        """The logits [n, 97] at some places of one text, ids [length].
+
+        memory: by block, keys and values of all places; those of these places are made anew.
+        """
+        hidden = self.embed(ids[places]) + self.place.weight[places]
+        for number, block in enumerate(self.blocks.layers):
+            attention = block.self_attn
+            made = nn.functional.linear(block.norm1(hidden), attention.in_proj_weight, attention.in_proj_bias)
+            width = hidden.shape[-1]
+            kept = memory.setdefault(number, made.new_zeros(len(ids), 2 * width))
+            kept[places] = made[:, width:]
+            parts = (made[:, :width], kept[:, :width], kept[:, width:])
+            heads = [rows.unflatten(-1, (attention.num_heads, -1)).transpose(0, 1)[None] for rows in parts]
+            found = nn.functional.scaled_dot_product_attention(*heads)[0].transpose(0, 1).flatten(1)
+            hidden = hidden + attention.out_proj(found)
+            hidden = hidden + block.linear2(block.activation(block.linear1(block.norm2(hidden))))
+        return self.head(hidden)
+
 
 def sum_of(rng: random.Random, depth: int = 2) -> str:
     """An arithmetic expression."""

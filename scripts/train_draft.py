@@ -4,6 +4,7 @@
     python scripts/train_draft.py --kind model --loss tvd --texts draft --out build/draft
     python scripts/train_draft.py --kind exit --out build/lens.safetensors
     python scripts/train_draft.py --kind units --out build/units
+    python scripts/train_draft.py --kind nested --out build/nested
     python scripts/train_draft.py --model build/real/smollm2 --chat --kind model --out build/smollm2-draft
 
 1. Texts: outputs under schemas of MaskBench (`CONSTRAIN_DATA`), by masked decoding at temperature 1. `--texts draft`
@@ -17,7 +18,8 @@
    (TVD++: Goel et al. 2024, arXiv 2403.00858, section 3.2), in full expectation over the vocabulary. Heads as in EAGLE,
    FSPAD, Falcon and Clover are also held to the target's features (smooth L1, of ten times the weight, as theirs is),
    and Falcon is shown a share of the answers (glancing). `--kind units`: a copy of the target learns to fill blanks
-   behind the text (LUD: Sun et al. 2024, arXiv 2405.15208).
+   behind the text (LUD: Sun et al. 2024, arXiv 2405.15208); `nested`: a copy of its first layers learns to be read at
+   several exits, all under one head (S2D: Kavehzadeh et al. 2024, arXiv 2407.01955).
 3. On schemas that were not trained on, before and after: accepted of drafted tokens, tokens per forward and
    CPU seconds at temperature 0 and 1. Outputs are compared with those without drafts; a difference at temperature 0
    ends the run.
@@ -50,7 +52,7 @@ from constrain.errors import ConstrainError
 from constrain.masks.derived.narrowed import narrowed
 from constrain.models.hf import HFModel
 from constrain.models.hf.hidden import watched
-from constrain.papers import DraftHeads, EarlyExit, ExitLens, Heads, LexicalUnits
+from constrain.papers import DraftHeads, EarlyExit, ExitLens, Heads, LexicalUnits, skip_layers
 from constrain.papers.heads import (
     FSPAD,
     Chimera,
@@ -66,6 +68,8 @@ from constrain.papers.heads import (
     PromptTokens,
 )  # fmt: skip
 from constrain.papers.layers.kangaroo import Kangaroo
+from constrain.papers.layers.nested import Nested
+from constrain.papers.layers.shallow import Behind
 from constrain.speculative import Drafter, Model
 from evaluation.tasks import read_task
 
@@ -88,6 +92,7 @@ KINDS = {
     "transfer": lambda model: HiddenTransfer(model, depth=3),
     "exit": lambda model: ExitLens(model),
     "units": lambda model: Blanks(model),
+    "nested": lambda model: Depths(model),
 }
 
 
@@ -113,6 +118,26 @@ class Blanks(torch.nn.Module):
             row[:end] = tokens[:end]
         logits = self.model(input_ids=ids).logits
         return torch.stack([row[end - 1 : end - 1 + self.span] for row, end in zip(logits, ends, strict=True)])
+
+
+class Depths(torch.nn.Module):
+    """A copy of the target's first layers that learns to be read after fewer of them, which drafts as `Nested`."""
+
+    def __init__(self, handle: HFModel) -> None:
+        super().__init__()
+        most = max(2, min(12, handle.text_config.num_hidden_layers - 1))
+        self.exits = tuple(range(most // 3 or 1, most, most // 3 or 1))[:2]  # of 12: 4 and 8
+        self.model = copy.deepcopy(skip_layers(handle, range(most)).model)
+        self.handle = HFModel(self.model, handle.tokenizer)
+        self._tail = [Behind(self.handle, most)]  # in a list: its weights are those of the model
+
+    def forward(self, tokens: torch.Tensor) -> list[torch.Tensor]:
+        """Logits float[T, W] after each token of a text, by each exit and by all layers."""
+        with watched(self.handle, self.exits) as seen:
+            last = self.model(input_ids=tokens[None]).logits[0]
+        parts = seen[0][0].chunk(len(self.exits), dim=-1)
+        tail, arguments = self._tail[0], {"input_ids": tokens[None], "use_cache": False}
+        return [*(tail(part[None], **arguments).logits[0] for part in parts), last]
 
 
 def target_of(options: argparse.Namespace) -> tuple[HFModel, Any]:
@@ -252,6 +277,8 @@ def distances(
             right = said.probs.argmax(-1).masked_fill(said.probs.sum(-1) == 0, -1)
             given.append(drafter.glanced(*given, right, share))
         guesses = list(enumerate(drafter.unrolled(*given), 1))  # row t is for the token t + step + 1
+    elif isinstance(drafter, Depths):
+        guesses = [(0, logits) for logits in drafter(text.tokens)]  # of every exit
     elif isinstance(drafter, ExitLens):
         guesses = [(0, logits) for logits in drafter.unrolled(said.hidden, text.tokens)]  # of every exit
     else:
@@ -323,6 +350,8 @@ def drafter_of(handle: HFModel, made: Any) -> Drafter:
         return Kangaroo(handle, made)
     if isinstance(made, ExitLens):
         return EarlyExit(handle, keep=(made.exits + 1) // 2, lens=made)
+    if isinstance(made, Depths):
+        return Nested(made.handle, made.exits)
     if isinstance(made, Blanks):
         return LexicalUnits(HFModel(made.model, handle.tokenizer), blank=made.blank, span=made.span, sure=0.5)
     return Heads(made) if isinstance(made, HeadsAdapter) else Model(HFModel(made, handle.tokenizer))
@@ -348,7 +377,7 @@ def measure(handle: HFModel, made: Any, files: list[Path], when: str, options: a
                 counts = found.stats.drafts
                 assert not any(count.fault for count in counts.values()), counts
                 assert temperature or found.tokens == plain.tokens, f"{name}: another output than with other drafts"
-                own = [c for label, c in counts.items() if label in ("heads", "model", "exit", "units")]
+                own = [c for label, c in counts.items() if label in ("heads", "model", "exit", "units", "nested")]
                 figures = (
                     found.stats.tokens, found.stats.forwards, sum(c.drafted for c in own), sum(c.accepted for c in own),
                     found.tokens == plain.tokens, seconds,
@@ -420,7 +449,7 @@ def save(handle: HFModel, made: Any, path: Path) -> None:
             about = {**handle.text_config.to_dict(), "eagle_aux_hidden_state_layer_ids": made.reads}
             (path / "config.json").write_text(json.dumps(about, indent=1, default=str) + "\n", encoding="utf-8")
     else:
-        (made.model if isinstance(made, Blanks) else made).save_pretrained(path)
+        (made.model if isinstance(made, (Blanks, Depths)) else made).save_pretrained(path)
 
 
 if __name__ == "__main__":

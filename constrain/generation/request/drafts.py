@@ -20,7 +20,7 @@ from constrain.masks.derived.canonical import CanonicalConstraint
 from constrain.masks.engine import CompiledConstraint
 from constrain.masks.engine.followed import tempered_rule
 from constrain.models.hf.encoder_decoder import EncoderDecoder
-from constrain.models.hf.images import ImageModel
+from constrain.models.hf.images import ImageModel, takes_images
 from constrain.models.hf.model import HFModel
 from constrain.sampling.methods.faithful import Faithful
 from constrain.sampling.methods.lcd import lcd
@@ -135,11 +135,13 @@ def draft_model(model: Any, handle: HFModel) -> Drafter:
             raise
         drafter = HFModel.of(model, handle.tokenizer)
     if isinstance(handle, ImageModel):
-        raise ConstrainError(
-            f"{type(drafter.model).__name__} cannot draft for a prompt with images, which it does not see",
-            place="draft",
-            fix='use drafters that need no model: "auto", "words", "lookup", "ngram"',
-        )
+        if not takes_images(drafter.model) or not _speaks_alike(drafter, handle):
+            raise ConstrainError(
+                f"{type(drafter.model).__name__} cannot draft for a prompt with images, which it does not see",
+                place="draft",
+                fix='draft by a smaller model of the same family, or by "auto", "words", "lookup", "ngram"',
+            )
+        return Model(handle.beside(drafter))
     if drafter.encodes != handle.encodes:
         raise ConstrainError(
             f"{type(drafter.model).__name__} cannot draft for {type(handle.model).__name__}: one of them is an "

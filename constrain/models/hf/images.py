@@ -13,8 +13,8 @@ with its images at every step.
 
 Cost: a forward for each distinct prompt of a call and step; rows of one prompt share it. A model that is read anew
 takes a forward over the whole text for each row and step.
-Limit: decoders that see images as tokens of the text; encoder-decoders are not read so. Drafts are chains, by drafters
-that need no model of their own.
+Limit: decoders that see images as tokens of the text; encoder-decoders are not read so. Drafts are chains; a draft
+model takes the same features of a prompt, so it is of the same family.
 """
 
 from __future__ import annotations
@@ -196,6 +196,12 @@ class ImageModel(HFModel):
         twin.sources = Sources()
         twin.prompts = {}
         twin._read = {}
+        return twin
+
+    def beside(self, handle: HFModel) -> ImageModel:
+        """A draft model as one that reads the prompts of this one, with their images."""
+        twin = type(self).seeing(handle)
+        twin.sources, twin.prompts = self.sources, self.prompts
         return twin
 
     sources: Sources

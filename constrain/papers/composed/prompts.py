@@ -3,8 +3,8 @@
 Paper: Guo et al. 2024, "M-Ped: multi-prompt ensemble decoding for large language models" (arXiv 2412.18299): the
 distribution of the next token is the average over prompts ("average"). "mixture" is the exact mixture of texts,
 p''(text) = Σ_k w_k p(text | prompt k), whose weights follow the text; "product" is their geometric mean. See
-ensemble.py. The multi-prompting decoder (MPD: Cheng et al. 2024, arXiv 2406.06279) is another thing, a classifier that
-is fitted to class scores and hidden states after several prompts.
+ensemble.py. The multi-prompting decoder (MPD: Cheng et al. 2024, arXiv 2406.06279) is another thing, a classifier:
+`papers.answers.multi_prompt`.
 
 State and distribution: as for `Ensemble`. Cost: a session and a forward pass for each prompt.
 """
