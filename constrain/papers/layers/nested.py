@@ -8,7 +8,7 @@ Paper: Kavehzadeh et al. 2024, "S2D: sorted speculative decoding for more effici
 models", arXiv 2407.01955. One draft model serves targets of several sizes: its first layers, up to some exits, are
 models by themselves, trained together under one head (`scripts/train_draft.py --kind nested`: the sum of their losses).
 A token is that of the first exit whose likeliest token has a share of `sure`; if none is sure enough, of all layers.
-Here the share is that under the mask, at the target's temperature.
+That rule and the share (under the mask, at the target's temperature) are ours: of the paper its summary was at hand.
 
 What an exit says is what it would say if every token had gone through its layers: the hidden states of tokens that left
 earlier wait, and are read together when a later exit is asked. What was read of a draft is kept as far as it is taken.
