@@ -89,12 +89,12 @@ class Verdict(NamedTuple):
 
     @property
     def refused(self) -> int:
-        """The number of tokens that are refused of those that the grammar allows."""
+        """The number of tokens that the grammar allows and the mask refuses."""
         return int((self.asked & ~self.allowed).sum())
 
     @property
     def apart(self) -> int:
-        """The number of those of them that both accept, and behind which they have nothing in common."""
+        """The number of tokens that both accept and the mask refuses: behind them they have nothing in common."""
         return int((self.known & ~self.allowed).sum())
 
 
