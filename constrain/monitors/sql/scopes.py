@@ -16,7 +16,9 @@ from constrain.monitors.sql.words import NO_AGGREGATES
 
 Frames = Union[tuple["SqlFrame", "Frames"], None]  # noqa: UP007
 STAR = "*"
-ROW = "\0"  # begins items that are rows: "\0" and 3 for three columns; alone: a query that may have several
+# What begins items that are rows, with their number of columns; alone: a query that may have several. In no name: it is
+# half of a character.
+ROW = "\udfff"
 
 
 class Source(NamedTuple):
