@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import constrain
-from constrain.monitors import accepted_beginning, c, jinja, monitored, python, sql
+from constrain.monitors import accepted_beginning, c, jinja, monitored, python, sql, typescript
 from masks.records import machine, write_run
 from masks.summary import table
-from monitor_masks import QUERIES
+from monitor_masks import GRAMMARS, QUERIES
 
 CATALOGUE = {"users": ["id", "name", "age", "full name"], "orders": ["id", "user_id", "total"], "t": ["a", "b", "c"]}
 TYPED = {
@@ -55,6 +55,7 @@ JINJA = [
     "{% macro m(a, b=1) %}{% endmacro %}",
     "{% for row in page.rows if row.total is divisibleby 3 %}{{ loop.index }}: {{ row.total }}{% else %}-{% endfor %}",
 ]
+TYPESCRIPT = [path.read_text() for path in sorted((GRAMMARS / "typescript" / "accept").glob("*.ts"))]
 # name: (grammar, monitor, texts)
 CASES: dict[str, tuple[str, Any, list[str]]] = {
     "python, any": ("python", python(), PYTHON),
@@ -64,6 +65,7 @@ CASES: dict[str, tuple[str, Any, list[str]]] = {
     "jinja, known": ("jinja", jinja(VARIABLES, ahead="known"), JINJA),
     "sql, any": ("sql", sql(CATALOGUE), QUERIES),
     "sql, known": ("sql", sql(CATALOGUE, ahead="known", aliases=["u", "o"]), QUERIES),
+    "typescript": ("typescript", typescript(), TYPESCRIPT),
     "sql-common, any": ("sql-common", sql(CATALOGUE), QUERIES),
     "sql-common, types": ("sql-common", sql(TYPED, types="postgresql"), QUERIES),
     "sql, types": ("sql", sql(TYPED, ahead="known", types="postgresql", functions=FUNCTIONS), QUERIES),
@@ -196,11 +198,13 @@ def main() -> None:
     vocabularies = [constrain.Vocabulary.from_huggingface(constrain.reference.load().tokenizer)]
     if options.model:
         vocabularies.append(constrain.Vocabulary.from_huggingface(options.model))
-    records = [measure(case, vocabularies, options) for case in options.cases]
-    summary = table([*records[0]], [[str(value) for value in record.values()] for record in records])
+    records: list[dict[str, Any]] = []
+    for case in options.cases:
+        records.append(measure(case, vocabularies, options))
+        summary = table([*records[0]], [[str(value) for value in record.values()] for record in records])
+        if options.out:  # after each monitor: a run may be cut off
+            write_run(options.out, {"command": "monitor_walks", **machine()}, records, summary)
     print(summary)
-    if options.out:
-        write_run(options.out, {"command": "monitor_walks", **machine()}, records, summary)
 
 
 if __name__ == "__main__":

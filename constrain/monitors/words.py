@@ -224,7 +224,8 @@ class Words(PerVocabulary):
             number = group.numbers[lexicon]
             if len(group.verdicts) >= MAX_WORDS:
                 group.verdicts.clear()
-            verdict = Judgement(self.row(group.tokens[~allowed[number]]), self.row(group.tokens[doubtful[number]]))
+            refused = group.mask & ~self.row(group.tokens[allowed[number]])  # PERF: few are allowed
+            verdict = Judgement(refused, self.row(group.tokens[doubtful[number]]))
             group.verdicts[names, begun] = verdict
         return verdict
 

@@ -131,6 +131,9 @@ DEAD_ENDS = [
     ("sql", "types", "SELECT SUM(name) FROM ", "lake"),
     ("sql", "types", "SELECT pid FROM pub WHERE pid = '1'", "."),
     ("sql", "any", "INSERT INTO lake (name) VALUES ('lake'", "."),
+    ("sql", "any", "SELECT depth FROM lake WHERE 0.", "AND"),  # else a name to the monitor, an operator to the grammar
+    ("sql", "any", "SELECT depth FROM lake WHERE (depth, 1) = ", "d"),
+    ("sql", "types", "SELECT pid FROM pub WHERE (pid, title) < ", "'"),
     ("sql-common", "any", "SELECT 1 LIKE zz ", "whe"),
     ("sql-common", "any", "VALUES (- ", "substri"),  # a function of SQLite, a keyword there
     ("sql-common", "any", "VALUES (", "x'"),
@@ -161,6 +164,9 @@ OPEN = [
     ("sql-common", "types", "SELECT pid FROM pub WHERE pid", " NOT IN"),
     ("sql", "types", "SELECT SUM(name) FROM ", "(SELECT 1 AS name)"),
     ("sql", "any", "SELECT 'lake'", ".name FROM lake"),
+    ("sql", "any", "SELECT code FROM country WHERE 0.", "E1 AND"),
+    ("sql", "any", "SELECT depth FROM lake WHERE (depth, 1) = ", "(depth"),
+    ("sql", "types", "SELECT pid FROM pub WHERE (pid, title) <= ", "(1, true)"),
     ("sql-common", "any", "SELECT 1 LIKE 2 ", "whe"),
     ("sql-common", "any", "VALUES (", "subst"),
     ("python", "any", "x = 1\nx[(", "yi"),

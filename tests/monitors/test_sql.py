@@ -101,6 +101,12 @@ REFUSED = [
     ("with c as (select a, b from t) select a from t where 1 + abs(a) not in ", "c"),
     ("select a from t where a in (select a", ", b from t)"),
     ("select a from t where a not in (select id from u union select a", ", b from t)"),
+    ("select a from t where (a, b) = (1, 2", ", 3)"),
+    ("select a from t where (a, b, 1) <> (1, 2", ")"),
+    ("select a from t where ((a, b)) <= ((1, 2, 3)", ")"),
+    ("select a from t where (a, b) < ", "1"),
+    ("select a from t where (a, b) = ", "a"),
+    ("select a from t where 1 in (2, 3) and (a, b) > ", "- 1"),
     ("select a from t ", "indexed by by_name"),
     ("select id from u as x indexed by by_", "id"),
     ("delete from u indexed by ", "u"),
@@ -139,6 +145,10 @@ update 't' set 'a' = 'x' where b = 'y'
 select t.'a', 't'.b, $a(b), @b::c, ?1 from t where t.'a' = 1 group by a
 select a from t ''
 select x.a from t 'x' join 'u' as 'y' on y.id = x.a
+select a from t where (a, b) = (1, 2) and ((a, b)) >= ((1, 2)) or (a, b) <> (select 1, 2)
+select a from t where a in (1, 2) = 1 or a in (1) = (2) or (a, b) between (1, 2) and (3, 4)
+select a from t where case (1, 2) when (1, 2) then 1 end or (a, b) is (1, 2) or (select a, b from t) = (1, 2)
+select a from t where (a, b) == ((select 1, 2)) and (a, b) != (select * from t) and (a = 1) = (b = 2)
 select a from t; select id, "odd name", [group] from u where u."odd name" = 'x' -- zz
 select x.a from t x where x.b = 'zz' or x.rowid = 3
 select a /* nosuch */, b as y from t where y > 1 group by y having count(*) > 1 order by y desc nulls last limit 3

@@ -29,6 +29,7 @@ KEYS = {
     "lexer": "dynamic (the default) or greedy",
     "words": "the characters of words, as a regex class: no lexeme ends inside a word (grammar_text/words.py)",
     "before_words": "terminals that a word may follow directly, like the number in 1if",
+    "as_words": "terminals that no word follows directly, whatever they end in: not 1.and; needs words",
     "ascii_keywords": "true: letters beyond ASCII are no other cases of letters in keywords; needs words",
     "layout": "what lines and columns mean, where they mean something",
     "last": "a terminal behind which nothing is ignored: it ends a text; needs words",
@@ -104,9 +105,14 @@ class GrammarFolder:
         constraint = grammar(self.text, **{**given, **({"keywords": "any"} if whole else {})})
         if whole:
             constraint = replace(constraint, keywords=case)
-            before_words = tuple(self.settings.get("before_words", ()))
-            is_ascii = self.settings.get("ascii_keywords", False)
-            return WholeWords(constraint, self.settings["words"], before_words, is_ascii, self.settings.get("last"))
+            return WholeWords(
+                constraint,
+                self.settings["words"],
+                tuple(self.settings.get("before_words", ())),
+                self.settings.get("ascii_keywords", False),
+                self.settings.get("last"),
+                tuple(self.settings.get("as_words", ())),
+            )
         return constraint
 
 

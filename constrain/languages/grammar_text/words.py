@@ -7,7 +7,8 @@ An ordinary lexer reads `selectx` as one word everywhere. A lexer that looks onl
 The idea: take a text of a terminal T that ends in a word character, and append one more word character (W). The result
 is a text of T again, or it must be no lexeme at all. The texts of the second kind, `T W - T`, are given to T as
 `Terminal.excluding`: they compete for the longest match, and count as nothing when they win. For a keyword they are the
-keyword and one more character; for names the reserved words; for numbers `1a`.
+keyword and one more character; for names the reserved words; for numbers `1a`. Of a terminal in `as_words` every text
+counts as one that ends in a word character: `1.a` is no lexeme of SQL.
 
 A competitor is completed only by a character that follows a text of T, so it never keeps a configuration alive by
 itself: masks and prefixes stay exact. For a character beyond ASCII that no text of T ends with, its first bytes are
@@ -51,6 +52,7 @@ class WholeWords(Constraint):
         before_words: The names of terminals that a word may follow directly, as in Python's `1if x else y`.
         ascii_keywords: Whether strings under the flag `i` have no letters beyond ASCII: `"like"i` is not `LİKE`.
         last: The name of a terminal behind which nothing is ignored, so that a text ends with it.
+        as_words: The names of terminals that no word follows directly, whatever they end in: not `1.and` in SQL.
 
     Raises:
         GrammarError: The lexer is not greedy, or `characters` is not a class.
@@ -61,6 +63,7 @@ class WholeWords(Constraint):
     before_words: tuple[str, ...] = ()
     ascii_keywords: bool = False
     last: str | None = None
+    as_words: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.text.lexer != "greedy":
@@ -87,7 +90,7 @@ class WholeWords(Constraint):
         if self.text.layout is not None and self.text.layout.columns is None:  # its rules depend on columns
             return super().as_dynamic()
         try:
-            return apart(grammar, self._class, self.before_words)
+            return apart(grammar, self._class, self.before_words, self.as_words)
         except LimitError:
             return super().as_dynamic()  # it has more texts, which is allowed
 
@@ -104,7 +107,7 @@ class WholeWords(Constraint):
         return self.text.findings
 
     def _build(self) -> Grammar:
-        return whole_words(self._text_grammar, self._class, self.before_words)
+        return whole_words(self._text_grammar, self._class, self.before_words, self.as_words)
 
     def __repr__(self) -> str:
         return f"{self.text!r} with whole words of {self.characters}"
@@ -138,7 +141,9 @@ def _ascii(node: Node) -> Node:
 
 
 @lru_cache(maxsize=64)
-def whole_words(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()) -> Grammar:
+def whole_words(
+    grammar: Grammar, characters: Node, before_words: tuple[str, ...] = (), as_words: tuple[str, ...] = ()
+) -> Grammar:
     """The grammar with competitors for all terminals that are not named in `before_words`.
 
     `characters` is the class of word characters. Cached, so that equal grammars have the same nonterminals and share
@@ -146,13 +151,15 @@ def whole_words(grammar: Grammar, characters: Node, before_words: tuple[str, ...
     """
 
     def terminal(old: Terminal) -> Terminal:
-        return old if _is_kept(old, before_words) else _with_competitor(old, characters)
+        return _with_competitor(old, _words(old, characters, before_words, as_words), characters)
 
-    return _with_terminals(grammar, terminal, ("whole words", characters, before_words))
+    return _with_terminals(grammar, terminal, ("whole words", characters, before_words, as_words))
 
 
 @lru_cache(maxsize=64)
-def apart(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()) -> Grammar:
+def apart(
+    grammar: Grammar, characters: Node, before_words: tuple[str, ...] = (), as_words: tuple[str, ...] = ()
+) -> Grammar:
     """The dynamic grammar in which no word character follows a lexeme that ends in one.
 
     And no lexeme follows ignored text that it would make longer (unfinished.py). It has all texts of the greedy grammar
@@ -167,7 +174,7 @@ def apart(grammar: Grammar, characters: Node, before_words: tuple[str, ...] = ()
 
     def terminal(old: Terminal) -> Terminal:
         node = syntax.difference(old.node, unfinished.alone) if old in grammar.ignore else old.node
-        words = syntax.EMPTY if _is_kept(old, before_words) else syntax.intersect(_words(old, characters), node)
+        words = syntax.intersect(_words(old, characters, before_words, as_words), node)
         after = intervals.ANY
         if bool(grammar.closing) == (old in ignored):  # ignored elsewhere: this would multiply the rules (Java: by 8)
             after = _no_longer(old.node, begins) if old in ignored else _after_line(old, terminals, begins)
@@ -213,13 +220,6 @@ def _no_longer(node: Node, begins: syntax.Ranges) -> syntax.Ranges:
     return intervals.negate(intervals.union(*longer)) if longer else intervals.ANY
 
 
-def _is_kept(terminal: Terminal, before_words: tuple[str, ...]) -> bool:
-    """True if a word may follow the terminal directly."""
-    return (
-        terminal.name in before_words or terminal.ignored_after == ()
-    )  # nothing is ignored after it: it stands at words
-
-
 def _with_terminals(grammar: Grammar, change: Callable[[Terminal], Terminal], name: Hashable) -> Grammar:
     """The grammar with other terminals. name: of the change, for the keys of nonterminals; None: for one use."""
     terminals: dict[Terminal, Terminal] = {}
@@ -246,14 +246,17 @@ def _with_terminals(grammar: Grammar, change: Callable[[Terminal], Terminal], na
     return replace(grammar, start=start, ignore=tuple(map(terminal, grammar.ignore)))
 
 
-def _words(terminal: Terminal, characters: Node) -> Node:
-    """The texts of a terminal that end in a word character."""
+def _words(terminal: Terminal, characters: Node, before_words: tuple[str, ...], as_words: tuple[str, ...]) -> Node:
+    """The texts of a terminal that no word may follow directly: they end in a word character, or count as words."""
+    if terminal.name in before_words or terminal.ignored_after == ():  # nothing is ignored after it: it stands at words
+        return syntax.EMPTY
+    if terminal.name in as_words:
+        return terminal.node
     words = syntax.intersect(terminal.node, syntax.concat(syntax.repeat(syntax.ANY_CHAR), characters))
     return terminal.node if terminal.literal and not empty_node(words) else words  # one word, or none
 
 
-def _with_competitor(terminal: Terminal, characters: Node) -> Terminal:
-    words = _words(terminal, characters)
+def _with_competitor(terminal: Terminal, words: Node, characters: Node) -> Terminal:
     if empty_node(words):
         return terminal
     last = _ranges(_last_characters(terminal))  # other characters end no text of the terminal

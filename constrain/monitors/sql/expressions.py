@@ -20,6 +20,7 @@ from constrain.monitors.sql.statements import SqlStatements
 from constrain.monitors.sql.words import FRAME, INFIX, QUERY, RESERVED, SORT, VALUES
 
 LITERALS = (STRING, NUMBER, OTHER)
+COMPARING = (b"=", b"<", b">", b"!")
 
 
 class SqlExpressions(SqlStatements):
@@ -188,7 +189,15 @@ class SqlExpressions(SqlStatements):
             return self._close(state)
         if sign == b"(" and isinstance(top, Query):
             return OPEN
+        if sign in COMPARING and (state.item or "")[:1] == ROW != state.item:  # its length is known
+            return state.go("row operand", item=state.item)
         return state.go("operand", item="")
+
+    def _at_row_operand(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        """Read what a row is compared with: another one, which `_comma` and `_close_paren` count. `=` ends a sign."""
+        if sign == b"(":
+            return state.push(Paren("expr", state.item or ""), "operand", *QUERY, item="")
+        return state if sign in COMPARING else None
 
     def _comma(self, state: SqlState) -> SqlState | None:
         top = state.top
@@ -196,6 +205,8 @@ class SqlExpressions(SqlStatements):
             if top.kind == "from":
                 return state.go("table")
             if top.kind == "call" and not self._takes(top.name, top.commas + 2, at_least=True):
+                return None
+            if top.name.startswith(ROW) and top.commas + 2 > int(top.name[1:]):
                 return None
             counted = top._replace(commas=top.commas + 1) if top.kind in ("call", "expr", "row") else top
             return state.swap(counted).go("operand", item="")
@@ -253,7 +264,10 @@ class SqlExpressions(SqlStatements):
                  "columns": "joined", "call": "called", "window": "called"}.get(top.kind, "operator")  # fmt: skip
         popped = state.pop(after)
         if top.kind == "expr":
-            return popped._replace(item=ROW) if top.commas else popped
+            item = f"{ROW}{top.commas + 1}" if top.commas else state.item
+            if top.name.startswith(ROW):
+                return popped._replace(item="") if item in (top.name, ROW) else None
+            return popped._replace(item="" if top.commas and top.name else item)
         return popped._replace(item="")
 
     def _close_aggregate(self, state: SqlState, top: Paren) -> SqlState | None:
@@ -276,7 +290,8 @@ class SqlExpressions(SqlStatements):
 
     def _at_in(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if sign == b"(":
-            return state.push(Paren("expr", "" if state.item == ROW else "one"), "operand", *QUERY)
+            is_row = (state.item or "").startswith(ROW)
+            return state.push(Paren("expr", "list" if is_row else "one"), "operand", *QUERY)
         return state._replace(at="in name", held=(*state.held, name)) if name else OPEN
 
     _at_in_dot = _at_in
@@ -286,7 +301,7 @@ class SqlExpressions(SqlStatements):
         if sign == b".":
             return state._replace(at="in dot")
         if sign == b"(":
-            return state.push(Paren("expr"), "operand")
+            return state.push(Paren("expr", "list"), "operand")
         return self._at_operator(state.go("operator", item=""), kind, sign, word, name)
 
     def _at_over(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:

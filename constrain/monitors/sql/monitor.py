@@ -34,7 +34,7 @@ from typing import Any
 from constrain.errors import ConstrainError
 from constrain.monitors.monitor import END, NAME, NUMBER, QUOTED, SIGN, Names
 from constrain.monitors.sql.catalogue import ROWID, Catalogue, Columns, fold, read_catalogue
-from constrain.monitors.sql.expressions import SqlExpressions
+from constrain.monitors.sql.expressions import COMPARING, SqlExpressions
 from constrain.monitors.sql.lexicon import LEXICON
 from constrain.monitors.sql.owed import owed
 from constrain.monitors.sql.scopes import Paren, visible_queries
@@ -142,7 +142,7 @@ class SqlMonitor(SqlExpressions):
             if settled is None:
                 return None
             state = settled
-        if state.at == "windowed" and kind != NAME:
+        if (state.at == "windowed" and kind != NAME) or (state.at == "row operand" and sign not in (b"(", *COMPARING)):
             return None
         if sign == b"." and state.at == "operator" and not self._may_be_qualifier(state):
             return None

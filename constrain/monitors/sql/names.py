@@ -188,7 +188,7 @@ class SqlNames:
         """True if a table may stand behind IN: it has one column, as the operand before IN, or may have one."""
         ctes = visible_ctes(state.frames)
         is_wide = len(ctes[table] or ()) > 1 if table in ctes else table in self.wide
-        return state.item == ROW or not is_wide
+        return (state.item or "").startswith(ROW) or not is_wide
 
     def _indexes(self, state: SqlState) -> frozenset[str] | None:
         """The indexes of the last table; None: any."""

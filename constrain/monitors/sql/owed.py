@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from constrain.monitors.sql.catalogue import Columns
 from constrain.monitors.sql.names import SqlNames, needs_quotes
-from constrain.monitors.sql.scopes import STAR, Paren, Source, has_source, unclear_pending, visible_ctes
+from constrain.monitors.sql.scopes import ROW, STAR, Paren, Source, has_source, unclear_pending, visible_ctes
 from constrain.monitors.sql.state import SqlState
 
 BEHIND = frozenset({"operator", "called", "named"})  # `at`: an operand is whole
@@ -23,16 +23,20 @@ def owed(names: SqlNames, state: SqlState) -> list[str]:
         state: Its state after the text.
 
     Returns:
-        One text or none: the window or argument that a call needs; USING for what is not clear; tables that have the
-        columns of each name before a dot, and others that have the columns without one.
+        One text or none: the window or argument that a call needs; the rest of a row; USING for what is not clear;
+        tables that have the columns of each name before a dot, and others that have the columns without one.
     """
     if state.at == "windowed":
         return [" OVER()"]
+    if state.at == "row operand" and state.item:
+        return [f"({','.join('0' * int(state.item[1:]))})"]
     if state.at == "held":
         state = names._settle_name(state, b"") or state
     query = state.top
     if isinstance(query, Paren):
-        is_short = query.kind == "call" and not names._takes(query.name, query.commas + 1)
+        is_row = query.name.startswith(ROW)
+        is_short = is_row and query.commas + 1 < int(query.name[1:])
+        is_short = is_short or (query.kind == "call" and not names._takes(query.name, query.commas + 1))
         if is_short and state.at in BEHIND:
             return [",0"]
         return _listed(state) if query.kind == "using" else []

@@ -16,7 +16,9 @@ from constrain.monitors.sql.words import NO_AGGREGATES
 
 Frames = Union[tuple["SqlFrame", "Frames"], None]  # noqa: UP007
 STAR = "*"
-ROW = "(,)"  # instead of an item: an operand of several columns, or a query that may have several
+# What begins items that are rows, with their number of columns; alone: a query that may have several. In no name: it is
+# half of a character.
+ROW = "\udfff"
 
 
 class Source(NamedTuple):
@@ -135,7 +137,8 @@ class Paren(NamedTuple):
 
     Attributes:
         kind: Its kind.
-        name: The function that it belongs to.
+        name: The function that it belongs to. Of an expression: "one" and "list" of what stands behind IN, and the row
+            that it is compared with.
         commas: How many arguments, or elements of a list or row, have ended.
         has_aggregate: An argument has a function of aggregates.
         expression: The expression that is being read.

@@ -30,7 +30,7 @@ class SqlStatements(SqlTyped):
     @staticmethod
     def _results(state: SqlState, query: Query) -> tuple[SqlResult, ...]:
         """The results, with the last one."""
-        item = "" if state.item in (None, ROW) else state.item
+        item = "" if state.item is None or state.item.startswith(ROW) else state.item
         if item.startswith(STAR):
             return (*query.items, SqlResult(STAR, item[1:]))
         return (*query.items, SqlResult(item))

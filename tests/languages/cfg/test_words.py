@@ -107,6 +107,22 @@ def test_where_every_cut_counts_words_are_whole_too() -> None:
         assert (matcher.advance_bytes(text.encode()) and matcher.is_accepting()) == by_hand(text), text
 
 
+def test_no_word_follows_what_counts_as_one() -> None:
+    """A number that ends in a dot, as in SQL."""
+    text = greedy_text('start: NUMBER "n" "i"\nNUMBER: /1+([.]1*)?/\n%ignore " "')
+    constraint = WholeWords(text, "[in1]", as_words=("NUMBER",))
+    compiled = [constrain.compile(each, BYTES) for each in (constraint, Dynamic(constraint.as_dynamic()))]
+    members = 0
+    for length in range(7):
+        for whole_text in map("".join, product("1.in ", repeat=length)):
+            expected = re.fullmatch(r" *1+([.]1*)? +n +i *", whole_text) is not None
+            members += expected
+            matchers = [each.matcher() for each in compiled]
+            found = [matcher.advance_bytes(whole_text.encode()) and matcher.is_accepting() for matcher in matchers]
+            assert found == [expected, expected], whole_text
+    assert members == 7
+
+
 COMMENTS = r"""
 start: NAME+
 NAME: /[a-z]+/ | /'[a-z]*'/
