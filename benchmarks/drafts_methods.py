@@ -6,13 +6,17 @@ method; attempts, particles and states that were thrown away count as forwards o
 fewer tokens than forwards. The column "saved" is the share of the forwards that drafts save.
 
 With `--model FOLDER`, a model of transformers with a chat template: forward passes (of batches) and CPU seconds for
-each effective sample of methods that weigh, over four extractions with defaults at temperature 1.
+each effective sample of methods that weigh, over four questions of a `--task` with defaults at temperature 1. The
+log-evidence is the mean over the questions of log Z, Z the mean of all estimates of a question's mass; its 95 %
+interval is by their spread, which few heavy-tailed weights make too short. Methods agree where intervals meet.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
+import statistics
 import time
 from collections.abc import Callable
 from itertools import product
@@ -71,12 +75,48 @@ TEXTS = (
     "Emily Dickinson (1830) was a poet who lived 55 years.",
     "Cato, a farmer born in 1934, is 85 years old.",
 )
+CALL = {  # a call of one of three functions
+    "anyOf": [
+        {
+            "type": "object",
+            "properties": {
+                "name": {"const": name},
+                "arguments": {"type": "object", "properties": given, "required": [*given]},
+            },
+            "required": ["name", "arguments"],
+        }
+        for name, given in {
+            "set_timer": {"minutes": {"type": "integer", "minimum": 1, "maximum": 600}},
+            "get_weather": {
+                "city": {"type": "string", "maxLength": 24}, "unit": {"enum": ["celsius", "fahrenheit"]},
+            },
+            "send_message": {
+                "to": {"type": "string", "maxLength": 24}, "text": {"type": "string", "maxLength": 40},
+            },
+        }.items()
+    ]
+}  # fmt: skip
+REQUESTS = (
+    "Set a timer for twelve minutes.",
+    "How warm is it in Oslo, in celsius?",
+    "Tell Mary: I am late.",
+    "Is it raining in Lima? I use fahrenheit.",
+)
+TASKS: dict[str, tuple[str, Any, tuple[str, ...]]] = {  # what is asked, the schema of the answer, and the questions
+    "extraction": ("Write the person as JSON with name, age, born, job.", ABOUT, TEXTS),
+    "calls": (
+        "Answer with one call as JSON: set_timer(minutes), get_weather(city, unit) or send_message(to, text).", CALL,
+        REQUESTS,
+    ),
+}  # fmt: skip
 WEIGHED: dict[str, tuple[Callable[[], Any], int]] = {  # and how many outputs
     "smc, 4 particles": (lambda: SMC(particles=4), 1),
     "smc, 16 particles": (lambda: SMC(particles=16), 1),
     "sir, 4 samples": (lambda: SIR(samples=4), 1),
     "awrs, 4 outputs": (AWRS, 4),
+    "awrs, 16 outputs": (AWRS, 16),
     "asap, 4 outputs": (ASAp, 4),
+    "asap, 16 outputs": (ASAp, 16),
 }
 DRAFTS: dict[str, Any] = {"none": None, "auto": "auto", "auto, recycling": ["auto", "recycling"]}
 
@@ -104,9 +144,13 @@ def measure(name: str, seeds: int) -> dict[str, Any]:
     return row
 
 
-def weigh(handle: Any, name: str, seeds: int) -> dict[str, Any]:
-    """Forward passes, CPU seconds and effective samples of a method, over all texts and seeds."""
+def weigh(handle: Any, name: str, seeds: int, task: str) -> dict[str, Any]:
+    """Forward passes, CPU seconds and effective samples of a method, over all questions and seeds.
+
+    evidence: of each question, the log of every estimate of the mass of its language; None where one had to be redone
+    """
     make, n = WEIGHED[name]
+    said, schema, questions = TASKS[task]
     passes, forward = [0], handle.model.forward
 
     def counted(*given: Any, **named: Any) -> Any:
@@ -114,26 +158,47 @@ def weigh(handle: Any, name: str, seeds: int) -> dict[str, Any]:
         return forward(*given, **named)
 
     handle.model.forward = counted
-    start, effective, evidence = time.process_time(), 0.0, []
-    for seed, text in product(range(seeds), TEXTS):
-        asked = [{"role": "user", "content": f"Write the person as JSON with name, age, born, job. {text}"}]
+    start, effective = time.process_time(), 0.0
+    evidence: list[list[float | None]] = [[] for _ in questions]
+    for seed, (place, question) in product(range(seeds), enumerate(questions)):
+        asked = [{"role": "user", "content": f"{said} {question}"}]
         g = constrain.generate(
-            handle, asked, schema=ABOUT, method=make(), n=n, temperature=1.0, max_tokens=64, seed=seed
+            handle, asked, schema=schema, method=make(), n=n, temperature=1.0, max_tokens=64, seed=seed
         )
         weights = g.weights
         effective += sum(weights) ** 2 / sum(w * w for w in weights) if sum(weights) else 0.0
-        evidence.append((g[0] if n > 1 else g).log_evidence)
+        evidence[place] += [each.log_evidence for each in (g if n > 1 else [g])]
     seconds = time.process_time() - start
     handle.model.forward = forward
     return {"method": name, "passes": passes[0], "seconds": seconds, "effective": effective, "evidence": evidence}
 
 
+def log_evidence(evidence: list[list[float | None]]) -> tuple[float, float]:
+    """The mean over questions of the log of the mean estimate, and half its 95 % interval; nan without any."""
+    logs, variances = [], []
+    for each in evidence:
+        known = [log for log in each if log is not None]
+        top = max(known, default=-math.inf)
+        if top == -math.inf:
+            return math.nan, math.nan
+        shares = [math.exp(log - top) for log in known]
+        mean = statistics.fmean(shares)
+        logs.append(top + math.log(mean))
+        variances.append(statistics.variance(shares) / len(shares) / mean**2 if len(shares) > 1 else math.nan)
+    return statistics.fmean(logs), 1.96 * math.sqrt(math.fsum(variances)) / len(logs)
+
+
 def weighed_table(rows: list[dict[str, Any]]) -> str:
     """The rows as Markdown."""
-    lines = ["| method | effective samples | forward passes each | CPU s each |", "|---|---:|---:|---:|"]
+    lines = [
+        "| method | effective samples | forward passes each | CPU s each | log-evidence, 95 % |",
+        "|---|---:|---:|---:|---:|",
+    ]
     for row in rows:
-        each = f"{row['passes'] / row['effective']:.1f} | {row['seconds'] / row['effective']:.2f}"
-        lines.append(f"| {row['method']} | {row['effective']:.1f} | {each} |")
+        count = row["effective"] or math.nan
+        each = f"{row['passes'] / count:.1f} | {row['seconds'] / count:.2f}"
+        mean, half = log_evidence(row["evidence"])
+        lines.append(f"| {row['method']} | {row['effective']:.1f} | {each} | {mean:.2f} ± {half:.2f} |")
     return "\n".join(lines)
 
 
@@ -160,6 +225,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--methods", nargs="*", help="some of the methods; default: all")
     parser.add_argument("--model", help="the folder of a model")
+    parser.add_argument("--task", choices=TASKS, default="extraction", help="what that model is asked")
     options = parser.parse_args()
     known = WEIGHED if options.model else METHODS
     names = options.methods or list(known)
@@ -170,7 +236,7 @@ def main() -> None:
     handle, rows = HFModel.of(options.model) if options.model else None, []
     with (options.out / "records.jsonl").open("w", encoding="utf-8") as file:
         for name in names:
-            rows.append(weigh(handle, name, options.seeds) if handle else measure(name, options.seeds))
+            rows.append(weigh(handle, name, options.seeds, options.task) if handle else measure(name, options.seeds))
             file.write(json.dumps(rows[-1]) + "\n")
             file.flush()
     text = weighed_table(rows) if handle else table(rows)

@@ -15,7 +15,8 @@ how far is what all calls say together from the model's exact conditional law?
 genlm-control's own backend for vLLM takes part where it starts. It runs vLLM's model runner V2, which needs Triton and
 so a GPU; where it does not start, the reason is written down instead.
 
-Needs vLLM, genlm-control and psutil in one environment; `--genlm FOLDER` adds a folder of packages behind all others.
+Needs genlm-control and psutil; `--genlm FOLDER` adds a folder of packages behind all others. Ways on vLLM are left out
+where it is not installed, or with `--no-engine`.
 Ways take turns, and the first call of each is not counted. Tokens are those of all particles, ends included. CPU time
 is that of this process and of the engine's. Checked: every text is in the language, by `re`; the law is exact, from
 forwards over the trie of all prefixes; `null` is the TV of as many perfect draws. Bias: one small model, on which what
@@ -25,6 +26,7 @@ surrounds it weighs more than on a large one; genlm-control waits for its batche
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import math
 import os
@@ -53,6 +55,7 @@ def main() -> int:
     parser.add_argument("--cases", default="month,version,colours")
     parser.add_argument("--particles", type=int, default=8)
     parser.add_argument("--calls", type=int, default=20)
+    parser.add_argument("--no-engine", action="store_true", help="leave out the ways on vLLM")
     parser.add_argument("--genlm", type=Path, help="a folder of packages that has genlm-control")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
@@ -62,12 +65,15 @@ def main() -> int:
     import torch
 
     torch.set_num_threads(1)
-    llm = engine()
+    has_engine = not options.no_engine and importlib.util.find_spec("vllm") is not None
+    llm = engine() if has_engine else None
     rows = [row for name in options.cases.split(",") for row in measured(CASES[name], llm, options)]
     with (options.out / "genlm.jsonl").open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(row) + "\n" for row in rows)
     words = ["FOLDER" if word == str(options.genlm) else word for word in sys.argv]
-    said = f"python {' '.join(words)}\n\n{table(rows)}\n\ngenlm-control's backend for vLLM: {their_engine()}\n"
+    said = f"python {' '.join(words)}\n\n{table(rows)}\n"
+    if has_engine:
+        said += f"\ngenlm-control's backend for vLLM: {their_engine()}\n"
     (options.out / "genlm.md").write_text(said, encoding="utf-8")
     print(said)
     return 0
@@ -105,12 +111,14 @@ def ways(case: Case, llm: Any, particles: int) -> dict[str, Way]:
         return run
 
     theirs = Genlm(case, 0, particles)
-    return {
+    found = {
         "genlm, transformers": lambda seed: theirs()[0],
         "smc, transformers": ours(reference, SMC(particles=particles)),
-        "smc, vLLM": ours(llm, SMC(particles=particles)),
-        "sir, vLLM": ours(llm, SIR(samples=particles)),
     }
+    if llm is None:
+        return found
+    on_engine = {"smc, vLLM": ours(llm, SMC(particles=particles)), "sir, vLLM": ours(llm, SIR(samples=particles))}
+    return {**found, **on_engine}
 
 
 def measured(case: Case, llm: Any, options: Any) -> list[dict[str, Any]]:

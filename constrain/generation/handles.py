@@ -134,10 +134,16 @@ def decoding_of(
     return made if made is not None and made.writes(canonical) else None
 
 
-def for_drafts(handle: Handle) -> HFModel:
-    """The handle, if its model reads drafts. Raises ConstrainError."""
+def for_drafts(handle: Any) -> HFModel:
+    """The handle whose tokens are drafted, if its model reads drafts: of a composed model the first of its parts.
+
+    Raises ConstrainError.
+    """
     if isinstance(handle, HFModel):
         return handle
+    parts = [for_drafts(part) for part in getattr(handle, "parts", [])]
+    if parts:
+        return parts[0]
     raise ConstrainError(
         f"drafts need a model of transformers, and this is a {type(handle).__name__}", fix="leave out draft="
     )

@@ -7,6 +7,10 @@
 It has all that `generate` asks of a model, so constraints, processors and every method go on top of it as they are, and
 their distributions are about the composed model. A part that is the same model as another has a session of its own.
 
+Drafts: a composed model is a function of what its parts say at one place, so each part reads the same tree after a
+prompt of its own, and the logits of its nodes are combined (`ComposedTrees`); what follows the text is carried along
+each path. Where a part reads chains only, drafts are chains.
+
 Cost: a forward pass of each part for every token. Where the combination follows the text (`follows`), the logits of
 every place of an output. Limit: one vocabulary, token for token; no prompt of a call may begin another one, since a
 model is told texts and not where an output begins.
@@ -15,7 +19,7 @@ model is told texts and not where an output begins.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -26,6 +30,8 @@ from constrain.generation.handles import Handle, handle_of
 from constrain.generation.request.prompts import parse_prompts, token_ids
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.sampling.core.model import LanguageModel, Session
+from constrain.speculative.target import TreeSession, target_of
+from constrain.speculative.tree import Ints
 
 Prompt = tuple[int, ...]
 FLOOR = -100.0  # log-probability that is taken for that of a token without any, where a part is divided by
@@ -96,6 +102,11 @@ class Composed:
         return all(part.ragged for part in self.parts)
 
     @property
+    def branching(self) -> bool:
+        """It reads trees; if not, chains only."""
+        return all(target_of(part).branching for part in self.parts)
+
+    @property
     def tokenizer(self) -> Any:
         """Of the first part."""
         return self.parts[0].tokenizer  # type: ignore[attr-defined]
@@ -118,20 +129,28 @@ class Composed:
         return state
 
     def start(self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]) -> tuple[Session, list[torch.Tensor]]:
-        prompts = [self._prompt(tuple(prefix)) for prefix in prefixes]
-        written = [list(prefix)[len(prompt) :] for prefix, prompt in zip(prefixes, prompts, strict=True)]
-        wanted = [max(k, len(text) + 1) if self.follows else k for k, text in zip(keep, written, strict=True)]
-        sessions, given = [], []
-        for place, part in enumerate(self.parts):
-            own: Sequence[Prompt] = (
-                prompts if self.prompts is None else [self.prompts[prompt][place] for prompt in prompts]
-            )
-            texts = [[*begin, *text] for begin, text in zip(own, written, strict=True)]
-            session, logits = part.start(texts, wanted)
-            sessions.append(session)
-            given.append(logits)
-        composed = ComposedSession(self, sessions, [_Row(self.begin()) for _ in prefixes])
-        return composed, composed.read([[None, *text] for text in written], given, keep)
+        begun = [self.parted(prefix) for prefix in prefixes]
+        wanted = [max(k, len(text) + 1) if self.follows else k for k, (_, text) in zip(keep, begun, strict=True)]
+        started = [
+            part.start([[*prompts[place], *text] for prompts, text in begun], wanted)
+            for place, part in enumerate(self.parts)
+        ]
+        composed = ComposedSession(self, [session for session, _ in started], [_Row(self.begin()) for _ in prefixes])
+        return composed, composed.read([[None, *text] for _, text in begun], [given for _, given in started], keep)
+
+    def open(self, rows: int) -> TreeSession:
+        """A session of so many sequences for drafts: one of each part."""
+        return ComposedTrees(self, [target_of(part).open(rows) for part in self.parts], [None] * rows)
+
+    def parted(self, prefix: Sequence[int]) -> tuple[Sequence[Prompt], list[int]]:
+        """The prompts that parts read in place of the one that begins a prefix, and the text behind it."""
+        prompt = self._prompt(tuple(prefix))
+        own = [prompt] * len(self.parts) if self.prompts is None else self.prompts[prompt]
+        return own, list(prefix[len(prompt) :])
+
+    def log_probs(self, given: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """Log p of each part, float64[K, W], of its logits at the same places."""
+        return [logits.to(given[0].device).double().log_softmax(-1) for logits in given]
 
     def _prompt(self, prefix: Prompt) -> Prompt:
         """The prompt that begins a prefix.
@@ -150,12 +169,20 @@ class Composed:
         return found
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Row:
-    """state: where the combination follows the text; last: log p of each part at the last place, float[W]."""
+    """The end of a text. state: where the combination follows it; last: log p of each part there, float[W]."""
 
     state: Any = None
-    last: list[torch.Tensor] = field(default_factory=list)
+    last: Sequence[torch.Tensor] = ()
+
+    def after(self, owner: Composed, token: int | None, last: Sequence[torch.Tensor]) -> _Row:
+        """The end one token on, of which the parts say `last`; None: a token that is no part of an output."""
+        return _Row(self.state if token is None else owner.advance(self.state, token, self.last), last)
+
+    def scores(self, owner: Composed) -> torch.Tensor:
+        """float[1, W]: of the composed model there."""
+        return owner.combine([log_p[None] for log_p in self.last], self.state)
 
 
 class ComposedSession:
@@ -177,31 +204,103 @@ class ComposedSession:
         given: of each part the logits float[n, W] for every row, n ≥ keep
         """
         found = []
-        for number, (row, chunk, kept) in enumerate(zip(self.rows, chunks, keep, strict=True)):
-            device = given[0][number].device
-            logs = [logits[number].to(device).double().log_softmax(-1) for logits in given]
+        for number, (chunk, kept) in enumerate(zip(chunks, keep, strict=True)):
+            logs = self.owner.log_probs([logits[number] for logits in given])
             if not self.owner.follows:
                 found.append(self.owner.combine([log_p[len(log_p) - kept :] for log_p in logs], None))
                 continue
-            places = logs[0].shape[0]
-            scores = []
-            for place, token in zip(range(places - len(chunk), places), chunk, strict=True):
-                if token is not None:
-                    row.state = self.owner.advance(row.state, token, row.last)
-                row.last = [log_p[place] for log_p in logs]
-                if place >= places - kept:
-                    scores.append(self.owner.combine([each[None] for each in row.last], row.state))
-            found.append(torch.cat(scores))
+            places = _along(self.owner, self.rows[number], chunk, logs, len(logs[0]))
+            self.rows[number] = places[-1]
+            found.append(torch.cat([place.scores(self.owner) for place in places[len(places) - kept :]]))
         return found
 
     def select(self, rows: Sequence[int]) -> None:
         for session in self.sessions:
             session.select(rows)
-        self.rows = [replace(self.rows[row]) for row in rows]
+        self.rows = [self.rows[row] for row in rows]
 
     def fork(self, rows: Sequence[int]) -> ComposedSession:
         twins = [session.fork(rows) for session in self.sessions]
-        return ComposedSession(self.owner, twins, [replace(self.rows[row]) for row in rows])
+        return ComposedSession(self.owner, twins, [self.rows[row] for row in rows])
+
+
+def _along(
+    owner: Composed, row: _Row, chunk: Sequence[int | None], logs: Sequence[torch.Tensor], end: int
+) -> list[_Row]:
+    """The places behind each token of a chunk. logs: of each part, float[K, W]; those of the chunk end before `end`."""
+    places = []
+    for place, token in zip(range(end - len(chunk), end), chunk, strict=True):
+        row = row.after(owner, token, [log_p[place] for log_p in logs])
+        places.append(row)
+    return places
+
+
+class ComposedTrees:
+    """A session of a `Composed` model for drafts: one of each part, which reads the same tree.
+
+    rows: the ends of the sequences, None before anything was read. read: by row, the places of its tree, the root first
+    """
+
+    def __init__(self, owner: Composed, sessions: list[TreeSession], rows: Sequence[_Row | None]) -> None:
+        self.owner, self.sessions, self.rows = owner, sessions, list(rows)
+        self.read: list[list[_Row | None]] = []
+
+    @property
+    def forwards(self) -> Sequence[int]:
+        """In how many forward passes of any one part each row took part."""
+        return list(map(max, *(session.forwards for session in self.sessions), [0] * len(self.rows)))
+
+    def forward(
+        self, chunks: Sequence[Sequence[int]], keep: Sequence[int], tokens: Sequence[Ints], parents: Sequence[Ints]
+    ) -> list[torch.Tensor]:
+        owner = self.owner
+        texts: list[Sequence[int | None]] = list(chunks)
+        own = [list(chunks) for _ in self.sessions]  # by part
+        for i, (row, chunk) in enumerate(zip(self.rows, chunks, strict=True)):
+            if row is None and chunk:
+                prompts, written = owner.parted(chunk)
+                self.rows[i], texts[i] = _Row(owner.begin()), [None, *written]
+                for each, prompt in zip(own, prompts, strict=True):
+                    each[i] = [*prompt, *written]
+        wanted = [max(k, len(text)) if owner.follows and k else k for k, text in zip(keep, texts, strict=True)]
+        given = [
+            session.forward(chunk, wanted, tokens, parents) for session, chunk in zip(self.sessions, own, strict=True)
+        ]
+        self.read = [[row] for row in self.rows]
+        found = []
+        for i, places in enumerate(self.read):
+            row, logs = places[0], owner.log_probs([logits[i] for logits in given])
+            if row is None or not texts[i]:  # not read
+                found.append(given[0][i])
+                continue
+            if not owner.follows:
+                places += [row] * len(tokens[i])
+                found.append(owner.combine(logs, None))
+                continue
+            text = _along(owner, row, texts[i], logs, wanted[i])
+            places[0] = text[-1]
+            for node, (token, parent) in enumerate(zip(tokens[i].tolist(), parents[i].tolist(), strict=True)):
+                before = places[parent + 1]
+                assert before is not None
+                places.append(before.after(owner, token, [log_p[wanted[i] + node] for log_p in logs]))
+            asked = [*text[len(text) - keep[i] :], *places[1:]]
+            found.append(torch.cat([place.scores(owner) for place in asked if place is not None]))
+        return found
+
+    def commit(self, paths: Sequence[Sequence[int]]) -> None:
+        for session in self.sessions:
+            session.commit(paths)
+        self.rows = [places[path[-1] + 1 if path else 0] for places, path in zip(self.read, paths, strict=True)]
+
+    def select(self, rows: Sequence[int]) -> None:
+        for session in self.sessions:
+            session.select(rows)
+        self.rows = [self.rows[row] for row in rows]
+
+    def fork(self, rows: Sequence[int]) -> ComposedTrees:
+        return ComposedTrees(
+            self.owner, [session.fork(rows) for session in self.sessions], [self.rows[row] for row in rows]
+        )
 
 
 def shares_of(weights: Sequence[float] | None, count: int) -> list[float]:

@@ -32,6 +32,7 @@ from constrain.papers.composed.core import Composed, prompt_table
 from constrain.sampling.core.model import Session
 from constrain.sampling.core.sampler import check_count
 from constrain.sampling.processors.core.processor import number
+from constrain.speculative.target import ForkTarget, TreeSession
 
 SMALL, LARGE = 0, 1
 
@@ -113,6 +114,14 @@ class EntropySwitch(Composed):
             rows.append(row)
             found.append(self.read(row, list(prefix), len(prefix) - len(prompt) + 1, kept))
         return SwitchSession(self, rows), found
+
+    @property
+    def branching(self) -> bool:
+        """False: who writes at a place follows from what was read before it, so drafts are chains, read in order."""
+        return False
+
+    def open(self, rows: int) -> TreeSession:
+        return ForkTarget(self).open(rows)
 
     def read(self, row: _Row, tokens: Sequence[int], places: int, keep: int) -> torch.Tensor:
         """Logits float[K, W] of the last of the places behind new tokens."""
