@@ -258,7 +258,7 @@ class Turns:
 
     @property
     def emptied(self) -> int:
-        """How often an automaton was emptied."""
+        """Counts how often an automaton was emptied."""
         return sum(automaton.epoch for automaton in self.known.values())
 
     def arena_mb(self) -> float:

@@ -47,7 +47,7 @@ Answer = TypeVar("Answer")
 class _Answers(Generic[Answer]):
     """A function of constraints whose answers are kept as long as an equal constraint lives.
 
-    The engine keeps one of those that are compiled again (`GrammarCache`). A cache that keeps constraints alive fills
+    The engine keeps a constraint that is compiled again (`GrammarCache`). A cache that keeps constraints alive fills
     the oldest generation of Python's collector: 300 schemas are 90,000 objects, which a full collection visits.
     """
 
@@ -118,7 +118,7 @@ class Writable(PerVocabulary):
         return constraint & Regular(self._texts(constraint.to_grammar().closing), "the characters of the tokens")
 
     def _has_part(self, constraint: Constraint) -> bool:
-        """True if a text that cannot be written begins like one that can, and those that can are found."""
+        """True if a text that cannot be written begins like one that can, and the texts that can are found."""
         if constraint.token_sets or constraint.counts_tokens or constraint.followed:
             return False
         grammar = constraint.to_grammar()

@@ -157,7 +157,7 @@ class _Part:
 
 
 class _Reading:
-    """What the parts have read of a text: the first all of it, each later one what it was asked for.
+    """The beginning of a text that the parts have read: the first all of it, each later one what it was asked for.
 
     waiting: by part, hidden states float[1, n, H] of places that the part before has read and this one has not.
     """
@@ -169,7 +169,7 @@ class _Reading:
         self.waiting: list[torch.Tensor | None] = [None] * len(parts)
 
     def again(self, text: Sequence[int]) -> _Reading:
-        """What was read of another text, as far as it is of this one, without its last token."""
+        """The reading of another text, as far as that is of this one, without its last token."""
         same = next((i for i, (a, b) in enumerate(zip(self.tokens, text, strict=False)) if a != b), len(self.tokens))
         length = min(same, len(text) - 1)
         twin = copy.copy(self)

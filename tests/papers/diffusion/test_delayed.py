@@ -102,7 +102,7 @@ def test_what_is_always_read_is_the_model(refresh: int, delay: int) -> None:
 @pytest.mark.parametrize("delay", [1, 2])
 @pytest.mark.parametrize("refresh", [2, 3, NEVER])
 def test_logits_by_whole_passes(refresh: int, delay: int) -> None:
-    """Which places are read, by the definition; logits there, and those that were kept elsewhere."""
+    """The places that are read are those of the definition, logits there of whole passes, and others are kept."""
     small, differs = Small(), 0.0
     for seed in range(4):
         delayed, twin, texts = Delayed(small, refresh=refresh, delay=delay), Overruled(small), steps(seed, 4)
