@@ -42,7 +42,7 @@ HEAT = 0.1  # τ
 
 
 class AfterPrompts(NamedTuple):
-    """The answer of the model about a text. hidden: float[P, H]. scores: float[P, K], mean log p of each class' words."""
+    """The answer of the model about a text. hidden: float[P, H]. scores: float[P, K], mean log p of a class' words."""
 
     hidden: torch.Tensor
     scores: torch.Tensor
