@@ -116,7 +116,7 @@ wheel: | $(BIN)/python
 	$(PIP) build
 	CONSTRAIN_NATIVE=1 $(BIN)/python -m build --wheel
 
-wheels: | $(BIN)/python
+wheels: $(VENV)/.installed
 	$(PIP) build ziglang lief
 	$(BIN)/python -m native.build --out build/native --platforms all
 	$(BIN)/python scripts/make_wheels.py --libraries build/native --out dist
