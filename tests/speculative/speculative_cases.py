@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from constrain.sampling import Settings, TorchDraw
+import constrain
+from constrain.models.hf import HFModel
+from constrain.sampling import Job, Settings, TorchDraw, enumerate_draws
+from constrain.sampling.core.sampler import drive
 from constrain.speculative import Context, DraftTree, Setting
 from toy_matcher import ToyConstraint, ToyVocabulary
 
@@ -42,3 +45,22 @@ def random_tree(rng: np.random.Generator, nodes: int, size: int, drawn: float = 
     tokens[rows == 0] = rng.integers(0, size, int((rows == 0).sum()))
     probs = torch.full((1, size), 1 / size, dtype=torch.float64) if (rows == 0).any() else None
     return DraftTree(tokens, parents, -rng.random(nodes), rows, probs, replacement=True)
+
+
+def distribution_of(
+    method: Any, handle: HFModel, prompt: Sequence[int], regex: str, tokens: int
+) -> dict[tuple[int, ...], float]:
+    """The probability of each output of a real model: every way in which draws of draft and rule can turn out."""
+    compiled = constrain.compile(constrain.regex(regex), handle.vocabulary)
+    found: dict[tuple[int, ...], float] = {}
+
+    def run(draw: Any) -> Any:
+        settings, eos = Settings(max_tokens=tokens, temperature=1.0), handle.vocabulary.eos_ids
+        return drive(
+            method, Job(handle, [prompt], [compiled.matcher()], handle.vocabulary.size, eos, settings, draw, [0])
+        )
+
+    for probability, (sample,) in enumerate_draws(run):
+        found[tuple(sample.tokens)] = found.get(tuple(sample.tokens), 0.0) + probability
+        assert all(count.fault is None for count in sample.drafts.values())
+    return found

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 import torch
+from speculative_cases import distribution_of
 
 import constrain
 from constrain.errors import ConstrainError
 from constrain.models.hf import HFModel
 from constrain.papers.drafting.seeing import Compressor, Seeing
-from constrain.sampling import Job, Settings, enumerate_draws, lcd
-from constrain.sampling.core.sampler import drive
+from constrain.sampling import lcd
 from constrain.speculative import Fixed, Model, Speculation
 from toy_model import tiny_llama, tiny_tokenizer
 from vision import build_seeing, features
@@ -126,20 +126,9 @@ def test_the_distribution_is_kept(pair: Any, tokenizer: Any, rule: str) -> None:
     target, draft = pair
     handle = ImageModel.seeing(HFModel(target, tokenizer))
     prompt = handle.seen(image_prompt(prompts(target, tokenizer)[0], target, "the prompt"))
-    compiled = constrain.compile(constrain.regex("[ab]{1,2}"), handle.vocabulary)
 
     def distribution(method: Any) -> dict[tuple[int, ...], float]:
-        found: dict[tuple[int, ...], float] = {}
-
-        def run(draw: Any) -> Any:
-            settings, eos = Settings(max_tokens=3, temperature=1.0), handle.vocabulary.eos_ids
-            job = Job(handle, [prompt], [compiled.matcher()], handle.vocabulary.size, eos, settings, draw, [0])
-            return drive(method, job)
-
-        for probability, (sample,) in enumerate_draws(run):
-            found[tuple(sample.tokens)] = found.get(tuple(sample.tokens), 0.0) + probability
-            assert all(count.fault is None for count in sample.drafts.values())
-        return found
+        return distribution_of(method, handle, prompt, "[ab]{1,2}", 3)
 
     seeing = Seeing((draft, tokenizer), Compressor(32, 2))
     beside = Model(handle.beside(HFModel(draft, tokenizer)))

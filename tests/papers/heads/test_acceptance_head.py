@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 import torch
+from speculative_cases import distribution_of
 
 import constrain
 from constrain.errors import ConstrainError
 from constrain.models.hf import HFModel
 from constrain.models.hf.hidden import watched
 from constrain.papers.heads import AcceptanceHead, StoppedModel
-from constrain.sampling import Job, Settings, enumerate_draws, lcd
-from constrain.sampling.core.sampler import drive
+from constrain.sampling import lcd
 from constrain.speculative import Fixed, Model, Speculation
 from toy_model import tiny_handle, tiny_llama, tiny_mistral, tiny_tokenizer
 
@@ -66,21 +66,10 @@ SLOW = [pytest.param(rule, marks=pytest.mark.slow) for rule in ("token", "block"
 @pytest.mark.parametrize("verifier", ["match", *SLOW])
 def test_stopping_by_a_head_leaves_the_law(handle: HFModel, verifier: str) -> None:
     """Every way in which draws of draft and rule can turn out, of a real model over two letters."""
-    vocabulary = handle.vocabulary
-    compiled = constrain.compile(constrain.regex("[ab]{1,3}"), vocabulary)
     prompt = handle.tokenizer("red")["input_ids"]
 
     def law(method: Any) -> dict[tuple[int, ...], float]:
-        found: dict[tuple[int, ...], float] = {}
-
-        def run(draw: Any) -> Any:
-            settings = Settings(max_tokens=4, temperature=1.0)
-            job = Job(handle, [prompt], [compiled.matcher()], vocabulary.size, vocabulary.eos_ids, settings, draw, [0])
-            return drive(method, job)
-
-        for probability, (sample,) in enumerate_draws(run):
-            found[tuple(sample.tokens)] = found.get(tuple(sample.tokens), 0.0) + probability
-        return found
+        return distribution_of(method, handle, prompt, "[ab]{1,3}", 4)
 
     # Another draft model than the target: some of its layers are other ones.
     other = HFModel(tiny_llama(handle.tokenizer, num_hidden_layers=1), handle.tokenizer)

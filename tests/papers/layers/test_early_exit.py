@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from speculative_cases import distribution_of
 from tree_cases import TREES, WIDTH, alone, paths_to, random_tree, tiny
 
 import constrain
@@ -20,8 +21,7 @@ from constrain.papers import EarlyExit, ExitLens, Heads, skip_layers
 from constrain.papers.heads import DraftHeads
 from constrain.papers.layers.earlyexit import measure_exits
 from constrain.papers.layers.shallow import FirstLayers, Shallow, can_be_cut, goes_on, run
-from constrain.sampling import Job, Settings, enumerate_draws, lcd
-from constrain.sampling.core.sampler import drive
+from constrain.sampling import lcd
 from constrain.speculative import ROOT, Fixed, Speculation
 from toy_model import tiny_llama, tiny_mistral, tiny_tokenizer
 
@@ -137,23 +137,11 @@ def test_layers_read_what_they_have_not_read_and_no_more() -> None:
 def test_early_exits_leave_the_law(rule: str) -> None:
     """Every way in which draws of draft and rule can turn out, of a real model over two letters."""
     handle = llama(3)
-    vocabulary = handle.vocabulary
-    compiled = constrain.compile(constrain.regex("[ab]{1,2}"), vocabulary)
     prompt = handle.tokenizer("red")["input_ids"]
     drafter = EarlyExit(handle, keep=1, width=2)
 
     def law(method: Any) -> dict[tuple[int, ...], float]:
-        found: dict[tuple[int, ...], float] = {}
-
-        def run(draw: Any) -> Any:
-            settings = Settings(max_tokens=3, temperature=1.0)
-            job = Job(handle, [prompt], [compiled.matcher()], vocabulary.size, vocabulary.eos_ids, settings, draw, [0])
-            return drive(method, job)
-
-        for probability, (sample,) in enumerate_draws(run):
-            found[tuple(sample.tokens)] = found.get(tuple(sample.tokens), 0.0) + probability
-            assert all(count.fault is None for count in sample.drafts.values())
-        return found
+        return distribution_of(method, handle, prompt, "[ab]{1,2}", 3)
 
     expected = law(lcd)
     found = law(Speculation([drafter], verifier=rule, controller=Fixed(2, 2, 0.0)))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from speculative_cases import distribution_of
 
 import constrain
 from constrain.errors import ConstrainError
@@ -13,8 +14,7 @@ from constrain.models.hf import HFModel
 from constrain.models.hf.hidden import watched
 from constrain.papers.heads import KangarooAdapter
 from constrain.papers.layers.kangaroo import Kangaroo
-from constrain.sampling import Job, Settings, enumerate_draws, lcd
-from constrain.sampling.core.sampler import drive
+from constrain.sampling import lcd
 from constrain.speculative import Fixed, Speculation
 from toy_model import tiny_llama, tiny_mistral, tiny_tokenizer
 
@@ -65,21 +65,10 @@ def test_what_trains_is_what_drafts(exit_layer: int) -> None:
 def test_the_distribution_is_kept(rule: str) -> None:
     """Every way in which draws of draft and rule can turn out, of a real model over two letters."""
     handle, drafter = made(least=0.0)
-    compiled = constrain.compile(constrain.regex("[ab]{1,2}"), handle.vocabulary)
     prompt = handle.tokenizer("red")["input_ids"]
 
     def distribution(method: Any) -> dict[tuple[int, ...], float]:
-        found: dict[tuple[int, ...], float] = {}
-
-        def run(draw: Any) -> Any:
-            settings, eos = Settings(max_tokens=3, temperature=1.0), handle.vocabulary.eos_ids
-            job = Job(handle, [prompt], [compiled.matcher()], handle.vocabulary.size, eos, settings, draw, [0])
-            return drive(method, job)
-
-        for probability, (sample,) in enumerate_draws(run):
-            found[tuple(sample.tokens)] = found.get(tuple(sample.tokens), 0.0) + probability
-            assert all(count.fault is None for count in sample.drafts.values())
-        return found
+        return distribution_of(method, handle, prompt, "[ab]{1,2}", 3)
 
     found = distribution(Speculation([drafter], verifier=rule, controller=Fixed(2, 2, 0.0)))
     assert found == pytest.approx(distribution(lcd), abs=1e-9)

@@ -8,15 +8,14 @@ from typing import Any
 
 import pytest
 import torch
-from speculative_cases import context_of
+from speculative_cases import context_of, distribution_of
 
 import constrain
 from constrain.errors import ConstrainError
 from constrain.models.hf import HFModel
 from constrain.papers import skip_layers
 from constrain.papers.layers.nested import Nested, _Reading
-from constrain.sampling import Job, Settings, enumerate_draws, lcd
-from constrain.sampling.core.sampler import drive
+from constrain.sampling import Settings, lcd
 from constrain.speculative import DraftBudget, Fixed, Speculation
 from toy_model import tiny_llama, tiny_mistral, tiny_tokenizer
 
@@ -80,21 +79,10 @@ def test_the_first_sure_exit_writes(handle: HFModel, sure: Any) -> None:
 @pytest.mark.parametrize("rule", ["match", "token"])
 def test_the_distribution_is_kept(handle: HFModel, rule: str) -> None:
     """Every way in which draws of draft and rule can turn out, of a real model over two letters."""
-    compiled = constrain.compile(constrain.regex("[ab]{1,2}"), handle.vocabulary)
     prompt = handle.tokenizer("red")["input_ids"]
 
     def distribution(method: Any) -> dict[tuple[int, ...], float]:
-        found: dict[tuple[int, ...], float] = {}
-
-        def run(draw: Any) -> Any:
-            settings, eos = Settings(max_tokens=3, temperature=1.0), handle.vocabulary.eos_ids
-            job = Job(handle, [prompt], [compiled.matcher()], handle.vocabulary.size, eos, settings, draw, [0])
-            return drive(method, job)
-
-        for probability, (sample,) in enumerate_draws(run):
-            found[tuple(sample.tokens)] = found.get(tuple(sample.tokens), 0.0) + probability
-            assert all(count.fault is None for count in sample.drafts.values())
-        return found
+        return distribution_of(method, handle, prompt, "[ab]{1,2}", 3)
 
     drafter = Nested(handle, EXITS, sure=[1.0, 0.6])
     found = distribution(Speculation([drafter], verifier=rule, controller=Fixed(2, 2, 0.0)))
