@@ -65,13 +65,8 @@ class ForcedCuts:
     def _order(self) -> NDArray[np.int32]:
         """The tokens with bytes, in the order of these."""
         nodes = self._trie.nodes_of_tokens(len(self._trie.next_same))
+        self._same = int(np.bincount(nodes[nodes >= 0]).max(initial=1))  # the most tokens that have the same bytes
         return np.argsort(nodes, kind="stable")[np.count_nonzero(nodes < 0) :].astype(np.int32)
-
-    @cached_property
-    def _same(self) -> int:
-        """The most tokens that have the same bytes."""
-        nodes = self._trie.nodes_of_tokens(len(self._trie.next_same))
-        return int(np.bincount(nodes[nodes >= 0]).max(initial=1))
 
     def firsts(self, state: CutState, text: bytes, *, is_end: bool = False) -> Firsts:
         """The tokens that may come next, in a state of the canonical tokens, where a text of a byte or more follows.
@@ -90,7 +85,8 @@ class ForcedCuts:
         place = canonical.place(state)
         if place is None or canonical.is_unknown(state.last):
             return None
-        verdict, found, length = MISSES, np.empty(len(self._order), np.int32), len(text)
+        order, length, verdict = self._order, len(text), MISSES
+        found = np.empty(len(order), np.int32)
         while verdict == MISSES:
             stack = FIRSTS.WORDS + length + (length + 2) * LEVEL.WORDS
             question = np.zeros(stack + self._same * length * (length + 1) // 2, np.int32)
@@ -98,7 +94,7 @@ class ForcedCuts:
             question[FIRSTS.TEXT : FIRSTS.TEXT + length] = np.frombuffer(text, np.uint8)
             first = FIRSTS.LEVELS + length + LEVEL.CUT
             question[first + CUT.PIECES : first + CUT.OWED + 1], question[first + CUT.LAST] = place, state.last
-            arrays = *canonical.tables(), self._order, question, found
+            arrays = *canonical.tables(), order, question, found
             verdict = first_tokens(*arrays)
             if verdict == MISSES:
                 canonical.pieces.expand(int(question[AHEAD.EXPAND]))
