@@ -1,6 +1,7 @@
 """What a build does beside packing files: it compiles the kernels into the wheel, if it can.
 
-A wheel with compiled kernels is for one platform, and for all Pythons from 3.10 on (abi3). Where numba or a C compiler
+A wheel with compiled kernels is for one platform, and for all Pythons from 3.10 on (abi3), or for the one free-threaded
+Python that builds it. Where numba or a C compiler
 is missing, and for an editable install, whose kernels may be edited, the wheel is pure Python and asks for numba.
 `CONSTRAIN_NATIVE=1` makes it an error if the kernels cannot be compiled (releases), `CONSTRAIN_NATIVE=0` leaves it.
 `CONSTRAIN_LIBRARY=FOLDER/win_amd64/_native.pyd`: this library, of `python -m native.build --platforms`, is packed, into
@@ -24,6 +25,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 OLDEST = (2, 17)  # glibc, as of the oldest numpy wheels
+STABLE = "cp310-abi3"
 
 
 class Kernels(BuildHookInterface[Any]):
@@ -38,10 +40,10 @@ class Kernels(BuildHookInterface[Any]):
         made = os.environ.get("CONSTRAIN_LIBRARY")
         reason = "an editable install" if version == "editable" else "asked for" if asked == "0" else _missing()
         if made:
-            self._pack(Path(made), Path(made).parent.name, build_data)
+            self._pack(Path(made), STABLE, Path(made).parent.name, build_data)
         elif not reason:
             library = self._compile()
-            self._pack(library, _platform(library), build_data)
+            self._pack(library, _interpreters(), _platform(library), build_data)
         elif asked == "1":
             raise RuntimeError(f"the kernels cannot be compiled: {reason}")
         else:
@@ -53,10 +55,10 @@ class Kernels(BuildHookInterface[Any]):
         shutil.rmtree(self.folder)
 
     @staticmethod
-    def _pack(library: Path, tag: str, build_data: dict[str, Any]) -> None:
+    def _pack(library: Path, interpreters: str, tag: str, build_data: dict[str, Any]) -> None:
         build_data["force_include"][str(library)] = f"constrain/kernels/compiler/{library.name}"
         build_data["pure_python"] = False
-        build_data["tag"] = f"cp310-abi3-{tag}"
+        build_data["tag"] = f"{interpreters}-{tag}"
 
     def _compile(self) -> Path:
         path = os.pathsep.join(filter(None, [self.root, os.environ.get("PYTHONPATH")]))
@@ -76,6 +78,14 @@ def _missing() -> str:
         return "there are no headers of Python"
     absent = [name for name in ("numba", "numpy") if importlib.util.find_spec(name) is None]
     return f"{absent[0]} is not installed" if absent else ""
+
+
+def _interpreters() -> str:
+    """The tags of the Pythons that a library serves which this one builds."""
+    if not sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return STABLE
+    version = "cp{}{}".format(*sys.version_info)
+    return f"{version}-{version}t"
 
 
 def _platform(library: Path) -> str:

@@ -6,10 +6,11 @@ an automaton of its own, if nothing else ran on the machine?
 
     python benchmarks/cold_threads.py --out benchmarks/record/<date>-threads
 
-CPU time of one thread, so that other programs count for little. The two threads are not run: their times are put
-together from what was measured of each half. A thread alternates between Python, for which it waits until the other has
-left it, and kernels; each step of the batch ends when both have ended. That leaves out handing the lock over and memory
-that is shared, so two real threads are slower.
+CPU time of one thread, so that other programs count for little. The times of two threads are put together from what was
+measured of each half. A thread alternates between Python, for which it waits until the other has left it, and kernels;
+each step of the batch ends when both have ended. That leaves out handing the lock over and memory that is shared, so
+two real threads are slower: they are run too, by the clock on the wall, which says something on an idle machine only.
+A free-threaded Python (PEP 703) has no lock to wait for.
 
 | column | |
 |---|---|
@@ -19,6 +20,7 @@ that is shared, so two real threads are slower.
 | two threads | two automata, as above |
 | no lock | likewise, if Python needed no lock |
 | half | likewise, with the lock, if Python took half of its time |
+| one, two | all of it by the clock, in one thread, and in two that each have an automaton and half of the schemas |
 
 Answers are checked: every next token is in its mask, and both ways have the same masks.
 """
@@ -31,6 +33,7 @@ import heapq
 import json
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +41,7 @@ import numpy as np
 
 import constrain
 from constrain.kernels.masks import batch as kernels
+from constrain.languages.automata.memory import has_gil
 from masks import vocabularies
 from masks.options import add_files, chosen_files
 from masks.records import data_folder, machine, write_run
@@ -45,7 +49,7 @@ from masks.summary import table
 
 Case = tuple[Any, list[int]]
 Parts = list[float]  # seconds: Python, kernel, Python, ... of one call of fill_masks
-COLUMNS = ("compile", "advance", "python", "kernels", "two automata", "two threads", "no lock", "half")
+COLUMNS = ("compile", "advance", "python", "kernels", "two automata", "two threads", "no lock", "half", "one", "two")
 
 
 class Trace:
@@ -89,7 +93,13 @@ def main() -> int:
     one, two = (run(batches, vocabulary, automata, trace) for automata in (1, 2))
     if [each["sums"] for each in one] != [each["sums"] for each in two]:
         sys.exit("cold_threads: two automata have other masks than one")
-    records = [{"batch": i, **figures(*pair)} for i, pair in enumerate(zip(one, two, strict=True))]
+    clocked = [by_the_clock(batches, vocabulary, threads) for threads in (1, 2)]
+    if any(each["sums"] != other["sums"] for way in clocked for each, other in zip(way, one, strict=True)):
+        sys.exit("cold_threads: two threads find other masks than one")
+    records = [
+        {"batch": i, **figures(*pair), "one": alone["ms"], "two": both["ms"]}
+        for i, (pair, alone, both) in enumerate(zip(zip(one, two, strict=True), *clocked, strict=True))
+    ]
     described = {**machine(), "command": "cold_threads.py " + " ".join(sys.argv[1:])}
     text = summary(records[1:], described, options)
     if options.out is not None:
@@ -123,17 +133,55 @@ def takes(schema: Any, tokens: list[int], vocabulary: Any, automaton: Any) -> bo
     return all(matcher.advance(token) for token in tokens)
 
 
+def by_the_clock(batches: list[list[Case]], vocabulary: Any, threads: int) -> list[dict[str, Any]]:
+    """Each batch in two automata, each of which stays with its thread: milliseconds, and the checksums of `run`."""
+    shared = [constrain.TokenAutomaton(vocabulary) for _ in range(2)]
+    pools = [ThreadPoolExecutor(1) for _ in range(threads)]
+    found = []
+    for some in batches:
+        begin = time.perf_counter()
+        halves = [pools[k % threads].submit(sums_of, some[k::2], vocabulary, shared[k]) for k in range(2)]
+        sums = [left ^ right for left, right in zip(*(half.result() for half in halves), strict=True)]
+        found.append({"ms": round(1000 * (time.perf_counter() - begin), 1), "sums": sums})
+    for pool in pools:
+        pool.shutdown()
+    return found
+
+
+def sums_of(some: list[Case], vocabulary: Any, automaton: Any) -> list[int]:
+    """Compile schemas, fill the masks of all steps and advance. Returns a checksum of the rows of each step."""
+    matchers, weights = matchers_of(some, vocabulary, [automaton]), weights_of(vocabulary)
+    rows, product = np.zeros((2, len(some), vocabulary.words), np.uint32)
+    sums = []
+    for now in np.array([tokens for _, tokens in some]).T:
+        constrain.fill_masks(matchers, rows)
+        np.multiply(rows, weights, out=product)  # no new pages: both threads would wait for the system to clear them
+        sums.append(int(np.bitwise_xor.reduce(product.ravel())))
+        constrain.advance_all(matchers, now)
+    return sums
+
+
+def weights_of(vocabulary: Any) -> np.ndarray:
+    """Odd numbers, one a word, for checksums of rows."""
+    return np.random.default_rng(0).integers(0, 2**32, vocabulary.words, dtype=np.uint32) | np.uint32(1)
+
+
+def matchers_of(some: list[Case], vocabulary: Any, shared: list[Any]) -> list[Any]:
+    """A matcher of each schema; the automata take turns."""
+    return [
+        constrain.compile(constrain.json_schema(schema), vocabulary, automaton=shared[k % len(shared)]).matcher()
+        for k, (schema, _) in enumerate(some)
+    ]
+
+
 def run(batches: list[list[Case]], vocabulary: Any, automata: int, trace: Trace) -> list[dict[str, Any]]:
     """Each batch, its schemas dealt out to some automata: times, and a checksum of the rows of each step."""
     shared = [constrain.TokenAutomaton(vocabulary) for _ in range(automata)]
-    weights = np.random.default_rng(0).integers(0, 2**32, vocabulary.words, dtype=np.uint32) | np.uint32(1)
+    weights = weights_of(vocabulary)
     found = []
     for some in batches:
         begin = time.thread_time()
-        matchers = [
-            constrain.compile(constrain.json_schema(schema), vocabulary, automaton=shared[k % automata]).matcher()
-            for k, (schema, _) in enumerate(some)
-        ]
+        matchers = matchers_of(some, vocabulary, shared)
         compiled, advance, steps, sums = time.thread_time() - begin, 0.0, [], []
         rows = np.zeros((len(some), vocabulary.words), np.uint32)
         for now in np.array([tokens for _, tokens in some]).T:
@@ -184,6 +232,12 @@ def together(step: list[Parts], python: float = 1.0) -> float:
     return end
 
 
+def interpreter() -> str:
+    """The Python that runs, and whether its threads share a lock."""
+    version = ".".join(map(str, sys.version_info[:2]))
+    return f"Python {version}, {'with' if has_gil() else 'without'} the interpreter's lock"
+
+
 def summary(records: list[dict[str, Any]], described: dict[str, Any], options: argparse.Namespace) -> str:
     """The batches but the first, and how many times as quick as one thread the others would be."""
     rows = [[str(record["batch"]), *(f"{record[name]:.0f}" for name in COLUMNS)] for record in records]
@@ -197,7 +251,8 @@ def summary(records: list[dict[str, Any]], described: dict[str, Any], options: a
         table(["batch", *COLUMNS], rows),
         f"\nPython's share of fill_masks: {whole['python'] / alone:.2f}. Work of two automata / of one: "
         f"{whole['two automata'] / alone:.2f}.",
-        f"Times as quick as one thread of the same kind: two threads, no lock, half of Python: {shares}.\n",
+        f"Times as quick as one thread of the same kind: two threads, no lock, half of Python: {shares}.",
+        f"By the clock: {whole['one'] / whole['two']:.2f}, {interpreter()}.\n",
     ]
     return "\n".join(lines)
 

@@ -5,12 +5,14 @@ ones, and what does it cost to compile a schema and to fill a mask and commit a 
 
     python benchmarks/maskbench.py --engines constrain,llguidance --vocab llama3 --limit 500 --out benchmarks/out/today
     python benchmarks/maskbench.py --paired --vocab llama3,tekken,spm32k --limit 1000 --out DIR
+    python benchmarks/maskbench.py --cold 10 --clock cpu --out DIR       # a start again after every ten files
 
 Each engine runs in a process of its own, on one thread, over the same files in the same order: one engine after the
 other, or, with `--paired`, alternating between the engines file by file, so that what else the machine does falls on
 all of them. A file has a time limit; an engine whose process dies or hangs is started again. `--out` receives the
 records (`<engine>.jsonl.gz`), the summary, the settings, the plots and `report.html`, in a folder for each vocabulary
-where there are several; with `--resume` a run that stopped goes on.
+where there are several; with `--resume` a run that stopped goes on. `--cold N` has engines forget all schemas after
+every N files, so that a file meets an engine that has seen 0 to N - 1; what Python and its caches know stays.
 
 Answers are checked: every token of a valid instance must be in its mask, and the text must be allowed to end; an
 invalid instance must be refused somewhere. What is not counted: the start of an engine (reading the vocabulary,
@@ -21,6 +23,7 @@ of the schema; a model writes other texts.
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import time
 from pathlib import Path
@@ -53,6 +56,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
         "--baseline", type=Path, metavar="FOLDER", help="another checkout of this library, as an engine"
     )
     parser.add_argument("--any-order", action="store_true", help="properties in any order, where an engine offers it")
+    parser.add_argument("--cold", type=int, metavar="N", help="engines forget what they have met after every N files")
     parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for one file (default: 60)")
     parser.add_argument("--memory-limit", type=float, default=12.0, help="GB of address space for an engine")
     parser.add_argument("--clock", default="wall", choices=["wall", "cpu"], help="cpu: the thread's own time")
@@ -83,16 +87,20 @@ def work(options: argparse.Namespace) -> None:
     start_seconds = time.perf_counter() - begin
     limits.forget_peak_rss()
     ready = {"version": engine.version, "start_seconds": start_seconds, "start_rss_mb": limits.peak_rss_mb()}
-    serve(
-        answers,
-        ready,
-        lambda path: measure(engine, vocabulary, Path(path), CLOCKS[options.clock], options.time_limit),
-    )
+    met = itertools.count()
+
+    def answer(path: str) -> Record:
+        if options.cold and next(met) % options.cold == 0:
+            engine.forget()
+        return measure(engine, vocabulary, Path(path), CLOCKS[options.clock], options.time_limit)
+
+    serve(answers, ready, answer)
 
 
 def worker_command(name: str, vocab: str, options: argparse.Namespace) -> list[str | Path]:
     """The command line of a worker."""
     given = ["--worker", name, "--vocab", vocab, "--clock", options.clock, *["--any-order"] * options.any_order]
+    given += ["--cold", str(options.cold)] * bool(options.cold)
     limits = ["--time-limit", str(options.time_limit), "--memory-limit", str(options.memory_limit)]
     home = HERE if name != BASELINE else options.baseline.resolve() / "benchmarks"
     given[1] = name if name != BASELINE else "constrain"
@@ -114,6 +122,7 @@ def settings(options: argparse.Namespace, vocab: str, n_files: int) -> dict[str,
     command += f" --only {options.only}" if options.only else ""
     command += " --baseline FOLDER" if options.baseline else ""
     command += " --paired" * options.paired + " --any-order" * options.any_order
+    command += f" --cold {options.cold}" if options.cold else ""
     command += f" --clock {options.clock} --time-limit {options.time_limit:g}"
     return {**machine(), "command": command, "files": n_files}
 

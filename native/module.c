@@ -3,7 +3,10 @@
    an array is read through the fields of numpy's objects, which are part of numpy's ABI, since asking for its buffer
    takes longer than most kernels. */
 
+#include <pyconfig.h>
+#ifndef Py_GIL_DISABLED /* free-threaded interpreters have no stable ABI, up to 3.14 */
 #define Py_LIMITED_API 0x030A0000
+#endif
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdint.h>
@@ -191,5 +194,11 @@ PyMODINIT_FUNC PyInit__native(void)
         Py_XDECREF(module);
         return NULL;
     }
+#ifdef Py_GIL_DISABLED /* else importing it would give all threads one lock again */
+    if (PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED) < 0) {
+        Py_DECREF(module);
+        return NULL;
+    }
+#endif
     return module;
 }

@@ -12,6 +12,7 @@ import platform
 import shlex
 import subprocess
 import sys
+import sysconfig
 from os import environ
 from pathlib import Path
 from typing import NamedTuple
@@ -57,9 +58,10 @@ PLATFORMS = {
 
 
 def this_machine() -> Platform:
-    """The machine that builds, with its own compiler."""
+    """The machine that builds, with its own compiler. A library for a free-threaded Python is named as its own."""
     levels = {"x86_64": X86, "aarch64": ARM}[platform.machine()]
-    return Platform(f"{platform.machine()}-unknown-linux-gnu", "", levels)
+    suffix = sysconfig.get_config_var("EXT_SUFFIX") if sysconfig.get_config_var("Py_GIL_DISABLED") else ".abi3.so"
+    return Platform(f"{platform.machine()}-unknown-linux-gnu", "", levels, library=f"_native{suffix}")
 
 
 def compiler(target: Platform) -> list[str]:

@@ -63,6 +63,7 @@ class Constrain:
         self.vocabulary = constrain.Vocabulary(vocabulary.tokens, eos_ids=[vocabulary.eos_id])
         self.eos_id = vocabulary.eos_id
         self.row = np.zeros(vocabulary.words, dtype=np.uint32)
+        self.automaton: Any = None  # the one that constraints share by default
 
     def compile(self, schema: Any) -> None:
         try:
@@ -73,7 +74,7 @@ class Constrain:
                 formats=self.settings.formats,
                 registry=self.settings.registry,
             )
-            self.compiled = self.constrain.compile(self.constraint, self.vocabulary)
+            self.compiled = self.constrain.compile(self.constraint, self.vocabulary, automaton=self.automaton)
         except self.constrain.UnsatisfiableError as error:
             raise NothingFulfilsError(f"{type(error).__name__}: {error}") from None
         except self.constrain.ConstrainError as error:
@@ -97,6 +98,9 @@ class Constrain:
 
     def check(self, text: str) -> bool:
         return self.constraint.residual_fault(text) is None
+
+    def forget(self) -> None:
+        self.automaton = self.constrain.TokenAutomaton(self.vocabulary)
 
 
 class ConstrainForced(Constrain):
@@ -170,6 +174,8 @@ class LLGuidance:
 
     def check(self, text: str) -> bool:
         return True
+
+    def forget(self) -> None: ...
 
 
 class _Tokens:

@@ -6,6 +6,7 @@
     advance(token)       False where the engine refuses
     at_end()             after the last token: does the engine let the text end here?
     check(text)          what the engine does with a finished text before it returns it; False where it is thrown away
+    forget()             begin anew, as if no schema had been met before; nothing, where a schema teaches nothing
     version, row         the version of the package; the mask
 
 An adapter does what the engine's documentation tells a server to do, with the engine's defaults, on one thread.
@@ -64,6 +65,7 @@ class Engine(Protocol):
     def advance(self, token: int) -> bool: ...
     def at_end(self) -> bool: ...
     def check(self, text: str) -> bool: ...
+    def forget(self) -> None: ...
 
 
 def is_set(row: np.ndarray, token: int) -> bool:

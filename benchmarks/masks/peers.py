@@ -67,6 +67,9 @@ class XGrammar:
     def check(self, text: str) -> bool:
         return True
 
+    def forget(self) -> None:
+        self.compiler.clear_cache()
+
 
 class OutlinesCore:
     """dottxt-ai/outlines-core: schema to regex, regex to an index over the whole vocabulary, a Guide through it."""
@@ -109,6 +112,8 @@ class OutlinesCore:
 
     def check(self, text: str) -> bool:
         return True
+
+    def forget(self) -> None: ...
 
 
 class LMFormatEnforcer:
@@ -166,3 +171,5 @@ class LMFormatEnforcer:
 
     def check(self, text: str) -> bool:
         return True
+
+    def forget(self) -> None: ...

@@ -133,6 +133,17 @@ def test_a_maskbench_record(name: str, tmp_path: Path) -> None:
     assert len(record["tbm_us"]) == len('{"a": 1, "b": "x"}') + len('{"a": "')
 
 
+@pytest.mark.parametrize("name", OF_BYTES)
+def test_an_engine_that_forgets_answers_alike(name: str) -> None:
+    tested = engine(name)
+    for _ in range(2):
+        tested.compile(OBJECT)
+        assert accepts(tested, BYTES, '{"a": 1, "b": "x"}') and not accepts(tested, BYTES, '{"a": "1"}')
+        tested.forget()
+    if name == "constrain":
+        assert tested.automaton is not tested.compiled.automaton
+
+
 @pytest.mark.parametrize("name", ASKING_FOR_MERGES)
 def test_the_tokenizers_own_cut_asks_for_merges(name: str) -> None:
     with pytest.raises(ValueError, match="the merges of vocabulary bytes are not at hand"):

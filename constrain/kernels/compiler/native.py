@@ -8,6 +8,7 @@ was made of. If they were edited since, it is not used.
 from __future__ import annotations
 
 import hashlib
+import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -36,6 +37,8 @@ def name_of(function: Callable[..., Any], signature: str) -> str:
 
 def _find() -> tuple[ModuleType | None, str]:
     """The library, or None and the reason."""
+    if sysconfig.get_config_var("Py_GIL_DISABLED") and list(Path(__file__).parent.glob("_native.abi3.*")):
+        return None, "its compiled kernels are for Pythons with a lock"  # a free-threaded one would crash
     try:
         from constrain.kernels.compiler import _native  # type: ignore[attr-defined]
     except ImportError as error:

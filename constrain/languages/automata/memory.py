@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import sys
 import threading
 import time
 import weakref
@@ -55,6 +56,11 @@ class Expander(Protocol):
 
     def expand(self) -> None:
         """Expand the nonterminals that a kernel waits for."""
+
+
+def has_gil() -> bool:
+    """True if one thread at a time runs Python: false in free-threaded builds (PEP 703)."""
+    return getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 def words_of(text: bytes) -> Int32:
@@ -123,9 +129,12 @@ class ArenaMemory:
         self.S: Int32 = np.zeros(SCRATCH, np.int32)
 
     def clear(self) -> None:
-        """Make the arena empty. What was larger than at first, for one large constraint, is given back."""
+        """Make the arena empty. What was larger than at first, for one large constraint, is given back.
+
+        Without an interpreter's lock other threads may be reading what is known: they read the old array to the end.
+        """
         words, slots, _ = self._sizes
-        if self.A.size > words or self.H.size > slots or self.S.size > SCRATCH:
+        if not has_gil() or self.A.size > words or self.H.size > slots or self.S.size > SCRATCH:
             self._allocate()
         self.H[:] = 0
         init(self.A, self.H)

@@ -15,6 +15,7 @@ import constrain
 import schema_corpus
 import vocabularies
 from constrain.kernels.records.arena import HEADER
+from constrain.languages.automata import memory
 
 VOCABULARY = vocabularies.tiny()
 INSTANCES = [
@@ -122,3 +123,16 @@ def test_an_interrupted_flush_is_done_again(monkeypatch: pytest.MonkeyPatch, exp
         assert matcher.mask().tobytes() == expected[0][4]
         assert masks_of(constraint, text, automaton) == expected[0]
         assert automaton.memory.A[HEADER.EPOCH] == automaton.epoch + 1
+
+
+def test_without_the_interpreters_lock_a_flush_leaves_readers_their_array(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that has begun to read goes on beside the flush: no word that it may read changes, but the epoch."""
+    automaton = constrain.TokenAutomaton(VOCABULARY)
+    masks_of(*TEXTS[0], automaton)
+    monkeypatch.setattr(memory, "has_gil", lambda: False)
+    read = automaton.memory.A
+    before = read.copy()
+    with automaton.memory.lock:
+        automaton.flush()
+    assert automaton.memory.A is not read
+    assert np.flatnonzero(read != before).tolist() == [HEADER.EPOCH]
