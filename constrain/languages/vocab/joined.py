@@ -36,9 +36,20 @@ class JoinedTokens(PerVocabulary):
         """int32[V], the first byte of each token; 256 where it has none."""
         return self._bytes_at(self.starts[:-1])
 
-    def last(self) -> NDArray[np.int32]:
-        """int32[V], the last byte of each token; 256 where it has none."""
-        return self._bytes_at(self.starts[1:] - 1)
+    def first_but(self, some: bytes) -> NDArray[np.int32]:
+        """int32[V], the first byte of each token that is none of some; 256 where it has none."""
+        among = _table(some)
+        found = np.full(len(self.starts) - 1, 256, np.int32)
+        live = np.flatnonzero(self.lengths)  # tokens that have only some so far
+        at = self.starts[live]
+        while live.size:
+            byte = self.text[at]
+            goes_on = among[byte]
+            found[live[~goes_on]] = byte[~goes_on]
+            at += 1
+            goes_on &= at < self.starts[live + 1]
+            live, at = live[goes_on], at[goes_on]
+        return found
 
     def _bytes_at(self, places: NDArray[np.int32]) -> NDArray[np.int32]:
         found = np.full(len(self.starts) - 1, 256, np.int32)
@@ -52,6 +63,18 @@ class JoinedTokens(PerVocabulary):
 
     def holding(self, some: bytes) -> list[int]:
         """The tokens with at least one of some bytes."""
-        among = np.zeros(256, np.bool_)
-        among[list(some)] = True
-        return self.at(np.flatnonzero(among[self.text]))
+        return self.at(np.flatnonzero(_table(some)[self.text]))
+
+    def within(self, some: bytes) -> list[int]:
+        """The tokens of which every byte is one of some; none without bytes."""
+        others = np.zeros(len(self.text) + 1, np.int32)  # how many there are before each byte
+        np.cumsum(~_table(some)[self.text], out=others[1:])
+        count = others[self.starts]
+        return np.flatnonzero((count[1:] == count[:-1]) & (self.lengths > 0)).tolist()
+
+
+def _table(some: bytes) -> NDArray[np.bool_]:
+    """bool[256], whether a byte is one of some."""
+    among = np.zeros(256, np.bool_)
+    among[list(some)] = True
+    return among
