@@ -4,20 +4,24 @@ The idea: what `\s` or `\p{L}` is depends on the version of Unicode that a libra
 tokenizer uses is shown a sample of characters, and says which of them are members. The sample has every character of
 planes 0 to 3 and of the tags; in the other planes, where only private use is assigned, one of 4,096.
 
-Cost: 20 to 50 ms for a set, once a process; 12 ms for the symbols of a tokenizer.
+Cost: 20 to 50 ms for a set, once for each version of the engine (`disk_cache`), then half a millisecond a process; 5 ms
+for the symbols of a tokenizer.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import version
 
 import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import VocabularyError
 from constrain.languages.cuts.piece_regex import Engine, Letters
+from constrain.languages.vocab import disk_cache
 
 MAX_SETS = 60  # bits of a mask, with two for a length
 
@@ -35,6 +39,14 @@ def members(letters: Letters) -> NDArray[np.uint32]:
     engine, text = letters
     if engine == "text":
         return np.array([bound for c in text for bound in (ord(c), ord(c) + 1)], dtype=np.uint32)
+    source = f"{engine} {text} {version('tiktoken' if engine == 'tiktoken' else 'tokenizers')}"
+    key = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
+    kind = disk_cache.kind_of("characters", __file__)
+    return disk_cache.fetch(kind, key, lambda: _changes(engine, text), lambda changes: {"changes": changes}, _unpacked)
+
+
+def _changes(engine: Engine, text: str) -> NDArray[np.uint32]:
+    """`members` of a set, as the engine says."""
     codes = _sample()
     sample = codes.astype("<u4").tobytes().decode("utf-32-le")
     try:
@@ -44,9 +56,16 @@ def members(letters: Letters) -> NDArray[np.uint32]:
     except Exception as error:  # the libraries raise `Exception` itself
         raise VocabularyError(f"the pieces of this tokenizer are not understood: {text}: {error}") from None
     inside = np.isin(codes, np.frombuffer(rest.encode("utf-32-le"), dtype="<u4"), invert=engine != "tiktoken")
-    changes = np.flatnonzero(np.diff(inside, prepend=False))
-    found: NDArray[np.uint32] = codes[changes]
+    found: NDArray[np.uint32] = codes[np.flatnonzero(np.diff(inside, prepend=False))]
     return found
+
+
+def _unpacked(arrays: disk_cache.Arrays) -> NDArray[np.uint32]:
+    """`members` from a file."""
+    changes = arrays["changes"]
+    ascends = changes.dtype == np.uint32 and changes.ndim == 1 and bool((changes[1:] > changes[:-1]).all())
+    disk_cache.require(ascends and (not changes.size or changes[-1] < 0x110000), "changes")
+    return changes
 
 
 def _unmatched(engine: Engine, text: str, sample: str) -> str:
@@ -114,29 +133,32 @@ def utf8_rows(of: NDArray[np.int16]) -> list[list[list[int]]]:
     rows: list[list[list[int]]] = [[], [], [], []]
     numbers: list[dict[bytes, int]] = [{}, {}, {}, {}]
 
-    def row_of(depth: int, targets: NDArray[np.int64]) -> int:
+    def row_of(depth: int, targets: NDArray[np.int32]) -> int:
         """The row in which the 64 following bytes have these targets."""
         number = numbers[depth].setdefault(targets.tobytes(), len(rows[depth]))
         if number == len(rows[depth]):
             rows[depth].append([-1] * 128 + targets.tolist() + [-1] * 64)
         return depth << 20 | number
 
-    last = np.where(of < 0, -1, of.astype(np.int64) + CHARACTER).reshape(-1, 64)
+    last = np.where(of < 0, -1, of.astype(np.int32) + CHARACTER).reshape(-1, 64)
     root = [-1] * 256
     root[:0x80] = last[:2].reshape(-1).tolist()
     for lead in range(0xC2, 0xE0):
         root[lead] = row_of(1, last[lead - 0xC0])
 
-    def middle(depth: int, first: int) -> NDArray[np.int64]:
+    def middle(depth: int, first: int) -> NDArray[np.int32]:
         """The targets of a byte before the last: the rows of 64 blocks of 64 characters."""
-        return np.array([row_of(depth, block) if block[0] >= 0 else -1 for block in last[first : first + 64]])
+        blocks, targets = last[first : first + 64], np.empty(64, np.int32)
+        for begin in [0, *(np.flatnonzero((blocks[1:] != blocks[:-1]).any(axis=1)) + 1).tolist()]:
+            targets[begin:] = row_of(depth, blocks[begin]) if blocks[begin, 0] >= 0 else -1
+        return targets
 
     for lead in range(0xE0, 0xF0):
         targets = middle(2, (lead - 0xE0) * 64)
         targets[:32] = -1 if lead == 0xE0 else targets[:32]  # no longer form of what has a shorter one
         root[lead] = row_of(1, targets)
     for lead in range(0xF0, 0xF5):
-        above = np.full(64, -1)
+        above = np.full(64, -1, np.int32)
         for second in range(16 if lead == 0xF0 else 0, 64 if lead < 0xF4 else 16):
             above[second] = row_of(2, middle(3, ((lead - 0xF0) * 64 + second) * 64))
         root[lead] = row_of(1, above)

@@ -11,7 +11,7 @@ import pytest
 from tokenizers import Tokenizer, decoders
 
 from constrain import Vocabulary
-from constrain.languages.cuts import merges
+from constrain.languages.cuts import merges, piece_sets
 from constrain.languages.cuts.merges import Merges
 from constrain.languages.vocab import disk_cache, huggingface
 from made_tokenizers import MADE
@@ -140,6 +140,26 @@ def test_damaged_files_are_built_again(kind: str, cache_folder: Path, builds: li
     for _ in range(2):
         assert content(read(tokenizer)) == expected
     assert len(builds) == 3  # the one that was damaged, once more
+
+
+@pytest.mark.parametrize("damaged", [None, [], [9, 5], [0x110000], [-1.0]])
+def test_sets_of_characters_are_asked_of_an_engine_once(
+    damaged: list[float] | None, cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    changes = piece_sets._changes
+    monkeypatch.setattr(piece_sets, "_changes", lambda engine, text: asked.append(text) or changes(engine, text))
+    read_anew = piece_sets.members.__wrapped__
+    expected = read_anew(("tokenizers", r"\p{N}")).tolist()
+    (file,) = cache_folder.iterdir()
+    if damaged:
+        array = np.array(damaged, np.float64 if damaged[0] < 0 else np.uint32)
+        np.savez(file, key=np.load(file)["key"], changes=array)
+    elif damaged is not None:
+        file.write_bytes(b"no archive")
+    assert read_anew(("tokenizers", r"\p{N}")).tolist() == expected
+    assert len(asked) == (1 if damaged is None else 2)
+    assert read_anew(("text", "ab")).tolist() == [97, 98, 98, 99] and len(list(cache_folder.iterdir())) == 1
 
 
 def test_sources_that_cannot_be_read_have_no_files(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constrain.errors import VocabularyError
-from constrain.languages.cuts.piece_sets import members
+from constrain.languages.cuts.piece_sets import CHARACTER, members, symbols, utf8_rows
 from constrain.languages.cuts.pieces import DEAD, GPT2, LIMIT, Pieces
 
 tokenizers = pytest.importorskip("tokenizers")
@@ -248,6 +248,42 @@ def test_sets(letters: str) -> None:
             pytest.importorskip("tiktoken")
         inside = np.searchsorted(members((engine, letters)), text, side="right") & 1
         assert (inside == np.searchsorted(bounds, text, side="right") & 1).all()
+
+
+def test_bytes_spell_symbols() -> None:
+    """Following the rows by the bytes of a character ends in its symbol; other bytes lead nowhere."""
+    found = symbols({("tokenizers", r"\p{L}"): 0, ("tokenizers", r"\s"): 1})
+    rows = utf8_rows(found.of)
+    some = [
+        *range(0x300),
+        *range(0x7F0, 0x810),
+        *range(0xD7F0, 0xD800),
+        *range(0xDFFF, 0xE010),
+        *range(0xFFF0, 0x10010),
+    ]
+    some += [*range(0x110000 - 16, 0x110000), *range(0x3000, 0x110000, 9973)]
+    for code in some:
+        if 0xD800 <= code < 0xE000:
+            continue
+        at = 0
+        for byte in chr(code).encode():
+            at = rows[at >> 20][at & 0xFFFFF][byte]
+        assert at == CHARACTER + int(found.of[code]), hex(code)
+    for bad in (
+        b"\x80",
+        b"\xc0",
+        b"\xc1\x80",
+        b"\xe0\x80",
+        b"\xed\xa0\x80",
+        b"\xf0\x80",
+        b"\xf4\x90",
+        b"\xf5",
+        b"\xff",
+    ):
+        at = 0
+        for byte in bad:
+            at = at if at < 0 else rows[at >> 20][at & 0xFFFFF][byte]
+        assert at == -1, bad
 
 
 @pytest.mark.parametrize("row", TABLE["refused"], ids=lambda row: str(row["part"]))
