@@ -145,10 +145,11 @@ TASKS = {
         REQUESTS, [(text, json.dumps({"name": name, "arguments": given})) for text, name, given in SHOWN_REQUESTS],
     ),
 }  # fmt: skip
-# Of models without a template, which never learnt to take turns: an answer ends as their texts do.
+# Of models without a template, which never learnt to take turns: an answer ends as their texts do. A template loses its
+# own last newline.
 PLAIN = (
     "{{ bos_token }}{% for turn in messages %}{{ turn.role }}:\n{{ turn.content }}"
-    "{{ eos_token if turn.role == 'assistant' }}\n{% endfor %}assistant:\n"
+    "{{ eos_token if turn.role == 'assistant' }}\n{% endfor %}assistant:{{ '\n' }}"
 )
 WEIGHED: dict[str, tuple[Callable[[], Any], int]] = {  # and how many outputs
     "smc, 4 particles": (lambda: SMC(particles=4), 1),
