@@ -124,7 +124,7 @@ def attention(
     beginning = getattr(key, "beginning", None)
     if beginning is None:
         plain = ALL_ATTENTION_FUNCTIONS["sdpa"]
-        return plain(module, query, key, value, attention_mask, scaling=scaling, **options)  # type: ignore[no-any-return]
+        return plain(module, query, key, value, attention_mask, scaling=scaling, **options)
     stem_keys, stem_values, stems = beginning
     batch, heads, size = key.shape[0], key.shape[1], query.shape[-1]
     scaled = query.reshape(batch, heads, -1, query.shape[2], size) * (size**-0.5 if scaling is None else scaling)
