@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from sampling_cases import PROMPT, Case, exact, mass
@@ -15,7 +13,7 @@ from tiny_cases import Tiny, membership
 from constrain.errors import ConstrainError
 from constrain.sampling import AWRS, CARS, METHODS, Argmax, ASAp, Beam, Exact, Faithful, Rejection, Settings, TorchDraw
 from constrain.sampling.core.sampler import drive
-from toy_model import TableModel, TableSession
+from toy_model import TableModel
 
 SAMPLING = sorted(METHODS.keys() - {"lcd", "argmax", "beam"})
 ALL = sorted(METHODS)
@@ -129,29 +127,11 @@ def test_bad_options(method: Any, options: dict[str, Any], message: str) -> None
     assert str(caught.value) == message
 
 
-class HalfSession(TableSession):
-    """Logits in bfloat16, as a real model has them."""
-
-    def feed(self, chunks: Any, keep: Any) -> list[torch.Tensor]:
-        return [each.to(torch.bfloat16) for each in super().feed(chunks, keep)]
-
-
-class Half(TableModel):
-    """Logits that bfloat16 has, so that nothing is lost where they are widened."""
-
-    def logits(self, prefix: Sequence[int]) -> np.ndarray:
-        return torch.tensor(super().logits(prefix)).to(torch.bfloat16).double().numpy()
-
-    def start(self, prefixes: Any, keep: Any) -> Any:
-        session = HalfSession(self, len(prefixes))
-        return session, session.feed(prefixes, keep)
-
-
 @pytest.mark.parametrize("name", [*ALL, "awrs with a check"])
 def test_half_precision_is_widened(name: str) -> None:
     """log p of an output is that of the model to far more digits than bfloat16 has, and so are weights and masses."""
     case = Tiny("branching", 1)
-    vars(case)["model"] = Half(3, 1)
+    vars(case)["model"] = TableModel(3, 1, dtype=torch.bfloat16)
     law = exact(case)
     method = METHODS.get(name) or AWRS(membership(case))
     drawn = [
