@@ -116,7 +116,7 @@ SHOWN_REQUESTS = (
 
 
 class Task(NamedTuple):
-    """What is asked, the schema of the answer, the questions, and questions with answers that may be shown before."""
+    """A task: what is asked, the schema of the answer, the questions, and answered ones that may be shown before."""
 
     said: str
     schema: dict[str, Any]

@@ -41,7 +41,7 @@ def test_what_is_shown_is_an_answer(name: str) -> None:
 
 
 def test_a_chat_of_a_model_without_a_template() -> None:
-    """What is asked stands once, at the beginning; answers end as texts do."""
+    """The task is told once, at the beginning; answers end as texts do."""
     task, tokenizer = TASKS["calls"], tiny_tokenizer()
     tokenizer.chat_template = PLAIN
     text = tokenizer.apply_chat_template(task.turns("Who?", 2), tokenize=False)

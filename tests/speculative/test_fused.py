@@ -507,8 +507,7 @@ def test_methods_that_verify_by_kernels(method: Any, rule: str) -> None:
 @ON_KERNELS
 @pytest.mark.parametrize("method", [lcd, SIR(samples=2), SMC(particles=2), AWRS()], ids=["lcd", "sir", "smc", "awrs"])
 def test_methods_that_step_by_kernels(method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a device has kernels they choose each token, also of `awrs` without a check; outputs are those of torch."""
-
+    """Kernels choose each token where a device has them, also of `awrs` without a check, with the outputs of torch."""
     case, chosen, outputs = cases(1, (1.0,))[0], [], []
 
     def counted(*given: Any, **named: Any) -> Any:
