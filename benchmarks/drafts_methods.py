@@ -5,10 +5,11 @@ A forward is counted for each sequence that it reads (a batch of 8 counts 8). To
 method; attempts, particles and states that were thrown away count as forwards only, so `rejection` and `cars` have
 fewer tokens than forwards. The column "saved" is the share of the forwards that drafts save.
 
-With `--model FOLDER`, a model of transformers with a chat template: forward passes (of batches) and CPU seconds for
-each effective sample of methods that weigh, over four questions of a `--task` with defaults at temperature 1. The
-log-evidence is the mean over the questions of log Z, Z the mean of all estimates of a question's mass; its 95 %
-interval is by their spread, which few heavy-tailed weights make too short. Methods agree where intervals meet.
+With `--model FOLDER`, a model of transformers: forward passes (of batches) and CPU seconds for each effective sample of
+methods that weigh, over four questions of a `--task` with defaults at temperature 1, behind `--shots` answered ones: a
+small model hardly writes JSON that nobody showed it, and few particles miss a mass of e⁻²⁵. The log-evidence is the
+mean over the questions of log Z, Z the mean of all estimates of a question's mass; its 95 % interval is by their
+spread, which few heavy-tailed weights make too short. Methods agree where intervals meet.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import time
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -102,13 +103,54 @@ REQUESTS = (
     "Tell Mary: I am late.",
     "Is it raining in Lima? I use fahrenheit.",
 )
-TASKS: dict[str, tuple[str, Any, tuple[str, ...]]] = {  # what is asked, the schema of the answer, and the questions
-    "extraction": ("Write the person as JSON with name, age, born, job.", ABOUT, TEXTS),
-    "calls": (
+SHOWN_TEXTS = (
+    ("Grace Hopper, an engineer, was born in 1906 and died at 85.", "Grace Hopper", 85, "1906", "engineer"),
+    ("John Keats, a poet, lived from 1795 and died when he was 25.", "John Keats", 25, "1795", "poet"),
+    ("Emmy Noether (1882) was a mathematician who lived 53 years.", "Emmy Noether", 53, "1882", "mathematician"),
+)
+SHOWN_REQUESTS = (
+    ("Remind Bob to buy milk.", "send_message", {"to": "Bob", "text": "Buy milk."}),
+    ("Set a timer for five minutes.", "set_timer", {"minutes": 5}),
+    ("How cold is it in Rome, in fahrenheit?", "get_weather", {"city": "Rome", "unit": "fahrenheit"}),
+)
+
+
+class Task(NamedTuple):
+    """A task: what is asked, the schema of the answer, the questions, and answered ones that may be shown before."""
+
+    said: str
+    schema: dict[str, Any]
+    questions: tuple[str, ...]
+    shown: list[tuple[str, str]]
+
+    def turns(self, question: str, shots: int) -> list[dict[str, str]]:
+        """A chat that ends with a question, behind so many answered ones."""
+        turns = [
+            {"role": role, "content": text}
+            for pair in self.shown[:shots]
+            for role, text in zip(("user", "assistant"), pair, strict=True)
+        ]
+        turns.append({"role": "user", "content": question})
+        turns[0]["content"] = f"{self.said} {turns[0]['content']}"
+        return turns
+
+
+TASKS = {
+    "extraction": Task(
+        "Write the person as JSON with name, age, born, job.", ABOUT, TEXTS,
+        [(text, json.dumps(dict(zip(ABOUT["required"], said, strict=True)))) for text, *said in SHOWN_TEXTS],
+    ),
+    "calls": Task(
         "Answer with one call as JSON: set_timer(minutes), get_weather(city, unit) or send_message(to, text).", CALL,
-        REQUESTS,
+        REQUESTS, [(text, json.dumps({"name": name, "arguments": given})) for text, name, given in SHOWN_REQUESTS],
     ),
 }  # fmt: skip
+# Of models without a template, which never learnt to take turns: an answer ends as their texts do. A template loses its
+# own last newline.
+PLAIN = (
+    "{{ bos_token }}{% for turn in messages %}{{ turn.role }}:\n{{ turn.content }}"
+    "{{ eos_token if turn.role == 'assistant' }}\n{% endfor %}assistant:{{ '\n' }}"
+)
 WEIGHED: dict[str, tuple[Callable[[], Any], int]] = {  # and how many outputs
     "smc, 4 particles": (lambda: SMC(particles=4), 1),
     "smc, 16 particles": (lambda: SMC(particles=16), 1),
@@ -144,13 +186,12 @@ def measure(name: str, seeds: int) -> dict[str, Any]:
     return row
 
 
-def weigh(handle: Any, name: str, seeds: int, task: str) -> dict[str, Any]:
+def weigh(handle: Any, name: str, seeds: int, task: Task, shots: int) -> dict[str, Any]:
     """Forward passes, CPU seconds and effective samples of a method, over all questions and seeds.
 
     evidence: of each question, the log of every estimate of the mass of its language; None where one had to be redone
     """
     make, n = WEIGHED[name]
-    said, schema, questions = TASKS[task]
     passes, forward = [0], handle.model.forward
 
     def counted(*given: Any, **named: Any) -> Any:
@@ -159,12 +200,12 @@ def weigh(handle: Any, name: str, seeds: int, task: str) -> dict[str, Any]:
 
     handle.model.forward = counted
     start, effective = time.process_time(), 0.0
-    evidence: list[list[float | None]] = [[] for _ in questions]
-    for seed, (place, question) in product(range(seeds), enumerate(questions)):
-        asked = [{"role": "user", "content": f"{said} {question}"}]
+    evidence: list[list[float | None]] = [[] for _ in task.questions]
+    for seed, (place, question) in product(range(seeds), enumerate(task.questions)):
         g = constrain.generate(
-            handle, asked, schema=schema, method=make(), n=n, temperature=1.0, max_tokens=64, seed=seed
-        )
+            handle, task.turns(question, shots), schema=task.schema, method=make(), n=n, temperature=1.0,
+            max_tokens=64, seed=seed,
+        )  # fmt: skip
         weights = g.weights
         effective += sum(weights) ** 2 / sum(w * w for w in weights) if sum(weights) else 0.0
         evidence[place] += [each.log_evidence for each in (g if n > 1 else [g])]
@@ -226,6 +267,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="*", help="some of the methods; default: all")
     parser.add_argument("--model", help="the folder of a model")
     parser.add_argument("--task", choices=TASKS, default="extraction", help="what that model is asked")
+    parser.add_argument("--shots", type=int, default=0, help="answered questions before; without, answers are unlikely")
     options = parser.parse_args()
     known = WEIGHED if options.model else METHODS
     names = options.methods or list(known)
@@ -234,9 +276,12 @@ def main() -> None:
     torch.set_num_threads(1)
     options.out.mkdir(parents=True, exist_ok=True)
     handle, rows = HFModel.of(options.model) if options.model else None, []
+    if handle and handle.tokenizer.chat_template is None:
+        handle.tokenizer.chat_template = PLAIN
     with (options.out / "records.jsonl").open("w", encoding="utf-8") as file:
         for name in names:
-            rows.append(weigh(handle, name, options.seeds, options.task) if handle else measure(name, options.seeds))
+            asked = TASKS[options.task], options.shots
+            rows.append(weigh(handle, name, options.seeds, *asked) if handle else measure(name, options.seeds))
             file.write(json.dumps(rows[-1]) + "\n")
             file.flush()
     text = weighed_table(rows) if handle else table(rows)

@@ -1,6 +1,7 @@
 """Weighted texts from an engine, beside genlm-control: tokens a second and the error, at equal numbers of particles.
 
     python benchmarks/serving_genlm.py --out benchmarks/record/<date>-genlm [--cases month,version] [--calls 20]
+        [--particles 4,16,64] [--model FOLDER]
 
 Question: a call asks for P weighted particles of a language. How many tokens does a second of processor time give, and
 how far is what all calls say together from the model's exact conditional law?
@@ -19,8 +20,9 @@ Needs genlm-control and psutil; `--genlm FOLDER` adds a folder of packages behin
 where it is not installed, or with `--no-engine`.
 Ways take turns, and the first call of each is not counted. Tokens are those of all particles, ends included. CPU time
 is that of this process and of the engine's. Checked: every text is in the language, by `re`; the law is exact, from
-forwards over the trie of all prefixes; `null` is the TV of as many perfect draws. Bias: one small model, on which what
-surrounds it weighs more than on a large one; genlm-control waits for its batches, which CPU time does not count.
+forwards over the trie of all prefixes; `null` is the TV of as many perfect draws. Bias: the reference model is small,
+and what surrounds it weighs more than on a large one (`--model`); genlm-control waits for its batches, which CPU time
+does not count.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +56,8 @@ def main() -> int:
     """Measure, check, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", default="month,version,colours")
-    parser.add_argument("--particles", type=int, default=8)
+    parser.add_argument("--particles", default="8", help="their numbers, in turn")
+    parser.add_argument("--model", default="", help="the folder of a model of transformers; default: the reference")
     parser.add_argument("--calls", type=int, default=20)
     parser.add_argument("--no-engine", action="store_true", help="leave out the ways on vLLM")
     parser.add_argument("--genlm", type=Path, help="a folder of packages that has genlm-control")
@@ -67,10 +71,12 @@ def main() -> int:
     torch.set_num_threads(1)
     has_engine = not options.no_engine and importlib.util.find_spec("vllm") is not None
     llm = engine() if has_engine else None
-    rows = [row for name in options.cases.split(",") for row in measured(CASES[name], llm, options)]
+    cases = [replace(CASES[name], model=options.model) for name in options.cases.split(",")]
+    counts = list(map(int, options.particles.split(",")))
+    rows = [row for case in cases for count in counts for row in measured(case, llm, count, options.calls)]
     with (options.out / "genlm.jsonl").open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(row) + "\n" for row in rows)
-    words = ["FOLDER" if word == str(options.genlm) else word for word in sys.argv]
+    words = ["FOLDER" if word in (str(options.genlm), options.model) else word for word in sys.argv]
     said = f"python {' '.join(words)}\n\n{table(rows)}\n"
     if has_engine:
         said += f"\ngenlm-control's backend for vLLM: {their_engine()}\n"
@@ -97,7 +103,7 @@ def ways(case: Case, llm: Any, particles: int) -> dict[str, Way]:
     from constrain.sampling import SIR, SMC
     from faithful_genlm import Genlm
 
-    reference = constrain.reference.load()
+    model = case.model or constrain.reference.load()
 
     def ours(model: Any, method: Any) -> Way:
         def run(seed: int) -> tuple[Atoms, int]:
@@ -113,7 +119,7 @@ def ways(case: Case, llm: Any, particles: int) -> dict[str, Way]:
     theirs = Genlm(case, 0, particles)
     found = {
         "genlm, transformers": lambda seed: theirs()[0],
-        "smc, transformers": ours(reference, SMC(particles=particles)),
+        "smc, transformers": ours(model, SMC(particles=particles)),
     }
     if llm is None:
         return found
@@ -121,14 +127,14 @@ def ways(case: Case, llm: Any, particles: int) -> dict[str, Way]:
     return {**found, **on_engine}
 
 
-def measured(case: Case, llm: Any, options: Any) -> list[dict[str, Any]]:
+def measured(case: Case, llm: Any, particles: int, calls: int) -> list[dict[str, Any]]:
     """A row for each way."""
     law, log_z, _ = case.truth
-    table = ways(case, llm, options.particles)
+    table = ways(case, llm, particles)
     cpu, wall, tokens = Counter[str](), Counter[str](), Counter[str]()
     said: dict[str, Counter[bytes]] = {name: Counter() for name in table}
     draws: dict[str, int] = dict.fromkeys(table, 0)
-    for call in range(-1, options.calls):
+    for call in range(-1, calls):
         order = list(table)
         random.Random(call).shuffle(order)
         for name in order:
@@ -147,10 +153,10 @@ def measured(case: Case, llm: Any, options: Any) -> list[dict[str, Any]]:
                 draws[name] += len(atoms)
     return [
         {
-            "case": case.name, "way": name, "particles": options.particles, "calls": options.calls,
+            "case": case.name, "way": name, "particles": particles, "calls": calls,
             "tokens": tokens[name], "cpu_s": cpu[name], "wall_s": wall[name], "texts": draws[name],
             "tv": distance(said[name], law), "null": null_distance(law, draws[name]),
-            "evidence": sum(said[name].values()) / (options.particles * options.calls),
+            "evidence": sum(said[name].values()) / (particles * calls),
         }
         for name in table
     ]  # fmt: skip
@@ -185,12 +191,12 @@ def their_engine() -> str:
 def table(rows: list[dict[str, Any]]) -> str:
     """Lines of Markdown."""
     lines = [
-        "| language | way | tokens / CPU s | tokens / s | TV | null | evidence |",
-        "|---|---|---:|---:|---:|---:|---:|",
+        "| language | particles | way | tokens / CPU s | tokens / s | TV | null | evidence |",
+        "|---|---:|---|---:|---:|---:|---:|---:|",
     ]
     lines += [
-        f"| {row['case']} | {row['way']} | {row['tokens'] / row['cpu_s']:.0f} | {row['tokens'] / row['wall_s']:.0f} | "
-        f"{row['tv']:.3f} | {row['null']:.3f} | {row['evidence']:.2f} |"
+        f"| {row['case']} | {row['particles']} | {row['way']} | {row['tokens'] / row['cpu_s']:.0f} | "
+        f"{row['tokens'] / row['wall_s']:.0f} | {row['tv']:.3f} | {row['null']:.3f} | {row['evidence']:.2f} |"
         for row in rows
     ]
     return "\n".join(lines)

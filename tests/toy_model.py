@@ -10,16 +10,19 @@ import torch
 
 
 class TableModel:
-    """Logits drawn once for every prefix, in float64; equal seeds, equal models.
+    """Logits drawn once for every prefix, numbers that `dtype` has; equal seeds, equal models.
 
     spread: standard deviation of the logits. fixed: logits for certain outputs (prefix without the prompt's tokens).
     """
 
     context: int | None = None
 
-    def __init__(self, width: int, seed: int = 0, spread: float = 2.0, ragged: bool = True) -> None:
+    def __init__(
+        self, width: int, seed: int = 0, spread: float = 2.0, ragged: bool = True, dtype: Any = torch.float64
+    ) -> None:
         self.width = width
         self.seed = seed
+        self.dtype = dtype
         self.spread = spread
         self.ragged = ragged
         self.fixed: dict[tuple[int, ...], np.ndarray] = {}
@@ -30,7 +33,8 @@ class TableModel:
         key = tuple(prefix)
         if key not in self.fixed:
             rng = np.random.default_rng([self.seed, 7, *(token + 1 for token in key)])
-            self.fixed[key] = rng.normal(scale=self.spread, size=self.width)
+            drawn = torch.from_numpy(rng.normal(scale=self.spread, size=self.width))
+            self.fixed[key] = drawn.to(self.dtype).double().numpy()
         return self.fixed[key]
 
     def log_probs(self, prefix: Sequence[int]) -> np.ndarray:
@@ -59,7 +63,8 @@ class TableSession:
             row += chunk
             assert 0 < kept <= len(row)
             places = range(len(row) - kept + 1, len(row) + 1)
-            result.append(torch.tensor(np.stack([self.model.logits(row[:place]) for place in places])))
+            logits = np.stack([self.model.logits(row[:place]) for place in places])
+            result.append(torch.tensor(logits, dtype=self.model.dtype))
         return result
 
     def select(self, rows: Sequence[int]) -> None:

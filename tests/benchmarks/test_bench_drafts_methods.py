@@ -1,4 +1,4 @@
-"""The log-evidence that drafts_methods.py states, beside numbers that are known."""
+"""The log-evidence that drafts_methods.py states, beside numbers that are known, and the chats that it asks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import random
 
 import pytest
 
-from drafts_methods import log_evidence
+import constrain
+from constrain.masks.derived.members import is_member
+from drafts_methods import PLAIN, TASKS, log_evidence
+from toy_model import tiny_tokenizer
 
 
 def test_equal_estimates_leave_no_interval() -> None:
@@ -26,3 +29,26 @@ def test_the_interval_holds_the_mass_of_nineteen_in_twenty() -> None:
         mean, half = log_evidence(questions)
         inside += abs(mean - (math.log(1e-3) + math.log(1e-9)) / 2) <= half
     assert inside == pytest.approx(380, abs=20)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_what_is_shown_is_an_answer(name: str) -> None:
+    """Each is a member of the schema, and no question is asked that was shown."""
+    task = TASKS[name]
+    constraint = constrain.json_schema(task.schema)
+    assert all(is_member(constraint, answer) for _, answer in task.shown)
+    assert not {question for question, _ in task.shown} & set(task.questions)
+
+
+def test_a_chat_of_a_model_without_a_template() -> None:
+    """The task is told once, at the beginning; answers end as texts do."""
+    task, tokenizer = TASKS["calls"], tiny_tokenizer()
+    tokenizer.chat_template = PLAIN
+    text = tokenizer.apply_chat_template(task.turns("Who?", 2), tokenize=False)
+    (first, answer), (second, other) = task.shown[:2]
+    end = tokenizer.eos_token
+    assert text.removeprefix(tokenizer.bos_token or "") == (
+        f"user:\n{task.said} {first}\nassistant:\n{answer}{end}\nuser:\n{second}\nassistant:\n{other}{end}\n"
+        "user:\nWho?\nassistant:\n"
+    )
+    assert [turn["content"] for turn in task.turns("Who?", 0)] == [f"{task.said} Who?"]

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 import torch
-from sampling_cases import PROMPT, Case
+from sampling_cases import PROMPT, Case, exact, mass
+from tiny_cases import Tiny, membership
 
 from constrain.errors import ConstrainError
-from constrain.sampling import CARS, METHODS, Argmax, ASAp, Beam, Exact, Faithful, Rejection, Settings, TorchDraw
+from constrain.sampling import AWRS, CARS, METHODS, Argmax, ASAp, Beam, Exact, Faithful, Rejection, Settings, TorchDraw
 from constrain.sampling.core.sampler import drive
+from toy_model import TableModel
 
 SAMPLING = sorted(METHODS.keys() - {"lcd", "argmax", "beam"})
 ALL = sorted(METHODS)
@@ -125,14 +127,21 @@ def test_bad_options(method: Any, options: dict[str, Any], message: str) -> None
     assert str(caught.value) == message
 
 
-def test_half_precision_is_widened() -> None:
-    class Half(type(Case("skewed", 0).model)):  # type: ignore[misc]
-        def start(self, prefixes: Any, keep: Any) -> Any:
-            session, logits = super().start(prefixes, keep)
-            return session, [each.to(torch.bfloat16) for each in logits]
-
-    case = Case("skewed", 0)
-    model = Half(3, 0)
-    for name in ALL:
-        (sample,) = drive(METHODS[name], case.job(TorchDraw(0), model=model))
-        assert sample.finish_reason in ("stop", "budget")
+@pytest.mark.parametrize("name", [*ALL, "awrs with a check"])
+def test_half_precision_is_widened(name: str) -> None:
+    """log p of an output is that of the model to far more digits than bfloat16 has, and so are weights and masses."""
+    case = Tiny("branching", 1)
+    vars(case)["model"] = TableModel(3, 1, dtype=torch.bfloat16)
+    law = exact(case)
+    method = METHODS.get(name) or AWRS(membership(case))
+    drawn = [
+        drive(method, case.job(TorchDraw(seed), token_bytes=case.constraint.vocabulary.tokens)) for seed in range(9)
+    ]
+    members = [sample for (sample,) in drawn if sample.finish_reason == "stop"]
+    assert members
+    for sample in members:
+        assert sample.log_prob == pytest.approx(law[tuple(sample.tokens)], abs=1e-5)
+        if name == "exact":
+            assert sample.log_evidence == pytest.approx(math.log(mass(law)), abs=1e-5)
+        if name == "asap":  # the first draw is that of masked decoding
+            assert sample.log_weight == pytest.approx(math.fsum(each.log_z for each in sample.trace), abs=1e-5)

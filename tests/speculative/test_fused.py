@@ -24,7 +24,8 @@ from test_decode import branching
 from test_verifiers import SIZE, World, distance, said, setting
 
 from constrain.errors import ConstrainError
-from constrain.sampling import MCMC, SIR, Job, Sample, Settings, TorchDraw, enumerate_draws, lcd
+from constrain.sampling import AWRS, MCMC, SIR, SMC, Job, Sample, Settings, TorchDraw, enumerate_draws, lcd
+from constrain.sampling.core import step as steps
 from constrain.sampling.core.sampler import drive
 from constrain.sampling.core.step import by_kernels, step
 from constrain.sampling.fused.batch import RULES, FusedOptions, FusedStep, Penalties, unpacked
@@ -35,6 +36,7 @@ from constrain.speculative.masks import TreeMasks
 from constrain.speculative.rows import TargetRows
 from constrain.speculative.tree import NONE
 from constrain.speculative.verifiers import VERIFIERS, Match, verifier_named
+from toy_model import TableModel
 from tree_target import Drawn, Given, Oracle
 from triton_interpreter import skip_where_numpy_is_too_new
 
@@ -498,6 +500,27 @@ def test_methods_that_verify_by_kernels(method: Any, rule: str) -> None:
         outputs.append(sample)
         ran += verifier.steps.run if isinstance(verifier, Fused) else 0
     assert ran > 0
+    assert outputs[0].tokens == outputs[1].tokens
+    assert outputs[0].log_weight == pytest.approx(outputs[1].log_weight, abs=1e-4)
+
+
+@ON_KERNELS
+@pytest.mark.parametrize("method", [lcd, SIR(samples=2), SMC(particles=2), AWRS()], ids=["lcd", "sir", "smc", "awrs"])
+def test_methods_that_step_by_kernels(method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels choose each token where a device has them, also of `awrs` without a check, with the outputs of torch."""
+    case, chosen, outputs = cases(1, (1.0,))[0], [], []
+
+    def counted(*given: Any, **named: Any) -> Any:
+        chosen.append(by_kernels(*given, **named))
+        return chosen[-1]
+
+    monkeypatch.setattr(steps, "by_kernels", counted)
+    for has_kernels in (True, False):
+        monkeypatch.setattr(steps, "runs_on", lambda device, has_kernels=has_kernels: has_kernels)
+        (sample,) = drive(method, case.job(TorchDraw(3), model=TableModel(case.model.width, dtype=torch.float32)))
+        outputs.append(sample)
+    assert chosen
+    assert None not in chosen
     assert outputs[0].tokens == outputs[1].tokens
     assert outputs[0].log_weight == pytest.approx(outputs[1].log_weight, abs=1e-4)
 

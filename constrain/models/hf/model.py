@@ -19,6 +19,7 @@ import torch
 
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.models.hf.cache import is_plain, keeps_everything
+from constrain.models.hf.grouped import grouped
 from constrain.models.hf.kinds import check_kind, is_encoder, is_encoder_decoder
 from constrain.models.hf.loading import is_processor, load_named, tokenizer_of, unpacked
 from constrain.models.hf.memory import forgotten
@@ -127,7 +128,7 @@ class HFModel:
 
     def forward(self, beside: Any, **arguments: Any) -> Any:
         """One forward of the model. beside: of `opened`."""
-        with forgotten(self.noting):
+        with forgotten(self.noting), grouped():
             return self.model(**arguments)
 
     @cached_property

@@ -27,9 +27,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
-from transformers.modeling_utils import AttentionInterface
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS, AttentionInterface
 
 from constrain.errors import ConstrainError
 from constrain.models.hf.cache import SharedLayer, own_layers
@@ -124,7 +123,8 @@ def attention(
     """
     beginning = getattr(key, "beginning", None)
     if beginning is None:
-        return sdpa_attention_forward(module, query, key, value, attention_mask, scaling=scaling, **options)
+        plain = ALL_ATTENTION_FUNCTIONS["sdpa"]
+        return plain(module, query, key, value, attention_mask, scaling=scaling, **options)
     stem_keys, stem_values, stems = beginning
     batch, heads, size = key.shape[0], key.shape[1], query.shape[-1]
     scaled = query.reshape(batch, heads, -1, query.shape[2], size) * (size**-0.5 if scaling is None else scaling)

@@ -170,6 +170,15 @@ def scaled(logits: torch.Tensor, temperature: float) -> torch.Tensor:
     return logits if temperature in (0, 1) else logits / temperature
 
 
+def log_probs_of(logits: torch.Tensor, places: Sequence[tuple[int, int]] | None) -> torch.Tensor:
+    """log p of each token, float[B, W], in float32 at least: 16 bits have two digits of a number like -10.
+
+    places: as in `step`. Raises ConstrainError: as `log_total_of`.
+    """
+    logits = scaled(logits, 1)
+    return logits - log_total_of(logits, places).unsqueeze(1)
+
+
 def log_total_of(logits: torch.Tensor, places: Sequence[tuple[int, int]] | None) -> torch.Tensor:
     """log Σ exp of each row, float[B].
 

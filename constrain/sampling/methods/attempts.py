@@ -28,7 +28,7 @@ import torch
 from constrain.sampling.bitmask.apply import apply_bitmask_
 from constrain.sampling.core.draw import NO_TOKEN
 from constrain.sampling.core.job import Job
-from constrain.sampling.core.logits import log_total_of
+from constrain.sampling.core.logits import log_probs_of
 from constrain.sampling.core.particles import Particle, Particles, Stems
 from constrain.sampling.core.step import CACHED, Step
 from constrain.sampling.core.trie import ROOT, UNTRACKED, PrefixTrie
@@ -103,7 +103,7 @@ def _draw(
 ) -> tuple[Step, list[torch.Tensor]]:
     """The tokens of some attempts, and log p of what each may draw, float[W], -inf elsewhere."""
     logits = torch.cat([attempt.logits for attempt in live if attempt.logits is not None])
-    log_p = logits - log_total_of(logits, places).unsqueeze(1)  # float[B, W]
+    log_p = log_probs_of(logits, places)  # float[B, W]
     allowed = apply_bitmask_(log_p.clone(), bitmask, job.size)
     log_z = allowed.logsumexp(-1).clamp(max=0)
     log_shares = allowed.clone()

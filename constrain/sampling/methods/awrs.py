@@ -48,7 +48,7 @@ import torch
 from constrain.errors import ConstrainError
 from constrain.sampling.bitmask.apply import masked_logits
 from constrain.sampling.core.draw import NO_TOKEN, Chance
-from constrain.sampling.core.logits import log_total_of
+from constrain.sampling.core.logits import log_total_of, scaled
 from constrain.sampling.core.particles import Particles
 from constrain.sampling.core.potentials import AskedPotential
 from constrain.sampling.core.sampler import check_count
@@ -370,7 +370,7 @@ def checked_step(
     returns: log Z is log ŵ, an estimate; log p_sampled is log p_raw − log ŵ, since the true one is not known
     """
     job = particles.job
-    logits = particles.logits
+    logits = scaled(particles.logits, 1)
     log_total = log_total_of(logits, particles.places)
     masked, columns = masked_logits(logits, bitmask, job.size)  # float[B, U]
     ids = range(masked.shape[1]) if columns is None else columns.tolist()

@@ -23,7 +23,7 @@ import torch
 from constrain.errors import LimitError
 from constrain.sampling.bitmask.apply import apply_bitmask_
 from constrain.sampling.core.job import DraftCount, Job, Sample
-from constrain.sampling.core.logits import log_total_of
+from constrain.sampling.core.logits import log_probs_of
 from constrain.sampling.core.particles import Particle, Particles, budget_of
 from constrain.sampling.core.sampler import Sampler, check_count, log_add
 from constrain.sampling.core.shape import shaped
@@ -159,9 +159,8 @@ def children(block: Particles) -> tuple[torch.Tensor, Step]:
 
     log_prob_sampled is that of masked decoding.
     """
-    job, logits = block.job, block.logits
-    log_p = logits - log_total_of(logits, block.places).unsqueeze(1)
-    apply_bitmask_(log_p, block.member_masks(), job.size)
+    log_p = log_probs_of(block.logits, block.places)
+    apply_bitmask_(log_p, block.member_masks(), block.job.size)
     log_z = log_p.logsumexp(-1).clamp(max=0)
     places, tokens = (log_p > -torch.inf).nonzero(as_tuple=True)
     raw = log_p[places, tokens]
