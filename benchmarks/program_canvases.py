@@ -1,11 +1,12 @@
 """Programs with a real vocabulary and many open positions: replayed, and denoised by a model that is often wrong.
 
     python benchmarks/program_canvases.py --vocabulary tokenizer.model --files sql=FILE c=FOLDER python=FILE cpp=FOLDER
-        [--texts 20] [--open 32] [--longest 1200] [--first] [--record DIR]
+        [--texts 20] [--open 32] [--longest 1200] [--first] [--seconds 600] [--record DIR]
 
-Texts are files of a folder, or the rows of a file `*.jsonl`(.gz): `prompt` + `canonical_solution`, or the first of
-`accepted`. Members that the language's own reader does not refuse, with enough tokens, are taken in a random order.
-Tokens: the longest first. So many of them, drawn at random, are open.
+Texts are files of a folder, or the rows of a file `*.jsonl`(.gz): `prompt` + `canonical_solution`, or all `accepted`.
+Members that the language's own reader does not refuse, with enough tokens, are taken in a random order; where there are
+fewer than asked for, they come again with other positions open, and the table has how many differ. Tokens: the longest
+first. So many of them, drawn at random, are open.
 
 Replay: the canvas knows nothing of what was there; the text's own tokens are set in random order. Where one is refused,
 it counts, and the canvas's own token is set. Denoise: the logits of a model that prefers the text's token at 7 of 10
@@ -20,8 +21,10 @@ import gzip
 import json
 import random
 import statistics
+import sys
 import time
 from collections.abc import Iterator
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +49,7 @@ def texts(name: str, path: Path, longest: int, rng: random.Random) -> Iterator[b
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         rows = [json.loads(line) for line in data.splitlines()]
         found = [
-            (row["accepted"][0] if "accepted" in row else row["prompt"] + row["canonical_solution"]).encode()
-            for row in rows
+            text.encode() for row in rows for text in row.get("accepted") or [row["prompt"] + row["canonical_solution"]]
         ]
     found = list(dict.fromkeys(found))
     rng.shuffle(found)
@@ -57,15 +59,16 @@ def texts(name: str, path: Path, longest: int, rng: random.Random) -> Iterator[b
 
 
 class OftenWrong:
-    """A model that prefers the token that was there at some positions, and a random one at others."""
+    """A model that prefers the token that was there at some open positions, and a random one at others."""
 
-    def __init__(self, vocabulary: Any, tokens: list[int], seed: int) -> None:
+    def __init__(self, vocabulary: Any, tokens: list[int], order: list[int], seed: int) -> None:
         self.vocabulary, self.mask_id = vocabulary, 128_000
         rng = np.random.default_rng(seed)
-        self.rows = rng.standard_normal((len(tokens), len(vocabulary))).astype(np.float32)
-        for position, token in enumerate(tokens):
+        self.rows = np.zeros((len(tokens), len(vocabulary)), np.float32)
+        for position in order:
+            self.rows[position] = rng.standard_normal(len(vocabulary))
             if rng.random() < RIGHT:
-                self.rows[position, token] = 9 + rng.random()
+                self.rows[position, tokens[position]] = 9 + rng.random()
         self.rows[:, vocabulary.eos_ids] = -9
 
     def logits(self, tokens: list[int]) -> np.ndarray:
@@ -84,25 +87,29 @@ def replay(canvas: WitnessedCanvas, tokens: list[int], order: list[int], row: di
         row["refused"] += not is_allowed
 
 
-def run(name: str, path: Path, vocabulary: Any, options: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The rows of a language: replay and denoise."""
+def canvases(name: str, path: Path, vocabulary: Any, options: argparse.Namespace) -> Iterator[tuple[int, list[int]]]:
+    """Yield numbers and texts of tokens; where there are too few texts, they come again."""
+    numbers = {token: number for number, token in reversed(list(enumerate(vocabulary.tokens))) if token}
+    found = [longest_first(text, numbers) for text in texts(name, path, options.longest, random.Random(4))]
+    found = [tokens for tokens in found if len(tokens) >= options.open + 8]
+    yield from enumerate(islice(cycle(found), options.texts), 1)
+
+
+def run(name: str, path: Path, vocabulary: Any, options: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
+    """Yield the rows of a language, replay and denoise, after each text."""
     folder = constrain.collection.folder(name)
     constraint, oracle = folder.constraint(), oracles.find(folder.settings["oracle"])
-    numbers = {token: number for number, token in reversed(list(enumerate(vocabulary.tokens))) if token}
     rows = [
-        {"texts": 0, "tokens": [], "no filling": 0, "valid": 0, "own reader": 0, "refused": 0, "seconds": [],
-         "first": []} for _ in range(2)
+        {"canvases": 0, "texts": set(), "tokens": [], "no filling": 0, "valid": 0, "own reader": 0, "refused": 0,
+         "seconds": [], "first": []} for _ in range(2)
     ]  # fmt: skip
-    seed = 0
-    for text in texts(name, path, options.longest, random.Random(4)):
-        tokens = longest_first(text, numbers)
-        if len(tokens) < options.open + 8:
-            continue
-        seed += 1
+    begun = time.thread_time()
+    for seed, tokens in canvases(name, path, vocabulary, options):
         order = random.Random(seed).sample(range(len(tokens)), options.open)
         given = [None if position in set(order) else token for position, token in enumerate(tokens)]
         for row, is_replay in zip(rows, (True, False), strict=True):
-            row["texts"] += 1
+            row["canvases"] += 1
+            row["texts"].add(tuple(tokens))
             row["tokens"].append(len(tokens))
             begin = time.thread_time()
             try:
@@ -115,27 +122,26 @@ def run(name: str, path: Path, vocabulary: Any, options: argparse.Namespace) -> 
                     final = canvas.text
                 else:
                     out = denoise(
-                        OftenWrong(vocabulary, tokens, seed), constraint, tokens=given, steps=options.open // 2,
-                        exact=False, seed=seed,
+                        OftenWrong(vocabulary, tokens, order, seed), constraint, tokens=given,
+                        steps=options.open // 2, exact=False, seed=seed,
                     )  # fmt: skip
                     final = vocabulary.to_bytes([token for token in out.tokens if token not in vocabulary.eos_ids])
                     row["refused"] += out.refused
                     row["seconds"].append(out.constraint_seconds / out.steps)
             except constrain.LimitError:
                 row["no filling"] += 1
-                if options.first:
-                    break
-                continue
+                print(f"{name}: canvas {seed} has no first filling", file=sys.stderr)
+                break
             row["valid"] += constraint.accepts(final)
             row["own reader"] += oracle(final) is not False
-        if seed == options.texts:
+        yield [shown(row) for row in rows]
+        if time.thread_time() - begun > options.seconds:
             break
-    return shown(rows[0]), shown(rows[1])
 
 
 def shown(row: dict[str, Any]) -> dict[str, Any]:
     """A row with medians in place of lists."""
-    found = dict(row)
+    found = {**row, "texts": len(row["texts"])}
     for key in ("tokens", "seconds", "first"):
         values = found.pop(key)
         if values:
@@ -153,18 +159,20 @@ def main() -> None:
     parser.add_argument("--open", type=int, default=32)
     parser.add_argument("--longest", type=int, default=1200, help="bytes of a text")
     parser.add_argument("--first", action="store_true", help="ask for a first filling only")
+    parser.add_argument("--seconds", type=float, default=600, help="CPU time after which a language gets no new text")
     parser.add_argument("--record", type=Path, help="write the table as JSON into this folder")
     options = parser.parse_args()
     special = {"<|mask|>": 128_000, "<|end|>": 128_001}
     vocabulary = constrain.Vocabulary.from_tiktoken(options.vocabulary, special_tokens=special, eos_ids=[128_001])
     table: dict[str, Any] = {}
     for name, _, path in (each.partition("=") for each in options.files):
-        table[f"{name}, replay"], table[f"{name}, denoise"] = run(name, Path(path), vocabulary, options)
-        print(name, json.dumps([table[f"{name}, replay"], table[f"{name}, denoise"]]), flush=True)
-        if options.record:
-            options.record.mkdir(parents=True, exist_ok=True)
-            text = json.dumps(table, indent=1, ensure_ascii=False)
-            (options.record / "canvases.json").write_text(text + "\n", encoding="utf-8")
+        for rows in run(name, Path(path), vocabulary, options):
+            table[f"{name}, replay"], table[f"{name}, denoise"] = rows
+            if options.record:
+                options.record.mkdir(parents=True, exist_ok=True)
+                text = json.dumps(table, indent=1, ensure_ascii=False)
+                (options.record / "canvases.json").write_text(text + "\n", encoding="utf-8")
+        print(name, json.dumps(rows), flush=True)
 
 
 if __name__ == "__main__":

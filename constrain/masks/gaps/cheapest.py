@@ -71,11 +71,9 @@ class CheapestDerivation:
 
     def settle(self) -> None:
         """Find the costs of all items. What derives nothing costs nothing."""
-        for symbol in self.rules.nullable:
-            for place in range(self.n):
-                item = self.item(symbol, place, place)
-                if item >= 0:
-                    self.cost[item] = 0
+        is_nullable = np.zeros(self.rules.size, np.bool_)
+        is_nullable[list(self.rules.nullable)] = True
+        self.cost[is_nullable[self.row // max(1, self.n)] & (self.row % max(1, self.n) == self.end)] = 0
         least.settle(self.live, self.items, self.rules.table)
 
     def under(self, item: int) -> list[PricedLexeme]:

@@ -281,14 +281,12 @@ class _Run:
             raise ConstrainError(f"drafts is a number from 0, not {drafts!r:.60}")
         self.reader = DraftReader(self.model, self.prompt, drafts, self.eos)
 
-    def _likely(
-        self, positions: NDArray[np.int64], logits: NDArray[np.float64], count: int
-    ) -> Iterator[tuple[int, int]]:
+    def _likely(self, positions: NDArray[np.int64], rows: NDArray[np.float64], count: int) -> Iterator[tuple[int, int]]:
         """For so many of the positions that are still open, the likeliest token that may stand there."""
-        open_now = [position for position in positions.tolist() if self.tokens[position] is None]
-        for position in open_now[:count]:
+        open_now = [each for each in zip(positions.tolist(), rows, strict=True) if self.tokens[each[0]] is None]
+        for position, logits in open_now[:count]:
             refused = self.never | ~self.canvas.mask(position) if isinstance(self.canvas, Canvas) else self.never
-            yield position, int(np.argmax(np.where(refused, -np.inf, logits[position])))
+            yield position, int(np.argmax(np.where(refused, -np.inf, logits)))
 
     def complete(self) -> Denoised:
         """Set all positions."""
@@ -317,16 +315,17 @@ class _Run:
         """One forward pass, and the tokens that it sets."""
         out, begin = self.out, time.perf_counter()
         masked = [self.model.mask_id if token is None else token for token in self.tokens]
-        logits = self.reader.logits(masked).copy()
+        logits = self.reader.logits(masked)
         out.calls = self.reader.calls
         out.model_seconds += time.perf_counter() - begin
         out.steps += 1
         begin = time.thread_time()
-        logits[:, self.never] = -np.inf
         open_now = [position for position, token in enumerate(self.tokens) if token is None]
         first = open_now[0] - open_now[0] % self.block
         positions = np.array([position for position in open_now if position < first + self.block])
-        chances = _softmax(logits[positions], self.temperature or 1.0)
+        rows = logits[positions].astype(np.float64)
+        rows[:, self.never] = -np.inf
+        chances = _softmax(rows, self.temperature or 1.0)
         scores = self.policy.scores(chances, positions, self.rng)
         order = np.argsort(-scores, kind="stable")
         due = -(-len(open_now) // max(1, self.steps - out.steps + 1))
@@ -334,14 +333,16 @@ class _Run:
         ranked = order[:count]
         if self.policy.fuses:
             fused = self.policy.fused(chances, positions)
-            logits[positions] = np.log(fused, out=np.full_like(fused, -np.inf), where=fused > 0)
-            logits[positions] *= self.temperature or 1.0
+            rows = np.log(fused, out=np.full_like(fused, -np.inf), where=fused > 0) * (self.temperature or 1.0)
         if self.node is not None:
-            self._set_likeliest(logits, positions[ranked].tolist())
+            every = logits.astype(np.float64)
+            every[:, self.never] = -np.inf
+            every[positions] = rows
+            self._set_likeliest(every, positions[ranked].tolist())
         else:
-            self._set([(int(positions[i]), logits[positions[i]]) for i in ranked])
+            self._set([(int(positions[i]), rows[i]) for i in ranked])
         if self.reader.drafts:
-            self.reader.expect(list(self._likely(positions[order], logits, count * self.reader.drafts)), count)
+            self.reader.expect(list(self._likely(positions[order], rows[order], count * self.reader.drafts)), count)
         out.constraint_seconds += time.thread_time() - begin
 
     def _set(self, ranked: list[tuple[int, NDArray[np.float64]]]) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from constrain.errors import ConstrainError
 from constrain.papers.diffusion.models import MaskedDiffusion
 
-Logits = NDArray[np.float64]
+Logits = NDArray[np.floating[Any]]
 
 
 class DraftReader:
@@ -55,7 +56,7 @@ class DraftReader:
         self._next, self._size = tokens[: size * self.drafts], size
 
     def logits(self, text: Sequence[int]) -> Logits:
-        """float64[len(text), V], the logits of a text without its prompt."""
+        """float[len(text), V], the logits of a text without its prompt; the model's own array, not to be changed."""
         key = tuple(text)
         if key in self._known:
             self.hits += 1
@@ -72,8 +73,8 @@ class DraftReader:
                     draft[position:] = [token] * (len(draft) - position)
             texts.append(tuple(draft))
         rows = self.model.logits_many([[*self.prompt, *each] for each in texts])  # type: ignore[attr-defined]
-        self._known = {each: self._own(row) for each, row in zip(texts, rows, strict=True)}
+        self._known = {each: self._own(np.array(row)) for each, row in zip(texts, rows, strict=True)}
         return self._known[key]
 
-    def _own(self, rows: NDArray[np.float32]) -> Logits:
-        return np.asarray(rows, np.float64)[len(self.prompt) :]
+    def _own(self, rows: Logits) -> Logits:
+        return np.asarray(rows)[len(self.prompt) :]

@@ -40,6 +40,16 @@ def test_json_by_every_policy(policy, steps):
         assert sorted(p for step in out.order for p in step)[: len(out.text)] == list(range(len(out.text)))
 
 
+@pytest.mark.parametrize("policy", ["confidence", "credit"])
+def test_the_array_of_the_model_is_left_as_it_was(policy):
+    """A model may give the same array again and again: it is read, and not written to."""
+    rows = np.random.default_rng(1).standard_normal((6, len(LETTERS)))
+    model, before = Hashed(LETTERS, 1), rows.copy()
+    model.logits = lambda tokens: rows
+    assert is_member(LISTS, denoise(model, LISTS, length=6, policy=policy).text)
+    assert np.array_equal(rows, before)
+
+
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_adversaries(temperature):
     """Models that prefer by far what is wrong: closing brackets, an EOS at once, never an EOS, special tokens."""
