@@ -199,7 +199,7 @@ def test_an_arm(arm: str, subject: Subject) -> None:
 
 
 def test_names_that_were_written_again(subject: Subject, question: sql.SqlTask, function: humaneval.PythonTask) -> None:
-    """What is retried until a monitor, or CPython's analysis, takes it has no name that is not there."""
+    """A text that was retried until a monitor, or CPython's analysis, takes it has no name that is not there."""
     for task in (question, function):
         made = record(subject, "retry", replace(task, tokens=24))
         assert made is not None and made["tokens"] > 0
