@@ -32,7 +32,7 @@ from monitor_walks import CASES, Tokens
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "monitors"))
 
-from mask_oracle import MaskOracle, SortedTokens
+from mask_oracle import MaskOracle, TokenTexts
 
 
 def parse() -> argparse.Namespace:
@@ -48,7 +48,7 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def measure(case: str, name: str, tokens: Tokens, listed: SortedTokens, options: argparse.Namespace) -> dict[str, Any]:
+def measure(case: str, name: str, tokens: Tokens, listed: TokenTexts, options: argparse.Namespace) -> dict[str, Any]:
     """The row of the table of one monitor and vocabulary."""
     grammar, monitor, texts = CASES[case]
     oracle = MaskOracle(constrain.collection.load(grammar), monitor, tokens.vocabulary, listed)
@@ -88,7 +88,7 @@ def main() -> None:
     for name in options.vocab:
         read = vocabularies.load(name, data_folder(options.data))
         vocabulary = constrain.Vocabulary(read.tokens, eos_ids=[read.eos_id])
-        tokens, listed = Tokens(vocabulary), SortedTokens(vocabulary)
+        tokens, listed = Tokens(vocabulary), TokenTexts(vocabulary)
         for case in options.cases:
             records.append(measure(case, name, tokens, listed, options))
             gc.collect()

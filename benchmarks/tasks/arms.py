@@ -11,6 +11,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import constrain
+from code_python import is_sound
+from constrain.monitors.reading import MonitorReading
+from constrain.papers import Retrying
 from languages import cfg
 from tasks.task import ChoiceTask, JsonTask, Task
 
@@ -66,6 +69,13 @@ ARMS = {
     "smc": Arm("`method='smc'` at temperature 1", given={"temperature": 1.0, "method": "smc"}),
     "awrs": Arm("`method='awrs'` at temperature 1", given={"temperature": 1.0, "method": "awrs"}),
     "asap": Arm("`method='asap'` at temperature 1", given={"temperature": 1.0, "method": "asap"}),
+    "retry": Arm("sampled, and what the monitor or CPython refuses is written again (IterGen)",
+                 constraint="retry", given={"temperature": 1.0}),
+    "monitor-sampled": Arm("monitor, at temperature 1", constraint="monitor", given={"temperature": 1.0}),
+    "monitor-smc": Arm("monitor, `method='smc'` at temperature 1", constraint="monitor",
+                       given={"temperature": 1.0, "method": "smc"}),
+    "monitor-awrs": Arm("monitor, `method='awrs'` at temperature 1", constraint="monitor",
+                        given={"temperature": 1.0, "method": "awrs"}),
     "xgrammar": Arm("masks of XGrammar", "xgrammar"),
     "llguidance": Arm("masks of llguidance", "llguidance"),
     "outlines-core": Arm("masks of outlines-core", "outlines-core"),
@@ -137,12 +147,31 @@ def _subset() -> Any:
     return constrain.grammar(cfg.SQL_LARK, lexer="greedy")
 
 
+def _sql_monitor(task: Any) -> Any:
+    return constrain.monitors.sql(task.catalogue, ahead="known")
+
+
+def _retried_sql(arm: Arm, task: Any) -> dict[str, Any]:
+    """A lexeme is written again where the monitor, which makes no masks here, refuses the text."""
+    reading = MonitorReading(_sql_monitor(task))
+    method = Retrying(lambda text: reading.step(reading.start(), text.encode()) is not None, boundary="lexeme")
+    return {"constraint": _grammar("sql"), "method": method}
+
+
+def _retried_python(arm: Arm, task: Any) -> dict[str, Any]:
+    """A line is written again where CPython's own analysis finds a fault."""
+    method = Retrying(lambda text: is_sound(f"{task.before}\n{text}"))
+    return {"constraint": _grammar("python"), "method": method}
+
+
 CONSTRAINTS: dict[tuple[str, str], Callable[[Arm, Any], dict[str, Any] | None]] = {
     ("json", "default"): _json,
     ("choice", "default"): _choice,
     ("sql", "default"): _text("sql"),
-    ("sql", "monitor"): _text("sql", lambda task: constrain.monitors.sql(task.catalogue, ahead="known")),
+    ("sql", "monitor"): _text("sql", _sql_monitor),
+    ("sql", "retry"): _retried_sql,
     ("sql", "subset"): lambda arm, task: {"constraint": _subset()},
     ("python", "default"): _text("python"),
     ("python", "monitor"): _text("python", lambda task: constrain.monitors.python(objects=task.objects, ahead="known")),
+    ("python", "retry"): _retried_python,
 }

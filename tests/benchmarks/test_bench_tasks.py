@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +16,7 @@ import constrain
 from constrain.models.hf import HFModel
 from tasks import bbh, calls, extraction, gsm8k, humaneval, served, sql
 from tasks.answer import Subject, judge, record
-from tasks.arms import ARMS
+from tasks.arms import ARMS, constraint_of
 from tasks.task import ChoiceTask, JsonTask, exactly
 
 NUMBER = JsonTask("a 0", "", "?", exactly(5), wanted={"type": "integer"})
@@ -191,10 +192,21 @@ def test_an_arm(arm: str, subject: Subject) -> None:
     """Any arm makes a record, whatever the model writes, or says that it has nothing for the task."""
     task = JsonTask("a 0", "", "A colour?", exactly("red"), tokens=12, wanted={"enum": ["red", "green"]})
     made = record(subject, arm, task)
-    assert (made is None) == (arm in ("monitor", "monitor-complete", "subset"))
+    assert (made is None) == (ARMS[arm].constraint in ("monitor", "subset", "retry"))
     if made is not None:
         assert made["right"] <= made["valid"] <= made["parsed"]
         assert made["tokens"] > 0 and (made["log_mass"] is None or made["log_mass"] <= 1e-6)
+
+
+def test_names_that_were_written_again(subject: Subject, question: sql.SqlTask, function: humaneval.PythonTask) -> None:
+    """A text that was retried until a monitor, or CPython's analysis, takes it has no name that is not there."""
+    for task in (question, function):
+        made = record(subject, "retry", replace(task, tokens=24))
+        assert made is not None and made["tokens"] > 0
+        given = constraint_of(ARMS["retry"], task)
+        assert given is not None and given["method"].check(made["text"])
+    sound = constraint_of(ARMS["retry"], question)["method"].check  # type: ignore[index]
+    assert sound("SELECT name FROM river") and not sound("SELECT colour FROM")
 
 
 def test_the_likeliest_of_five(subject: Subject) -> None:

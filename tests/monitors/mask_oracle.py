@@ -7,6 +7,7 @@ find that no text goes on behind it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 from typing import Any, NamedTuple
 
@@ -16,66 +17,85 @@ from numpy.typing import NDArray
 import constrain
 from constrain.languages.vocab.bits import tokens_of
 from constrain.monitors import monitored
-from constrain.monitors.monitor import NAME
+from constrain.monitors.monitor import COMMENT, NAME, STRING
 from constrain.monitors.reading import MonitorReading, State
 
+LARGE = 64  # nodes below one: PERF: fewer are read byte by byte
+PLAIN = frozenset(b"_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") | frozenset(range(0x80, 0x100))
 
-class SortedTokens:
-    """The tokens of a vocabulary by their bytes.
+
+class TokenTexts:
+    """The tokens of a vocabulary by the nodes of its trie.
 
     Attributes:
-        texts: Their bytes, sorted.
-        ids: The token of each.
-        shared: int[texts]: the number of bytes that each has in common with the one before it.
+        texts: The bytes of each token.
     """
 
     def __init__(self, vocabulary: constrain.Vocabulary) -> None:
-        pairs = sorted((text, token) for token, text in enumerate(vocabulary.tokens) if text)
-        self.texts, self.ids = [text for text, _ in pairs], [token for _, token in pairs]
-        before = [b"", *self.texts]
-        self.shared = np.array([_shared(*pair) for pair in zip(before, self.texts, strict=False)], np.int64)
+        trie = vocabulary.trie
+        self.texts, self._size = vocabulary.tokens, vocabulary.size
+        self._node = trie.nodes_of_tokens(vocabulary.size)
+        self._byte, self._bytes, self._end, self._depth = trie.byte, trie.byte.tolist(), trie.end.tolist(), trie.depth
+        ends = np.flatnonzero(trie.token >= 0)
+        self._below = trie.token[ends[np.searchsorted(ends, np.arange(len(trie)))]]  # a token of each node's subtree
 
     def flags(self, row: NDArray[np.uint32]) -> NDArray[np.bool_]:
-        """bool[texts]: whether a mask has each."""
-        return np.unpackbits(row.view(np.uint8), bitorder="little")[self.ids] != 0
+        """bool[V]: the tokens of a mask that have bytes."""
+        flags = np.unpackbits(row.view(np.uint8), bitorder="little")[: self._size] != 0
+        return flags & (self._node >= 0)
 
     def accepted(self, reading: MonitorReading, at: State, asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """bool[texts]: those of some texts that the monitor accepts. After a refused byte none that begins so is."""
-        found = np.zeros(len(self.texts), np.bool_)
-        indexes = np.flatnonzero(asked)
-        if not len(indexes):
-            return found
-        # of neighbours among the asked ones: the least of what all between them share
-        starts = np.concatenate([[0], indexes[:-1] + 1])
-        shared = np.minimum.reduceat(self.shared[: indexes[-1] + 1], starts).tolist()
-        path, refused = [at], 0  # the places after each beginning of the last text; the length of a refused beginning
-        for i, common in zip(indexes.tolist(), shared, strict=True):
-            if refused and common >= refused:
-                continue
-            refused = 0
-            del path[common + 1 :]
-            text = self.texts[i]
-            for n in range(len(path) - 1, len(text)):
-                after = reading.read(path[-1], text[n])
-                if after is None:
-                    refused = n + 1
-                    break
-                path.append(after)
-            else:
-                found[i] = True
-        return found
+        """bool[V]: those of some tokens that the monitor accepts. After a refused byte none that begins so is.
+
+        PERF: where a lexeme has begun that may have any text, plain bytes that go on with it are not read.
+        """
+        many = np.zeros(len(self._bytes) + 1, np.int64)
+        np.add.at(many, self._node[asked] + 1, 1)
+        before = np.cumsum(many).tolist()  # the asked tokens of all nodes before each
+        found, stack = np.zeros(len(self._bytes), np.bool_), [(at, 0, len(self._bytes))]
+        while stack:
+            at, first, last = stack.pop()
+            plain = _plain(reading, at) if last - first >= LARGE else None
+            for node, text in self._children(first, last) if plain is None else self._behind(plain, first, last, found):
+                end = self._end[node]
+                after = reading.step(at, text) if before[end] > before[node] else None
+                found[node:end] = False
+                if after is not None:
+                    found[node] = True
+                    stack.append((after, node + 1, end))
+        return asked & found[self._node]
+
+    def _children(self, node: int, last: int) -> Iterator[tuple[int, bytes]]:
+        """The nodes below one, without those below them, and their bytes."""
+        while node < last:
+            yield node, bytes((self._bytes[node],))
+            node = self._end[node]
+
+    def _behind(
+        self, plain: NDArray[np.bool_], first: int, last: int, found: NDArray[np.bool_]
+    ) -> Iterator[tuple[int, bytes]]:
+        """The first nodes below one whose byte is not plain, and the bytes up to each. Those before are found."""
+        found[first:last] = True
+        above, node = int(self._depth[first]) - 1, first
+        for other in (np.flatnonzero(~plain[self._byte[first:last]]) + first).tolist():
+            if other >= node:
+                yield other, self.texts[self._below[other]][above : self._depth[other]]
+                node = self._end[other]
 
 
-def _shared(left: bytes, right: bytes) -> int:
-    """The number of equal bytes that two texts begin with."""
-    n = 0
-    while n < min(len(left), len(right)) and left[n] == right[n]:
-        n += 1
-    return n
+def _plain(reading: MonitorReading, at: State) -> NDArray[np.bool_] | None:
+    """bool[256]: letters and digits, if the begun lexeme may have any text and they go on with it; else None."""
+    if at.kind not in (NAME, STRING, COMMENT) or at.names is not None:
+        return None
+    if any(reading.lexicon.scan(at.kind, at.text, byte) != at.kind for byte in PLAIN):
+        return None
+    plain = np.zeros(256, np.bool_)
+    plain[[*PLAIN]] = True
+    return plain
 
 
 class Verdict(NamedTuple):
-    """The verdict on a place, by sorted texts.
+    """The verdict on a place: flags of tokens.
 
     Attributes:
         asked: The tokens in the grammar's mask.
@@ -105,10 +125,10 @@ class MaskOracle:
         grammar: The constraint.
         monitor: The monitor.
         vocabulary: The vocabulary.
-        tokens: Its tokens, sorted.
+        tokens: Its tokens.
     """
 
-    def __init__(self, grammar: Any, monitor: Any, vocabulary: constrain.Vocabulary, tokens: SortedTokens) -> None:
+    def __init__(self, grammar: Any, monitor: Any, vocabulary: constrain.Vocabulary, tokens: TokenTexts) -> None:
         code: Any = monitored(grammar, monitor)
         self.monitor = code.monitor  # that of the grammar's dialect
         self.tokens = tokens

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lexeme_reading import is_beginning
-from mask_oracle import MaskOracle, SortedTokens
+from mask_oracle import MaskOracle, TokenTexts
 from monitored_texts import CASES, JINJA, OBJECTS, PYTHON, SQL, C
 
 import constrain
@@ -34,7 +34,7 @@ PLACES = {  # each takes up to a second: what shows at one place in eight is mis
 
 
 @cache
-def vocabulary() -> tuple[constrain.Vocabulary, SortedTokens]:
+def vocabulary() -> tuple[constrain.Vocabulary, TokenTexts]:
     """Llama 3's tokens and pieces of texts that run over the end of a name: it has none."""
     rng, pieces = random.Random(1), set()
     for text in [*PYTHON, *OBJECTS, *SQL, *C, *JINJA]:
@@ -43,7 +43,7 @@ def vocabulary() -> tuple[constrain.Vocabulary, SortedTokens]:
             pieces.add(text[max(begin, 0) : end].encode())
     known = vocabularies.llama3().tokens
     whole = constrain.Vocabulary([*known, *sorted(pieces), None], eos_ids=[len(known) + len(pieces)])
-    return whole, SortedTokens(whole)
+    return whole, TokenTexts(whole)
 
 
 def cuts(monitor: Any, texts: list[str], many: int, rng: random.Random) -> list[bytes]:
