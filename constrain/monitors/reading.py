@@ -236,7 +236,7 @@ class MonitorReading:
         return after
 
     def _grow(self, kind: int, text: bytes, byte: int) -> tuple[int, bytes, bytes, bool]:
-        """What a lexeme becomes by a byte: its kind, or -1 if the byte begins another lexeme; its text; the text as far
+        """Give the lexeme that a byte makes of one: its kind, or -1 if it begins another; its text; the text as far
         as it matters; True if it was decided before, and its kind is the same.
 
         PERF: remembered, as the monitor has no say. Names are too many.
