@@ -12,16 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import chain
-from typing import NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from constrain.languages.vocab.bits import tokens_of
-from constrain.monitors.monitor import CLASSES, NAME, WORD
-from constrain.monitors.reading import MonitorReading, State
+from constrain.monitors.monitor import CLASSES, NAME, WORD, Names
+from constrain.monitors.reading import WORDS, Inner, MonitorReading, State
 
 REMEMBERED = 1 << 14  # answers; beyond, all are forgotten
+_ASK: Any = object()  # not known yet
 _LIKELY = b" \n(,)'\";.:=%}\t"  # bytes that stand behind most words
 _OTHERS = [byte for byte in range(0x80) if CLASSES[byte] != WORD]
 BEHIND = [bytes((byte,)) for byte in dict.fromkeys([*_LIKELY, *_OTHERS])]
@@ -75,29 +76,32 @@ class DoubtedEnds:
         self._may_end = may_end
         self._tokens = tokens
         self._epoch = grammar.epoch
-        self._known: dict[tuple[int, State], bool] = {}  # of texts in doubt
-        self._words: dict[tuple[int, State], bool] = {}  # of texts that end with a whole word
+        self._may_be_capital = reading.lexicon.folded(NAME, b"A") == b"a"
+        self._known: dict[tuple[int, State], bool] = {}  # of texts that end with a sign in doubt
+        self._words: dict[tuple[int, Inner, bytes], bool] = {}  # of texts that end with a whole word
+        self._rests: dict[tuple[Names, bytes], list[bytes] | None] = {}  # of keywords; None: it is no keyword
+        self._followed: dict[tuple[int, bytes], int | None] = {}  # configurations behind words
         self._tried: dict[tuple[int, bytes, bool], NextBytes] = {}
 
     def doubts(self, state: Hashable) -> bool:
         """True if a text is in doubt."""
         return self._reading.in_doubt(cast(State, state))
 
-    def dead(
-        self, configuration: int, state: Hashable, row: NDArray[np.uint32], follow: Callable[[int, int], int]
-    ) -> list[int]:
-        """The tokens of a mask, which the guard has narrowed, behind which no text goes on.
-
-        follow: (configuration, token that the grammar allows) -> the configuration behind it.
-        """
+    def dead(self, configuration: int, state: Hashable, row: NDArray[np.uint32]) -> list[int]:
+        """The tokens of a mask, which the guard has narrowed, behind which no text goes on."""
         self._forget(everything=True)  # nearly all belongs to one place
         doubtful = cast(State, state).doubtful
         if doubtful is None:  # another thread has needed the room
             doubtful = row
         found, at = [], self._reading.adopted(cast(State, state))
+        heads: dict[bytes, tuple[int | None, State | None]] = {}  # PERF: many tokens differ by their word alone
         for token in tokens_of(row[: len(doubtful)] & doubtful).tolist():
-            after = self._reading.leap(at, self._tokens[token] or b"")
-            if after is None or not self._lives(follow(configuration, token), after):
+            text = self._tokens[token] or b""
+            head = text.rstrip(WORDS)
+            if head not in heads:
+                heads[head] = self._grammar.follow(configuration, head), self._reading.step(at, head)
+            before, behind = heads[head]
+            if before is None or behind is None or not self._lives_after(before, behind, text[len(head) :]):
                 found.append(token)
         return found
 
@@ -108,41 +112,71 @@ class DoubtedEnds:
 
     def _forget(self, everything: bool = False) -> None:
         """Forget answers of another epoch, or if they are many."""
-        if everything or self._epoch != self._grammar.epoch or len(self._known) >= REMEMBERED:
+        if everything or self._epoch != self._grammar.epoch or len(self._known) + len(self._followed) >= REMEMBERED:
             self._epoch = self._grammar.epoch
             self._known.clear()
             self._words.clear()
+            self._followed.clear()
+            if len(self._rests) >= REMEMBERED:
+                self._rests.clear()
+
+    def _lives_after(self, configuration: int, state: State, word: bytes) -> bool:
+        """`_lives` after a word more, with the configuration and the state before it."""
+        begun = self._reading.read(state, word[0]) if word else state
+        if word and begun is not None and begun.kind == NAME:
+            return self._has_word(configuration, begun, begun.text + word[1:], word)
+        after = self._reading.step(state, word)
+        reached = None if after is None else self._grammar.follow(configuration, word)
+        return after is not None and reached is not None and self._lives(reached, after)
 
     def _lives(self, configuration: int, state: State) -> bool:
         if not self._reading.in_doubt(state):
             return True
+        if state.kind == NAME:
+            return self._has_word(configuration, state, state.text, b"")
         known = self._known.get((configuration, state))
         if known is None:
-            known = self._known[configuration, state] = self._settle(configuration, state)
+            known = self._known[configuration, state] = self._goes_on(configuration, state, every=True)
         return known
 
-    def _settle(self, configuration: int, state: State) -> bool:
-        """`lives` of a text in doubt, read on with all words, or signs, that may be meant."""
-        if state.kind != NAME:
-            return self._goes_on(configuration, state, every=True)
-        assert state.names is not None
-        lexicon = self._reading.lexicon
-        may_be_capital = lexicon.folded(NAME, b"A") == b"a"
-        for rest in state.names.rests(lexicon.folded(NAME, state.text)):
-            for spelled in dict.fromkeys((rest, rest.upper() if may_be_capital else rest)):
-                word = self._reading.leap(state, spelled)
-                after = None if word is None else self._grammar.follow(configuration, spelled)
-                if word is not None and after is not None and self._is_word(after, word):
+    def _has_word(self, configuration: int, state: State, text: bytes, read: bytes) -> bool:
+        """True if a name that has begun is no keyword, or one of the keywords that it may become may stand.
+
+        state: A state in the name. text: What has been read of it. read: The end of that, behind the configuration.
+        """
+        folded, names = self._reading.lexicon.folded(NAME, text), state.names
+        if names is None:
+            return True
+        rests = self._rests.get((names, folded), _ASK)
+        if rests is _ASK:
+            rests = self._rests[names, folded] = names.rests(folded) if names.begins_keyword(folded) else None
+        if rests is None:
+            return True
+        for rest in rests:
+            for spelled in (rest, rest.upper()) if self._may_be_capital else (rest,):
+                key = configuration, read + spelled
+                after = self._followed.get(key, _ASK)
+                if after is _ASK:
+                    after = self._followed[key] = self._grammar.follow(*key)
+                if after is not None and self._is_word(after, state, text + spelled, folded + rest):
                     return True
         return False
 
-    def _is_word(self, configuration: int, state: State) -> bool:
-        """True if a text that ends with a whole word may go on with something else, or end. Remembered."""
-        known = self._words.get((configuration, state))
+    def _is_word(self, configuration: int, state: State, text: bytes, folded: bytes) -> bool:
+        """True if a text may go on with something else, or end, where a name is whole. Remembered: monitors read it
+        folded.
+
+        state: A state in the name. text: The name.
+        """
+        key = configuration, state.inner, folded
+        known = self._words.get(key)
         if known is None:
-            known = self._goes_on(configuration, state, every=False)
-            known = known or (self._grammar.accepts(configuration) and self._may_end(state))
-            self._words[configuration, state] = known
+            whole = self._reading.in_name(state, text)
+            known = whole is not None and (
+                self._goes_on(configuration, whole, every=False)
+                or (self._grammar.accepts(configuration) and self._may_end(whole))
+            )
+            self._words[key] = known
         return known
 
     def _goes_on(self, configuration: int, state: State, every: bool) -> bool:
@@ -160,7 +194,8 @@ class DoubtedEnds:
 
     def _behind(self, state: State, every: bool) -> NextBytes:
         """The bytes that may stand behind a text. Remembered by its begun lexeme."""
-        key = state.kind, state.text, every
+        is_plain = state.kind == NAME and self._reading.lexicon.free(NAME, state.text) & WORD
+        key = state.kind, b"" if is_plain else state.text, every
         found = self._tried.get(key)
         if found is None:
             if len(self._tried) >= REMEMBERED:

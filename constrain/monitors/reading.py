@@ -19,7 +19,11 @@ from constrain.monitors.monitor import CLASSES, COMMENT, END, NAME, QUOTED, SIGN
 Empty = Literal["open", "end", "error"]
 MAX_STATES = 100_000
 WORDS = bytes(byte for byte in range(256) if CLASSES[byte] == WORD)
+MAX_GROWN = 1 << 16  # lexemes that are remembered, with what a byte makes of them
+BEGINS_ANOTHER = (-1, b"", b"", False)
+BYTES = [bytes((byte,)) for byte in range(256)]
 _ASK: Any = object()  # not known yet
+_NO_STEPS: dict[int, Any] = {}  # PERF: of states that were not asked for one, which are most; never changed
 
 
 class Inner:
@@ -29,14 +33,16 @@ class Inner:
         value: The state.
         hash: Its hash.
         named: The names that may begin: `Names`, None for any, or False: none may.
+        in_name: The monitor's state when a name begins, or None.
         begun: byte -> the state in the lexeme that it begins, or None.
     """
 
-    __slots__ = ("begun", "hash", "named", "value")
+    __slots__ = ("begun", "hash", "in_name", "named", "value")
 
     def __init__(self, value: Hashable) -> None:
-        self.value, self.hash, self.named = value, hash(value), _ASK
-        self.begun: dict[int, State | None] = {}
+        self.value, self.hash = value, hash(value)
+        self.named = self.in_name = _ASK
+        self.begun: dict[int, State | None] = _NO_STEPS
 
 
 class State:
@@ -49,6 +55,7 @@ class State:
         names: The names that the begun lexeme may be; None: any, or it is no name.
         free: The classes of bytes after which the state is as good as this one.
         steps: byte -> the state after it, or None.
+        advanced: The monitor's state after a sign that is whole; None: not known. PERF: hashed when it is needed.
         whole: The monitor's state after the begun lexeme, or None: it may not end here.
         decided: The tokens that were judged at this state (guard.py).
         refused: The refused ones of these tokens.
@@ -58,6 +65,7 @@ class State:
     """
 
     __slots__ = (
+        "advanced",
         "decided",
         "doubtful",
         "free",
@@ -74,8 +82,9 @@ class State:
 
     def __init__(self, kind: int, text: bytes, inner: Inner, names: Names | None, free: int) -> None:
         self.kind, self.text, self.inner, self.names, self.free = kind, text, inner, names, free
-        self.steps: dict[int, State | None] = {}
+        self.steps: dict[int, State | None] = _NO_STEPS
         self.whole: Any = _ASK
+        self.advanced: Hashable | None = None
         self.decided: Any = None
         self.refused: Any = None
         self.doubtful: Any = None
@@ -112,6 +121,7 @@ class MonitorReading:
         self.empty = empty
         self._resume: Callable[[Hashable], tuple[int, bytes] | None] | None = getattr(monitor, "resume", None)
         self._owed: Callable[[Hashable], list[str]] | None = getattr(monitor, "owed", None)
+        self._grown: dict[tuple[int, bytes, int], tuple[int, bytes, bytes, bool]] = {}
         self._known: dict[tuple[int, bytes, Inner], State] = {}
         self._inners: dict[Hashable, Inner] = {}
         self._older: dict[tuple[int, bytes, Inner], State] = {}
@@ -136,7 +146,11 @@ class MonitorReading:
         """The state after a byte; None: the monitor refuses it."""
         after: State | None = state.steps.get(byte, _ASK)
         if after is _ASK:
-            after = state.steps[byte] = self._step(state, byte)
+            after = self._step(state, byte)
+            steps = state.steps
+            if steps is _NO_STEPS:
+                steps = state.steps = {}
+            steps[byte] = after
         return after
 
     def adopted(self, state: State) -> State:
@@ -147,22 +161,13 @@ class MonitorReading:
         """Forget all states. PERF: they refer to each other, and the garbage collector would have to find them."""
         states, self._known, self._inners = [*self._known.values()], {}, {}
         for state in states:
-            state.steps.clear()
-            state.inner.begun.clear()
+            state.steps = _NO_STEPS
+            state.inner.begun = _NO_STEPS
             state.whole = _ASK
 
-    def leap(self, state: State, text: bytes) -> State | None:
-        """`step` that passes over the states within a name."""
-        at: State | None = state
-        for i, byte in enumerate(text):
-            if at.kind == NAME and self.lexicon.free(NAME, at.text) & WORD:  # type: ignore[union-attr]
-                rest = text[i:]
-                if not rest.translate(None, WORDS):
-                    return self._intern_state(NAME, at.text + rest, at.inner, at.names)  # type: ignore[union-attr]
-            at = self.read(at, byte)  # type: ignore[arg-type]
-            if at is None:
-                return None
-        return at
+    def in_name(self, state: State, text: bytes) -> State | None:
+        """The state in the same name with another text; None: no name begins with it."""
+        return self._intern_state(NAME, text, state.inner, state.names)
 
     def is_whole(self, state: State) -> bool:
         """True if another lexeme may follow the begun one."""
@@ -195,9 +200,15 @@ class MonitorReading:
     def names_from(self, inner: Inner) -> Names | Literal[False] | None:
         """The names that may begin at a state of the monitor; None: any; False: none may."""
         if inner.named is _ASK:
-            begun = self.monitor.begin(inner.value, NAME, b"a")
+            begun = self._begin_name(inner)
             inner.named = False if begun is None else self._apply_policy(self.monitor.language(begun))
         return inner.named
+
+    def _begin_name(self, inner: Inner) -> Any:
+        """The monitor's state when a name begins, or None. All begin alike."""
+        if inner.in_name is _ASK:
+            inner.in_name = self.monitor.begin(inner.value, NAME, b"a")
+        return inner.in_name
 
     def owed(self, state: State) -> list[bytes]:
         """Texts that settle what a text owes, as far as the monitor knows some."""
@@ -205,26 +216,48 @@ class MonitorReading:
         return [] if inner is None or self._owed is None else [text.encode() for text in self._owed(inner.value)]
 
     def _step(self, state: State, byte: int) -> State | None:
-        lexicon = self.lexicon
-        kind = lexicon.scan(state.kind, state.text, byte)
+        kind, text, short, is_same = self._grow(state.kind, state.text, byte)
         if kind >= 0:
-            return self._grow(state, kind, state.text + bytes((byte,)))
+            if not is_same:
+                return self._decide(state.inner, kind, text)
+            if state.names is not None and not self._begins(state.names, kind, text):
+                return None
+            return state if short == state.text else self._place(kind, short, state.inner, state.names)
         inner = self._complete(state)
         if inner is None:
             return None
-        try:
-            return inner.begun[byte]
-        except KeyError:
-            after = inner.begun[byte] = self._begin(inner, byte)
-            return after
+        after: State | None = inner.begun.get(byte, _ASK)
+        if after is _ASK:
+            after = self._begin(inner, byte)
+            begun = inner.begun  # another thread may have forgotten it
+            if begun is _NO_STEPS:
+                begun = inner.begun = {}
+            begun[byte] = after
+        return after
 
-    def _grow(self, state: State, kind: int, text: bytes) -> State | None:
-        """The state in a lexeme that got longer."""
-        if kind == state.kind and self.lexicon.is_decided(kind, state.text):
-            if state.names is None and not self.lexicon.keeps(kind) and self.lexicon.short(kind, text) == state.text:
-                return state
-            return self._intern_state(kind, text, state.inner, state.names)
-        return self._decide(state.inner, kind, text)
+    def _grow(self, kind: int, text: bytes, byte: int) -> tuple[int, bytes, bytes, bool]:
+        """Give the lexeme that a byte makes of one: its kind, or -1 if it begins another; its text; the text as far
+        as it matters; True if it was decided before, and its kind is the same.
+
+        PERF: remembered, as the monitor has no say. Names are too many.
+        """
+        key = kind, text, byte
+        known = None if kind == NAME else self._grown.get(key)
+        if known is None:
+            grown, longer = self.lexicon.scan(kind, text, byte), text + BYTES[byte]
+            if grown < 0:
+                known = BEGINS_ANOTHER
+            else:
+                is_same = grown == kind and self.lexicon.is_decided(kind, text)
+                known = grown, longer, self._short(grown, longer), is_same
+            if kind != NAME:
+                if len(self._grown) >= MAX_GROWN:
+                    self._grown.clear()
+                self._grown[key] = known
+        return known
+
+    def _short(self, kind: int, text: bytes) -> bytes:
+        return text if self.lexicon.keeps(kind) else self.lexicon.short(kind, text)
 
     def _begin(self, inner: Inner, byte: int) -> State | None:
         """The state in a lexeme that begins with a byte."""
@@ -232,8 +265,8 @@ class MonitorReading:
         if resumed is not None:
             kind = self.lexicon.scan(*resumed, byte)
             if kind >= 0:
-                return self._decide(inner, kind, resumed[1] + bytes((byte,)))
-        return self._decide(inner, self.lexicon.begin(byte), bytes((byte,)))
+                return self._decide(inner, kind, resumed[1] + BYTES[byte])
+        return self._decide(inner, self.lexicon.begin(byte), BYTES[byte])
 
     def _decide(self, inner: Inner, kind: int, text: bytes) -> State | None:
         """The state in a lexeme whose kind may be certain now."""
@@ -249,9 +282,8 @@ class MonitorReading:
             after = self.monitor.advance(begun, kind, text)
             if after is None:
                 return None  # now, and not with the next byte: else the sign leads into a dead end
-            state = self._intern_state(kind, text, inner, None)
-            if state is not None and state.whole is _ASK:
-                state.whole = self._intern_inner(after)
+            state = self._place(kind, self._short(kind, text), inner, None)
+            state.advanced = after
             return state
         return self._intern_state(
             kind, text, inner, self._apply_policy(self.monitor.language(begun)) if kind == QUOTED else None
@@ -276,9 +308,14 @@ class MonitorReading:
         kind, text = state.kind, state.text
         if kind in (SPACE, COMMENT):
             return state.inner
+        if state.advanced is not None:
+            return self._intern_inner(state.advanced)
         if state.names is not None and not state.names.has(self.lexicon.folded(kind, text), quoted=kind == QUOTED):
             return None
-        begun = self.monitor.begin(state.inner.value, kind, text if kind == SIGN else text[:1])
+        if kind == NAME:
+            begun = self._begin_name(state.inner)
+        else:
+            begun = self.monitor.begin(state.inner.value, kind, text if kind == SIGN else text[:1])
         after = None if begun is None else self.monitor.advance(begun, kind, text)
         return None if after is None else self._intern_inner(after)
 
@@ -289,18 +326,15 @@ class MonitorReading:
             if inner is None:
                 inner = Inner(value)
             else:
-                inner.begun.clear()  # else all places of its time would live as long as it
+                inner.begun = _NO_STEPS  # else all places of its time would live as long as it
             self._inners[value] = inner
         return inner
 
     def _intern_state(self, kind: int, text: bytes, inner: Inner, names: Names | None) -> State | None:
         """The interned state; None: no name begins with the text."""
-        lexicon = self.lexicon
         if names is not None and not self._begins(names, kind, text):
             return None
-        if not lexicon.keeps(kind):
-            text = lexicon.short(kind, text)
-        return self._place(kind, text, inner, names)
+        return self._place(kind, self._short(kind, text), inner, names)
 
     def _place(self, kind: int, text: bytes, inner: Inner, names: Names | None) -> State:
         """The interned state of a text that was cut."""
@@ -314,8 +348,8 @@ class MonitorReading:
             if state is None:
                 state = State(kind, text, inner, names, self.lexicon.free(kind, text) if names is None else 0)
             else:
-                state.steps.clear()  # likewise
-                state.inner.begun.clear()
+                state.steps = _NO_STEPS  # likewise
+                state.inner.begun = _NO_STEPS
                 state.whole = _ASK
             self._known[key] = state
         return state

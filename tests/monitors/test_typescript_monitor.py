@@ -58,6 +58,7 @@ REFUSED = [
     ("const f: (x: number) => string = x => ", "x;"),
     ('const n = 2 * "a"', ";"),
     ("const n = true ", "- 1;"),
+    ("const n = 1.", "toFixed();"),
     ("const b = 1 === ", '"a";'),
     ("let x: string | null = Math.random() > 0.5 ? null : 'a'; const n = x", ".length;"),
     ("class A { private n: number = 1; } const m = new A().", "n;"),

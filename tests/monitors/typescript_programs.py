@@ -114,5 +114,6 @@ const row = grid[0];
 let biggest = -Infinity;
 grid.forEach(row => row.forEach(cell => { if (cell > biggest) biggest = cell; }));
 const flat: string = grid.map(row => row.map(cell => `${cell}`).join(" ")).join("\n");
+const dotted: number = 1. + 2.; const shown: string = 1..toFixed(2);
 """.strip().split("\n---\n")
 ACCEPTED = [*OF_THE_COLLECTION, *OTHERS]

@@ -11,7 +11,7 @@ start reading at: repeats.py
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -70,12 +70,10 @@ class GuardEnds(Protocol):
     def doubts(self, state: Hashable) -> bool:
         """True if only the grammar knows whether a text goes on."""
 
-    def dead(
-        self, configuration: int, state: Hashable, row: NDArray[np.uint32], follow: Callable[[int, int], int]
-    ) -> list[int]:
+    def dead(self, configuration: int, state: Hashable, row: NDArray[np.uint32]) -> list[int]:
         """The tokens of a mask, after `veto`, behind which the grammar and the guard leave nothing.
 
-        configuration, state: Those before the tokens. follow: (configuration, token) -> the configuration behind it.
+        configuration, state: Those before the tokens.
         """
 
     def lives(self, configuration: int, state: Hashable) -> bool:

@@ -102,9 +102,9 @@ class BothEnds:
         """True if one of the guards has a doubt."""
         return any(answers.doubts(inner) for answers, inner in self._each(state))
 
-    def dead(self, configuration: int, state: Hashable, row: Row, follow: Callable[[int, int], int]) -> list[int]:
+    def dead(self, configuration: int, state: Hashable, row: Row) -> list[int]:
         """The tokens of a mask behind which the grammar and one of the guards leave nothing."""
-        each = [answers.dead(configuration, inner, row, follow) for answers, inner in self._each(state)]
+        each = [answers.dead(configuration, inner, row) for answers, inner in self._each(state)]
         return sorted(set().union(*each))
 
     def lives(self, configuration: int, state: Hashable) -> bool:

@@ -180,11 +180,7 @@ class GuardLookahead:
                 clear_bits(row, alike)
         ends = self.ends
         if ends is not None:
-            clear_bits(row, locked(lambda configuration: ends.dead(configuration, inner, row, self._token)))
-
-    def _token(self, configuration: int, token: int) -> int:
-        """The configuration after a token that the grammar allows."""
-        return self.automaton.memory.call(self.automaton.kernels.step, configuration, token) & advance.STATE
+            clear_bits(row, locked(lambda configuration: ends.dead(configuration, inner, row)))
 
     def _is_settled(self, configuration: int, state: Hashable, token: int) -> bool:
         """True if a token leaves a completion for certain, whatever the values."""

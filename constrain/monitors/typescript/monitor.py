@@ -195,11 +195,13 @@ class TypeScriptMonitor(Statements):
             return None
         fit: dict[TsType, bool] = {}
         names = []
+        facts = state.facts.table if state.facts is not None else {}
+        is_unary = state.kind == "unary"
         for name, entry in self.visible(state).items():
-            value = self.value_of(state, name, entry)
-            known = fit.get(value.type)
-            if known is None or state.kind == "unary":
-                known = fit[value.type] = fits(state.frames, value, state.types)
+            type_ = facts.get(entry.key, entry.type)
+            known = fit.get(type_)
+            if known is None or is_unary:
+                known = fit[type_] = fits(state.frames, self.value_of(state, name, entry), state.types)
             if known:
                 names.append(name)
         words = ["new"] if state.kind != "binary" or state.frame.sign != "instanceof" else []
