@@ -115,5 +115,11 @@ let biggest = -Infinity;
 grid.forEach(row => row.forEach(cell => { if (cell > biggest) biggest = cell; }));
 const flat: string = grid.map(row => row.map(cell => `${cell}`).join(" ")).join("\n");
 const dotted: number = 1. + 2.; const shown: string = 1..toFixed(2);
+---
+const no: false = !1;
+const yes: true = !0;
+if ((!1) || !(0)) { while (1) { break; } }
+const some: string = "a";
+const none: boolean = !some;
 """.strip().split("\n---\n")
 ACCEPTED = [*OF_THE_COLLECTION, *OTHERS]

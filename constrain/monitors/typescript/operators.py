@@ -161,11 +161,13 @@ def applied_before(sign: str, value: Value, types: Bound) -> TsType | None:
     if sign == "typeof":
         return TYPEOF
     if sign == "!":
-        if type_.kind == "void" or (value.form in CONSTANT | {"integer"}):
+        if type_.kind == "void" or _is_constant(value):
             return None
-        if type_.kind not in ("any", "never") and all(part.kind in OBJECTS for part in parts):
+        if type_.kind in ("any", "never"):
+            return BOOLEAN
+        if falsy(type_).kind == "never":
             return FALSE
-        return TRUE if all(part.kind in ("null", "undefined") for part in parts) else BOOLEAN
+        return TRUE if truthy(type_).kind == "never" else BOOLEAN
     if any(part.kind in _BARE for part in parts):
         return None
     if sign == "-" and value.form in ("integer", "number") and type_.kind == "literal":
