@@ -48,11 +48,16 @@ def _wrap() -> None:
 
     plain = ALL_ATTENTION_FUNCTIONS["sdpa"]
 
-    def attention(
-        module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Any, **options: Any
+    def attention(  # some models name the mask
+        module: torch.nn.Module,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        attention_mask: Any = None,
+        **options: Any,
     ) -> Any:
-        if torch.compiler.is_compiling() or not (_inside.forward and applies(query, key, mask, options)):
-            return plain(module, query, key, value, mask, **options)
+        if torch.compiler.is_compiling() or not (_inside.forward and applies(query, key, attention_mask, options)):
+            return plain(module, query, key, value, attention_mask, **options)
         return of_groups(query, key, value, options.get("scaling")), None
 
     AttentionInterface.register("sdpa", attention)
