@@ -1,11 +1,10 @@
 """What a build does beside packing files: it compiles the kernels into the wheel, if it can.
 
 A wheel with compiled kernels is for one platform, and for all Pythons from 3.10 on (abi3), or for the one free-threaded
-Python that builds it. Where numba or a C compiler
-is missing, and for an editable install, whose kernels may be edited, the wheel is pure Python and asks for numba.
-`CONSTRAIN_NATIVE=1` makes it an error if the kernels cannot be compiled (releases), `CONSTRAIN_NATIVE=0` leaves it.
-`CONSTRAIN_LIBRARY=FOLDER/win_amd64/_native.pyd`: this library, of `python -m native.build --platforms`, is packed, into
-a wheel of that platform; `make wheels` does so for all.
+Python that builds it. Where numba or a C compiler is missing, and for an editable install, whose kernels may be edited,
+the wheel is pure Python and asks for numba. `CONSTRAIN_NATIVE=1` makes it an error if the kernels cannot be compiled
+(releases), `CONSTRAIN_NATIVE=0` leaves it. `CONSTRAIN_LIBRARY=FOLDER/win_amd64/_native.pyd`: this library, of `python
+-m native.build --platforms`, is packed, into a wheel of that platform; `make wheels` does so for all.
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ MAX_ROWS = 1024  # states whose judged tokens are remembered
 MAX_KEPT = 4096  # masks that are remembered
 MAX_GUARDS = 16  # monitors that are remembered for each vocabulary
 T = TypeVar("T")
+_ASK: Any = object()  # not known yet
 REFUSED, DOUBTFUL = 1, 2  # verdicts on a node
 DOUBTED = frozenset({NAME, SIGN})  # lexemes that may be in doubt
 _LETTERS = [byte for byte in range(0x80) if CLASSES[byte] == WORD and byte not in DIGITS]
@@ -61,7 +62,6 @@ class MonitorGuard:
         self.reading = MonitorReading(monitor, empty)
         self._judging = MonitorReading(monitor, empty)  # its states are many, and are dropped
         self.words = Words.of(vocabulary)
-        self._unknown: Any = object()
         self._remembered: deque[State] = deque()
         self._kept: deque[tuple[State, MaskKey]] = deque()
         # PERF: a tenth of the masks of a text differ; equal ones are one, since copying from memory takes 2 µs
@@ -178,7 +178,7 @@ class MonitorGuard:
 
         A byte is read once for all tokens that begin alike; where one is refused, so are all that go on from there.
         """
-        read, in_doubt, unknown = self._judging.read, self._judging.in_doubt, self._unknown
+        read, in_doubt = self._judging.read, self._judging.in_doubt
         byte, end, below = part.byte, part.end, part.below
         verdicts = np.zeros(len(byte), np.int8)
         stack = [(state, 0, len(byte))]
@@ -186,8 +186,8 @@ class MonitorGuard:
             at, node, last = stack.pop()
             while node < last:
                 behind = end[node]
-                after = at.steps.get(byte[node], unknown)  # PERF: before a call, as half of the steps are known
-                if after is unknown:
+                after = at.steps.get(byte[node], _ASK)  # PERF: before a call, as half of the steps are known
+                if after is _ASK:
                     after = read(at, byte[node])
                 if after is None:
                     verdicts[node:behind] = REFUSED

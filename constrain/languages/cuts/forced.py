@@ -62,11 +62,11 @@ class ForcedCuts:
         self._known = Remembered[Firsts](MEMORY)
 
     @cached_property
-    def _order(self) -> NDArray[np.int32]:
-        """The tokens with bytes, in the order of these."""
+    def _ordered(self) -> tuple[NDArray[np.int32], int]:
+        """The tokens with bytes, in the order of these; the most tokens that have the same bytes."""
         nodes = self._trie.nodes_of_tokens(len(self._trie.next_same))
-        self._same = int(np.bincount(nodes[nodes >= 0]).max(initial=1))  # the most tokens that have the same bytes
-        return np.argsort(nodes, kind="stable")[np.count_nonzero(nodes < 0) :].astype(np.int32)
+        order = np.argsort(nodes, kind="stable")[np.count_nonzero(nodes < 0) :].astype(np.int32)
+        return order, int(np.bincount(nodes[nodes >= 0]).max(initial=1))
 
     def firsts(self, state: CutState, text: bytes, *, is_end: bool = False) -> Firsts:
         """The tokens that may come next, in a state of the canonical tokens, where a text of a byte or more follows.
@@ -85,11 +85,11 @@ class ForcedCuts:
         place = canonical.place(state)
         if place is None or canonical.is_unknown(state.last):
             return None
-        order, length, verdict = self._order, len(text), MISSES
+        (order, same), length, verdict = self._ordered, len(text), MISSES
         found = np.empty(len(order), np.int32)
         while verdict == MISSES:
             stack = FIRSTS.WORDS + length + (length + 2) * LEVEL.WORDS
-            question = np.zeros(stack + self._same * length * (length + 1) // 2, np.int32)
+            question = np.zeros(stack + same * length * (length + 1) // 2, np.int32)
             question[FIRSTS.LENGTH], question[FIRSTS.IS_END], question[FIRSTS.TOP] = length, is_end, stack
             question[FIRSTS.TEXT : FIRSTS.TEXT + length] = np.frombuffer(text, np.uint8)
             first = FIRSTS.LEVELS + length + LEVEL.CUT
@@ -131,13 +131,14 @@ class ForcedCuts:
 
     def _within(self, text: bytes) -> list[int]:
         """The tokens that a text begins with, the longest first."""
-        found: list[int] = []
+        order, found = self._ordered[0], list[int]()
         for length in range(len(text), 0, -1):
-            low = bisect.bisect_left(self._order, text[:length], key=self._text)
-            found += self._order[low : bisect.bisect_right(self._order, text[:length], low, key=self._text)].tolist()
+            low = bisect.bisect_left(order, text[:length], key=self._text)
+            found += order[low : bisect.bisect_right(order, text[:length], low, key=self._text)].tolist()
         return found
 
     def _beyond(self, text: bytes) -> NDArray[np.int64]:
         """The tokens that begin with a text and are longer."""
-        low = bisect.bisect_right(self._order, text, key=self._text)
-        return self._order[low : bisect.bisect_left(self._order, text + LAST, low, key=self._text)].astype(np.int64)
+        order = self._ordered[0]
+        low = bisect.bisect_right(order, text, key=self._text)
+        return order[low : bisect.bisect_left(order, text + LAST, low, key=self._text)].astype(np.int64)
