@@ -24,11 +24,11 @@ from constrain.languages.automata.unicode.intervals import contains, union
 from constrain.languages.constraints.base import Constraint
 
 HALVES = range(0xD800, 0xDC00)  # the first half of a character that is escaped in two
-ESCAPE = re.compile(
-    r"(?:\\[xuU]\{?|[#%]x)(?P<hexadecimal>[0-9A-Fa-f]+)|\\(?:o\{)?(?P<octal>[0-7]{1,3})|\\c(?P<control>.)"
-    r"|(?P<other>\\N|%import\s+\.)",
-    re.DOTALL,
-)
+# PERF: one class of first characters is searched for ten times as fast as alternatives that each begin with one
+NAMES = r"""[\\#%{near}](?:
+    (?<=[{near}]) | (?:(?<=\\)[xuU]\{{?|(?<=[#%])x)(?P<hexadecimal>[0-9A-Fa-f]+)
+    | (?<=\\)(?:(?:o\{{)?(?P<octal>[0-7]{{1,3}})|c(?P<control>.)|N) | (?<=%)import\s+\.
+)"""
 PLAIN = (int, float, type(None), type)
 
 
@@ -64,7 +64,7 @@ def names_any(description: Any, unwritten: Ranges) -> bool:
         >>> [names_any(constrain.regex(pattern), ((4, 4),)) for pattern in (r"[^\\x00-\\x1f]", r"a\\x04", "[^a]")]
         [False, True, False]
     """
-    near, literal = _neighbourhood(unwritten)
+    near, names = _neighbourhood(unwritten)
     texts: list[str] = []
     pending = [description]
     while pending:  # PERF: a schema has hundreds of short texts, and one search over all takes a tenth of the time
@@ -73,7 +73,7 @@ def names_any(description: Any, unwritten: Ranges) -> bool:
             texts.append(value)
         elif isinstance(value, PLAIN):
             pass
-        elif isinstance(value, Mapping):
+        elif isinstance(value, (dict, Mapping)):  # PERF: to ask for a Mapping takes a microsecond
             pending += value
             pending += value.values()
         elif isinstance(value, (list, tuple, set, frozenset)):
@@ -92,25 +92,25 @@ def names_any(description: Any, unwritten: Ranges) -> bool:
         else:
             return True
     text = " ".join(texts)  # where an escape goes on into the next text, that counts as naming
-    return bool(literal.search(text)) or any(_is_near(found, near) for found in ESCAPE.finditer(text))
+    return any(_is_near(found, near) for found in names.finditer(text))
 
 
 @lru_cache(maxsize=8)
 def _neighbourhood(unwritten: Ranges) -> tuple[Ranges, re.Pattern[str]]:
-    """The characters that count as naming, and what finds them in a text."""
+    """The characters that count as naming, and what finds them and escapes in a text."""
     near = union((max(low - 1, 0), high + 1) for low, high in unwritten)
     spans = "".join(f"{re.escape(chr(low))}-{re.escape(chr(high))}" for low, high in near)
-    return near, re.compile(f"[{spans}]")
+    return near, re.compile(NAMES.format(near=spans), re.DOTALL | re.VERBOSE)
 
 
 def _is_near(found: re.Match[str], near: Ranges) -> bool:
-    """True for an escape that stands for one of the characters, however many of its digits belong to it."""
+    """True for a character, and for an escape that stands for one, however many of its digits belong to it."""
     if digits := found["hexadecimal"]:
         readings = [int(digits[:length], 16) for length in (2, 4, 6, 8, len(digits))]
     elif digits := found["octal"]:
         readings = [int(digits[:length], 8) for length in (1, 2, 3)]
     elif control := found["control"]:
-        readings = [ord(control) & 31]
+        readings = [ord(control) & 31, ord(control)]
     else:
         return True
     return any(reading in HALVES or contains(near, reading) for reading in readings)

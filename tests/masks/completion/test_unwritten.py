@@ -44,6 +44,7 @@ NAMED = {
     "a plane": lambda: constrain.regex("a[\U00040000-\U00040010]|ab"),
     "a range beside": lambda: constrain.regex(r"a[^\x00-\x12\x15-\U0010ffff]|ab"),
     "two halves": lambda: constrain.json_schema({"pattern": "^(a[\\uD8C0\\uDC00]|ab)$", "type": "string"}),
+    "behind a letter": lambda: constrain.json_schema({"enum": ["a\\c\U00050000", "ab"]}),
     "a key": lambda: constrain.json_schema({"properties": {"a\U00050000": {"type": "null"}}, "minProperties": 1}),
 }
 
