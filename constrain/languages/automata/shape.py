@@ -205,13 +205,19 @@ def in_sequence(parts: list[Node]) -> Node:
         if text is not None:
             run.append(text)
         else:
-            joined += [literal("".join(run)), part] if run else [part]
-            run = []
-    return concat(*joined, literal("".join(run)))
+            if run:
+                joined.append(literal("".join(run)))
+                run = []
+            joined.append(part)
+    if run:
+        joined.append(literal("".join(run)))
+    return joined[0] if len(joined) == 1 else concat(*joined)
 
 
 def _only_text(node: Node) -> str | None:
     if isinstance(node, Literals):
         return node.texts[0] if len(node.texts) == 1 else None
-    only = intervals.single(node.ranges) if isinstance(node, Chars) else None
+    if not isinstance(node, Chars):
+        return None
+    only = intervals.single(node.ranges)
     return None if only is None else chr(only)

@@ -218,7 +218,12 @@ ANY_CHAR = Chars(((0, 0xD7FF), (0xE000, MAX_CODE_POINT)))
 def chars(ranges: Iterable[tuple[int, int]]) -> Node:
     """One character of the union of inclusive code point ranges, in any order; surrogates are dropped."""
     merged: list[tuple[int, int]] = []
-    for low, high in sorted(_without_surrogates(ranges)):
+    pairs = sorted(ranges)
+    for low, high in pairs:
+        if low > high or high >= SURROGATES[0]:
+            pairs = sorted(_without_surrogates(pairs))
+            break
+    for low, high in pairs:
         if merged and low <= merged[-1][1] + 1:
             merged[-1] = (merged[-1][0], max(merged[-1][1], high))
         else:
@@ -249,10 +254,14 @@ def literals(texts: Iterable[str]) -> Node:
 def concat(*parts: Node) -> Node:
     """The concatenation of the parts; without parts it is the empty text."""
     flat: list[Node] = []
-    for part in parts:
-        if part == EMPTY:
+    for part in parts:  # PERF: comparisons with EMPTY and EPSILON take twice the time
+        kind = type(part)
+        if kind is Concat:
+            flat += part.args
+        elif kind is Chars and not part.args[0]:
             return EMPTY
-        flat += part.args if isinstance(part, Concat) else () if part == EPSILON else (part,)
+        elif kind is not Literals or part.args[0] != ("",):
+            flat.append(part)
     return Concat(*flat) if len(flat) > 1 else flat[0] if flat else EPSILON
 
 

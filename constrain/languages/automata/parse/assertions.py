@@ -140,8 +140,6 @@ def assertion(ahead: bool, language: Node, index: int) -> Tree:
 
 def sequence(parts: ListOf[Tree]) -> Tree:
     """The concatenation of the parts; adjacent plain parts become one language."""
-    if EMPTY in parts:
-        return EMPTY
     merged: list[Tree] = []
     run: list[Node] = []
     for part in parts:
@@ -155,6 +153,8 @@ def sequence(parts: ListOf[Tree]) -> Tree:
     if not merged:
         return in_sequence(run)
     merged += [in_sequence(run)] if run else []
+    if EMPTY in merged:
+        return EMPTY
     merged = [part for part in merged if part != EPSILON]
     return merged[0] if len(merged) == 1 else PatternSequence(tuple(merged))
 
@@ -163,7 +163,8 @@ def choice(parts: ListOf[Tree]) -> Tree:
     """The union of the parts; plain parts become one language."""
     plain = [part for part in parts if isinstance(part, Node)]
     other = [part for part in parts if not isinstance(part, Node)]
-    merged = [*other, *([alternate(*plain)] if plain and alternate(*plain) != EMPTY else [])]
+    union = alternate(*plain)
+    merged = other if union == EMPTY else [*other, union]
     return PatternChoice(tuple(merged)) if len(merged) > 1 else merged[0] if merged else EMPTY
 
 

@@ -234,7 +234,7 @@ class PythonParser(PatternParser):
         return _CONTROLS.get(letter, ord(letter))
 
     def close_case(self, singles: list[tuple[int, int]], sets: list[Ranges]) -> Ranges:
-        written = intervals.union(singles)
         if self.flags.ignore_case:
-            written = (casing.ascii_folding() if self.flags.ascii else casing.python_folding()).close(written)
-        return intervals.union(written, *sets)
+            folding = casing.ascii_folding() if self.flags.ascii else casing.python_folding()
+            singles = [*folding.close(intervals.union(singles))]
+        return intervals.union(singles, *sets)

@@ -18,7 +18,7 @@ import unicodedata
 from bisect import bisect_right
 from functools import cache
 
-from constrain.languages.automata.parse.python import parse_python
+from constrain.languages.automata.parse.ecma import parse_ecma
 from constrain.languages.automata.syntax import Node, Ranges, chars, complement, concat, intersect, literal, repeat
 from constrain.languages.automata.unicode import intervals
 from constrain.languages.automata.unicode.classes import unicode_property
@@ -38,8 +38,8 @@ def idn_hostname() -> Node:
     """Labels of letters, digits and inner hyphens; hyphens third and fourth only after `xn` (RFC 5891, 4.2.3.1)."""
     letter = chars(intervals.union(_roughly_valid(), ((ord("A"), ord("Z")),)))
     shape = concat(letter, repeat(concat(repeat(literal("-")), letter)))
-    label = intersect(shape, complement(parse_python("(?s:(?:[^xX].|[xX][^nN])--.*)")))
-    return concat(label, repeat(concat(parse_python(_DOTS), label)))
+    label = intersect(shape, complement(parse_ecma("(?s:(?:[^xX].|[xX][^nN])--.*)", whole=True)))
+    return concat(label, repeat(concat(parse_ecma(_DOTS, whole=True), label)))
 
 
 def _roughly_valid() -> Ranges:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from constrain.languages.automata.parse.python import parse_python
+from constrain.languages.automata.parse.ecma import parse_ecma
 from constrain.languages.automata.syntax import (
     ANY_CHAR,
     Node,
@@ -32,13 +32,13 @@ _BEYOND_ASCII = chars([(0x80, 0x10FFFF)])
 @cache
 def ipv4() -> Node:
     """RFC 2673 section 3.2, without leading zeros as in RFC 3986 section 3.2.2."""
-    return parse_python(rf"{_OCTET}(?:\.{_OCTET}){{3}}")
+    return parse_ecma(rf"{_OCTET}(?:\.{_OCTET}){{3}}", whole=True)
 
 
 @cache
 def ipv6() -> Node:
     """RFC 3986 section 3.2.2, the same language as RFC 4291 section 2.2."""
-    h16, gap = parse_python("[0-9a-fA-F]{1,4}"), literal("::")
+    h16, gap = parse_ecma("[0-9a-fA-F]{1,4}", whole=True), literal("::")
     group = concat(h16, literal(":"))
     ls32 = alternate(concat(group, h16), ipv4())
 
@@ -57,7 +57,7 @@ def ipv6() -> Node:
 @cache
 def hostname() -> Node:
     """RFC 1123 section 2.1: labels of at most 63 characters, 253 in all (RFC 1034 section 3.1)."""
-    return intersect(_dotted(parse_python(_LABEL)), repeat(ANY_CHAR, 1, 253))
+    return intersect(_dotted(parse_ecma(_LABEL, whole=True)), repeat(ANY_CHAR, 1, 253))
 
 
 @cache
@@ -67,22 +67,24 @@ def email(international: bool) -> Node:
     Lengths are not limited: section 4.5.3.1 only says which lengths every receiver must accept.
     """
     more = [_BEYOND_ASCII] if international else []
-    atom = repeat(alternate(parse_python(_ATEXT), *more), 1)
-    quoted = repeat(alternate(parse_python(r"[ !#-\[\]-~]|\\[ -~]"), *more))
+    atom = repeat(alternate(parse_ecma(_ATEXT, whole=True), *more), 1)
+    quoted = repeat(alternate(parse_ecma(r"[ !#-\[\]-~]|\\[ -~]", whole=True), *more))
     local = alternate(_dotted(atom), concat(literal('"'), quoted, literal('"')))
     return concat(local, literal("@"), alternate(_mail_domain(international), _address_literal()))
 
 
 def _mail_domain(international: bool) -> Node:
     if not international:
-        return _dotted(parse_python(_LABEL))
-    letter = alternate(parse_python("[a-zA-Z0-9]"), _BEYOND_ASCII)
+        return _dotted(parse_ecma(_LABEL, whole=True))
+    letter = alternate(parse_ecma("[a-zA-Z0-9]", whole=True), _BEYOND_ASCII)
     return _dotted(concat(letter, repeat(concat(repeat(literal("-")), letter))))
 
 
 def _address_literal() -> Node:
     """`[127.0.0.1]`, `[IPv6:::1]` (RFC 5321 section 4.1.3)."""
-    return concat(literal("["), alternate(ipv4(), concat(parse_python("[Ii][Pp][Vv]6:"), ipv6())), literal("]"))
+    return concat(
+        literal("["), alternate(ipv4(), concat(parse_ecma("[Ii][Pp][Vv]6:", whole=True), ipv6())), literal("]")
+    )
 
 
 def _dotted(part: Node) -> Node:

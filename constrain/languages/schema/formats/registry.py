@@ -17,8 +17,8 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 
 from constrain.languages.automata import decide
+from constrain.languages.automata.parse.ecma import parse_ecma
 from constrain.languages.automata.parse.ecma_syntax import is_ecma_pattern
-from constrain.languages.automata.parse.python import parse_python
 from constrain.languages.automata.syntax import ANY_TEXT, Node, complement, intersect
 from constrain.languages.schema.formats import idn as formats_idn
 from constrain.languages.schema.formats import net as formats_net
@@ -28,7 +28,7 @@ from constrain.languages.schema.formats import uri as formats_uri
 
 def _language(pattern: str) -> Callable[[], Node]:
     """A function that returns the language of a pattern, and parses it at its first call."""
-    return lru_cache(maxsize=1)(lambda: parse_python(pattern))
+    return lru_cache(maxsize=1)(lambda: parse_ecma(pattern, whole=True))
 
 
 FORMATS: dict[str, Callable[[], Node]] = {
@@ -63,8 +63,8 @@ CHECKED_LATER = {
 }
 
 AT_LEAST: dict[str, Callable[[], Node]] = {
-    "hostname": lambda: intersect(formats_net.hostname(), complement(parse_python("(?s:.*[xX][nN]--.*)"))),
-    "idn-hostname": lambda: intersect(formats_net.hostname(), complement(parse_python("(?s:.*--.*)"))),
+    "hostname": lambda: intersect(formats_net.hostname(), complement(parse_ecma("(?s:.*[xX][nN]--.*)", whole=True))),
+    "idn-hostname": lambda: intersect(formats_net.hostname(), complement(parse_ecma("(?s:.*--.*)", whole=True))),
     "regex": _language(r"[^\^$\\.*+?()\[\]{}|]*"),
 }
 """Name → a language of texts that all are of the format, for each name of `CHECKED_LATER`."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from constrain.languages.automata.parse.python import parse_python
+from constrain.languages.automata.parse.ecma import parse_ecma
 from constrain.languages.automata.syntax import Node, alternate, concat, literal, literals
 
 _LEAP_YEAR = "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)"
@@ -37,13 +37,13 @@ DURATION = f"P(?:{_DAYS}(?:T{_CLOCK})?|T{_CLOCK}|[0-9]+W)"  # RFC 3339 appendix 
 @cache
 def time() -> Node:
     """RFC 3339 section 5.6 full-time, seconds by section 5.7."""
-    return alternate(parse_python(_TIME), _leap_seconds())
+    return alternate(parse_ecma(_TIME, whole=True), _leap_seconds())
 
 
 @cache
 def date_time() -> Node:
     """RFC 3339 section 5.6 date-time."""
-    return concat(parse_python(f"{DATE}[Tt]"), time())
+    return concat(parse_ecma(f"{DATE}[Tt]", whole=True), time())
 
 
 LOCAL_TIME = rf"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]{_FRACTION}"
@@ -52,7 +52,7 @@ LOCAL_DATE_TIME = f"{DATE}[Tt]{LOCAL_TIME}"
 
 def _leap_seconds() -> Node:
     """Times with second 60: local time minus offset, which is UTC, is 23:59."""
-    fraction = parse_python(_FRACTION)
+    fraction = parse_ecma(_FRACTION, whole=True)
     hours = []
     for hour in range(24):
         minutes = []

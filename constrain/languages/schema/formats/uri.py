@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from constrain.languages.automata.parse.python import parse_python
+from constrain.languages.automata.parse.ecma import parse_ecma
 from constrain.languages.automata.syntax import Node, alternate, chars, concat, literal, optional, repeat
 from constrain.languages.schema.formats.net import ipv6
 
@@ -30,7 +30,7 @@ RELATIVE_JSON_POINTER = f"(?:0|[1-9][0-9]*)(?:#|{JSON_POINTER})"  # draft-bhutto
 @cache
 def identifier(international: bool) -> Node:
     """URI of RFC 3986 appendix A; IRI of RFC 3987 section 2.2."""
-    scheme = parse_python(r"[a-zA-Z][a-zA-Z0-9+.\-]*:")
+    scheme = parse_ecma(r"[a-zA-Z][a-zA-Z0-9+.\-]*:", whole=True)
     rootless = concat(repeat(_character(":@", international), 1), _path(international))
     return concat(scheme, optional(alternate(_rooted(international), rootless)), _tail(international))
 
@@ -46,8 +46,8 @@ def reference(international: bool) -> Node:
 @cache
 def _character(more: str, international: bool) -> Node:
     """unreserved, pct-encoded, sub-delims, and `more` characters; with ":@" it is pchar."""
-    ascii_part = parse_python(f"[{_UNRESERVED}{_SUB_DELIMS}{more}]")
-    return alternate(ascii_part, *([chars(_UCSCHAR)] if international else []), parse_python(_ESCAPED))
+    ascii_part = parse_ecma(f"[{_UNRESERVED}{_SUB_DELIMS}{more}]", whole=True)
+    return alternate(ascii_part, *([chars(_UCSCHAR)] if international else []), parse_ecma(_ESCAPED, whole=True))
 
 
 @cache
@@ -59,11 +59,11 @@ def _path(international: bool) -> Node:
 @cache
 def _rooted(international: bool) -> Node:
     """`//` authority path-abempty, or path-absolute."""
-    future = parse_python(rf"[vV][0-9a-fA-F]+\.[{_UNRESERVED}{_SUB_DELIMS}:]+")
+    future = parse_ecma(rf"[vV][0-9a-fA-F]+\.[{_UNRESERVED}{_SUB_DELIMS}:]+", whole=True)
     address = concat(literal("["), alternate(ipv6(), future), literal("]"))
     user = concat(repeat(_character(":", international)), literal("@"))
     host = alternate(address, repeat(_character("", international)))
-    authority = concat(literal("//"), optional(user), host, parse_python("(?::[0-9]*)?"))
+    authority = concat(literal("//"), optional(user), host, parse_ecma("(?::[0-9]*)?", whole=True))
     path = _path(international)
     segments = concat(repeat(_character(":@", international), 1), path)
     return alternate(concat(authority, path), concat(literal("/"), optional(segments)))
@@ -80,8 +80,8 @@ def _tail(international: bool) -> Node:
 @cache
 def uri_template() -> Node:
     """RFC 6570 section 2."""
-    literals = alternate(parse_python(rf"[!#$&-;=?-\[\]_a-z~]|{_ESCAPED}"), chars([*_UCSCHAR, *_IPRIVATE]))
+    literals = alternate(parse_ecma(rf"[!#$&-;=?-\[\]_a-z~]|{_ESCAPED}", whole=True), chars([*_UCSCHAR, *_IPRIVATE]))
     variable = rf"(?:[a-zA-Z0-9_]|{_ESCAPED})(?:\.?(?:[a-zA-Z0-9_]|{_ESCAPED}))*"
     specification = rf"{variable}(?::[1-9][0-9]{{0,3}}|\*)?"
-    expression = parse_python(rf"\{{[+#./;?&=,!@|]?{specification}(?:,{specification})*\}}")
+    expression = parse_ecma(rf"\{{[+#./;?&=,!@|]?{specification}(?:,{specification})*\}}", whole=True)
     return repeat(alternate(literals, expression))
