@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from constrain.masks.engine.compiled import CompiledConstraint
 
 STATE = advance.STATE
+TRIES = 3  # of a kernel, before it is run as one that may run out of memory
 Result = TypeVar("Result")
 UNCHECKED: tuple[int, str | None] = (-1, None)  # after no number of steps
 
@@ -123,13 +124,16 @@ class Steps:
         """Run a kernel on the current configuration."""
         automaton, memory = self._automaton, self._memory
         with memory.lock:
-            if self._epoch == automaton.epoch:  # PERF: most calls succeed at once, without a closure
+            memory.begin()
+            for _ in range(TRIES):  # PERF: most calls succeed at once, and most others at the second, without a closure
+                if self._epoch != automaton.epoch:
+                    break
                 memory.S[0] = BOTTOM
-                memory.begin()
                 try:
                     return kernel(memory.A, memory.H, memory.S, self._states[len(self._steps)], *arguments)
                 except STOPS as stop:
-                    automaton.satisfy(stop)
+                    with limits_at(self._place):
+                        automaton.satisfy(stop)
             return self.locked(lambda configuration: memory.call(kernel, configuration, *arguments))
 
     def locked(self, operation: Callable[[int], Result]) -> Result:
@@ -139,8 +143,12 @@ class Steps:
             self._follow()
             return operation(self._states[len(self._steps)])
 
-        with limits_at(lambda: f"the text after {len(self._steps)} steps\n{self.text[-40:]!r}"):
+        with limits_at(self._place):
             return self._automaton.attempt(attempt)
+
+    def _place(self) -> str:
+        """Where this text is, for the message of a limit."""
+        return f"the text after {len(self._steps)} steps\n{self.text[-40:]!r}"
 
     def _follow(self) -> None:
         """After a flush, compute the states again by reading the steps from the start. The caller holds the lock."""
