@@ -1,7 +1,7 @@
 """Programs with a real vocabulary and many open positions: replayed, and denoised by a model that is often wrong.
 
     python benchmarks/program_canvases.py --vocabulary tokenizer.model --files sql=FILE c=FOLDER python=FILE cpp=FOLDER
-        [--texts 20] [--open 32] [--longest 1200] [--first] [--seconds 600] [--record DIR]
+        [--texts 20] [--skip 0] [--open 32] [--longest 1200] [--first] [--seconds 600] [--record DIR]
 
 Texts are files of a folder, or the rows of a file `*.jsonl`(.gz): `prompt` + `canonical_solution`, or all `accepted`.
 Members that the language's own reader does not refuse, with enough tokens, are taken in a random order; where there are
@@ -11,17 +11,19 @@ first. So many of them, drawn at random, are open.
 Replay: the canvas knows nothing of what was there; the text's own tokens are set in random order. Where one is refused,
 it counts, and the canvas's own token is set. Denoise: the logits of a model that prefers the text's token at 7 of 10
 positions, and a random one elsewhere; two positions a step. Each finished text is read by the grammar and by the
-language's own reader. CPU seconds.
+language's own reader (True, no verdict, False). CPU seconds. A text that one of them refuses is in its row.
+
+Runs that skip other canvases may append to one record; each prints the figures of all rows that are there.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import hashlib
 import json
 import random
 import statistics
-import sys
 import time
 from collections.abc import Iterator
 from itertools import cycle, islice
@@ -75,80 +77,94 @@ class OftenWrong:
         return self.rows
 
 
-def replay(canvas: WitnessedCanvas, tokens: list[int], order: list[int], row: dict[str, Any]) -> None:
+def canvases(name: str, path: Path, vocabulary: Any, options: argparse.Namespace) -> Iterator[tuple[int, list[int]]]:
+    """Yield numbers and texts of tokens; where there are too few texts, they come again."""
+    numbers = {token: number for number, token in reversed(list(enumerate(vocabulary.tokens))) if token}
+    found = [longest_first(text, numbers) for text in texts(name, path, options.longest, random.Random(4))]
+    found = [tokens for tokens in found if len(tokens) >= options.open + 8]
+    yield from islice(enumerate(cycle(found), 1), options.skip, options.skip + options.texts)
+
+
+def replay(canvas: WitnessedCanvas, tokens: list[int], order: list[int]) -> dict[str, Any]:
     """Set the tokens that were there, in this order."""
+    seconds, refused = [], 0
     for position in order:
         if canvas.tokens[position] is not None:
             continue
         begin = time.thread_time()
         is_allowed = canvas.allows({position: tokens[position]})
         canvas.set({position: tokens[position] if is_allowed else canvas.filling[position]})
-        row["seconds"].append(time.thread_time() - begin)
-        row["refused"] += not is_allowed
+        seconds.append(time.thread_time() - begin)
+        refused += not is_allowed
+    return {"final": canvas.text, "refused": refused, "seconds": seconds}
 
 
-def canvases(name: str, path: Path, vocabulary: Any, options: argparse.Namespace) -> Iterator[tuple[int, list[int]]]:
-    """Yield numbers and texts of tokens; where there are too few texts, they come again."""
-    numbers = {token: number for number, token in reversed(list(enumerate(vocabulary.tokens))) if token}
-    found = [longest_first(text, numbers) for text in texts(name, path, options.longest, random.Random(4))]
-    found = [tokens for tokens in found if len(tokens) >= options.open + 8]
-    yield from enumerate(islice(cycle(found), options.texts), 1)
+def denoised(
+    constraint: Any, vocabulary: Any, tokens: list[int], order: list[int], given: list[int | None], seed: int
+) -> dict[str, Any]:
+    """Denoise with a model that is often wrong."""
+    out = denoise(
+        OftenWrong(vocabulary, tokens, order, seed), constraint, tokens=given,
+        steps=len(order) // 2, exact=False, seed=seed,
+    )  # fmt: skip
+    final = vocabulary.to_bytes([token for token in out.tokens if token not in vocabulary.eos_ids])
+    return {"final": final, "refused": out.refused, "seconds": [out.constraint_seconds / out.steps]}
 
 
-def run(name: str, path: Path, vocabulary: Any, options: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows of a language, replay and denoise, after each text."""
+def run(name: str, path: Path, vocabulary: Any, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Yield a row for each canvas of a language, replayed and denoised."""
     folder = constrain.collection.folder(name)
     constraint, oracle = folder.constraint(), oracles.find(folder.settings["oracle"])
-    rows = [
-        {"canvases": 0, "texts": set(), "tokens": [], "no filling": 0, "valid": 0, "own reader": 0, "refused": 0,
-         "seconds": [], "first": []} for _ in range(2)
-    ]  # fmt: skip
     begun = time.thread_time()
     for seed, tokens in canvases(name, path, vocabulary, options):
-        order = random.Random(seed).sample(range(len(tokens)), options.open)
-        given = [None if position in set(order) else token for position, token in enumerate(tokens)]
-        for row, is_replay in zip(rows, (True, False), strict=True):
-            row["canvases"] += 1
-            row["texts"].add(tuple(tokens))
-            row["tokens"].append(len(tokens))
-            begin = time.thread_time()
-            try:
-                if is_replay:
-                    canvas = WitnessedCanvas(constraint, vocabulary, given)
-                    row["first"].append(time.thread_time() - begin)
-                    if options.first:
-                        break
-                    replay(canvas, tokens, order, row)
-                    final = canvas.text
-                else:
-                    out = denoise(
-                        OftenWrong(vocabulary, tokens, order, seed), constraint, tokens=given,
-                        steps=options.open // 2, exact=False, seed=seed,
-                    )  # fmt: skip
-                    final = vocabulary.to_bytes([token for token in out.tokens if token not in vocabulary.eos_ids])
-                    row["refused"] += out.refused
-                    row["seconds"].append(out.constraint_seconds / out.steps)
-            except constrain.LimitError:
-                row["no filling"] += 1
-                print(f"{name}: canvas {seed} has no first filling", file=sys.stderr)
-                break
-            row["valid"] += constraint.accepts(final)
-            row["own reader"] += oracle(final) is not False
-        yield [shown(row) for row in rows]
         if time.thread_time() - begun > options.seconds:
             break
+        order = random.Random(seed).sample(range(len(tokens)), options.open)
+        given = [None if position in set(order) else token for position, token in enumerate(tokens)]
+        text = b"".join(vocabulary.tokens[token] for token in tokens)
+        row = {"language": name, "canvas": seed, "text": hashlib.sha256(text).hexdigest()[:12], "tokens": len(tokens)}
+        begin = time.thread_time()
+        try:
+            canvas = WitnessedCanvas(constraint, vocabulary, given)
+            row["first"] = time.thread_time() - begin
+            if not options.first:
+                row["replay"] = replay(canvas, tokens, order)
+                row["denoise"] = denoised(constraint, vocabulary, tokens, order, given, seed)
+        except constrain.LimitError as error:
+            row["limit"] = str(error)
+        for kind in {"replay", "denoise"} & row.keys():
+            final = row[kind].pop("final")
+            row[kind] |= {"valid": constraint.accepts(final), "own reader": oracle(final)}
+            if not row[kind]["valid"] or row[kind]["own reader"] is False:
+                row[kind]["final"] = final.decode("utf-8", "replace")
+        yield row
 
 
-def shown(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with medians in place of lists."""
-    found = {**row, "texts": len(row["texts"])}
-    for key in ("tokens", "seconds", "first"):
-        values = found.pop(key)
-        if values:
-            found[f"{key}: median, mean, most"] = [
-                round(float(value), 4) for value in (statistics.median(values), statistics.mean(values), max(values))
-            ]
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The figures of a language; of times: median, mean, most."""
+    found: dict[str, Any] = {
+        "canvases": len(rows),
+        "texts": len({row["text"] for row in rows}),
+        "tokens": _figures([row["tokens"] for row in rows]),
+        "no first filling": sum("first" not in row for row in rows),
+        "first filling": _figures([row["first"] for row in rows if "first" in row]),
+    }
+    for kind in ("replay", "denoise"):
+        done = [row[kind] for row in rows if kind in row]
+        found[kind] = {
+            "finished": len(done),
+            "valid": sum(one["valid"] for one in done),
+            "own reader": [sum(one["own reader"] is verdict for one in done) for verdict in (True, None, False)],
+            "refused": sum(one["refused"] for one in done),
+            "set": sum(len(one["seconds"]) for one in done),
+            "a step": _figures([second for one in done for second in one["seconds"]]),
+        }
     return found
+
+
+def _figures(values: list[float]) -> list[float]:
+    found = (statistics.median(values), statistics.mean(values), max(values)) if values else ()
+    return [round(float(value), 4) for value in found]
 
 
 def main() -> None:
@@ -156,23 +172,27 @@ def main() -> None:
     parser.add_argument("--vocabulary", type=Path, required=True, help="a file of tiktoken's form")
     parser.add_argument("--files", nargs="+", required=True, help="grammar=path")
     parser.add_argument("--texts", type=int, default=20, help="of a language")
+    parser.add_argument("--skip", type=int, default=0, help="canvases before the first one, which another run takes")
     parser.add_argument("--open", type=int, default=32)
     parser.add_argument("--longest", type=int, default=1200, help="bytes of a text")
     parser.add_argument("--first", action="store_true", help="ask for a first filling only")
     parser.add_argument("--seconds", type=float, default=600, help="CPU time after which a language gets no new text")
-    parser.add_argument("--record", type=Path, help="write the table as JSON into this folder")
+    parser.add_argument("--record", type=Path, help="append a row for each canvas to files of this folder")
     options = parser.parse_args()
     special = {"<|mask|>": 128_000, "<|end|>": 128_001}
     vocabulary = constrain.Vocabulary.from_tiktoken(options.vocabulary, special_tokens=special, eos_ids=[128_001])
-    table: dict[str, Any] = {}
     for name, _, path in (each.partition("=") for each in options.files):
-        for rows in run(name, Path(path), vocabulary, options):
-            table[f"{name}, replay"], table[f"{name}, denoise"] = rows
+        rows = []
+        for row in run(name, Path(path), vocabulary, options):
+            rows.append(row)
             if options.record:
                 options.record.mkdir(parents=True, exist_ok=True)
-                text = json.dumps(table, indent=1, ensure_ascii=False)
-                (options.record / "canvases.json").write_text(text + "\n", encoding="utf-8")
-        print(name, json.dumps(rows), flush=True)
+                with (options.record / f"{name}.jsonl").open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
+        if options.record:
+            lines = (options.record / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+            rows = [json.loads(line) for line in lines]
+        print(name, json.dumps(summary(rows), indent=1), flush=True)
 
 
 if __name__ == "__main__":

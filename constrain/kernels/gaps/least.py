@@ -5,7 +5,8 @@ in the order of their costs. An item whose parts are settled gets the sum; a hea
 is settled once, and its `rule` and `middle` are the top of a cheapest derivation.
 
 Items are numbered in the order of their rows and bits: item (A, p, q) is `offset[A * positions + p]` plus the number of
-bits below q in the row. Arrays: G the rules (RULES), C the items (ITEMS), L their rows.
+bits below q in the row. Those of a symbol that end at q are listed too, so that a settled item meets only live ones.
+Arrays: G the rules (RULES), C the items (ITEMS), L their rows.
 
 Records: records/gaps.py. Cost: items x rules x positions. Reference: tests/masks/gaps/naive_gaps.py.
 """
@@ -19,23 +20,31 @@ from constrain.kernels.records.gaps import ITEMS, RULE, RULES, has_bit_of, set_h
 SETTLED = -2  # the place of an item that has left the heap
 
 
+@kernel("i(i)")
+def bits_of(word):
+    """The number of bits of a word of 32."""
+    word = word - ((word >> 1) & 0x55555555)
+    word = (word & 0x33333333) + ((word >> 2) & 0x33333333)
+    return ((((word + (word >> 4)) & 0x0F0F0F0F) * 0x01010101) & 0xFFFFFFFF) >> 24
+
+
 @kernel("i(rows, arena, arena, arena, i)", entry=True)
 def number_items(L, offset, of_row, of_end, rows):
     """Number the items of the first `rows` rows of L. With empty `of_row`, only count them. Returns their number."""
-    count = 0
+    count = np.int64(0)
     for r in range(rows):
         offset[r] = count
         for w in range(L.shape[1]):
-            bits = L[r, w]
-            if bits == 0:
+            rest = np.int64(L[r, w])
+            if of_row.size == 0:
+                count += bits_of(rest) if rest != 0 else 0
                 continue
-            for b in range(32):
-                if (bits >> np.uint32(b)) & np.uint32(1) != 0:
-                    if of_row.size > 0:
-                        of_row[count] = r
-                        of_end[count] = 32 * w + b
-                    count += 1
-    return np.int64(count)
+            while rest != 0:
+                of_row[count] = r
+                of_end[count] = 32 * w + bits_of((rest & -rest) - 1)
+                rest &= rest - 1
+                count += 1
+    return count
 
 
 @kernel("i(rows, arena, i, i)", entry=True)
@@ -45,13 +54,9 @@ def item_of(L, C, row, end):
         return np.int64(-1)
     count = ITEMS.OFFSET(C, row)
     for w in range(end >> 5):
-        bits = L[row, w]
-        while bits != 0:
-            bits &= np.uint32(bits - np.uint32(1))
-            count += 1
-    for b in range(end & 31):
-        count += np.int64((L[row, end >> 5] >> np.uint32(b)) & np.uint32(1))
-    return count
+        if L[row, w] != 0:
+            count += bits_of(np.int64(L[row, w]))
+    return count + bits_of(np.int64(L[row, end >> 5]) & ((np.int64(1) << np.int64(end & 31)) - 1))
 
 
 # --- the heap ---------------------------------------------------------------------------------------------------------
@@ -135,12 +140,18 @@ def combine_left(L, C, G, item, rule):
     positions = np.int64(C[ITEMS.POSITIONS])
     into = RULE.PARENT(G, rule) * positions + ITEMS.ROW(C, item) % positions
     row = RULE.RIGHT(G, rule) * positions + ITEMS.END(C, item)
-    for end in range(positions):
-        if has_bit_of(L, row, end):
-            other = item_of(L, C, row, end)
+    others, targets = ITEMS.OFFSET(C, row), ITEMS.OFFSET(C, into)
+    for w in range(L.shape[1]):
+        second, whole = np.int64(L[row, w]), np.int64(L[into, w])
+        rest = second & whole
+        while rest != 0:
+            below = (rest & -rest) - 1
+            other = others + bits_of(second & below)
             if ITEMS.PLACE(C, other) == SETTLED:
                 price = ITEMS.COST(C, item) + ITEMS.COST(C, other)
-                lower(C, item_of(L, C, into, end), price, RULE.NUMBER(G, rule), ITEMS.END(C, item))
+                lower(C, targets + bits_of(whole & below), price, RULE.NUMBER(G, rule), ITEMS.END(C, item))
+            rest &= rest - 1
+        others, targets = others + bits_of(second), targets + bits_of(whole)
 
 
 @kernel("void(rows, arena, arena, i, i)")
@@ -148,28 +159,33 @@ def combine_right(L, C, G, item, rule):
     """Lower the items that a settled one, as the second symbol of a rule, makes with settled ones of the first."""
     positions = np.int64(C[ITEMS.POSITIONS])
     p = ITEMS.ROW(C, item) % positions
-    for begin in range(positions):
-        row = RULE.LEFT(G, rule) * positions + begin
-        if has_bit_of(L, row, p):
-            other = item_of(L, C, row, p)
-            if ITEMS.PLACE(C, other) == SETTLED:
-                target = item_of(L, C, RULE.PARENT(G, rule) * positions + begin, ITEMS.END(C, item))
-                lower(C, target, ITEMS.COST(C, item) + ITEMS.COST(C, other), RULE.NUMBER(G, rule), p)
+    column = RULE.LEFT(G, rule) * positions + p
+    for at in range(ITEMS.COLUMN(C, column), ITEMS.COLUMN(C, column + 1)):
+        other = ITEMS.BY_END(C, at)
+        if ITEMS.PLACE(C, other) == SETTLED:
+            into = RULE.PARENT(G, rule) * positions + ITEMS.ROW(C, other) % positions
+            price = ITEMS.COST(C, item) + ITEMS.COST(C, other)
+            lower(C, item_of(L, C, into, ITEMS.END(C, item)), price, RULE.NUMBER(G, rule), p)
 
 
-@kernel("i(rows, arena, arena)", entry=True)
-def settle(L, C, G):
-    """Settle all items. Before, COST has the costs of lexemes and of empty derivations, NOWHERE for other items; RULE,
-    MIDDLE and PLACE are -1. Returns the number of settled items.
+@kernel("i(rows, arena, arena, arena)", entry=True)
+def settle(L, C, G, tops):
+    """Settle all items that cost no more than the cheapest one of `tops`; with empty `tops`, all items.
+
+    Before, COST has the costs of lexemes and of empty derivations, NOWHERE for other items; RULE, MIDDLE and PLACE are
+    -1. Returns the number of settled items.
     """
     positions = np.int64(C[ITEMS.POSITIONS])
     for item in range(C[ITEMS.COUNT]):
         if ITEMS.COST(C, item) < NOWHERE:
             add_to_heap(C, item)
-    settled = 0
-    while C[ITEMS.HEIGHT] > 0:
+    settled, most = np.int64(0), np.int64(NOWHERE)
+    while C[ITEMS.HEIGHT] > 0 and ITEMS.COST(C, ITEMS.HEAP(C, 0)) <= most:
         item = take_cheapest(C)
         settled += 1
+        for at in range(tops.size):
+            if tops[at] == item and ITEMS.COST(C, item) < most:
+                most = ITEMS.COST(C, item)
         symbol, p = ITEMS.ROW(C, item) // positions, ITEMS.ROW(C, item) % positions
         for rule in range(RULES.BY_UNIT(G, symbol), RULES.BY_UNIT(G, symbol + 1), RULE.WORDS):
             target = item_of(L, C, RULE.PARENT(G, rule) * positions + p, ITEMS.END(C, item))
@@ -178,4 +194,4 @@ def settle(L, C, G):
             combine_left(L, C, G, item, rule)
         for rule in range(RULES.BY_RIGHT(G, symbol), RULES.BY_RIGHT(G, symbol + 1), RULE.WORDS):
             combine_right(L, C, G, item, rule)
-    return np.int64(settled)
+    return settled

@@ -101,6 +101,8 @@ class ITEMS(Region):
     POSITIONS = word("number of positions")
     HEIGHT = word("number of items in the heap")
     OFFSET = column("by row of items: the number of its first item")
+    COLUMN = column("by symbol * positions + where items end: the place in BY_END of the first; and their number")
+    BY_END = column("the items by their symbol, where they end and where they begin")
     ROW = column("by item: its row")
     END = column("by item: the position where it ends")
     COST = column("by item: its cost, as far as it is known")

@@ -10,6 +10,7 @@ Costs of lexemes are integers, not negative, and add up (kernels/gaps/least.py).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -51,14 +52,17 @@ class CheapestDerivation:
         rows = rules.size * positions
         offset, nothing = np.zeros(rows, np.int32), np.zeros(0, np.int32)
         count = least.number_items(live, offset, nothing, nothing, rows)
-        none = np.full(count, -1, np.int32)
+        none, first = np.full(count, -1, np.int32), np.zeros(rows + 1, np.int32)
         self.items, columns = pack(
-            ITEMS, COUNT=count, POSITIONS=positions, OFFSET=offset, ROW=none, END=none, COST=np.full(count, NOWHERE),
-            RULE=none, MIDDLE=none, HEAP=none, PLACE=none,
+            ITEMS, COUNT=count, POSITIONS=positions, OFFSET=offset, COLUMN=first, BY_END=none, ROW=none, END=none,
+            COST=np.full(count, NOWHERE), RULE=none, MIDDLE=none, HEAP=none, PLACE=none,
         )  # fmt: skip
         self.row, self.end, self.cost = columns["ROW"], columns["END"], columns["COST"]
         self.rule, self.middle = columns["RULE"], columns["MIDDLE"]
         least.number_items(live, offset, self.row, self.end, rows)
+        column = self.row - self.row % max(1, positions) + self.end
+        columns["COLUMN"][1:] = np.cumsum(np.bincount(column, minlength=rows))
+        columns["BY_END"][:] = np.argsort(column, kind="stable")
 
     @property
     def lexemes(self) -> slice:
@@ -69,12 +73,15 @@ class CheapestDerivation:
         """The number of an item; -1 if it is not live."""
         return int(least.item_of(self.live, self.items, symbol * self.n + begin, end))
 
-    def settle(self) -> None:
-        """Find the costs of all items. What derives nothing costs nothing."""
+    def settle(self, tops: Sequence[int] = ()) -> None:
+        """Find the costs of all items, or of all that cost no more than the cheapest of some.
+
+        What derives nothing costs nothing.
+        """
         is_nullable = np.zeros(self.rules.size, np.bool_)
         is_nullable[list(self.rules.nullable)] = True
         self.cost[is_nullable[self.row // max(1, self.n)] & (self.row % max(1, self.n) == self.end)] = 0
-        least.settle(self.live, self.items, self.rules.table)
+        least.settle(self.live, self.items, self.rules.table, np.array(tops, np.int32))
 
     def under(self, item: int) -> list[PricedLexeme]:
         """The lexemes of a cheapest derivation of an item, without empty ones."""

@@ -34,9 +34,10 @@ def cheapest_filling(solution: LayeredSolution, is_open: NDArray[np.bool_], seed
     if seed:
         cost += np.random.default_rng(seed).integers(0, NOISE * PRICE, len(cost))
     derivation.cost[each] = cost
-    derivation.settle()
-    tops = [(derivation.item(solution.language.rules.start, 0, place), place) for place in solution.tops]
-    item, place = min(tops, key=lambda top: int(derivation.cost[top[0]]))
+    tops = {derivation.item(solution.language.rules.start, 0, place): place for place in solution.tops}
+    derivation.settle(list(tops))
+    item = min(tops, key=lambda top: int(derivation.cost[top]))
+    place = tops[item]
     arcs: dict[int, int] = {}
     walk = _Walk(solution)
     for lexeme in derivation.under(item):
