@@ -147,7 +147,7 @@ class Steps:
             return self._automaton.attempt(attempt)
 
     def _place(self) -> str:
-        """Where this text is, for the message of a limit."""
+        """The place in the text, for the message of a limit."""
         return f"the text after {len(self._steps)} steps\n{self.text[-40:]!r}"
 
     def _follow(self) -> None:
