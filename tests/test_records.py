@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 RECORDS = ROOT / "benchmarks" / "record"
 COMMAND = re.compile(r"[\w/]\.py\b|\bgit clone |sglang\.Engine\(")
+NAME = re.compile(r"\b20\d\d-\d\d-\d\d-[a-z][a-z0-9-]*[a-z0-9]")
 LARGE = 16_384  # bytes of one file
 ALL = 4_000_000  # bytes of all records
 KEPT = {  # a page is made of these
@@ -36,6 +37,19 @@ def test_no_raw_rows_and_no_large_files():
     rows = [path for path in open_rows if path.suffix in (".jsonl", ".gz", ".png") or path.stat().st_size > LARGE]
     assert not rows, "write a summary, then run scripts/digest_rows.py"
     assert sum(path.stat().st_size for path in files) <= ALL
+
+
+def test_records_that_code_and_pages_name_are_there():
+    """Records are renamed when they are measured again."""
+    folders = [ROOT / name for name in ("constrain", "docs", "grammars", "scripts", "benchmarks")]
+    files = [path for folder in folders for path in folder.rglob("*") if path.suffix in (".py", ".md")]
+    named = {
+        (path.relative_to(ROOT).as_posix(), name)
+        for path in (*files, ROOT / "README.md")
+        for name in NAME.findall(path.read_text(encoding="utf-8"))
+    }
+    assert named
+    assert [row for row in sorted(named) if not (RECORDS / row[1]).is_dir()] == []
 
 
 def test_digests_name_rows_of_records_that_are_kept():

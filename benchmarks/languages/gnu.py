@@ -7,6 +7,8 @@ import re
 import subprocess
 from collections.abc import Sequence
 
+MISSING = re.compile(r"<stdin>:(\d+):\d+: fatal error: .*: No such file or directory")
+
 
 def is_source(text: bytes) -> bool:
     """True if a text is UTF-8 without a zero byte: the compilers take others, the grammars do not."""
@@ -33,6 +35,3 @@ def messages_of(command: Sequence[str], text: bytes) -> str:
         if missing is None or is_faulty or not lines[number - 1]:
             return messages
         lines[number - 1] = b""
-
-
-MISSING = re.compile(r"<stdin>:(\d+):\d+: fatal error: .*: No such file or directory")

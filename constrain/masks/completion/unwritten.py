@@ -73,7 +73,7 @@ def names_any(description: Any, unwritten: Ranges) -> bool:
             texts.append(value)
         elif isinstance(value, PLAIN):
             pass
-        elif isinstance(value, (dict, Mapping)):  # PERF: to ask for a Mapping takes a microsecond
+        elif isinstance(value, (dict, Mapping)):  # PERF: dict first, half of the time
             pending += value
             pending += value.values()
         elif isinstance(value, (list, tuple, set, frozenset)):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from constrain.masks.engine.compiled import CompiledConstraint
 
 STATE = advance.STATE
-TRIES = 3  # of a kernel, before it is run as one that may run out of memory
+TRIES = 3  # of a kernel, before `attempt` runs it, which may forget all states
 Result = TypeVar("Result")
 UNCHECKED: tuple[int, str | None] = (-1, None)  # after no number of steps
 

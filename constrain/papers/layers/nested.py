@@ -3,7 +3,7 @@
 Measured on the embedded model, three layers trained for 12 s, drafts of eight (temperature 0, n = 12): 3.74 tokens a
 forward pass; its three layers alone 3.81, two 2.45, one 2.40, no drafts 1.41; at three times the CPU time of no drafts:
 does not pay there (record 2026-11-28-papers). Nor with SmolLM2's own layers, exits after 10 and 20 of 30 that nobody
-trained (n = 20): 2.64, no drafts 1.89, at eleven times the CPU time (record 2026-11-28-lossless).
+trained (n = 100): 2.68, no drafts 1.91, at twelve times the CPU time (record 2026-11-29-lossless).
 
 Paper: Kavehzadeh et al. 2024, "S2D: sorted speculative decoding for more efficient deployment of nested large language
 models", arXiv 2407.01955. One draft model serves targets of several sizes: its first layers, up to some exits, are
