@@ -1,4 +1,4 @@
-"""Composed models on the reference model: the effect of each on an answer, and the cost of a token.
+"""Composed models: the effect of each on an answer, and the cost of a token.
 
 Question: a fact that stands in the prompt and may contradict what the model would write without it. What share has the
 answer of the document among two options, given the model, context-aware decoding, guidance, and prompts mixed?
@@ -8,8 +8,9 @@ answer of the document among two options, given the model, context-aware decodin
 Beside it: how far the probability of a text, read byte by byte, is from the sum over all of its cuts, by how many
 covers are kept, and what a byte costs in forwards; and what two models say when they are fused byte by byte.
 
-Shares are exact (`method="exact"`): no draw is involved. Clock: CPU time of this thread. Bias: one small model, eight
-facts; it shows what a composition does, not that it answers better.
+Model: the embedded one and its draft model, or `--model` and `--other`. Shares are exact (`method="exact"`): no draw is
+involved. Clock: CPU time of this thread. Bias: eight facts; it shows what a composition does, not that it answers
+better.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from typing import Any
 import torch
 
 import constrain
+from constrain.models.hf import HFModel
+from constrain.models.hf.loading import load_named
 from constrain.papers.composed import ByteFusion, ByteModel, ContextAware, Guided, MixtureOfPrompts, SelectiveContrast
 
 FACTS = [  # (document, question, the document's answer, another)
@@ -78,7 +81,7 @@ class CountingSession:
 def bytewise(model: Any) -> list[str]:
     """log p of texts by covers: the mean and greatest distance from all covers, and forwards and tokens read a byte."""
     texts = ["yes", "green", "Karl", "Sunday", '{"a": 1}', "2026-11"]
-    handle = constrain.hf.HFModel.of(model)
+    handle = HFModel.of(model)
     exactly = [_log_p(ByteModel(handle, covers=None), text) for text in texts]
     lines = [
         "| covers | mean distance in nats | greatest | forwards a byte | tokens read a byte |",
@@ -108,11 +111,13 @@ def _log_p(model: Any, text: str) -> float:
 def main(arguments: list[str] | None = None) -> int:
     """Print the table, keep the record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--model", help="a folder of transformers (default: the embedded model)")
+    parser.add_argument("--other", help="another one, for ByteFusion (default: the embedded draft model)")
     parser.add_argument("--facts", type=int, default=len(FACTS), help="how many of the facts")
     parser.add_argument("--out", type=Path, help="folder for the record")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    model = constrain.reference.load()
+    model = HFModel.of(load_named(options.model) if options.model else constrain.reference.load())
     facts = [(f"{text}\n{question}", question, one, two) for text, question, one, two in FACTS[: options.facts]]
     known = {prompt: question for prompt, question, _, _ in facts}
     mixed = {prompt: [f"Note: {prompt}"] for prompt in known}
@@ -129,9 +134,12 @@ def main(arguments: list[str] | None = None) -> int:
     lines += [_row("the model, without the document", model, [(q, one, two) for _, q, one, two in facts])]
     lines += [_row(name, each, [(p, one, two) for p, _, one, two in facts]) for name, each in models.items()]
     byte_facts = [(p, one, two) for p, _, one, two in facts[:2]]
-    draft = constrain.hf.HFModel.of(constrain.reference.load().draft, constrain.reference.load().tokenizer)
-    several: dict[str, Any] = {"ByteModel": ByteModel(model), "ByteModel of the draft model": ByteModel(draft)}
-    several |= {f"ByteFusion, {how}": ByteFusion([model, draft], how=how) for how in ("product", "average", "mixture")}
+    if options.other:
+        other = HFModel.of(load_named(options.other))
+    else:
+        other = HFModel.of(constrain.reference.load().draft, constrain.reference.load().tokenizer)
+    several: dict[str, Any] = {"ByteModel": ByteModel(model), "ByteModel of the other model": ByteModel(other)}
+    several |= {f"ByteFusion, {how}": ByteFusion([model, other], how=how) for how in ("product", "average", "mixture")}
     lines += [_row(f"{name} (two facts)", each, byte_facts) for name, each in several.items()]
     lines += ["", *bytewise(model)]
     print(*lines, sep="\n")

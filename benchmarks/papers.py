@@ -2,8 +2,9 @@
 
     python benchmarks/papers.py ead --count 10
 
-Rows: see `ROWS`; each function says its question and its model. Clock: CPU time of this thread, one core. Bias: few
-outputs of small models; they tell a gain from a loss, and no more.
+Rows: see `ROWS`; each function says its question and its model. The embedded model copies records; with `--real`,
+SmolLM2 (`make real`) extracts fields from texts. Clock: CPU time of this thread, one core. Bias: few outputs of small
+models; they tell a gain from a loss, and no more.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import transformers
@@ -65,6 +67,7 @@ from diffusion import LENGTH, Trained, kind_of
 from evaluation.tasks import Task, first_value, leaf_f1, read_task
 from generate_schemas import data_folder
 from real_models import real_model
+from tasks import extraction
 from toy_model import tiny_tokenizer
 
 
@@ -75,6 +78,42 @@ def tasks(count: int) -> Iterator[tuple[Task, Any]]:
     for path in files[:count]:
         task = read_task(path, 600, 600)
         yield task, constrain.json_schema(task.schema, whitespace="compact")
+
+
+class Asked(NamedTuple):
+    """A prompt, the constraint of its answer, an answer that is right, and how right a value is, from 0 to 1."""
+
+    prompt: Any
+    constraint: constrain.Constraint
+    right: str
+    score: Callable[[Any], float]
+
+
+def asked(count: int, real: bool) -> list[Asked]:
+    """Records to copy, scored by leaf F1; real: texts and their fields, scored by the share of fields."""
+    if not real:
+        made = [(task, constraint) for task, constraint in tasks(4 * count) if task.instance][:count]
+        return [
+            Asked(
+                task.prompt, constraint, json.dumps(task.instance[0], separators=(",", ":"), ensure_ascii=False),
+                lambda value, truth=task.instance[0]: leaf_f1(value, truth),
+            )
+            for task, constraint in made
+        ]  # fmt: skip
+    answers = extraction.answers()
+    return [
+        Asked(
+            task.prompt(chat=True), constrain.json_schema(task.schema), json.dumps(answers[task.question]),
+            lambda value, task=task: fields_right(task, value),
+        )
+        for task in islice(extraction.tasks(), count)
+    ]  # fmt: skip
+
+
+def fields_right(task: Any, value: Any) -> float:
+    """The share of the fields of a text that a value has."""
+    right, every = task.judge(value).parts
+    return float(right / every)
 
 
 def reference_pair() -> tuple[HFModel, HFModel]:
@@ -138,6 +177,11 @@ def smollm2() -> HFModel:
     name = str(real_model("smollm2"))
     loaded = transformers.AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32)
     return HFModel(loaded, transformers.AutoTokenizer.from_pretrained(name))
+
+
+def answering(real: bool) -> HFModel:
+    """The embedded model, or SmolLM2."""
+    return smollm2() if real else reference_pair()[1]
 
 
 def drafted(handle: HFModel, count: int, temperature: float, sets: dict[str, Callable[[], Any]]) -> list[str]:
@@ -296,34 +340,37 @@ def jacobi(count: int) -> list[str]:
     return drafted(smollm2(), count, 1.0, {"jacobi, match": lambda: [Jacobi()], "jacobi, drawn": drawn})
 
 
-def adadec(count: int) -> list[str]:
-    """AdaDec on the embedded model: a threshold from the records of `count` tasks, then as many others are copied."""
-    _, handle = reference_pair()
-    every = [(task, constraint) for task, constraint in tasks(4 * count) if task.instance][: 2 * count]
+def adadec(count: int, real: bool = False) -> list[str]:
+    """AdaDec: a threshold from the answers of `count` questions, then as many others are asked."""
+    handle, every = answering(real), asked(2 * count, real)
     places = []
-    for task, constraint in every[:count]:
-        text = json.dumps(task.instance[0], separators=(",", ":"), ensure_ascii=False)
+    for each in every[:count]:
         with contextlib.suppress(ConstrainError):  # keys in another order than the schema's
-            places += known_places(handle, task.prompt, text, constraint=constraint)
+            places += known_places(handle, each.prompt, each.right, constraint=each.constraint)
     learned = fit_threshold(places)
     lines = [
         f"{len(places)} places, {sum(not place.right for place in places)} wrong: threshold {learned:.2f} nats",
         "",
     ]
-    lines += ["| threshold | finished | leaf F1 | mean log p | forwards | CPU s |", "|---|---:|---:|---:|---:|---:|"]
+    lines += ["| threshold | finished | right | mean log p | forwards | CPU s |", "|---|---:|---:|---:|---:|---:|"]
     for name, threshold in (("greedy", 1e9), ("1 nat", 1.0), ("learned", learned), ("always", 0.0)):
-        found, seconds = [], 0.0
-        for task, constraint in every[count:]:
-            compiled, begun = constrain.compile(constraint, handle.vocabulary), time.thread_time()
-            search = Pausing(threshold=threshold)
-            g = constrain.generate(handle, task.prompt, constraint=compiled, method=search, max_tokens=80)
-            seconds += time.thread_time() - begun
-            f1 = leaf_f1(g.value, task.instance[0]) if g.finish_reason == "stop" else 0.0
-            found.append((g.finish_reason == "stop", f1, g.logprob or 0.0, g.stats.forwards))
-        done, f1s, logs, forwards = zip(*found, strict=True)
-        figures = f"{sum(done)} of {len(found)} | {sum(f1s) / len(found):.3f} | {sum(logs) / len(found):.1f}"
-        lines.append(f"| {name} | {figures} | {sum(forwards)} | {seconds:.1f} |")
+        lines.append(written(name, handle, every[count:], lambda each, bound=threshold: Pausing(threshold=bound)))
     return lines
+
+
+def written(name: str, handle: HFModel, every: list[Asked], method: Callable[[Asked], Any]) -> str:
+    """A row: outputs of the method of each question, how right they are, their log-probability and their cost."""
+    found, seconds = [], 0.0
+    for each in every:
+        compiled, begun = constrain.compile(each.constraint, handle.vocabulary), time.thread_time()
+        given: dict[str, Any] = {"constraint": compiled, "method": method(each), "seed": 1, "max_tokens": 80}
+        g = constrain.generate(handle, each.prompt, **given)
+        seconds += time.thread_time() - begun
+        done = g.finish_reason == "stop"
+        found.append((done, each.score(g.value) if done else 0.0, g.logprob or 0.0, g.stats.forwards))
+    finished, right, logs, forwards = zip(*found, strict=True)
+    figures = f"{sum(finished)} of {len(found)} | {sum(right) / len(found):.3f} | {sum(logs) / len(found):.1f}"
+    return f"| {name} | {figures} | {sum(forwards)} | {seconds:.1f} |"
 
 
 def icn(count: int) -> list[str]:
@@ -399,42 +446,35 @@ def mpd(count: int) -> list[str]:
     return [*lines, "", f"{seconds / count:.2f} CPU seconds a text."]
 
 
-def cntp(count: int) -> list[str]:
-    """CNTP's trials on the embedded model that end at tokens with a mark, and at marks alone."""
-    _, handle = reference_pair()
-    lines = ["| trials end at | finished | mean log p | forwards | CPU s |", "|---|---:|---:|---:|---:|"]
+def cntp(count: int, real: bool = False) -> list[str]:
+    """CNTP's trials that end at tokens with a mark, and at marks alone."""
+    handle, every = answering(real), asked(count, real)
+    lines = ["| trials end at | finished | right | mean log p | forwards | CPU s |", "|---|---:|---:|---:|---:|---:|"]
     for boundary in ("none", "punctuation", "mark"):
         method = "lcd" if boundary == "none" else Cautious(trials=5, boundary=boundary)
-        found, begun = [], time.thread_time()
-        for task, constraint in tasks(count):
-            compiled = constrain.compile(constraint, handle.vocabulary)
-            given: dict[str, Any] = {"constraint": compiled, "method": method, "seed": 1, "max_tokens": 80}
-            found.append(constrain.generate(handle, task.prompt, **given))
-        seconds, done = time.thread_time() - begun, sum(each.finish_reason == "stop" for each in found)
-        logs, forwards = sum(each.logprob or 0.0 for each in found), sum(each.stats.forwards for each in found)
-        lines.append(f"| {boundary} | {done} of {count} | {logs / count:.1f} | {forwards} | {seconds:.1f} |")
+        lines.append(written(boundary, handle, every, lambda each, method=method: method))
     return lines
 
 
-def mbr(count: int) -> list[str]:
-    """The output that others agree with, of five at temperatures from 0 to 1, on the embedded model."""
-    _, handle = reference_pair()
+def mbr(count: int, real: bool = False) -> list[str]:
+    """The output that others agree with, of five at temperatures from 0 to 1."""
+    handle = answering(real)
     scores: dict[str, list[float]] = {"greedy": [], "one draw": [], "chosen of five": [], "best of five": []}
     done = 0
-    for task, constraint in tasks(4 * count):
-        if not task.instance or done == count:
-            continue
-        compiled = constrain.compile(constraint, handle.vocabulary)
-        found = hedged(handle, task.prompt, [0, 0.4, 0.6, 0.8, 1.0], seed=1, constraint=compiled, max_tokens=80)
-        values = [leaf_f1(each.value, task.instance[0]) if each.finish_reason == "stop" else 0.0 for each in found]
-        if not any(each.finish_reason == "stop" for each in found):
+    for each in asked(4 * count, real):
+        if done == count:
+            break
+        compiled = constrain.compile(each.constraint, handle.vocabulary)
+        found = hedged(handle, each.prompt, [0, 0.4, 0.6, 0.8, 1.0], seed=1, constraint=compiled, max_tokens=80)
+        values = [each.score(one.value) if one.finish_reason == "stop" else 0.0 for one in found]
+        if not any(one.finish_reason == "stop" for one in found):
             continue
         done += 1
         chosen = minimum_bayes_risk(found, weighted=False).output
-        rows = (values[0], values[-1], values[[each is chosen for each in found].index(True)], max(values))
+        rows = (values[0], values[-1], values[[one is chosen for one in found].index(True)], max(values))
         for name, value in zip(scores, rows, strict=True):
             scores[name].append(value)
-    lines = ["| output | leaf F1 |", "|---|---:|"]
+    lines = ["| output | right |", "|---|---:|"]
     return [*lines, *(f"| {name} | {sum(values) / len(values):.3f} (n = {done}) |" for name, values in scores.items())]
 
 
@@ -469,13 +509,15 @@ def aded(count: int) -> list[str]:
     return drafted(handle, count, 0.0, {name: lambda drafter=drafter: [drafter] for name, drafter in sets.items()})
 
 
-def lol(count: int) -> list[str]:
-    """The share of a document's answer beside another one, on the embedded model, against its lower layers."""
-    _, handle = reference_pair()
+def lol(count: int, real: bool = False) -> list[str]:
+    """The share of a document's answer beside another one, against a quarter to three quarters of the lower layers."""
+    handle = answering(real)
+    layers = int(handle.model.config.num_hidden_layers)
     models: dict[str, Any] = {"the model": handle}
-    for keep, weight in ((1, 0.3), (2, 0.3), (3, 0.3), (2, 1.0)):
+    for quarters, weight in ((1, 0.3), (2, 0.3), (3, 0.3), (2, 1.0)):
+        keep = quarters * layers // 4
         lower = skip_layers(handle, keep=list(range(keep)))
-        models[f"against {keep} of 4 layers, λ = {weight:g}"] = LayerContrast(handle, lower, weight=weight)
+        models[f"against {keep} of {layers} layers, λ = {weight:g}"] = LayerContrast(handle, lower, weight=weight)
     lines = ["| model | mean share of the document's answer | above one half |", "|---|---:|---:|"]
     for name, model in models.items():
         shares = [share(model, f"{document}\n{question}", answer, other) for document, question, answer, other in FACTS]
@@ -663,32 +705,21 @@ def rapid(count: int) -> list[str]:
     return compared(handle, [(station_prompt(number), text) for number in range(count)], 48, 0.0, sets)
 
 
-def transfer(count: int) -> list[str]:
-    """Transfer Q*: the embedded draft model, guided by leaf F1 of rollouts that it or the large one writes."""
-    small, large = reference_pair()
-    every = [(task, constraint) for task, constraint in tasks(3 * count) if task.instance][:count]
-    lines = ["| value of | mean leaf F1 | finished | forwards | CPU s |", "|---|---:|---:|---:|---:|"]
-    for name, rollouts, aligned in (
-        ("(no value)", -1, None), ("the open text", 0, None), ("its own rollouts", 24, None),
-        ("rollouts of the large model", 24, large),
-    ):  # fmt: skip
-        scores, finished, forwards, begun = 0.0, 0, 0, time.thread_time()
-        for task, constraint in every:
+def transfer(count: int, real: bool = False) -> list[str]:
+    """Transfer Q*: a model guided by how right rollouts are, its own or those of a larger one (the embedded pair)."""
+    small, large = (smollm2(), None) if real else reference_pair()
+    kinds: list[tuple[str, int, Any]] = [("(no value)", -1, None), ("the open text", 0, None)]
+    kinds += [("its own rollouts", 24, None), *([] if large is None else [("rollouts of the large model", 24, large)])]
+    lines = ["| value of | finished | right | mean log p | forwards | CPU s |", "|---|---:|---:|---:|---:|---:|"]
+    for name, rollouts, aligned in kinds:
 
-            def reward(text: str, truth: Any = task.instance[0]) -> float:
-                found = first_value(text)
-                return 20 * leaf_f1(found[0], truth) if found else 0.0
+        def method(each: Asked, rollouts: int = rollouts, aligned: Any = aligned) -> Any:
+            def reward(text: str) -> float:
+                return 20 * sum(map(each.score, first_value(text)))
 
-            method = "lcd" if rollouts < 0 else ValueGuided(reward, top=4, rollouts=rollouts, aligned=aligned)
-            compiled = constrain.compile(constraint, small.vocabulary)
-            g = constrain.generate(small, task.prompt, constraint=compiled, method=method, seed=1, max_tokens=60)
-            finished += g.finish_reason == "stop"
-            forwards += g.stats.forwards
-            scores += reward(g.text) / 20
-        seconds = time.thread_time() - begun
-        lines.append(
-            f"| {name} | {scores / len(every):.3f} | {finished} of {len(every)} | {forwards} | {seconds:.1f} |"
-        )
+            return "lcd" if rollouts < 0 else ValueGuided(reward, top=4, rollouts=rollouts, aligned=aligned)
+
+        lines.append(written(name, small, asked(count, real), method))
     return lines
 
 
@@ -738,14 +769,21 @@ ROWS = {
 }  # fmt: skip
 
 
+REAL = ("adadec", "cntp", "lol", "mbr", "transfer")  # those that SmolLM2 can be asked
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("row", choices=ROWS)
     parser.add_argument("--folder", nargs="*", default=[], help="of diffusion models of scripts/train_diffusion.py")
     parser.add_argument("--count", type=int, default=10, help="outputs of each line (default: 10)")
+    parser.add_argument("--real", action="store_true", help=f"SmolLM2, for {', '.join(REAL)}")
     options = parser.parse_args()
+    if options.real and options.row not in REAL:
+        parser.error(f"--real is for {', '.join(REAL)}")
     torch.set_num_threads(1)
-    print("\n".join(ROWS[options.row](options.count, *options.folder)))
+    given = {"real": True} if options.real else {}
+    print("\n".join(ROWS[options.row](options.count, *options.folder, **given)))
     return 0
 
 

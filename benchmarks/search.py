@@ -1,4 +1,4 @@
-"""Searches on the reference model: the findings of each, and its number of forward passes.
+"""Searches on a small model: the findings of each, and its number of forward passes.
 
 Questions, one table each: (1) which programs pass their tests, by tree search, look-ahead, values and sampling at equal
 forwards; (2) how far the outputs of a diverse beam are from each other; (3) what knowing the missing bytes saves A*;
@@ -268,12 +268,13 @@ TABLES: list[tuple[str, str, Any]] = [
 def main(arguments: list[str] | None = None) -> int:
     """Print the tables, keep the record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--model", help="a folder of transformers (default: the embedded model)")
     parser.add_argument("--rollouts", type=int, default=24, help="of Planned, for each task")
     parser.add_argument("--only", nargs="*", default=[""], help="tables whose title has one of these texts")
     parser.add_argument("--out", type=Path, help="folder for the record")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    model = constrain.reference.load()
+    model = options.model or constrain.reference.load()
     lines = [f"`python benchmarks/search.py {' '.join(sys.argv[1:])}`", ""]
     for title, head, make in TABLES:
         if not any(each in title for each in options.only):

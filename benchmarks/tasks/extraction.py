@@ -64,6 +64,12 @@ SHOTS: dict[str, tuple[str, BaseModel]] = {
 MODELS: dict[str, type[BaseModel]] = {"Person": Person, "Event": Event, "Order": Order}
 
 
+def answers() -> dict[str, dict[str, Any]]:
+    """The fields of each text."""
+    rows = [row for each in tomllib.loads(TEXTS.read_text(encoding="utf-8")).values() for row in each]
+    return {row["text"]: row["gold"] for row in rows}
+
+
 def tasks() -> Iterator[JsonTask]:
     """The texts, the classes in turn, each behind one worked example of its class."""
     table = tomllib.loads(TEXTS.read_text(encoding="utf-8"))

@@ -8,9 +8,9 @@ For canvases in which a token of several signs and words is missing, as `");` or
 but one for each way to mix words and signs: names are one, and numbers.
 
 The idea: a beam of the matcher's states. From each, all tokens are tried at an open position, and what is set behind it
-refuses nearly all. Texts in the same state are one. The beam is sorted by a price: words are cheap, signs dear, and
-brackets that nothing closes dearest, counted with all that is set further on. States in which nearly every token may
-follow (comments, strings) have a part of the beam only, for they hide what does not fit.
+refuses nearly all. Texts in the same state are one. The beam is sorted by a price: words are cheap, signs dear, and so
+are the brackets that all that is set further on shows to be missing (brackets.py). States in each kind of comments and
+strings are few, and apart: they hide what does not fit, and may be the only way.
 
 Most walks end at brackets that were opened at a wrong place. So the tokens that what is set permits behind some walk
 are told too: a chart of a few of those at each position finds which go together.
@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -36,15 +36,15 @@ from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine.compiled import compile_bytewise
 from constrain.masks.engine.matcher import Matcher
 from constrain.masks.gaps.solution import GapLanguage
+from constrain.papers.diffusion.brackets import CODE, Brackets, Within, within
 from constrain.papers.diffusion.candidates import LONGEST, Candidates, WholeLexemes
 
 CLASSES = 12  # classes of tokens of a chart at an open position, besides bytes
-EQUAL = 8  # states of a beam that leave the same brackets open
-LOOSE, FEW = 0.75, 4  # the share of the tokens that may follow in a comment; one in so many states is such a state
+EQUAL = 4  # states of a beam that leave the same brackets open, at first
+FEW = 8  # a beam has one state more for so many in each kind of comments and strings
 SMALL = 1_000  # of a vocabulary of so many tokens, all are tried
 KNOWN = 10_000  # states whose tokens are kept
-UNCLOSED = 3  # the price of a bracket
-BRACKETS = (b"()", b"[]", b"{}")
+UNCLOSED = 2  # the price of a bracket
 WORD, NUMBER, FOREIGN, SIGN = (re.compile(p) for p in (rb"[A-Za-z_]\w*", rb"\d+", rb"[\x80-\xff]+", rb"[^\w\s]"))
 QUOTE, COMMENT = re.compile(rb"[\"'`]"), re.compile(rb"/[*/]|--|#|\"\"\"|'''")
 
@@ -54,13 +54,15 @@ class Walk(NamedTuple):
 
     Attributes:
         price: Of its tokens at open positions.
-        net: int64[3], the brackets that are not closed, with all that is set further on.
+        within: The comment or string that it ends in, if any.
+        opened: The brackets that are not closed.
         path: The tokens at open positions, and before them the others: (path, token), or None.
         matcher: Behind the text.
     """
 
     price: int
-    net: NDArray[np.int64]
+    within: Within
+    opened: bytes
     path: Any
     matcher: Matcher
 
@@ -79,7 +81,8 @@ class Walks:
         texts = {token: vocabulary.tokens[token] or b"" for token in _chosen(language, vocabulary)}
         self.tokens = sorted(texts, key=lambda token: _price(texts[token]))
         words = [texts[token] for token in self.tokens]
-        self.price, self.net = [_price(word) for word in words], np.array([_net(word) for word in words])
+        self.price, self.words = [_price(word) for word in words], words
+        self.brackets = Brackets(language)
         self.compiled = compile_bytewise(constraint, Vocabulary([*words, None], [len(words)]))
         self._known: dict[int, list[int]] = {}
 
@@ -91,7 +94,7 @@ class Walks:
         Args:
             tokens: The token at each position; None: open.
             ends: The seams where the text may end; seam i is before position i.
-            width: States of the beam.
+            width: States of the beam, without those in comments and strings.
         """
         texts = [self.vocabulary.tokens[token] or b"" if token is not None else None for token in tokens[: ends[-1]]]
         given = [text or b"" for text in texts]
@@ -100,11 +103,13 @@ class Walks:
         matcher = self.compiled.matcher()
         if not matcher.advance_bytes(b"".join(given[: seams[0]])):
             return None, may_stand
-        beam = [Walk(0, np.array(_net(b"".join(given))), None, matcher)]
+        opened = self.brackets.opened(b"", b"".join(given[: seams[0]]), CODE)
+        beam = [Walk(0, within(matcher), opened, None, matcher)]
         for begin, end in pairwise(seams):
             if begin in ends and any(walk.matcher.is_accepting() for walk in beam):
                 break
-            beam, may_stand[begin] = self._onward(beam, b"".join(given[begin + 1 : end]), width)
+            onward, may_stand[begin] = self._onward(beam, b"".join(given[begin + 1 : end]))
+            beam = self._best(onward, b" ".join(given[end:]), width)
         ended = next((walk for walk in beam if walk.matcher.is_accepting()), None)
         if ended is None:
             return None, may_stand
@@ -115,36 +120,50 @@ class Walks:
         filled = [found.pop() if token is None and found else token for token in tokens[: ends[-1]]]
         return [token for token in filled if token is not None], may_stand
 
-    def _onward(self, beam: list[Walk], given: bytes, width: int) -> tuple[list[Walk], list[int]]:
-        """The best walks after one more open position and what is set behind it; and the tokens of all walks there."""
-        found: dict[int, Walk] = {}
+    def _onward(self, beam: list[Walk], given: bytes) -> tuple[list[Walk], list[int]]:
+        """The walks after one more open position and what is set behind it; and the tokens of all of them there."""
+        found: dict[int, tuple[int, Walk, int]] = {}
+        ends: dict[int, tuple[Within, Matcher]] = {}
         tokens: set[int] = set()
-        for price, net, path, matcher in beam:
+        for before in beam:
+            matcher = before.matcher
             for token in self._after(matcher):
                 matcher.advance(token)
                 is_read = not given or matcher.advance_bytes(given)
                 if is_read:
                     tokens.add(token)
-                    more, state = price + self.price[token], matcher.state
-                    if state not in found or more < found[state].price:
-                        found[state] = Walk(more, net + self.net[token], (path, token), matcher.fork())
+                    price, state = before.price + self.price[token], matcher.state
+                    if state not in found or price < found[state][0]:
+                        found[state] = price, before, token
+                    if state not in ends:
+                        ends[state] = within(matcher), matcher.fork()
                 matcher.rollback(1 + (is_read and bool(given)))
-        return self._best(found.values(), width), [self.tokens[token] for token in sorted(tokens)]
+        walks = []
+        for state, (price, before, token) in found.items():
+            kind, matcher = ends[state]
+            is_within = kind == before.within != CODE  # all of the text is comment, or string
+            text = b"" if is_within else self.words[token] + given
+            opened = self.brackets.opened(before.opened, text, before.within)
+            walks.append(Walk(price, kind, opened, (before.path, token), matcher))
+        return walks, [self.tokens[token] for token in sorted(tokens)]
 
-    def _best(self, walks: Iterable[Walk], width: int) -> list[Walk]:
-        """So many of some walks."""
-        best: list[Walk] = []
+    def _best(self, walks: list[Walk], behind: bytes, width: int) -> list[Walk]:
+        """So many of some walks, and a few in comments and strings. behind: what is set further on."""
+
+        def price(walk: Walk) -> int:
+            return walk.price + UNCLOSED * self.brackets.missing(walk.opened, behind, walk.within)
+
+        code: list[Walk] = []
+        others: list[Walk] = []
         rest: list[Walk] = []
-        alike: Counter[tuple[int, ...] | bool] = Counter()
-        for walk in sorted(walks, key=lambda walk: walk.price + UNCLOSED * int(np.abs(walk.net).sum())):
-            key = tuple(walk.net.tolist())
-            is_loose = len(tokens_of(walk.matcher.mask())) > LOOSE * len(self.tokens)
+        alike: Counter[Any] = Counter()
+        for walk in sorted(walks, key=price):
+            is_code = walk.within == CODE
+            key = walk.opened if is_code else walk.within
             alike[key] += 1
-            alike[True] += is_loose
-            (rest if alike[key] > EQUAL or (is_loose and alike[True] > width // FEW) else best).append(walk)
-            if len(best) == width or len(best) + len(rest) == FEW * width:
-                break
-        return [*best, *rest][:width]
+            is_kept = alike[key] <= (EQUAL if is_code else max(1, width // FEW))
+            (rest if not is_kept else code if is_code else others).append(walk)
+        return [*others, *[*code, *rest][:width]]
 
     @cached_property
     def candidates(self) -> Candidates:
@@ -198,8 +217,3 @@ def _chosen(language: GapLanguage, vocabulary: Vocabulary) -> list[int]:
 def _price(text: bytes) -> int:
     """The price of a token."""
     return 1 + 2 * len(SIGN.findall(text)) + 4 * len(QUOTE.findall(text)) + 12 * len(COMMENT.findall(text))
-
-
-def _net(text: bytes) -> list[int]:
-    """The opened brackets of each kind, less the closed ones."""
-    return [text.count(pair[:1]) - text.count(pair[1:]) for pair in BRACKETS]

@@ -17,7 +17,7 @@ most proposals are answered by reading one text. Else a filling is searched for 
 bytes and open positions have some hundred candidates, few of them first (`Candidates.levels`); what is found is read by
 the matcher, since the chart follows the dynamic lexer. Where that has no first filling, one is walked to (walks.py).
 
-Cost: reading one text; a search takes as much as a canvas of bytes, a walk 1 to 10 s.
+Cost: reading one text; a search takes as much as a canvas of bytes, a walk 1 to 20 s.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from constrain.papers.diffusion.walks import Walks
 COLUMNS = "\n    x\n        x\n"  # where the set text shows none, blocks are looked for at these
 MOST_ROWS = 8_000_000  # symbols times positions of a chart; a larger one takes many seconds
 TRIES = 2  # fillings of one chart that are read
-WIDTHS = (8, 32)  # states of a beam of walks
+WIDTHS = (8, 32, 128)  # states of a beam of walks: about 1, 4 and 16 s
 
 
 class WitnessedCanvas(Positions):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from itertools import product
 
 import pytest
@@ -192,3 +193,42 @@ def test_a_known_filling_is_taken():
     tokens = [None if place % 3 else byte for place, byte in enumerate(text)]
     canvas = WitnessedCanvas(constrain.collection.load("json"), BYTES, tokens, filling=list(text))
     assert canvas.filling == list(text)
+
+
+SUMS = """/* Sums of runs: takes (at most) n numbers of a,
+   the last "run" may be short [see last(a, n)] */
+int sums(int *a, int n) {
+    int runs[8], at = 0;
+    for (int i = 0; i < n; i++) {
+        runs[(i + 1) % 8] = a[i] - '(';
+        at = max(runs[at], b[i]); // one of [8
+    }
+    return at;
+}
+"""
+PARTS = re.compile(r"/\*|\*/|//| ?\w+|\n *| ?[^\w\s]|\s")
+SIGNS = '( ) [ ] { } ; , = * \' " (" [\' =" ={ (( [[ ){ ]; ); /* // # & - <'.split()
+SIGNS += [" (", " [", " {", " ="]
+
+
+@pytest.fixture(scope="module")
+def sums():
+    """The walks of C and a vocabulary of a text's parts, signs, and signs with words behind them; and the parts."""
+    parts = PARTS.findall(SUMS)
+    assert "".join(parts) == SUMS
+    mixed = [sign + word for sign in SIGNS for word in ("", "a", "1", " if", " int", " return", "\n")]
+    words = list(dict.fromkeys([*parts, "a", "1", " if", " int", " return", "\n", *mixed]))
+    vocabulary = Vocabulary([*(word.encode() for word in words), None], [len(words)])
+    c = constrain.collection.folder("c").constraint()
+    return c, Walks(c, gap_language(c.laid_out_like([SUMS]).as_dynamic()), vocabulary), parts, words
+
+
+@pytest.mark.parametrize("seed", [5, 6, 11, 36])
+def test_a_narrow_walk_through_code(sums, seed):
+    """A beam of eight states, where comments, strings and brackets may begin at each of 24 open positions."""
+    c, walks, parts, words = sums
+    opened = random.Random(seed).sample(range(len(parts)), 24)
+    tokens = [None if position in opened else words.index(part) for position, part in enumerate(parts)]
+    found, _ = walks.walk(tokens, range(len(tokens), len(tokens) + 1), width=8)
+    assert found is not None
+    assert c.accepts("".join(words[token] for token in found))
