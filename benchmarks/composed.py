@@ -51,6 +51,12 @@ def share(model: Any, prompt: str, answer: str, other: str) -> float:
     return math.exp(min(0.0, first.log_evidence - both.log_evidence))
 
 
+def loaded(folder: str) -> HFModel:
+    """A model of transformers, in float32."""
+    model, tokenizer = load_named(folder)
+    return HFModel(model.float(), tokenizer)
+
+
 class Counting:
     """A model that counts what it is asked: forwards of a handle and of its sessions."""
 
@@ -117,7 +123,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="folder for the record")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    model = HFModel.of(load_named(options.model) if options.model else constrain.reference.load())
+    model = loaded(options.model) if options.model else HFModel.of(constrain.reference.load())
     facts = [(f"{text}\n{question}", question, one, two) for text, question, one, two in FACTS[: options.facts]]
     known = {prompt: question for prompt, question, _, _ in facts}
     mixed = {prompt: [f"Note: {prompt}"] for prompt in known}
@@ -135,7 +141,7 @@ def main(arguments: list[str] | None = None) -> int:
     lines += [_row(name, each, [(p, one, two) for p, _, one, two in facts]) for name, each in models.items()]
     byte_facts = [(p, one, two) for p, _, one, two in facts[:2]]
     if options.other:
-        other = HFModel.of(load_named(options.other))
+        other = loaded(options.other)
     else:
         other = HFModel.of(constrain.reference.load().draft, constrain.reference.load().tokenizer)
     several: dict[str, Any] = {"ByteModel": ByteModel(model), "ByteModel of the other model": ByteModel(other)}

@@ -447,12 +447,13 @@ def mpd(count: int) -> list[str]:
 
 
 def cntp(count: int, real: bool = False) -> list[str]:
-    """CNTP's trials that end at tokens with a mark, and at marks alone."""
+    """CNTP's trials that end at tokens with a mark, and at marks alone, beside plain draws and the greedy answer."""
     handle, every = answering(real), asked(count, real)
     lines = ["| trials end at | finished | right | mean log p | forwards | CPU s |", "|---|---:|---:|---:|---:|---:|"]
-    for boundary in ("none", "punctuation", "mark"):
-        method = "lcd" if boundary == "none" else Cautious(trials=5, boundary=boundary)
-        lines.append(written(boundary, handle, every, lambda each, method=method: method))
+    methods: dict[str, Any] = {"(greedy)": Pausing(threshold=1e9), "(a draw)": "lcd"}
+    methods |= {boundary: Cautious(trials=5, boundary=boundary) for boundary in ("punctuation", "mark")}
+    for name, method in methods.items():
+        lines.append(written(name, handle, every, lambda each, method=method: method))
     return lines
 
 

@@ -25,6 +25,7 @@ from typing import Any
 import torch
 
 import constrain
+from composed import loaded
 from constrain.papers import (
     AStar,
     BestOf,
@@ -274,7 +275,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="folder for the record")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    model = options.model or constrain.reference.load()
+    model = loaded(options.model) if options.model else constrain.reference.load()
     lines = [f"`python benchmarks/search.py {' '.join(sys.argv[1:])}`", ""]
     for title, head, make in TABLES:
         if not any(each in title for each in options.only):

@@ -17,7 +17,7 @@ most proposals are answered by reading one text. Else a filling is searched for 
 bytes and open positions have some hundred candidates, few of them first (`Candidates.levels`); what is found is read by
 the matcher, since the chart follows the dynamic lexer. Where that has no first filling, one is walked to (walks.py).
 
-Cost: reading one text; a search takes as much as a canvas of bytes, a walk 1 to 20 s.
+Cost: reading one text; a search takes as much as a canvas of bytes, walks 1 to 30 s.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from constrain.papers.diffusion.walks import Walks
 COLUMNS = "\n    x\n        x\n"  # where the set text shows none, blocks are looked for at these
 MOST_ROWS = 8_000_000  # symbols times positions of a chart; a larger one takes many seconds
 TRIES = 2  # fillings of one chart that are read
-WIDTHS = (8, 32, 128)  # states of a beam of walks: about 1, 4 and 16 s
+WALKS = ((8, 0), *((32, seed) for seed in range(6)))  # states of a beam, and the variation: some 1 and 5 s each
 
 
 class WitnessedCanvas(Positions):
@@ -154,8 +154,8 @@ class WitnessedCanvas(Positions):
     def _walked(self, filled: list[int | None], ends: range) -> Iterator[list[int]]:
         """Fillings that are walks, or of tokens that may stand behind some walk."""
         walks = _walks(self.constraint, self.constraint.laid_out_like(self._like).as_dynamic(), self.vocabulary)
-        for width in WIDTHS:
-            found, may_stand = walks.walk(filled, ends, width)
+        for width, seed in WALKS:
+            found, may_stand = walks.walk(filled, ends, width, seed)
             if found is not None:
                 yield [*found, *(self._eos_at(filled, position) for position in range(len(found), len(filled)))]
             arcs = {position: walks.few(may_stand.get(position, [])) for position in self.open}
