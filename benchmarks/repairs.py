@@ -40,6 +40,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
 from reference_model.repairs import KINDS, prompt, repairs
 
 import constrain
+from composed import loaded
 from constrain.errors import ConstrainError
 from constrain.models.hf import HFModel
 from constrain.papers import (
@@ -166,11 +167,14 @@ class Bench:
 
     def item(self, kind: str, handle: HFModel, item: Item, drafts: dict[str, Make]) -> bool:
         """All rows of an item, in random order; False if hardly anything is written."""
-        given = {"constraint": item.constraint, "max_tokens": self.options.tokens, "seed": self.options.seed}
+        given: dict[str, Any] = {"constraint": item.constraint, "max_tokens": self.options.tokens}
+        given["seed"] = self.options.seed
         shuffled = random.Random(zlib.crc32(item.name.encode()))
         temperatures = (0.0,) if self.options.greedy else (0.0, 1.0)
         try:
-            plains = [constrain.generate(handle, item.prompt, temperature=each, **given) for each in temperatures]
+            plains = [
+                constrain.generate(handle, item.prompt, temperature=each, draft=False, **given) for each in temperatures
+            ]
         except ConstrainError:  # a prompt longer than the model's context, a limit: there is nothing to draft
             return False
         if min(plain.stats.tokens for plain in plains) < 10:
@@ -183,7 +187,7 @@ class Bench:
                     transformers(handle, item.prompt, plain.stats.tokens, temperature)
                     found: dict[str, Any] = {"tokens": plain.stats.tokens, "forwards": plain.stats.tokens}
                 else:
-                    draft = drafts[name](item.source) or None
+                    draft = drafts[name](item.source) or False
                     g = constrain.generate(handle, item.prompt, temperature=temperature, draft=draft, **given)
                     found = outcome(item, g, g.tokens == plain.tokens)
                     if temperature == 0 and not found["same"]:
@@ -353,7 +357,12 @@ def main() -> int:
     embedded = HFModel(reference.model, reference.tokenizer)
     repairing = embedded
     if options.model:
-        repairing = HFModel(type(reference.model).from_pretrained(options.model).eval(), reference.tokenizer)
+        has_own = (options.model / "tokenizer.json").is_file()  # a taught embedded model has the embedded tokenizer
+        taught = type(reference.model)
+        repairing = (
+            loaded(str(options.model)) if has_own
+            else HFModel(taught.from_pretrained(options.model).eval(), reference.tokenizer)
+        )  # fmt: skip
     elif options.sets != ["maskbench"]:
         parser.error("repairs need --model")
     bench = Bench(options)

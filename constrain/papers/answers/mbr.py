@@ -1,8 +1,8 @@
 """`minimum_bayes_risk`: of several outputs the one that the others agree with most; `hedged`: outputs at temperatures.
 
-Measured on the embedded model (records to copy, n = 8): of five hedged outputs the chosen one has a leaf F1 of 0.165,
-as the best of them has; the greedy one has 0.123, a draw 0.081. Pays, at five times the cost (record
-2026-11-28-papers).
+Measured on SmolLM2 (fields of texts, n = 40): of five hedged outputs the chosen one has 75 % of the fields right, the
+greedy one 74 %, a draw at temperature 1 57 %, and the best 85 %. Pays where outputs are drawn anyway; the greedy one
+costs a fifth (record 2026-11-29-papers; the embedded model: 2026-11-28-papers).
 
 Paper: Khairi et al. 2025, "When life gives you samples: the benefits of scaling up inference compute for multilingual
 LLMs" (arXiv 2506.20544): outputs are drawn at several temperatures, the greedy one among them ("hedged sampling"), and

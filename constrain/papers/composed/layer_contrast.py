@@ -1,7 +1,8 @@
 """`LayerContrast`: what lower layers say by themselves is taken away, at best beside an amateur model (LOL).
 
-Measured on the embedded model (a document's answer beside another one, eight facts): against two of four layers with
-λ = 1 the document's answer has a share of 0.53, where the model gives it 0.33. Pays there (record 2026-11-28-papers).
+Measured on SmolLM2 (a document's answer beside another one, eight facts): the document's answer has a share of 0.89,
+and against 7, 15 or 22 of its 30 layers 0.55 to 0.72. Does not pay there. The embedded model, which reads documents
+badly, has 0.33, and 0.53 against two of its four layers with λ = 1 (records 2026-11-29-papers, 2026-11-28-papers).
 
 Paper: Chen et al. 2024, "Lower layers matter: alleviating hallucination via multi-layer fusion contrastive decoding
 with truthfulness refocused" (LOL, arXiv 2408.08769). With p of the model and q of its lower layers under its own head,

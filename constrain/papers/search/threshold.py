@@ -1,8 +1,9 @@
 """AdaDec's threshold, learned for a model from texts that are known to be right: `Pausing(threshold=learned)`.
 
-Measured on the embedded model (records to copy, n = 10): 1.14 nats from 190 places, 69 of them wrong. Pausing there
-takes 1,972 forward passes where a guess of 1 nat takes 2,207 and greedy decoding 258, and no answer is better: does not
-pay on this task (record 2026-11-28-papers).
+Measured on SmolLM2 (fields of texts, n = 20): 1.63 nats from 356 places, 18 of them wrong. Pausing there has 73 % of
+the fields right in 984 forward passes, a guess of 1 nat 74 % in 1,228, greedy decoding 68 % in 633, and pausing
+everywhere 76 % in 5,619. The threshold saves a fifth of the passes of the guess; so few texts do not tell more (record
+2026-11-29-papers).
 
 Paper: He et al. 2025, arXiv 2506.08980, section "threshold learning"; the procedure is that of the authors' program
 (SYSUSELab/AdaDec, commit c3efd5e): along each known text, the entropy at every place and
