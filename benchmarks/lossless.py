@@ -29,11 +29,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import transformers
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import constrain
+from composed import loaded
 from constrain.models.hf import HFModel
 from constrain.papers import (
     EarlyExit,
@@ -213,9 +213,7 @@ def main() -> int:
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    name = str(real_model("smollm2"))
-    loaded = transformers.AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32)
-    handle = HFModel(loaded, transformers.AutoTokenizer.from_pretrained(name))
+    handle = loaded(str(real_model("smollm2")))
     bench = Bench(handle, rows_of(handle, options.groups, options.rows), options.tokens)
     prompts = requests(options.count)
     for begin in range(0, len(prompts), options.batch):

@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import constrain
 import vision
-from composed import FACTS, Counting, share
+from composed import FACTS, Counting, loaded, share
 from constrain.errors import ConstrainError
 from constrain.models.hf import HFModel
 from constrain.models.hf.hidden import changed_output
@@ -174,9 +174,7 @@ def superposed(count: int) -> list[str]:
 
 def smollm2() -> HFModel:
     """The real model of `make real`."""
-    name = str(real_model("smollm2"))
-    loaded = transformers.AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32)
-    return HFModel(loaded, transformers.AutoTokenizer.from_pretrained(name))
+    return loaded(str(real_model("smollm2")))
 
 
 def answering(real: bool) -> HFModel:

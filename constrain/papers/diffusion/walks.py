@@ -41,10 +41,10 @@ from constrain.papers.diffusion.candidates import LONGEST, Candidates, WholeLexe
 
 CLASSES = 12  # classes of tokens of a chart at an open position, besides bytes
 EQUAL = 4  # states of a beam that leave the same brackets open, at first
-FEW = 8  # a beam has one state more for so many in each kind of comments and strings
+FEW = 8  # beside so many states in code, a beam has one in each kind of comment and string
 SMALL = 1_000  # of a vocabulary of so many tokens, all are tried
 KNOWN = 10_000  # states whose tokens are kept
-UNCLOSED, VARIED = 2, 4  # the price of a bracket; the most by which a seed makes tokens dearer
+UNCLOSED, VARIED = 2, 4  # the price of a missing bracket; the most by which a seed makes tokens dearer
 WORD, NUMBER, FOREIGN, SIGN = (re.compile(p) for p in (rb"[A-Za-z_]\w*", rb"\d+", rb"[\x80-\xff]+", rb"[^\w\s]"))
 QUOTE, COMMENT = re.compile(rb"[\"'`]"), re.compile(rb"/[*/]|--|#|\"\"\"|'''")
 
@@ -81,7 +81,7 @@ class Walks:
         texts = {token: vocabulary.tokens[token] or b"" for token in _chosen(language, vocabulary)}
         self.tokens = sorted(texts, key=lambda token: _price(texts[token]))
         words = [texts[token] for token in self.tokens]
-        self.words = words
+        self.words, self.prices = words, np.array([_price(word) for word in words])
         self.brackets = Brackets(language)
         self.compiled = compile_bytewise(constraint, Vocabulary([*words, None], [len(words)]))
         self._known: dict[int, list[int]] = {}
@@ -124,10 +124,8 @@ class Walks:
 
     def _prices(self, seed: int) -> list[int]:
         """The price of each token."""
-        prices = np.array([_price(word) for word in self.words])
-        if seed:
-            prices += np.random.default_rng(seed).integers(0, VARIED + 1, len(prices))
-        return [int(price) for price in prices]
+        dearer = np.random.default_rng(seed).integers(0, VARIED + 1, len(self.prices)) if seed else 0
+        return [int(price) for price in self.prices + dearer]
 
     def _onward(self, beam: list[Walk], given: bytes, prices: list[int]) -> tuple[list[Walk], list[int]]:
         """The walks after one more open position and what is set behind it; and the tokens of all of them there."""
