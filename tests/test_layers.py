@@ -1,24 +1,28 @@
 """The architecture is a table: a wing of the package imports only wings above it (docs/architecture.md).
 
-The table is read from the document, the imports from the syntax trees of all modules, inside functions too. The checker
-is tested on small packages made for it.
+The table is read from the document, the imports from the syntax trees of all modules, inside functions too, and from
+strings that name a module. The checker is tested on small packages made for it.
 """
 
 from __future__ import annotations
 
 import ast
-import io
 import re
 import subprocess
 import sys
-import tokenize
 from pathlib import Path
 
 import pytest
 
-PACKAGE = "constrain"
+from weigh import APART, PACKAGE, imports, module_name, weigh
+
 MAX_LINES = 400  # of code: no docstrings, comments or empty lines
-APART = {"monitors", "papers"}  # loaded when somebody asks for a name that a table has
+# A string may name a module that comes later where somebody asks for what only that module decides; none else does.
+LATER = {
+    ("languages", "constrain.masks.derived.members"): "a constraint tells whether a text is a member",
+    ("languages", "constrain.masks.derived.refusal"): "a constraint tells why a text is none",
+    ("languages", "constrain.masks.engine.parts"): "a part of a text is read by an engine of its own",
+}
 MAY_IMPORT_APART = {PACKAGE, "cli"}
 
 Wings = dict[str, list[str]]  # name → its packages, in order
@@ -44,28 +48,16 @@ def place_of(module: str, root: Path) -> tuple[str, str]:
     return parts[0], parts[1] if is_package else ""
 
 
-def module_name(path: Path, root: Path) -> str:
-    parts = path.relative_to(root).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def imports(path: Path, root: Path) -> list[tuple[int, str]]:
-    """(line, module) of every import of the package; `from constrain import x` is `constrain.x` if a module."""
-    name = module_name(path, root)
+def names_in_strings(path: Path, root: Path) -> list[tuple[int, str]]:
+    """(line, module) of each string of a file that names a module of the package, alone or before a colon."""
     found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found += [(node.lineno, alias.name) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-                base = ".".join([*package[: len(package) - node.level + 1], *base.split(".")]).rstrip(".")
-            for alias in node.names:
-                inner = root.joinpath(*base.split("."), alias.name)
-                is_module = inner.is_dir() or inner.with_suffix(".py").exists()
-                found.append((node.lineno, f"{base}.{alias.name}" if is_module else base))
-    return [(line, module) for line, module in found if module.split(".")[0] == PACKAGE]
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            name = re.fullmatch(rf"({PACKAGE}(?:\.\w+)+)(?::\w+)?", node.value)
+            inner = root.joinpath(*name[1].split(".")) if name else root
+            if name and (inner.is_dir() or inner.with_suffix(".py").exists()):
+                found.append((node.lineno, name[1]))
+    return found
 
 
 def wrong_imports(root: Path, wings: Wings) -> list[str]:
@@ -93,22 +85,11 @@ def wrong_imports(root: Path, wings: Wings) -> list[str]:
             elif wing == other and package and inner and inner in wings[wing]:
                 if wings[wing].index(inner) > wings[wing].index(package):
                     faults.append(f"{where}:{line}: {wing}/{package} may not import {inner}, which is behind it")
+        for line, module in names_in_strings(path, root):
+            other, _ = place_of(module, root)
+            if other not in APART and rank.get(other, 0) > rank[wing] and (wing, module) not in LATER:
+                faults.append(f"{where}:{line}: {wing} may not name {module}, which is below it")
     return faults
-
-
-def lines_of_code(source: str) -> int:
-    """The lines that have code: not only a comment, a part of a docstring, or nothing."""
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    docstrings: set[int] = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, documented) and ast.get_docstring(node) is not None:
-            docstrings.update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
-    empty = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
-    code: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type not in empty:
-            code.update(range(token.start[0], token.end[0] + 1))
-    return len(code - docstrings)
 
 
 @pytest.fixture(scope="module")
@@ -169,21 +150,7 @@ def test_files_are_small_and_open_with_their_idea(repository: Path) -> None:
         docstring = ast.get_docstring(ast.parse(text))
         assert docstring, f"{path} has no docstring"
         if len(text.splitlines()) > MAX_LINES and "do not edit" not in docstring:  # a script's tables may be long
-            assert lines_of_code(text) <= MAX_LINES, f"{path} has more than {MAX_LINES} lines of code"
-
-
-@pytest.mark.parametrize(
-    "source, lines",
-    [
-        ("", 0),
-        ('"""Doc\n\nmore."""\n', 0),
-        ("# no\nx = 1  # yes\n\n", 1),
-        ('def f():\n    """Doc\n    more."""\n    return (\n        1\n    )\n', 4),
-        ('x = """a\n\nb"""\n', 3),
-    ],
-)
-def test_lines_that_count(source: str, lines: int) -> None:
-    assert lines_of_code(source) == lines
+            assert weigh(text).code <= MAX_LINES, f"{path} has more than {MAX_LINES} lines of code"
 
 
 WINGS: Wings = {"low": [], "middle": ["a", "b"], "monitors": [], "high": []}
@@ -215,6 +182,11 @@ WINGS: Wings = {"low": [], "middle": ["a", "b"], "monitors": [], "high": []}
             ["constrain/high.py:1: high may not import monitors"],
         ),
         ({"monitors.py": "import constrain.low\n", "low.py": ""}, []),
+        ({"low.py": "x = 'constrain.high'\n", "high.py": ""}, ["constrain/low.py:1: low may not name constrain.high"]),
+        ({"low.py": "x = 'constrain.high:f'\n", "high.py": ""}, ["constrain/low.py:1: low may not name"]),
+        ({"low.py": "x = 'constrain.high is high'\ny = 'constrain.attic'\n", "high.py": ""}, []),
+        ({"low.py": "x = {'a': 'constrain.monitors'}\n", "monitors.py": ""}, []),
+        ({"high.py": "x = 'constrain.low'\n", "low.py": ""}, []),
     ],
 )  # fmt: skip
 def test_the_checker(tmp_path: Path, files: dict[str, str], faults: list[str]) -> None:

@@ -1,4 +1,7 @@
-"""Sizes that fit a screen: functions are short, flat and take few arguments, and a public class has one owner."""
+"""Sizes: functions fit a screen, a public class has one owner, and no place is heavier than its table says.
+
+`tests/weigh.py` weighs, and writes the table `tests/data/sizes.toml`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+import weigh
+from weigh import Table, Weight
 
 MAX_LINES, MAX_DEPTH, MAX_PARAMETERS = 80, 6, 10
 FRONT = {"generate", "denoise", "command"}  # the options of users: of the library, and of a command
@@ -83,3 +89,87 @@ DEEP = "def f():\n" + "".join("    " * (i + 1) + f"for x{i} in y:\n" for i in ra
 )
 def test_the_measure(source: str, faults: list[str]) -> None:
     assert list(too_large(source)) == faults
+
+
+def test_no_place_is_heavier_than_the_table_says() -> None:
+    over = weigh.heavier(weigh.read_table(), weigh.places())
+    assert not over, f"lower them, or give a reason: python tests/weigh.py --write --because … {over}"
+
+
+def test_numbers_that_fell_are_lowered() -> None:
+    """A limit is at most a fiftieth above what stands there, so that what was gained is not lost again."""
+    table, weights = weigh.read_table(), weigh.places()
+    assert set(table.least) == set(weights), "python tests/weigh.py --write"
+    high = {place: table.limit(place) for place in weights}
+    loose = {place: limit for place, limit in high.items() if limit.lines > weights[place].lines * 1.02 + 20}
+    assert not loose, "python tests/weigh.py --write"
+
+
+def test_every_rise_has_its_reason() -> None:
+    table = weigh.read_table()
+    for row in table.rises:
+        assert set(row) == {"place", "by", "because"} and len(row["by"]) == 3
+        assert row["place"] in table.least and len(row["because"].split()) >= 4, row
+    assert weigh.text_of(table) == weigh.TABLE.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "source, weight",
+    [
+        ("", (0, 0, 0)),
+        ('"""Doc\n\nmore."""\n', (3, 0, 3)),
+        ("# no\nx = 1  # yes\n\n", (3, 1, 0)),
+        ('def f():\n    """Doc\n    more."""\n    return (\n        1\n    )\n', (6, 4, 2)),
+        ('x = """a\n\nb"""\n', (3, 3, 0)),
+    ],
+)
+def test_the_weight_of_a_file(source: str, weight: Weight) -> None:
+    assert weigh.weigh(source) == weight
+
+
+@pytest.mark.parametrize(
+    "before, now, because, after",
+    [
+        (Table({"a": Weight(9, 5, 1)}, []), (8, 5, 1), "", Table({"a": Weight(8, 5, 1)}, [])),
+        (Table({"a": Weight(9, 5, 1)}, []), (10, 5, 1), "", Table({"a": Weight(9, 5, 1)}, [])),
+        (
+            Table({"a": Weight(9, 5, 1)}, []),
+            (10, 5, 1),
+            "x",
+            Table({"a": Weight(9, 5, 1)}, [{"place": "a", "by": [1, 0, 0], "because": "x"}]),
+        ),
+        (  # lines moved from code to docstrings: no number may rise without a reason
+            Table({"a": Weight(9, 5, 1)}, []),
+            (9, 4, 2),
+            "x",
+            Table({"a": Weight(9, 5, 1)}, [{"place": "a", "by": [0, -1, 1], "because": "x"}]),
+        ),
+        (
+            Table({"a": Weight(9, 5, 1)}, [{"place": "a", "by": [1, 0, 0], "because": "x"}]),
+            (7, 5, 1),
+            "",
+            Table({"a": Weight(7, 5, 1)}, []),
+        ),
+        (Table({"a": Weight(9, 5, 1), "b": Weight(1, 1, 0)}, []), (9, 5, 1), "", Table({"a": Weight(9, 5, 1)}, [])),
+    ],
+)
+def test_the_table_after_a_change(before: Table, now: tuple[int, int, int], because: str, after: Table) -> None:
+    weights = {"a": Weight(*now)}
+    assert weigh.written(before, weights, because) == after
+    heavy = any(new > limit for new, limit in zip(now, after.limit("a"), strict=True))
+    assert bool(weigh.heavier(after, weights)) == heavy
+
+
+def test_a_reach_is_what_an_import_loads(tmp_path: Path) -> None:
+    files = {
+        "__init__.py": "import os\n",
+        "a.py": "import typing\nfrom constrain import b\nif typing.TYPE_CHECKING:\n    import constrain.c\n",
+        "b/__init__.py": "def f():\n    import constrain.c\nclass C:\n    from .d import x\n",
+        "b/d.py": "x = 1\n",
+        "c.py": "",
+    }
+    for name, text in files.items():
+        path = tmp_path / weigh.PACKAGE / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert set(weigh.reach(["constrain.a"], tmp_path)) == {"constrain", "constrain.a", "constrain.b", "constrain.b.d"}
