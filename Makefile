@@ -61,12 +61,12 @@ test test-all: kernels $(VENV)/.suite # the workers find every kernel compiled
 
 serve-test: .venv-vllm/.installed
 	.venv-vllm/bin/constrain warmup
-	.venv-vllm/bin/python -m pytest -rs tests/models/serve $(PYTEST)
+	.venv-vllm/bin/python -m pytest -rs tests/engines $(PYTEST)
 
 local-test: .venv-local/.installed
 	.venv-local/bin/constrain warmup
-	.venv-local/bin/python -m pytest -rs tests/models/serve/test_follower.py tests/models/serve/test_mlx.py tests/models/serve/test_llama.py \
-	  tests/models/serve/test_onnx.py tests/models/serve/test_local_examples.py tests/generation/adapters $(PYTEST)
+	.venv-local/bin/python -m pytest -rs tests/engines/test_follower.py tests/engines/test_mlx.py tests/engines/test_llama.py \
+	  tests/engines/test_onnx.py tests/engines/test_local_examples.py tests/engines/adapters $(PYTEST)
 
 nightly: kernels real
 	$(BIN)/python benchmarks/nightly.py --out build/nightly $(NIGHTLY)

@@ -61,7 +61,7 @@ CHECKED = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(ROOT / "build" / "bo
 FUZZ = f"benchmarks/fuzzing.py --minutes {{minutes}} --seed {SEED} --out {{out}}"
 WALKS = f"benchmarks/real_walks.py --minutes {{minutes}} --seed {SEED} --vocab"
 PROCESSES = [f"masks/engine/test_{name}" for name in ("pickle", "interrupts", "memory", "threads")]
-PROCESSES += ["generation/test_asynchronous", "models/serve/test_compiling_pool"]
+PROCESSES += ["generation/test_asynchronous", "engines/test_compiling_pool"]
 KERNELS = ["masks/engine/test_exact", "masks/engine/test_masks", "kernels/test_arena", "masks/engine/test_interrupts"]
 PARTS = (
     Part("no-compiler", 2, tests("masks/engine/test_bad_input"), {"NUMBA_DISABLE_JIT": "1"}),

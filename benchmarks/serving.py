@@ -259,14 +259,14 @@ def clock_of(backend: str) -> Clock:
     if backend == NONE:
         return clock
     if backend == "constrain":
-        import constrain.models.serve.requests.compiler as engine_side
-        from constrain.models.serve.vllm.backend import VLLMBackend as Backend
-        from constrain.models.serve.vllm.grammar import VLLMGrammar as Grammar
+        import constrain.engines.requests.compiler as engine_side
+        from constrain.engines.vllm.backend import VLLMBackend as Backend
+        from constrain.engines.vllm.grammar import VLLMGrammar as Grammar
 
         # A server has its front end and its engine in two processes, and the engine reads a constraint anew.
         engine_side.constraint_of = engine_side.constraint_of.__wrapped__  # type: ignore[assignment]
     elif backend == OPEN:
-        from constrain.models.serve.vllm.backend import VLLMBackend as Backend
+        from constrain.engines.vllm.backend import VLLMBackend as Backend
 
         Grammar = allow_everything(Backend)
     elif backend == "guidance":
@@ -440,9 +440,9 @@ def drafts(options: argparse.Namespace) -> str:
     which reads the schema's text. The prior knows nothing yet.
     """
     import constrain
-    from constrain.models.serve.requests.constraints import constraint_of
-    from constrain.models.serve.requests.options import EngineOptions
-    from constrain.models.serve.vllm.drafter import ConstraintPrior, Draft
+    from constrain.engines.requests.constraints import constraint_of
+    from constrain.engines.requests.options import EngineOptions
+    from constrain.engines.vllm.drafter import ConstraintPrior, Draft
     from constrain.speculative.drafters.longest import longest_match
     from masks.vocabularies import load
 

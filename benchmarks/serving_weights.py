@@ -83,7 +83,7 @@ def engine(path: Path, width: int | None, folder: Path) -> Any:
 def ways(llm: Any, outputs: int, with_transformers: bool) -> dict[str, Callable[[int], list[Any]]]:
     """Name → what writes outputs with a seed. Each output has `tokens`, `text`, `finish_reason`."""
     import constrain
-    from constrain.models.serve.vllm.model import VLLMModel
+    from constrain.engines.vllm.model import VLLMModel
     from constrain.sampling import SIR, SMC
 
     rescored, steps = VLLMModel(llm, rescore=True), VLLMModel(llm)

@@ -27,43 +27,13 @@ if (Path(__file__).parent / "api" / "verification_library.py").exists():
         f"{Path(__file__).parent}\n  fix: pip uninstall constrain constrain-lm; pip install constrain-lm"
     )
 
+from constrain.lazily import names_of_stub
 from constrain.packages import PACKAGES, install
 
 install()
 
-# The public names by module; __init__.pyi says the same to type checkers.
-_NAMES = {
-    "constrain.generation.answers.documents": "map",
-    "constrain.generation.answers.score": "score",
-    "constrain.generation.answers.trace": "trace",
-    "constrain.chat.calls.tools": "tools",
-    "constrain.chat.describe": "describe",
-    "constrain.languages.cfg.layout": "Layout",
-    "constrain.masks.completion.compiling": "compile",
-    "constrain.languages.constraints.base": "Constraint",
-    "constrain.languages.constraints.combinators": "alt many optional ref rules seq token",
-    "constrain.languages.constraints.escaped": "json_string",
-    "constrain.languages.constraints.regular": "choices regex",
-    "constrain.languages.constraints.substring": "substring",
-    "constrain.masks.derived.between": "between",
-    "constrain.masks.derived.reasoning": "after",
-    "constrain.masks.derived.triggered": "triggered",
-    "constrain.masks.engine": "CompiledConstraint Matcher TokenAutomaton advance_all fill_draft_masks fill_masks",
-    "constrain.errors": (
-        "ConstrainError GrammarError IncompleteError LimitError MissingExtraError RegexError SchemaError "
-        "UnsatisfiableError VocabularyError"
-    ),
-    "constrain.generation": (
-        "AsyncStream Conversation Generation Generations Length Prompt Stats Stream agenerate astream "
-        "converse generate infill progress"
-    ),
-    "constrain.languages.grammar_text.text": "grammar",
-    "constrain.sampling.bitmask.apply": "apply_bitmask_",
-    "constrain.languages.schema": "Limits json_schema",
-    "constrain.languages.vocab.vocabulary": "Vocabulary",
-}
-_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
-_PACKAGES = (*PACKAGES, "monitors", "papers", "sampling", "speculative")
+_PACKAGES = (*PACKAGES, "engines", "monitors", "papers", "sampling", "speculative")
+_HOMES = {name: module for name, module in names_of_stub(__file__).items() if name not in _PACKAGES}
 __all__ = sorted(_HOMES)
 
 

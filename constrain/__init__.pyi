@@ -1,5 +1,6 @@
-"""The public names for type checkers; __init__.py loads them when they are first used."""
+"""The public names for type checkers; __init__.py reads them, and loads each when it is first used."""
 
+from constrain import engines as engines
 from constrain import monitors as monitors
 from constrain import papers as papers
 from constrain import sampling as sampling
@@ -9,6 +10,7 @@ from constrain.chat import streaming as streaming
 from constrain.chat import tags as tags
 from constrain.chat.calls.tools import tools as tools
 from constrain.chat.describe import describe as describe
+from constrain.engines import adapters as adapters
 from constrain.errors import ConstrainError as ConstrainError
 from constrain.errors import GrammarError as GrammarError
 from constrain.errors import IncompleteError as IncompleteError
@@ -26,17 +28,12 @@ from constrain.generation import Length as Length
 from constrain.generation import Prompt as Prompt
 from constrain.generation import Stats as Stats
 from constrain.generation import Stream as Stream
-from constrain.generation import adapters as adapters
 from constrain.generation import agenerate as agenerate
-from constrain.generation import answers as answers
 from constrain.generation import astream as astream
 from constrain.generation import converse as converse
 from constrain.generation import generate as generate
 from constrain.generation import infill as infill
 from constrain.generation import progress as progress
-from constrain.generation.answers.documents import map as map
-from constrain.generation.answers.score import score as score
-from constrain.generation.answers.trace import trace as trace
 from constrain.languages import collection as collection
 from constrain.languages import schema as schema
 from constrain.languages.cfg.layout import Layout as Layout
@@ -68,10 +65,14 @@ from constrain.masks.engine import fill_draft_masks as fill_draft_masks
 from constrain.masks.engine import fill_masks as fill_masks
 from constrain.models import hf as hf
 from constrain.models import reference as reference
-from constrain.models import serve as serve
 from constrain.papers import composed as composed
 from constrain.papers import diffusion as diffusion
+from constrain.reports import answers as answers
+from constrain.reports.answers.documents import map as map
+from constrain.reports.answers.score import score as score
+from constrain.reports.answers.trace import trace as trace
 from constrain.sampling import processors as processors
 from constrain.sampling.bitmask.apply import apply_bitmask_ as apply_bitmask_
 
 __version__: str
+serve = engines

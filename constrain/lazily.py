@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
@@ -23,6 +25,26 @@ class lazily(Generic[T]):
         value: T = self.compute(owner)
         owner.__dict__[self.compute.__name__] = value  # found before this descriptor from now on
         return value
+
+
+class later:
+    """A package whose names are loaded when they are asked for: `later("constrain.reports").vote`."""
+
+    def __init__(self, home: str) -> None:
+        self._home = home
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._home), name)
+
+
+def names_of_stub(init: str) -> dict[str, str]:
+    """The names that a package offers, and the module of each: the lines `from … import … as …` of its stub.
+
+    Args:
+        init: the `__file__` of the package, beside which its `__init__.pyi` stands.
+    """
+    stub = Path(init).with_suffix(".pyi").read_text(encoding="utf-8")
+    return {name: module for module, name in re.findall(r"^from ([\w.]+) import \w+ as (\w+)", stub, re.MULTILINE)}
 
 
 def names_from(home: str, names: Iterable[str], package: str) -> Callable[[str], object]:

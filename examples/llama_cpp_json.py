@@ -14,7 +14,7 @@ import sys
 from llama_cpp import Llama, LogitsProcessorList, StoppingCriteriaList
 
 import constrain
-from constrain.models.serve.llama import LlamaProcessor, vocabulary_of
+from constrain.engines.llama import LlamaProcessor, vocabulary_of
 
 PERSON = {
     "type": "object",

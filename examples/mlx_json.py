@@ -15,7 +15,7 @@ import mlx_lm
 
 import constrain
 from constrain import reference
-from constrain.models.serve.mlx import MLXModel, MLXProcessor
+from constrain.engines.mlx import MLXModel, MLXProcessor
 
 PERSON = {
     "type": "object",

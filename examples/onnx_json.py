@@ -13,7 +13,7 @@ import onnxruntime_genai as og
 from transformers import AutoTokenizer
 
 import constrain
-from constrain.models.serve.onnx import ONNXMask, ONNXModel
+from constrain.engines.onnx import ONNXMask, ONNXModel
 
 PERSON = {
     "type": "object",

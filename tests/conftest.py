@@ -37,8 +37,8 @@ else:  # tables of tests are read with tomllib
 
 def be_patient(seconds: float) -> None:
     """Give everything that has a limit of CPU time so much: no verdict depends on how fast or busy the machine is."""
+    from constrain.engines.requests.options import EngineOptions
     from constrain.masks.engine.automaton import MASK_LIMITS  # numpy reads the environment that is set above
-    from constrain.models.serve.requests.options import EngineOptions
 
     for limits in (Limits, EngineOptions):
         limits.__init__.__defaults__ = seconds, *limits.__init__.__defaults__[1:]

@@ -55,8 +55,8 @@ print(hashlib.sha256(repr((vocabulary.tokens, sorted(vocabulary.eos_ids))).encod
         ("import constrain; constrain.apply_bitmask_", "hf", "torch"),
         ("import constrain.hf", "hf", "transformers"),
         ("import constrain.speculative", "hf", "safetensors"),
-        ("import constrain.generation.adapters.langchain", "langchain", "langchain_core"),
-        ("import constrain.generation.adapters.pydantic_ai", "pydantic-ai", "pydantic_ai"),
+        ("import constrain.engines.adapters.langchain", "langchain", "langchain_core"),
+        ("import constrain.engines.adapters.pydantic_ai", "pydantic-ai", "pydantic_ai"),
         ("import constrain; constrain.Vocabulary.from_huggingface('some/model')", "hf", "transformers"),
     ],
 )

@@ -24,7 +24,7 @@ TREES = {
     for path in sorted(PACKAGE.rglob("*.py"))
 }
 # The handler that is silent; what speaks through the log of an engine, in its style.
-OTHERS = ("__init__.py", "models/serve/sglang/", "models/serve/vllm/")
+OTHERS = ("__init__.py", "engines/sglang/", "engines/vllm/")
 LOGGING = [name for name, tree in TREES.items() if "getLogger" in ast.dump(tree) and not name.startswith(OTHERS)]
 
 

@@ -139,7 +139,7 @@ def test_what_is_not_run_names_what_exists(repository: Path) -> None:
 @pytest.mark.parametrize(
     "code, gone",
     [
-        ("from constrain.models.serve.mlx import MLXModel, Gone", ["constrain.models.serve.mlx.Gone"]),
+        ("from constrain.engines.mlx import MLXModel, Gone", ["constrain.engines.mlx.Gone"]),
         ("from constrain.nowhere import x", ["constrain.nowhere.x"]),
         ("constrain.generate(1)\nconstrain.gone(1)", ["constrain.gone"]),
     ],

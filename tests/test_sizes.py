@@ -107,10 +107,10 @@ def test_numbers_that_fell_are_lowered() -> None:
 
 def test_every_rise_has_its_reason() -> None:
     table = weigh.read_table()
-    for row in table.rises:
-        assert set(row) == {"place", "by", "because"} and len(row["by"]) == 3
-        assert row["place"] in table.least and len(row["because"].split()) >= 4, row
     assert weigh.text_of(table) == weigh.TABLE.read_text(encoding="utf-8")
+    for row in table.rises:
+        assert len(row.pop("because").split()) >= 4, row
+        assert set(row) <= set(table.least) and all(len(by) == 3 for by in row.values())
 
 
 @pytest.mark.parametrize(
@@ -136,16 +136,16 @@ def test_the_weight_of_a_file(source: str, weight: Weight) -> None:
             Table({"a": Weight(9, 5, 1)}, []),
             (10, 5, 1),
             "x",
-            Table({"a": Weight(9, 5, 1)}, [{"place": "a", "by": [1, 0, 0], "because": "x"}]),
+            Table({"a": Weight(9, 5, 1)}, [{"because": "x", "a": [1, 0, 0]}]),
         ),
         (  # lines moved from code to docstrings: no number may rise without a reason
             Table({"a": Weight(9, 5, 1)}, []),
             (9, 4, 2),
             "x",
-            Table({"a": Weight(9, 5, 1)}, [{"place": "a", "by": [0, -1, 1], "because": "x"}]),
+            Table({"a": Weight(9, 5, 1)}, [{"because": "x", "a": [0, -1, 1]}]),
         ),
         (
-            Table({"a": Weight(9, 5, 1)}, [{"place": "a", "by": [1, 0, 0], "because": "x"}]),
+            Table({"a": Weight(9, 5, 1)}, [{"because": "x", "a": [1, 0, 0]}]),
             (7, 5, 1),
             "",
             Table({"a": Weight(7, 5, 1)}, []),

@@ -43,7 +43,7 @@ class Arm(NamedTuple):
 WARM = {"temperature": 0.7}
 DRAFTS = {
     "method": "custom_class",
-    "model": "constrain.models.serve.vllm.drafter.ConstraintDrafter",
+    "model": "constrain.engines.vllm.drafter.ConstraintDrafter",
     "num_speculative_tokens": 8,
 }
 ARMS = {

@@ -18,7 +18,6 @@ from constrain.generation.progress import progress
 from constrain.generation.request.length import Length
 from constrain.generation.request.prompts import Prompt
 from constrain.generation.result import Generation, Generations, Stats, Stream
-from constrain.generation.vote import Vote
 
 __all__ = [
     "AsyncStream",
@@ -30,7 +29,6 @@ __all__ = [
     "Prompt",
     "Stats",
     "Stream",
-    "Vote",
     "agenerate",
     "astream",
     "converse",

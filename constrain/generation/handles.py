@@ -82,11 +82,11 @@ class Engine(NamedTuple):
 
 
 ENGINES = (
-    Engine("mlx.nn", "Module", "constrain.models.serve.mlx", "MLXModel"),
-    Engine("llama_cpp", "Llama", "constrain.models.serve.llama", "LlamaModel.of"),
-    Engine("onnxruntime_genai", "Model", "constrain.models.serve.onnx", "ONNXModel"),
-    Engine("vllm.entrypoints.llm", "LLM", "constrain.models.serve.vllm.model", "VLLMModel.of"),
-    Engine("vllm", "vllm:", "constrain.models.serve.vllm.model", "VLLMModel.named"),
+    Engine("mlx.nn", "Module", "constrain.engines.mlx", "MLXModel"),
+    Engine("llama_cpp", "Llama", "constrain.engines.llama", "LlamaModel.of"),
+    Engine("onnxruntime_genai", "Model", "constrain.engines.onnx", "ONNXModel"),
+    Engine("vllm.entrypoints.llm", "LLM", "constrain.engines.vllm.model", "VLLMModel.of"),
+    Engine("vllm", "vllm:", "constrain.engines.vllm.model", "VLLMModel.named"),
 )
 
 

@@ -12,27 +12,26 @@ from constrain.chat.calls.reading import Reader
 from constrain.chat.calls.tools import ToolUse
 from constrain.chat.streaming import Change, JsonValues, TypedValues, reader_of, typed_of
 from constrain.errors import ConstrainError, IncompleteError
-from constrain.generation.confidence import PartConfidence, confidence_of, value_span
-from constrain.generation.display.html import shares_html, tokens_html
-from constrain.generation.display.live import Frame, screen_of
-from constrain.generation.display.plot import Plot
-from constrain.generation.display.terminal import print_tokens
-from constrain.generation.display.tokens import ShownToken, shown_tokens
 from constrain.generation.plain import jsonable, one_line
-from constrain.generation.posterior import posterior
-from constrain.generation.vote import Vote, vote
+from constrain.lazily import later
 from constrain.sampling.core.job import FinishReason, Sample, TokenRecord, Work
 from constrain.sampling.measure.diagnostics import Diagnostics, diagnose, normalised
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
+    from constrain import reports
     from constrain.languages.cfg.transform.captures import Capture
+    from constrain.reports.confidence import PartConfidence
+    from constrain.reports.display.plot import Plot
+    from constrain.reports.display.tokens import ShownToken
+    from constrain.reports.vote import Vote
 
     T = TypeVar("T", default=Any)  # of `value`; a bare `Generation` is a `Generation[Any]`
 else:
     from typing import TypeVar
 
+    reports = later("constrain.reports")
     T = TypeVar("T")
 
 
@@ -226,7 +225,7 @@ class Generation(Generic[T]):
     @property
     def shown(self) -> list[ShownToken]:
         """The tokens with what was recorded of them: probability, the mass that was allowed, whether it was forced."""
-        return shown_tokens(self.pieces, self.tokens, self.trace)
+        return reports.shown_tokens(self.pieces, self.tokens, self.trace)
 
     def confidence(self, part: str) -> PartConfidence:
         """Tell how sure the model was of a part of the text.
@@ -252,8 +251,8 @@ class Generation(Generic[T]):
         named = [each for each in self.captures if each.name == part]
         if not named and part and not part.startswith("/"):
             raise ConstrainError(f"the output has no capture {part!r:.60}", fix='a JSON pointer begins with "/"')
-        span = (named[0].begin, named[0].end) if named else value_span(self.text, part)
-        return confidence_of(self.text, span, self.pieces, self.shown)
+        span = (named[0].begin, named[0].end) if named else reports.value_span(self.text, part)
+        return reports.confidence_of(self.text, span, self.pieces, self.shown)
 
     def show(self, console: Any = None) -> None:
         """Print the output in colours: what was unlikely, what was forced, where the constraint overruled the model.
@@ -273,10 +272,10 @@ class Generation(Generic[T]):
             >>> g.text in screen.file.getvalue()
             True
         """
-        print_tokens(self.shown, self._said(), console)
+        reports.print_tokens(self.shown, self._said(), console)
 
     def _repr_html_(self) -> str:
-        return tokens_html(self.shown, self._said())
+        return reports.tokens_html(self.shown, self._said())
 
     def _said(self) -> list[str]:
         """The lines that are shown above the tokens."""
@@ -373,7 +372,9 @@ class Generations(list[Generation[T]], Generic[T]):
 
     def _repr_html_(self) -> str:
         rows = [(output.text, weight) for output, weight in zip(self, self.weights, strict=True)]
-        return shares_html(rows, f"{len(self)} outputs with their weights, worth {self.ess:.1f} unweighted ones")
+        said = f"{len(self)} outputs with their weights, worth {self.ess:.1f} unweighted ones"
+        html: str = reports.shares_html(rows, said)
+        return html
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -387,7 +388,7 @@ class Generations(list[Generation[T]], Generic[T]):
         complexity: Callable[[Generation[T]], float] | None = None,
         keep: int | None = None,
     ) -> Vote:
-        """Count the answers of the outputs, each by its output's weight; see `constrain.generation.vote`.
+        """Count the answers of the outputs, each by its output's weight; see `constrain.reports.vote`.
 
         Args:
             key: What of an output is compared: output → answer. None: its value, or its text where it has none.
@@ -410,7 +411,7 @@ class Generations(list[Generation[T]], Generic[T]):
             >>> round(sum(outputs.vote().shares), 9)
             1.0
         """
-        return vote(self, key, complexity, keep)
+        return reports.count_votes(self, key, complexity, keep)
 
     def plot(self, key: Callable[[Generation[T]], Any] | None = None) -> Plot:
         """Plot the share of each value among the outputs, by weight, with standard errors. A notebook shows the plot.
@@ -436,7 +437,7 @@ class Generations(list[Generation[T]], Generic[T]):
             >>> [bar.label for bar in plot.panels[0].bars]
             ['1', '2']
         """
-        return posterior(self, key)
+        return reports.plot_shares(self, key)
 
 
 class Stream(Generic[T]):
@@ -617,11 +618,11 @@ class Stream(Generic[T]):
         """
         if self._pieces is not None or self._follow is None:
             raise ConstrainError("the stream has begun", fix="show it before anything reads it")
-        screen = screen_of(console)
+        screen = reports.screen_of(console)
         try:
-            self._follow(lambda tokens: screen.draw(Frame(tokens, [f"{len(tokens)} tokens …"])))
+            self._follow(lambda tokens: screen.draw(reports.Frame(tokens, [f"{len(tokens)} tokens …"])))
             result = self.result
-            screen.draw(Frame(result.shown, result._said()))
+            screen.draw(reports.Frame(result.shown, result._said()))
         finally:
             screen.close()
         return result

@@ -20,17 +20,15 @@ import logging
 import math
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from constrain.chat.calls.tools import ToolUse
-from constrain.generation.display.live import OutputFollower
-from constrain.generation.display.tokens import ShownToken
 from constrain.generation.handles import Handle, MaskedDecoding
 from constrain.generation.healing import Healing
 from constrain.generation.identity import key_of
 from constrain.generation.request.length import Length
 from constrain.generation.request.request import Request
-from constrain.generation.result import Generation, Stats
+from constrain.generation.result import Generation, Stats, reports
 from constrain.generation.verdict import verdict
 from constrain.masks.completion.length_budget import LengthBudget
 from constrain.masks.derived.canonical import CanonicalConstraint
@@ -48,6 +46,9 @@ from constrain.sampling.methods.lcd import lcd
 from constrain.sampling.processors.core.run import run_processed
 from constrain.sampling.processors.truncation.kept import Truncation
 from constrain.speculative import Speculation
+
+if TYPE_CHECKING:
+    from constrain.reports.display.tokens import ShownToken
 
 _log = logging.getLogger(__name__)
 
@@ -216,7 +217,7 @@ class Run:
 
     def follow(self, draw: Callable[[list[ShownToken]], None]) -> None:
         """Have the only row drawn while `stream` writes it. draw: is given its tokens."""
-        self.watcher = OutputFollower(self._pieces, draw)
+        self.watcher = reports.OutputFollower(self._pieces, draw)
 
     def _pieces(self, tokens: Sequence[int]) -> list[bytes]:
         """The bytes of each token, special tokens by their names."""

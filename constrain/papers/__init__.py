@@ -13,13 +13,12 @@ that it samples, and, where its record says so, that it does not pay. Which to u
 
 from __future__ import annotations
 
-import re
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
-_STUB = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
-_HOMES = {name: module for module, name in re.findall(r"^from ([\w.]+) import (\w+) as", _STUB, re.MULTILINE)}
+from constrain.lazily import names_of_stub
+
+_HOMES = names_of_stub(__file__)
 _PACKAGES = {module.split(".")[2] for module in _HOMES.values()}
 __all__ = sorted(_HOMES)
 

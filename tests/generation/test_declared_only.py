@@ -9,10 +9,10 @@ import pydantic
 import pytest
 
 import constrain
+from constrain.engines.requests.constraints import constraint_of
+from constrain.engines.requests.options import EngineOptions
+from constrain.engines.vllm.masked import request_of
 from constrain.generation.request.arguments import the_constraint
-from constrain.models.serve.requests.constraints import constraint_of
-from constrain.models.serve.requests.options import EngineOptions
-from constrain.models.serve.vllm.masked import request_of
 
 INNER: dict[str, Any] = {"type": "object", "properties": {"b": {"type": "integer"}}}
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"a": INNER}, "required": ["a"]}

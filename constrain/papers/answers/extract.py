@@ -25,14 +25,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 import numpy as np
 
 from constrain.errors import ConstrainError, UnsatisfiableError
-from constrain.generation.answers.score import cut
-from constrain.generation.answers.token_tree import ROOT, TokenTree, TreeScores, note
 from constrain.generation.handles import handle_of
 from constrain.generation.request.prompts import token_ids
 from constrain.generation.request.request import Request
 from constrain.generation.request.signature import DEFAULTS, ModelLike, PromptLike
 from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.constraints.substring import units
+from constrain.reports.answers.score import cut
+from constrain.reports.answers.token_tree import ROOT, TokenTree, TreeScores, note
 from constrain.sampling.core.sampler import check_count
 
 if TYPE_CHECKING:

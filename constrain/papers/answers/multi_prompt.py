@@ -29,10 +29,10 @@ import torch
 from torch.nn import functional as F
 
 from constrain.errors import ConstrainError
-from constrain.generation.answers.score import cut
 from constrain.generation.request.prompts import tokenize
 from constrain.models.hf.hidden import watched
 from constrain.models.hf.model import HFModel
+from constrain.reports.answers.score import cut
 from constrain.sampling.core.sampler import check_count
 from constrain.sampling.processors.core.processor import number
 

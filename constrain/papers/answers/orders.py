@@ -27,12 +27,12 @@ import torch
 from numpy.typing import NDArray
 
 from constrain.errors import ConstrainError
-from constrain.generation.answers.score import cut, options_of
-from constrain.generation.answers.token_tree import ROOT, TokenTree, read_tree
 from constrain.generation.handles import handle_of
 from constrain.generation.request.arguments import check_tokenizer
 from constrain.generation.request.prompts import parse_prompts, token_ids
 from constrain.generation.request.signature import ModelLike, PromptLike
+from constrain.reports.answers.score import cut, options_of
+from constrain.reports.answers.token_tree import ROOT, TokenTree, read_tree
 from constrain.sampling.core.draw import Chance, Draw, TorchDraw
 
 MOST = 14  # items: 2¹⁴ · 14 entries of a table

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from constrain.errors import ConstrainError
-from constrain.generation.answers.score import Score, Scores, cut, options_of
 from constrain.generation.handles import handle_of
 from constrain.generation.request.arguments import check_tokenizer
 from constrain.generation.request.prompts import parse_prompts, token_ids
 from constrain.generation.request.signature import ModelLike, PromptLike
+from constrain.reports.answers.score import Score, Scores, cut, options_of
 from constrain.sampling.core.step import score as log_probs
 
 

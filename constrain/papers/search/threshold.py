@@ -25,11 +25,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from constrain.errors import ConstrainError
-from constrain.generation.answers.score import cut
 from constrain.generation.front import generate
 from constrain.generation.handles import handle_of
 from constrain.papers.search.cautious import entropy
 from constrain.papers.search.found import BestTexts, each_prompt
+from constrain.reports.answers.score import cut
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
 from constrain.sampling.core.sampler import Sampler, check_share

@@ -11,9 +11,9 @@ import pytest
 import constrain
 from constrain.errors import ConstrainError
 from constrain.generation import Generation, Generations, Stats
-from constrain.generation.answers import score
 from constrain.papers import distinct
 from constrain.papers.answers.distinct import listed
+from constrain.reports.answers import score
 from constrain.sampling import Exact, enumerate_draws
 from toy_handle import PIECES, ToyHandle
 

@@ -1,0 +1,69 @@
+"""One engine: its vocabulary, and the compiled constraints of its requests.
+
+The idea: what is dear is done when the engine starts. The vocabulary is read, the kernels are loaded (where they are
+not compiled yet, that takes a minute once), and common constraints are followed (warm.py), so that no request pays for
+what many of them need. Equal constraints are compiled once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from constrain.engines.requests.constraints import constraint_of, writable
+from constrain.engines.requests.options import EngineOptions
+from constrain.engines.requests.recent import Recent
+from constrain.engines.requests.vocabulary import vocabulary_of
+from constrain.engines.requests.warm import warm_up
+from constrain.errors import ConstrainError
+from constrain.languages.cuts import CanonicalTokens
+from constrain.masks.completion.spelled import spelled
+from constrain.masks.derived.canonical import CanonicalConstraint, canonical_tokens
+from constrain.masks.derived.forced import ForcedConstraint
+from constrain.masks.derived.narrowed import ALL
+from constrain.masks.engine.compiled import CompiledConstraint, compile_bytewise
+from constrain.masks.engine.followed import refuse_tempered
+
+
+class RequestCompiler:
+    """Compiles the constraints of one engine's requests. Threads may share it.
+
+    Args:
+        tokenizer: The engine's tokenizer.
+        vocab_size: V, the width of the model's logits.
+        options: How constraints are read.
+        eos_ids: Further ids that end a text, as the model's configuration says.
+
+    Raises:
+        VocabularyError: The tokens have no bytes of their own, or no id ends a text.
+        ConstrainError: Canonical tokens are asked for, and not possible.
+
+    Attributes:
+        vocabulary (Vocabulary): The bytes of the tokens.
+        cuts (str): "forced": where the text is forced, tokens that the tokenizer itself would write; "canonical": these
+            everywhere; or "all", and why.
+        compiled: (kind, text) → a compiled constraint, as `constraint_of` reads them; the last ones are kept.
+    """
+
+    def __init__(self, tokenizer: Any, vocab_size: int, options: EngineOptions, eos_ids: Iterable[int] = ()) -> None:
+        self.options = options
+        self.vocabulary = vocabulary_of(tokenizer, vocab_size, eos_ids)
+        self.compiled = Recent(self._compile, options.cached)
+        tokens = ALL if options.canonical is False else canonical_tokens(tokenizer, self.vocabulary)
+        self._canonical = tokens if isinstance(tokens, CanonicalTokens) else None
+        self._kind = CanonicalConstraint if options.canonical else ForcedConstraint
+        self.cuts = self._kind.identity if self._canonical else ALL if tokens == ALL else f"{ALL}: {tokens}"
+        if options.canonical and self._canonical is None:
+            raise ConstrainError(
+                f"canonical tokens are not possible: {tokens}", place="the option canonical", fix="leave it out"
+            )
+        warm_up(self.vocabulary, options, self._narrowed)
+
+    def _compile(self, kind: str, text: str) -> CompiledConstraint | CanonicalConstraint:
+        constraint = constraint_of(kind, text, self.options)
+        compiled = spelled(compile_bytewise(writable(constraint, self.vocabulary, self.options), self.vocabulary))
+        refuse_tempered(compiled, "the engine")
+        return self._narrowed(compiled)
+
+    def _narrowed(self, compiled: CompiledConstraint) -> CompiledConstraint | CanonicalConstraint:
+        return compiled if self._canonical is None else self._kind.of(compiled, self._canonical)

@@ -1,0 +1,413 @@
+"""Many documents: one constraint over a list, a data set or a frame, with progress, resumption and errors kept.
+
+The idea: inputs are cut into batches by their places. A batch is one call of `generate`, with a seed of its own, and is
+appended to the file as a whole. So what a row gets depends on the seed, its place and the batch size, and not on
+whether the run was interrupted. A batch that raises is done again row by row, and the rows that raise keep their error.
+
+Limit: one machine and one model. Past that: a data set of Ray (cluster.py), or Ray with vLLM (docs/howto/ray.md).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from constrain.errors import ConstrainError, MissingExtraError
+from constrain.generation.call import prepare
+from constrain.generation.plain import json_text
+from constrain.generation.progress import Progress, check_progress
+from constrain.generation.request.arguments import CONSTRAINTS, the_constraint
+from constrain.generation.request.request import Request, arguments_of
+from constrain.generation.request.signature import AnyOptions, ModelLike
+from constrain.generation.result import Generation
+from constrain.generation.verdict import verdict
+from constrain.languages.automata.unicode.intervals import has_lone_surrogate
+from constrain.reports.answers.cluster import is_ray, on_ray
+from constrain.reports.confidence import of_members
+from constrain.sampling.core.sampler import check_count
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+FORMAT = "constrain.map 1"
+WITHOUT = ("n", "stream")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The output of one input, or its error.
+
+    Attributes:
+        index: The place of the input, from 0.
+        text: The output; None if there was an error.
+        value: As in `Generation`.
+        finish_reason: As in `Generation`; "error" if there was one.
+        logprob: As in `Generation`.
+        log_weight: As in `Generation`.
+        fault: What a residual check said, if it failed.
+        error: What went wrong with this input: kind and message.
+        confidence: Of a complete JSON object, how sure the model was of each member (`Generation.confidence`).
+
+    Example:
+        >>> import constrain
+        >>> (answer,) = constrain.map(constrain.reference.load(), ["Yes? "], choices=["yes", "no"])
+        >>> answer.index, answer.finish_reason, answer.error
+        (0, 'stop', None)
+    """
+
+    index: int
+    text: str | None = None
+    value: Any = None
+    finish_reason: str = "error"
+    logprob: float | None = None
+    log_weight: float | None = None
+    fault: str | None = None
+    error: str | None = None
+    confidence: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Answers(Sequence[Answer]):
+    """The answers of `map`, in the order of the inputs.
+
+    Attributes:
+        inputs: As they were given.
+        answers: One for each.
+
+    Example:
+        >>> import constrain
+        >>> found = constrain.map(constrain.reference.load(), ["A: ", "B: "], choices=["yes", "no"], seed=1)
+        >>> len(found), found.errors
+        (2, [])
+    """
+
+    inputs: Any = field(repr=False)
+    answers: list[Answer]
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.answers[place]
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    @property
+    def values(self) -> list[Any]:
+        """The value of each; None where there is none."""
+        return [answer.value for answer in self.answers]
+
+    @property
+    def errors(self) -> list[Answer]:
+        """Those without an output."""
+        return [answer for answer in self.answers if answer.error is not None]
+
+    def frame(self, spread: bool = False) -> Any:
+        """A frame: the columns of the input, and those of the answers after them.
+
+        A column of the input whose name is also one of an answer, such as `text`, is renamed to `input_` and its name,
+        and a warning says so.
+
+        Args:
+            spread: Give each field of the values a column of its own, `value.age`, in place of `value`, and one for
+                its confidence, `confidence.age`, if any is known; where a value has no such field, or there is none,
+                the cell is None.
+
+        Returns:
+            A frame of polars if the inputs were one, else one of pandas.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+            ConstrainError: `spread`, and a value has no fields.
+
+        Example:
+            >>> import constrain
+            >>> person = {"enum": [{"name": "Ada", "age": 36}]}
+            >>> answers = constrain.map(constrain.reference.load(), ["Who? "], schema=person)
+            >>> list(answers.frame(spread=True).columns)[:4]
+            ['input', 'text', 'value.name', 'value.age']
+        """
+        columns: dict[str, list[Any]] = {}
+        for name in (each.name for each in fields(Answer) if each.name not in ("index", "confidence")):
+            column = [getattr(answer, name) for answer in self.answers]
+            columns |= _fields_of(column) if spread and name == "value" else {name: column}
+        if spread:
+            columns |= _fields_of([answer.confidence for answer in self.answers], "confidence")
+        if _is_frame(self.inputs, "polars"):
+            import polars
+
+            frame = self.inputs.rename(_renamed(self.inputs.columns, columns))
+            own = {name: polars.Series(name, _plain(column), strict=False) for name, column in columns.items()}
+            return frame.with_columns(**own)
+        if find_spec("pandas") is None:
+            raise MissingExtraError("a frame needs pandas", fix="pip install pandas")
+        import pandas
+
+        frame = self.inputs if _is_frame(self.inputs, "pandas") else pandas.DataFrame(_as_rows(self.inputs, self))
+        frame = frame.rename(columns=_renamed(frame.columns, columns))
+        return frame.assign(**{name: pandas.Series(column, index=frame.index) for name, column in columns.items()})
+
+
+def map(  # noqa: A001  (the public name)
+    model: ModelLike | Callable[[], Any],
+    inputs: Any,
+    *,
+    prompt: str | Callable[[Any], Any] | None = None,
+    batch: int = 8,
+    out: str | Path | None = None,
+    progress: Progress = True,
+    workers: int = 1,
+    **options: Unpack[AnyOptions],
+) -> Answers | Any:
+    """Generate one output for each of many inputs, under one constraint.
+
+    Args:
+        model: As for `generate`.
+        inputs: Prompts; or rows: mappings, a data set of Hugging Face, a frame of pandas or polars, a data set of Ray.
+        prompt: How an input becomes a prompt: a text with the names of columns in braces (`"{title}: "`, and `{input}`
+            for an input that is no row), or a function. None: an input is a prompt.
+        batch: Inputs that are generated together.
+        out: A file, to which the answers are appended batch by batch, as lines of JSON. If it has batches of this call
+            already, they are read and not generated again.
+        progress: Draw a bar of inputs on standard error. True: where that is a terminal; "always": also elsewhere.
+        workers: Processes that generate, for a data set of Ray only. Each makes its own model: `model` is a name then,
+            or a function that gives one.
+        **options: The constraint and the other arguments of `generate`, but `n` and `stream`. `seed` is 0 by default;
+            an answer depends on the seed, the input's place and the batch size.
+
+    Returns:
+        An answer for each input. Inputs that raise have an `error`, and the others go on. For a data set of Ray: the
+        data set with the columns of the answers, which is computed when it is read.
+
+    Raises:
+        ConstrainError: An argument is wrong (found before the first input), or the file is of another call.
+
+    Example:
+        >>> import constrain
+        >>> people = [{"name": "Ada"}, {"name": "Emmy"}]
+        >>> answers = constrain.map(
+        ...     constrain.reference.load(), people, prompt="{name} was born in ", regex="1[0-9]{3}", seed=1
+        ... )
+        >>> [len(answer.text) for answer in answers]
+        [4, 4]
+    """
+    check_count("batch", batch)
+    check_progress(progress)
+    arguments_of(options, "map", WITHOUT)
+    seed = options.pop("seed", None) or 0
+    if not is_ray(inputs) and not (isinstance(workers, int) and workers == 1):
+        raise ConstrainError(f"workers={workers!r} is for data sets of Ray", fix="batch= generates rows together")
+    if is_ray(inputs):
+        the_constraint({name: options.get(name) for name in CONSTRAINTS})  # what is malformed is said before it runs
+        return on_ray(model, inputs, {"prompt": prompt, "out": out, "seed": seed, **options}, batch, workers)
+    rows = list(_rows(inputs))
+    prompts = [prompt_of(prompt, row) for row in rows]
+    described = _described(options, seed, batch)
+    given = dict(options)
+    given["constraint"] = constraint = the_constraint({name: given.pop(name, None) for name in CONSTRAINTS})
+    prepare(model, Request.of("x", {**given, "seed": seed}))  # what is wrong with all inputs is said once
+    kept = None if out is None else _File(_path(out), described, prompts, constraint)
+    answers = [] if kept is None else kept.answers
+    with _bar(len(rows), progress) as bar:
+        bar.update(len(answers))
+        for first in range(len(answers), len(rows), batch):
+            some = _batch(model, prompts[first : first + batch], first, seed, given)
+            if kept is not None:
+                kept.append(some)
+            answers += some
+            bar.update(len(some))
+    return Answers(inputs, answers)
+
+
+def _batch(model: Any, prompts: list[Any], first: int, seed: int, options: Mapping[str, Any]) -> list[Answer]:
+    """The answers to some inputs, together, or one by one if together they raise."""
+    try:
+        outputs: Any = prepare(model, Request.of(prompts, {**options, "seed": _seed(seed, first)})).complete()
+        return [_answer(first + i, output) for i, output in enumerate(outputs)]
+    except Exception:  # of which input it is, each alone tells
+        return [_alone(model, each, first + i, seed, options) for i, each in enumerate(prompts)]
+
+
+def _alone(model: Any, prompt: Any, index: int, seed: int, options: Mapping[str, Any]) -> Answer:
+    try:
+        output: Any = prepare(model, Request.of(prompt, {**options, "seed": _seed(seed, index)})).complete()
+        return _answer(index, output)
+    except Exception as error:  # kept with its input; others go on
+        return Answer(index, error=f"{type(error).__name__}: {error}")
+
+
+def _path(out: Any) -> Path:
+    """The path of a file of answers. Raises ConstrainError, and TypeError for what is no path."""
+    if isinstance(out, str) and (not out or "\0" in out or has_lone_surrogate(out)):
+        raise ConstrainError(f"out is the name of a file, not {out!r:.60}", place="out", fix='out="answers.jsonl"')
+    return Path(out)
+
+
+def _answer(index: int, output: Generation[Any]) -> Answer:
+    confidence = of_members(output.text, output.pieces, output.shown) if output.finish_reason == "stop" else {}
+    return Answer(
+        index, output.text, output.value, output.finish_reason, output.logprob, output.log_weight, output.fault,
+        confidence=confidence,
+    )  # fmt: skip
+
+
+def _bar(total: int, progress: Progress) -> Any:
+    from tqdm import tqdm
+
+    shown = False if progress == "always" else None if progress else True
+    return tqdm(total=total, desc="constrain.map", unit="input", file=sys.stderr, disable=shown)
+
+
+def _seed(seed: int, place: int) -> int:
+    """A seed of its own for a batch, or an input."""
+    return int.from_bytes(hashlib.sha256(f"{seed}/{place}".encode()).digest()[:7], "big")
+
+
+# ------------------------------------------------------------------------------------------------------------- inputs
+
+
+def _is_frame(inputs: Any, library: str) -> bool:
+    return type(inputs).__name__ == "DataFrame" and type(inputs).__module__.split(".")[0] == library
+
+
+def _rows(inputs: Any) -> Iterable[Any]:
+    """The inputs one by one; rows of frames as mappings."""
+    if _is_frame(inputs, "pandas"):
+        return inputs.to_dict("records")
+    if _is_frame(inputs, "polars"):
+        return inputs.iter_rows(named=True)
+    if isinstance(inputs, (str, bytes, Mapping)) or not isinstance(inputs, Iterable):
+        raise ConstrainError(
+            f"inputs must be several prompts or rows, not {type(inputs).__name__}", fix="call generate for one prompt"
+        )
+    return inputs
+
+
+def prompt_of(template: str | Callable[[Any], Any] | None, row: Any) -> Any:
+    """The prompt of a row. Raises ConstrainError: the row does not have what the template names."""
+    if template is None:
+        if isinstance(row, Mapping):
+            raise ConstrainError("inputs are rows, and prompt does not say how a row becomes a prompt", place="prompt")
+        return row
+    if not isinstance(template, str):
+        return template(row)
+    try:
+        return template.format_map(row if isinstance(row, Mapping) else {"input": row})
+    except (KeyError, IndexError, ValueError) as error:
+        known = ", ".join(_names(row))
+        raise ConstrainError(f"prompt does not fit a row: {error!r}", place="prompt", fix=f"columns: {known}") from None
+
+
+def _names(row: Any) -> list[str]:
+    """The names that a prompt may have in braces."""
+    return [str(name) for name in row] if isinstance(row, Mapping) else ["input"]
+
+
+def _as_rows(inputs: Any, answers: Sequence[Answer]) -> list[Mapping[str, Any]]:
+    rows = list(islice(_rows(inputs), len(answers)))
+    return [row if isinstance(row, Mapping) else {"input": row} for row in rows]
+
+
+def _fields_of(values: Sequence[Any], column: str = "value") -> dict[str, list[Any]]:
+    """A column for each field of some values. Raises ConstrainError: a value has no fields."""
+    rows = [_named(value) for value in values]
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {f"{column}.{name}": [row.get(name) for row in rows] for name in names}
+
+
+def _named(value: Any) -> Mapping[str, Any]:
+    """The fields of a value by name: of a model, a dataclass or an object of JSON; none of None."""
+    if value is None:
+        return {}
+    if isinstance(value, Mapping):
+        return value
+    if is_dataclass(value):
+        return {each.name: getattr(value, each.name) for each in fields(value)}
+    if not hasattr(type(value), "model_fields"):
+        raise ConstrainError(
+            f"spread needs values with fields, not {value!r:.60}", place="spread", fix="leave it out: .frame()"
+        )
+    return dict(value)
+
+
+def _renamed(names: Iterable[str], columns: Mapping[str, Any]) -> dict[str, str]:
+    """New names of the columns of an input whose names are those of answers; a warning says so."""
+    found = {name: f"input_{name}" for name in names if name in columns}
+    if found:
+        said = ", ".join(f"{name!r} becomes {new!r}" for name, new in found.items())
+        warnings.warn(f"columns of the input have names of answers: in the frame {said}", stacklevel=3)
+    return found
+
+
+def _plain(column: list[Any]) -> list[Any]:
+    """Values that polars can hold: JSON."""
+    return [json.loads(json_text(value)) for value in column]
+
+
+# --------------------------------------------------------------------------------------------------------------- file
+
+
+class _File:
+    """Lines of JSON: what the call is, then batches, each written at once. answers: what it had before."""
+
+    def __init__(self, path: Path, described: Mapping[str, Any], prompts: Sequence[Any], constraint: Any) -> None:
+        self.path, self.prompts = path, [_digest(each) for each in prompts]
+        self.answers: list[Answer] = []
+        if not path.exists() or path.stat().st_size == 0:
+            path.write_text(json.dumps({"format": FORMAT, **described}) + "\n", encoding="utf-8")
+            return
+        text = path.read_text(encoding="utf-8")
+        whole = text[: text.rfind("\n") + 1].splitlines()  # a line that was being written when the program ended
+        head = _parsed(whole[0]) if whole else None
+        if head != {"format": FORMAT, **described}:
+            before = head if isinstance(head, dict) else {}
+            other = [name for name in described if before.get(name) != described[name]]
+            raise ConstrainError(f"{path} is of another call: {', '.join(other)}", place="out", fix="name another file")
+        kept = whole[:1]
+        for line in whole[1:]:
+            rows = json.loads(line)
+            if len(rows) < described["batch"] and len(self.answers) + len(rows) < len(prompts):
+                break  # the last batch of fewer inputs: with the new ones it is another
+            for row in rows:
+                self._take(row, constraint)
+            kept.append(line)
+        path.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+
+    def _take(self, row: dict[str, Any], constraint: Any) -> None:
+        place = len(self.answers)
+        if place >= len(self.prompts) or row.pop("prompt") != self.prompts[place]:
+            raise ConstrainError(f"{self.path} has other inputs, from {place} on", place="out", fix="name another file")
+        answer = Answer(**row)
+        if answer.finish_reason == "stop" and constraint is not None and answer.text is not None:
+            answer = Answer(**row | {"value": verdict(constraint, answer.text)[0]})
+        self.answers.append(answer)
+
+    def append(self, answers: Sequence[Answer]) -> None:
+        """A batch, as one line."""
+        rows = [asdict(each) | {"value": each.value, "prompt": self.prompts[each.index]} for each in answers]
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json_text(rows) + "\n")
+
+
+def _parsed(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+def _digest(prompt: Any) -> str:
+    return hashlib.sha256(json_text(prompt).encode()).hexdigest()[:16]
+
+
+def _described(options: Mapping[str, Any], seed: int, batch: int) -> dict[str, Any]:
+    """The settings that answers depend on, beside the model and the inputs."""
+    said = {name: re.sub(r" at 0x[0-9a-f]+", "", repr(value)) for name, value in sorted(options.items())}
+    return {"options": said, "seed": seed, "batch": batch}

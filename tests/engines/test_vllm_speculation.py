@@ -1,0 +1,88 @@
+"""vLLM with our drafter: greedy texts are those of plain decoding, fewer steps write them, and drafts obey the backend.
+
+The model is the reference model: its texts mean something, so drafts are taken. `make serve-test` runs these tests.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("vllm", reason="vLLM is not installed: `make serve-test` runs these tests")
+os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+import jsonschema
+from vllm import LLM, SamplingParams
+from vllm.sampling_params import StructuredOutputsParams
+
+from constrain import reference
+
+SCHEMAS = [
+    {"type": "object", "properties": {"name": {"type": "string", "maxLength": 12}, "age": {"type": "integer"},
+     "favourite colour": {"enum": ["red", "green"]}}, "required": ["name", "age", "favourite colour"],
+     "additionalProperties": False},
+    {"type": "array", "items": {"type": "object", "properties": {"identifier": {"type": "integer", "maximum": 99},
+     "description": {"enum": ["short", "long"]}}, "required": ["identifier", "description"],
+     "additionalProperties": False}, "minItems": 2, "maxItems": 3},
+]  # fmt: skip
+DRAFTER = {
+    "method": "custom_class",
+    "model": "constrain.engines.vllm.drafter.ConstraintDrafter",
+    "num_speculative_tokens": 6,
+}
+
+
+def engine(**settings: Any) -> LLM:
+    return LLM(
+        str(reference.path()), dtype="float32", enforce_eager=True, max_model_len=512, max_num_seqs=8,
+        additional_config={"constrain": {}}, disable_log_stats=False, **settings,
+    )  # fmt: skip
+
+
+def write(llm: LLM, **sampling: Any) -> list[list[Any]]:
+    """The outputs for each schema, and for a request without one."""
+    asked = [StructuredOutputsParams(json=schema) for schema in SCHEMAS]
+    params = [SamplingParams(max_tokens=150, structured_outputs=one, **sampling) for one in [*asked, *asked, None]]
+    return [result.outputs for result in llm.generate(["As JSON: "] * len(params), params, use_tqdm=False)]
+
+
+@pytest.fixture(scope="module")
+def plain() -> Iterator[LLM]:
+    llm = engine()
+    yield llm
+    llm.llm_engine.engine_core.shutdown()
+
+
+@pytest.fixture(scope="module")
+def drafting(plain: LLM) -> Iterator[LLM]:
+    """A second engine of this process, beside the first."""
+    llm = engine(speculative_config=DRAFTER)
+    yield llm
+    llm.llm_engine.engine_core.shutdown()
+
+
+def counted(llm: LLM, name: str) -> int:
+    return sum(metric.value for metric in llm.get_metrics() if metric.name == f"vllm:spec_decode_num_{name}")
+
+
+def test_greedy_texts_are_those_of_plain_decoding_in_fewer_steps(drafting: LLM, plain: LLM) -> None:
+    expected, texts = ([outputs[0].text for outputs in write(llm, temperature=0.0)] for llm in (plain, drafting))
+    assert texts == expected
+    drafted, accepted = counted(drafting, "draft_tokens"), counted(drafting, "accepted_tokens")
+    assert drafted >= accepted > 50
+    for text, schema in zip(texts, SCHEMAS * 2, strict=False):
+        jsonschema.validate(json.loads(text), schema)
+
+
+def test_sampled_texts_are_members(drafting: LLM) -> None:
+    results = write(drafting, temperature=1.0, seed=3, n=3)
+    for outputs, schema in zip(results, SCHEMAS * 2, strict=False):
+        for output in outputs:
+            if output.finish_reason == "stop":
+                jsonschema.validate(json.loads(output.text), schema)
+    assert sum(output.finish_reason == "stop" for outputs in results[:4] for output in outputs) > 6
