@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,12 +11,8 @@ import pytest
 import apply_bitmask
 import batch
 import cold_start
-import constrain
 import memory
-import tail
-import warm
 from masks import batches, engines
-from masks.measure import empty_record
 from masks.vocabularies import load
 
 BYTES = load("bytes", Path())
@@ -85,21 +80,6 @@ def test_the_summary_of_batches() -> None:
     assert cells["constrain, batch, 2 threads"] == ["50.00", "2.50", "2.50", "2.50", "1.00", "1.00", "2.00", "0.25"]
 
 
-def test_the_summary_of_warm_requests() -> None:
-    def record(us: float, **more: Any) -> dict[str, Any]:
-        return empty_record("f.json") | {"mask_us": [us] * 3, "tbm_us": [2 * us] * 3, "compile_us": us} | more
-
-    results = {
-        "constrain": [record(2, first_mask_us=2), record(9, file="g.json")],
-        "llguidance": [record(8, first_mask_us=8), record(1, file="g.json", error="compile")],
-    }
-    metas = {"constrain": {"version": "1"}, "llguidance": {"version": "2"}}
-    page = warm.summary(results, metas, {"command": "c", "machine": "m", "files": 2})
-    assert "1 of 2 files" in page
-    assert "| mask alone, p50 | 3 | 2.0 | 8.0 | 0.25 |" in page
-    assert "| mask alone, mean | 6 | 2.0 | 8.0 | 0.25 |" in page
-
-
 def test_a_start_and_a_wrong_mask() -> None:
     code = cold_start.script(cold_start.parse(["--vocab", "bytes"]))
     record = cold_start.start(code, "warm", cold_start.checkout(None))
@@ -108,17 +88,6 @@ def test_a_start_and_a_wrong_mask() -> None:
     assert "| warm | 1 | 2 |" in page
     with pytest.raises(SystemExit, match="wrong tokens"):
         cold_start.start(code.replace('"type": "object"', '"type": "array"'), "warm", cold_start.checkout(None))
-
-
-def test_steps_beside_threads_that_compile() -> None:
-    vocabulary = constrain.Vocabulary(BYTES.tokens, eos_ids=[BYTES.eos_id])
-    chosen = [(schema, [*text.encode()]) for schema, text in zip(SCHEMAS, TEXTS, strict=True)]
-    reader = tail.Reader(chosen[:1], vocabulary)
-    times, made = tail.round_beside(reader, chosen[1:], vocabulary, tail.parse(["--seconds", "0.3"]))
-    assert len(times) >= len(TEXTS[0]) and made > 0
-    reader.sums[0, 3] ^= 1
-    with pytest.raises(SystemExit, match="differs from the first reading"):
-        reader.read(0.0)
 
 
 @pytest.mark.parametrize("part", ["matchers", "threads", "turns"])

@@ -133,8 +133,7 @@ def masked_logits(
 
     Arguments as of `apply_bitmask_`; `logits` is left as it is. Columns are in order; what no row allows is left out,
     what one row does not allow is -inf.
-    PERF: a step (V = 128,256, few tokens allowed, one row, one core) takes 0.2 ms instead of 0.6 ms;
-    `python benchmarks/sampling_step.py`.
+    PERF: a step (V = 128,256, few tokens allowed, one row, one core) takes 0.2 ms instead of 0.6 ms.
     """
     size = checked_size(logits, bitmask, size)
     words = _host_words(bitmask)

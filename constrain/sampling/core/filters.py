@@ -55,7 +55,7 @@ def top_p_(probabilities: torch.Tensor, p: float) -> torch.Tensor:
     """
     if p < 1:
         # PERF: the likeliest few nearly always reach p, and need no full sort. One step (V = 128,256, one core): 4.3 ms
-        # instead of 20 ms; `python benchmarks/sampling_step.py`.
+        # instead of 20 ms.
         ordered = probabilities.topk(min(HEAD, probabilities.shape[-1]), dim=-1).values
         if ordered.shape[-1] == HEAD and bool((ordered.sum(-1) < p).any()):
             ordered = probabilities.sort(dim=-1, descending=True).values
