@@ -33,8 +33,8 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import constrain
-from composed import loaded
 from constrain.models.hf import HFModel
+from constrain.models.hf.loading import load_named
 from constrain.papers import (
     EarlyExit,
     Goodput,
@@ -53,10 +53,30 @@ from constrain.papers.drafting.superposed import Superposed
 from constrain.papers.layers.kangaroo import Kangaroo
 from constrain.papers.layers.nested import Nested
 from constrain.speculative import Fixed, Model, Speculation, Translated
-from drafts_methods import CALL
 from real_models import real_model
 
 TIE = 1e-3  # nats: logits that are nearer are one number, but for rounding
+CALL = {  # a call of one of three functions
+    "anyOf": [
+        {
+            "type": "object",
+            "properties": {
+                "name": {"const": name},
+                "arguments": {"type": "object", "properties": given, "required": [*given]},
+            },
+            "required": ["name", "arguments"],
+        }
+        for name, given in {
+            "set_timer": {"minutes": {"type": "integer", "minimum": 1, "maximum": 600}},
+            "get_weather": {
+                "city": {"type": "string", "maxLength": 24}, "unit": {"enum": ["celsius", "fahrenheit"]},
+            },
+            "send_message": {
+                "to": {"type": "string", "maxLength": 24}, "text": {"type": "string", "maxLength": 40},
+            },
+        }.items()
+    ]
+}  # fmt: skip
 NAMES = "Mary Tom Aisha Chen Olga Pedro Ines Kofi Lena Raj".split()
 CITIES = "Oslo Lima Cairo Quito Delhi Paris Hanoi Accra Seoul Turin".split()
 NUMBERS = "two three five eight ten twelve twenty thirty forty ninety".split()
@@ -213,7 +233,8 @@ def main() -> int:
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    handle = loaded(str(real_model("smollm2")))
+    model, tokenizer = load_named(str(real_model("smollm2")))
+    handle = HFModel(model.float(), tokenizer)
     bench = Bench(handle, rows_of(handle, options.groups, options.rows), options.tokens)
     prompts = requests(options.count)
     for begin in range(0, len(prompts), options.batch):

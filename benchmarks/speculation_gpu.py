@@ -29,7 +29,7 @@ and by XGrammar's mask with torch's sampling and FlashInfer's sampler, as above.
 
 `model`: a Llama-shaped model with random weights, on the device: tokens/s of plain decoding without a constraint, and
 steps/s of decoding under a schema with drafts. Random weights accept nothing, so a step counts for --tokens-per-forward
-tokens: what the reference pair had (benchmarks/speculation.py).
+tokens: what the reference pair had (docs/speculative.md).
 
 `real`: a pretrained model of `make real` writes extractions under a schema: tokens, forwards and seconds of an output,
 by method, without drafts and with them ("auto"), for `lcd` also with torch in place of the kernels; beside

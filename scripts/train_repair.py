@@ -1,4 +1,4 @@
-"""Teach the reference model to repair texts, for measuring drafts that copy (benchmarks/repairs.py).
+"""Teach the reference model to repair texts, for measuring drafts that copy.
 
     python scripts/train_repair.py --out build/repair --minutes 12
 

@@ -5,7 +5,7 @@
     evaluate.py   one engine on one task, as one record
     report.py     from records to tables and plots
 
-`speculation.py` has the same tasks, and speculation_report.py for its table.
+
 
 start reading at: evaluate.py
 """

@@ -13,7 +13,6 @@ from faithful import distances, null, spend
 from faithful_cases import CASES
 from faithful_checks import Rows, perfect, report
 from faithful_methods import Atoms, ours
-from faithful_problems import problems
 
 LAW = {b"a": 0.5, b"b": 0.25, b"c": 0.25}
 
@@ -86,47 +85,3 @@ def test_perfect_draws_by_hand() -> None:
     expected, error = perfect([1] * 100, LAW)
     assert expected == pytest.approx(0.625, abs=0.03)
     assert error == pytest.approx(0.0125, rel=0.1)
-
-
-def test_goals_may_say_what_is_true_after_the_plan() -> None:
-    """Grammar and simulator agree on every goal of one or two atoms, true or not."""
-    for problem in problems("goals", 4, 1):
-        blocks = "abcd"
-        atoms = [f"on {x} {y}" for x in blocks for y in blocks]
-        atoms += [f"{name} {x}" for name in ("ontable", "clear") for x in blocks] + ["arm-empty"]
-        goals = [f"(:goal (and ({one})))" for one in atoms]
-        goals += [f"(:goal (and ({one}) ({two})))" for one, two in itertools.product(atoms, repeat=2)]
-        accepted = [problem.case.constraint.accepts(goal) for goal in goals]
-        assert accepted == [problem.is_member(goal) for goal in goals]
-        true = sum(accepted[: len(atoms)])
-        assert true >= 3
-        assert sum(accepted) == true + true * true
-        assert not problem.is_member("(:goal (and))")
-
-
-def test_trees_have_the_words_of_the_sentence() -> None:
-    """Grammar and reader agree on bracketings of four words, and on what a change makes of each."""
-    problem = list(problems("trees", 4, 0))[3]
-    assert problem.case.name == "tree the old horse slept"
-
-    def trees(words: list[str]) -> list[str]:
-        if len(words) == 1:
-            return [f"(NN {words[0]})", f"(NP (NN {words[0]}))"]
-        found = []
-        for sizes in itertools.product((0, 1), repeat=len(words) - 1):
-            ends = [i + 1 for i, cut in enumerate(sizes) if cut] + [len(words)]
-            parts = [words[a:b] for a, b in zip([0, *ends], ends, strict=False)]
-            if len(parts) > 1:
-                found += [f"(VP {' '.join(each)})" for each in itertools.product(*map(trees, parts))]
-        return found
-
-    texts = trees("the old horse slept".split())
-    assert len(texts) > 100
-    assert all(problem.is_member(text) for text in texts)
-    changed = [text.replace(*change, 1) for text in texts[::5] for change in CHANGES]
-    for text in [*texts[::5], *changed]:
-        assert problem.case.constraint.accepts(text) == problem.is_member(text), text
-    assert sum(map(problem.is_member, changed)) < len(changed) / 2
-
-
-CHANGES = [("(NN old)", ""), ("old", "horse"), ("NN", "NP"), ("VP", "NN"), (" ", ""), ("(NN", "((NN"), ("NP", "S")]

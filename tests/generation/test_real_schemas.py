@@ -1,4 +1,4 @@
-"""Real schemas with the reference model: every output that ends is valid (see benchmarks/generate_schemas.py)."""
+"""Real schemas with the reference model: every output that ends is valid ."""
 
 from __future__ import annotations
 
