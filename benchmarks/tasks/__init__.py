@@ -7,6 +7,7 @@
     peers.py       masks of other libraries in the loop of `generate`
     answer.py      one task by one arm, as one record
     measures.py    shares with intervals, paired differences with an exact test
+    python_names.py   judges of names, attributes and calls in a Python text
     page.py        from records to the tables of docs/how-good.md
 
 start reading at: arms.py

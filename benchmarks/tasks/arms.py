@@ -11,10 +11,10 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import constrain
-from code_python import is_sound
 from constrain.monitors.reading import MonitorReading
 from constrain.papers import Retrying
 from languages import cfg
+from tasks.python_names import is_sound
 from tasks.task import ChoiceTask, JsonTask, Task
 
 

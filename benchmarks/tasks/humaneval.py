@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from code_python import undefined
+from tasks.python_names import undefined
 from tasks.task import Score, Task
 
 SECONDS, BYTES = 10, 2_000_000_000  # of the tests
