@@ -35,7 +35,6 @@ import numpy as np
 import constrain
 from constrain.papers.diffusion import denoise
 from constrain.papers.diffusion.witnessed import WitnessedCanvas
-from gaps import longest_first
 from languages import oracles
 
 RIGHT = 0.7  # the share of positions at which the model prefers the token that was there
@@ -58,6 +57,16 @@ def texts(name: str, path: Path, longest: int, rng: random.Random) -> Iterator[b
     for text in found:
         if len(text) <= longest and constraint.accepts(text) and oracle(text) is not False:
             yield text
+
+
+def longest_first(text: bytes, numbers: dict[bytes, int]) -> list[int]:
+    """Tokens of a text, the longest first."""
+    found, at = [], 0
+    while at < len(text):
+        size = next(size for size in range(min(24, len(text) - at), 0, -1) if text[at : at + size] in numbers)
+        found.append(numbers[text[at : at + size]])
+        at += size
+    return found
 
 
 class OftenWrong:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import constrain
 from constrain.monitors.reading import MonitorReading
 from constrain.papers import Retrying
-from languages import cfg
 from tasks.python_names import is_sound
+from tasks.sql import QUERIES
 from tasks.task import ChoiceTask, JsonTask, Task
 
 
@@ -144,7 +144,7 @@ def _grammar(name: str) -> Any:
 
 @cache
 def _subset() -> Any:
-    return constrain.grammar(cfg.SQL_LARK, lexer="greedy")
+    return constrain.grammar(QUERIES["lark"], lexer="greedy")
 
 
 def _sql_monitor(task: Any) -> Any:

@@ -1,8 +1,7 @@
 """Masks of other libraries in the loop of `generate`: the same model, prompts, limits and choice of tokens.
 
 Objects are closed in all of them: XGrammar and outlines-core close by default, llguidance gets the closed schema. Texts
-to choose from are a regex. SQL is the
-subset of `languages/cfg.py`, in the dialect of each library.
+to choose from are a regex. SQL is the subset of `queries.lark` and `queries.ebnf`, in the dialect of each library.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from constrain.generation.handles import Handle
-from languages import cfg
 from masks.engines import LLGuidance
 from masks.interface import CompileError, Settings
 from masks.peers import OutlinesCore, XGrammar
 from masks.vocabularies import BenchVocabulary
+from tasks.sql import QUERIES
 from tasks.task import ChoiceTask, JsonTask, Task
 
 
@@ -42,7 +41,7 @@ class XGrammarByDefault(XGrammar):
         made = {
             "schema": lambda: self.compiler.compile_json_schema(json.dumps(wanted)),
             "regex": lambda: self.compiler.compile_regex(wanted),
-            "grammar": lambda: self.compiler.compile_grammar(cfg.SQL_EBNF),
+            "grammar": lambda: self.compiler.compile_grammar(QUERIES["ebnf"]),
         }
         self.compiled = made[kind]()
 
@@ -55,7 +54,7 @@ class LLGuidanceOfKinds(LLGuidance):
         made = {
             "schema": lambda: self.matcher_type.grammar_from_json_schema(wanted),
             "regex": lambda: self.matcher_type.grammar_from_regex(wanted),
-            "grammar": lambda: self.matcher_type.grammar_from_lark(cfg.SQL_LARK),
+            "grammar": lambda: self.matcher_type.grammar_from_lark(QUERIES["lark"]),
         }
         self.first = self.matcher_type(self.tokenizer, made[kind]())
         if self.first.is_error():

@@ -21,6 +21,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from tasks.task import Score, Task
 
+QUERIES = {each: Path(__file__).with_name(f"queries.{each}").read_text("utf-8") for each in ("lark", "ebnf")}
+"""A subset of SQL, whose keywords are no names, as two texts: for this library and llguidance, and for XGrammar."""
 SHOTS, ROWS, DATABASES = 2, 24, 3
 STEPS = 2_000_000  # of SQLite's machine, which a query may take
 BEGINS = re.compile(r"(?i)\b(select|with)\b")

@@ -11,7 +11,6 @@ import pytest
 import apply_bitmask
 import batch
 import cold_start
-import memory
 from masks import batches, engines
 from masks.vocabularies import load
 
@@ -88,21 +87,6 @@ def test_a_start_and_a_wrong_mask() -> None:
     assert "| warm | 1 | 2 |" in page
     with pytest.raises(SystemExit, match="wrong tokens"):
         cold_start.start(code.replace('"type": "object"', '"type": "array"'), "warm", cold_start.checkout(None))
-
-
-@pytest.mark.parametrize("part", ["matchers", "threads", "turns"])
-def test_memory_parts(part: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    if not Path("/proc/self/statm").exists():
-        pytest.skip("no /proc here")
-    monkeypatch.setattr(memory.vocabularies, "load", lambda name, data: BYTES)
-    monkeypatch.setattr(memory, "data_folder", lambda given: tmp_path)
-    for number, (schema, text) in enumerate(zip(SCHEMAS[:2], TEXTS[:2], strict=True)):
-        content = {"schema": schema, "tests": [{"valid": True, "data": json.loads(text)}]}
-        (tmp_path / f"{number}.json").write_text(json.dumps(content))
-    run = memory.Run(memory.parse(["--matchers", "100", "--files", str(tmp_path)]))
-    good, what = memory.PARTS[part](run)
-    assert good, what
-    assert {sample["part"] for sample in run.samples} == {part}
 
 
 def test_logits_under_bitmasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

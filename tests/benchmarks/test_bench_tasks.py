@@ -143,6 +143,22 @@ def test_queries(question: sql.SqlTask) -> None:
         sqlite3.connect(":memory:").execute("SELECT length FROM city")
 
 
+SELECTS = [
+    "SELECT u.name, count(*) AS o FROM users AS u LEFT JOIN orders ON u.id = orders.id GROUP BY u.name LIMIT 10",
+    "SELECT DISTINCT id FROM (SELECT * FROM o) AS q WHERE NOT a IN (1, 2) AND b LIKE '%it''s' OR c IS NOT NULL;",
+    "SELECT CASE WHEN a = 1 THEN -2.5 ELSE (b || 'x') END FROM t WHERE a BETWEEN 1 AND 2\nORDER BY a DESC, b;",
+]
+
+
+@pytest.mark.parametrize("text", SELECTS)
+def test_both_texts_of_the_grammar_of_queries_say_the_same(text: str) -> None:
+    ours = constrain.grammar(sql.QUERIES["lark"], lexer="greedy")
+    theirs = constrain.grammar(sql.QUERIES["ebnf"], format="ebnf", start="root")
+    for constraint in (ours, theirs):
+        assert constraint.accepts(text)
+        assert not any(constraint.accepts(each) for each in (text + "(", ")" + text, text.replace("FROM", "")))
+
+
 FUNCTION = "def twice(a: List[int]) -> List[int]:\n    return a + a"
 
 
