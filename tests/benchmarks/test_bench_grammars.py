@@ -12,6 +12,7 @@ import pytest
 
 import constrain
 from languages import corpora, mutations, oracles, speed, summary, verdicts
+from languages.corpora.writing import REFERENCE, Writer
 from masks import vocabularies
 
 TEXTS = [
@@ -90,6 +91,24 @@ def test_a_corpus_of_ones_own(tmp_path: Path) -> None:
     folder = constrain.collection.folder("json")
     texts, refused = corpora.gather(folder, oracles.json, corpus=tmp_path, seed=0, limit=9)
     assert ([name for name, _ in texts], refused) == (["a.json", "d.json"], 1)
+
+
+@pytest.mark.parametrize("path", sorted(Path(corpora.__file__).parent.glob("*.toml")), ids=lambda path: path.stem)
+def test_what_rules_write_the_grammar_takes(path: Path) -> None:
+    """Every rule that a table names is there, and the grammar refuses none of the texts that the oracle takes."""
+    table = corpora.tomllib.loads(path.read_text(encoding="utf-8"))
+    folder, rules = constrain.collection.folder(path.stem), table.get("rules", {})
+    for alternatives in rules.values():
+        named = {found[0] for each in alternatives for found in REFERENCE.findall(each)}
+        assert named <= {*rules, "word", "number", "sp", "#", "phrase"}
+    try:
+        oracle = oracles.find(folder.settings["oracle"]) if folder.settings["oracle"] else None
+    except oracles.MissingError:
+        oracle = None
+    writer, constraint = Writer(rules, Random(1)), folder.constraint()
+    texts = [corpora._spread(writer.text(), table, Random(2)).encode() for _ in range(12 if rules else 0)]
+    kept = [text for text in texts if oracle is None or oracle(text)]
+    assert len(kept) >= len(texts) / 4 and [text for text in kept if not constraint.accepts(text)] == []
 
 
 def test_the_command(tmp_path: Path, repository: Path) -> None:

@@ -1,31 +1,46 @@
-"""Texts to measure grammars on: one module a grammar, named as the grammar is (`-` becomes `_`).
+"""Texts to measure grammars on: files of this machine with the suffix of the grammar, then texts that rules write.
 
-A module has one function
+`<grammar>.toml` has the rules (writing.py); `files`: more patterns of names, `without`: what no file may have in it,
+`split`: what stands between the texts of a file, `known`: more texts, `gaps`: what a blank of a written text may
+become, `cases`: its words in either case. A module of the grammar's name has `texts(random, limit)` in place of files.
+Where all of these are too few, the examples of the grammar follow.
 
-    texts(random: Random, limit: int) -> Iterator[tuple[str, bytes]]
-
-which gives at most about `limit` (name, text) pairs: texts that are found on this machine, whatever it has, and then
-texts that a generator writes. Whether a text is a member is for the oracle to say (`gather`); a text of which the
-oracle thinks otherwise is counted, and left out. Nothing is downloaded and nothing is kept.
+Whether a text is a member is for the oracle to say (`gather`); a text of which the oracle thinks otherwise is counted,
+and left out. Nothing is downloaded and nothing is kept.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from constrain.cli.grammar_examples import read_examples
 from constrain.languages.collection import GrammarFolder
+from languages.corpora.writing import Writer
 from languages.oracles import Oracle
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 LARGEST = 100_000  # bytes; longer texts are left out, so that a run looks at many
-ROOTS = ("/usr", "/opt", sys.prefix)  # where files are looked for; and in the folders that $CONSTRAIN_CORPORA lists
+HERE = Path(__file__).parent
+ROOTS = (
+    str(HERE.parents[2] / "grammars"),
+    "/usr",
+    "/opt",
+    sys.prefix,
+)  # where files are looked for; and in the folders that $CONSTRAIN_CORPORA lists
 
 Text = tuple[str, bytes]
 
@@ -38,7 +53,7 @@ def gather(
     corpus: a folder of texts to take instead; those with the suffix that the grammar's settings name.
     """
     random = Random(seed)
-    found = _of_folder(corpus, folder.settings.get("suffix", "")) if corpus else _of_module(folder, random, limit)
+    found = _of_folder(corpus, folder.settings.get("suffix", "")) if corpus else _texts(folder, random, limit)
     kept: list[Text] = []
     refused = 0
     for name, text in found:
@@ -64,17 +79,43 @@ def _of_folder(corpus: Path, suffix: str) -> Iterator[Text]:
             yield path.relative_to(corpus).as_posix(), path.read_bytes()
 
 
-def _of_module(folder: GrammarFolder, random: Random, limit: int) -> Iterator[Text]:
-    name = f"languages.corpora.{folder.name.replace('-', '_')}"
-    try:
-        module = importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name != name:
-            raise
-        for example in read_examples(folder.path / "accept", True):  # a grammar without a corpus has its examples
-            yield example.name, example.text
-        return
-    yield from module.texts(random, limit)
+def _texts(folder: GrammarFolder, random: Random, limit: int) -> Iterator[Text]:
+    """Files, half of the texts where rules write the others; what is known; what is written, more than is wanted."""
+    path, code = (HERE / f"{folder.name}{suffix}" for suffix in (".toml", ".py"))
+    table = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    rules = table.get("rules")
+    found = _of_module(folder.name, random, limit) if code.exists() else _of_files(folder, table, random)
+    yield from islice(found, limit // 2 if rules else None)
+    for known in table.get("known", ()):
+        yield known, known.encode()
+    writer = Writer(rules, random) if rules else None
+    for index in range(2 * limit if writer else 0):
+        yield f"written {index}", _spread(writer.text(), table, random).encode()
+    for example in read_examples(folder.path / "accept", True):
+        yield example.name, example.text
+
+
+def _of_module(name: str, random: Random, limit: int) -> Iterator[Text]:
+    yield from importlib.import_module(f"languages.corpora.{name}").texts(random, limit)
+
+
+def _of_files(folder: GrammarFolder, table: dict[str, Any], random: Random) -> Iterator[Text]:
+    suffix = folder.settings.get("suffix") if folder.settings.get("oracle") else None  # who tells
+    patterns = ([f"*{suffix}"] if suffix else []) + table.get("files", [])
+    for path in (path for pattern in patterns for path in files(pattern, random)):
+        text = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+        if "without" in table and table["without"].encode() in text:
+            continue
+        parts = text.split(table["split"].encode())[:20] if "split" in table else [text]
+        yield from ((path.as_posix(), part.strip() if len(parts) > 1 else part) for part in parts)
+
+
+def _spread(text: str, table: dict[str, Any], random: Random) -> str:
+    """A written text, its words in either case and its blanks as the table says."""
+    words = text.split(" ") if "gaps" in table else [text]
+    if table.get("cases"):
+        words = [word.upper() if re.fullmatch("[A-Za-z]+", word) and random.random() < 0.5 else word for word in words]
+    return words[0] + "".join(random.choice(table["gaps"]) + word for word in words[1:])
 
 
 def files(pattern: str, random: Random) -> list[Path]:

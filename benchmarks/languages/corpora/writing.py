@@ -1,32 +1,68 @@
-"""Shared parts of the generators of texts: words, strings with odd characters, and spacing, drawn by a seed."""
+"""Texts drawn from rules: what a table in TOML says of a language, written at random.
+
+A rule is a list of alternatives. In one, `«x»` is a text of the rule x, `«x?»` half of the time; `«x*»` none to three,
+`«x+»` one to three, with what follows the sign between them. Of its own there are `word`, `number`, `sp` (white space,
+mostly none), `#` (a number that is new) and `phrase` (odd characters, without those after `!`). Alternatives of the
+least height are taken where a text is `DEEP` rules deep. The start is the rule `text`.
+"""
 
 from __future__ import annotations
 
+import re
+from itertools import count
 from random import Random
 
+Rules = dict[str, list[str]]
+DEEP = 12
+REFERENCE = re.compile(r"«(#|\w+)([?*+!]?)([^»]*)»")
 WORDS = "alpha beta name size x0 value kind on type data item_9 Zeta".split()
 ODD = "aZ09 _-.,:;!?#'`|&<>=+*/%@~^$()[]{}é漢🎈"
 
 
-def word(random: Random) -> str:
-    """A name."""
-    return random.choice(WORDS)
+class Writer:
+    """Texts of some rules, drawn by a seed."""
 
+    def __init__(self, rules: Rules, random: Random) -> None:
+        self.rules, self.random, self.fresh = rules, random, count(1)
+        heights = dict.fromkeys(rules, 0)
+        self.low = {name: [0] for name in rules}  # the alternatives of the least height
+        for _ in rules:
+            for name, alternatives in rules.items():
+                found = [
+                    [each for each in REFERENCE.findall(text) if each[1] not in ("?", "*")] for text in alternatives
+                ]
+                needs = [max((1 + heights.get(rule, 0) for rule, _, _ in each), default=0) for each in found]
+                heights[name] = min(needs)
+                self.low[name] = [i for i, need in enumerate(needs) if need == min(needs)]
 
-def phrase(random: Random, without: str = "", longest: int = 12) -> str:
-    """Some characters, odd ones too, none of `without`."""
-    allowed = [c for c in ODD if c not in without]
-    return "".join(random.choice(allowed) for _ in range(random.randrange(longest)))
+    def text(self, name: str = "text", depth: int = 0) -> str:
+        """A text of a rule."""
+        alternatives = self.rules[name]
+        chosen = self.random.choice(range(len(alternatives)) if depth < DEEP else self.low[name])
+        return REFERENCE.sub(lambda found: self._part(found, depth), alternatives[chosen])
 
+    def _part(self, found: re.Match[str], depth: int) -> str:
+        name, sign, rest = found.groups()
+        if name not in self.rules:
+            return self._own(name, rest)
+        least, most = {"": (1, 1), "!": (1, 1), "?": (0, 1), "*": (0, 3), "+": (1, 3)}[sign]
+        times = least if depth >= DEEP else self.random.randint(least, most)
+        return rest.join(self.text(name, depth + 1) for _ in range(times))
 
-def number(random: Random) -> str:
-    """A decimal number as most languages write it: no sign, no zero before other digits."""
-    whole = str(random.choice((0, 1, 7, 10, 42, 360, 65536, 10**12)))
-    fraction = f".{random.randrange(1000)}" if random.random() < 0.4 else ""
-    exponent = f"{random.choice('eE')}{random.choice(('', '+', '-'))}{random.randrange(40)}"
-    return whole + fraction + (exponent if random.random() < 0.2 else "")
-
-
-def spaces(random: Random, choices: tuple[str, ...] = ("", "", "", " ", "  ", "\t")) -> str:
-    """White space, mostly none."""
-    return random.choice(choices)
+    def _own(self, name: str, without: str) -> str:
+        choice = self.random.choice
+        match name:
+            case "#":
+                return str(next(self.fresh))
+            case "word":
+                return choice(WORDS)
+            case "sp":
+                return choice(("", "", "", " ", "  ", "\t"))
+            case "phrase":
+                allowed = [c for c in ODD if c not in without]
+                return "".join(choice(allowed) for _ in range(self.random.randrange(12)))
+            case "number":
+                whole, fraction = choice("0 1 7 10 42 360 65536".split()), choice(("", "", f".{choice(range(1000))}"))
+                exponent = f"{choice('eE')}{choice(('', '+', '-'))}{choice(range(40))}"
+                return whole + fraction + choice(("", "", "", exponent))
+        raise ValueError(f"no rule {name}")
