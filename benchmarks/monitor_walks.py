@@ -27,8 +27,18 @@ import constrain
 from constrain.monitors import accepted_beginning, c, jinja, monitored, python, sql, typescript
 from masks.records import machine, write_run
 from masks.summary import table
-from monitor_masks import GRAMMARS, QUERIES
 
+GRAMMARS = Path(__file__).parents[1] / "grammars"
+QUERIES = [
+    "SELECT name, age FROM users WHERE age > 3 ORDER BY name;",
+    "SELECT u.name, count(*) AS many FROM users AS u JOIN orders AS o ON o.user_id = u.id GROUP BY u.name;",
+    "WITH old(n) AS (SELECT name FROM users WHERE age > 60) SELECT n FROM old;",
+    "SELECT t.a, (SELECT max(total) FROM orders WHERE user_id = t.b) FROM t WHERE t.c IN (1, 2);",
+    "INSERT INTO orders (id, user_id, total) VALUES (1, 2, 3); UPDATE t SET a = b + c WHERE b = 1;",
+    "SELECT CASE WHEN age >= 18 THEN 'adult' ELSE upper(name) END FROM users WHERE name LIKE 'A%' AND age IS NOT NULL;",
+    "DELETE FROM orders WHERE total < (SELECT avg(total) FROM orders) OR user_id NOT IN (SELECT id FROM users);",
+    "SELECT a FROM t WHERE b BETWEEN 1 AND 9 UNION SELECT id FROM users GROUP BY id HAVING count(*) > 1 LIMIT 3;",
+]
 CATALOGUE = {"users": ["id", "name", "age", "full name"], "orders": ["id", "user_id", "total"], "t": ["a", "b", "c"]}
 TYPED = {
     "users": {"id": "integer", "name": "text", "age": "integer", "full name": "varchar(80)"},
