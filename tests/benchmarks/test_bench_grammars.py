@@ -12,7 +12,7 @@ import pytest
 
 import constrain
 from languages import corpora, mutations, oracles, speed, summary, verdicts
-from languages.corpora.writing import REFERENCE, Writer
+from languages.corpora.writing import REFERENCE, Writer, read_table
 from masks import vocabularies
 
 TEXTS = [
@@ -96,7 +96,7 @@ def test_a_corpus_of_ones_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", sorted(Path(corpora.__file__).parent.glob("*.toml")), ids=lambda path: path.stem)
 def test_what_rules_write_the_grammar_takes(path: Path) -> None:
     """Every rule that a table names is there, and the grammar refuses none of the texts that the oracle takes."""
-    table = corpora.tomllib.loads(path.read_text(encoding="utf-8"))
+    table = read_table(path)
     folder, rules = constrain.collection.folder(path.stem), table.get("rules", {})
     for alternatives in rules.values():
         named = {found[0] for each in alternatives for found in REFERENCE.findall(each)}

@@ -25,13 +25,8 @@ from typing import Any
 
 from constrain.cli.grammar_examples import read_examples
 from constrain.languages.collection import GrammarFolder
-from languages.corpora.writing import Writer
+from languages.corpora.writing import Writer, read_table
 from languages.oracles import Oracle
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 LARGEST = 100_000  # bytes; longer texts are left out, so that a run looks at many
 HERE = Path(__file__).parent
@@ -82,7 +77,7 @@ def _of_folder(corpus: Path, suffix: str) -> Iterator[Text]:
 def _texts(folder: GrammarFolder, random: Random, limit: int) -> Iterator[Text]:
     """Files, half of the texts where rules write the others; what is known; what is written, more than is wanted."""
     path, code = (HERE / f"{folder.name}{suffix}" for suffix in (".toml", ".py"))
-    table = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    table = read_table(path) if path.exists() else {}
     rules = table.get("rules")
     found = _of_module(folder.name, random, limit) if code.exists() else _of_files(folder, table, random)
     yield from islice(found, limit // 2 if rules else None)

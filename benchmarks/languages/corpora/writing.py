@@ -9,14 +9,27 @@ least height are taken where a text is `DEEP` rules deep. The start is the rule 
 from __future__ import annotations
 
 import re
+import sys
 from itertools import count
+from pathlib import Path
 from random import Random
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 Rules = dict[str, list[str]]
 DEEP = 12
 REFERENCE = re.compile(r"«(#|\w+)([?*+!]?)([^»]*)»")
 WORDS = "alpha beta name size x0 value kind on type data item_9 Zeta".split()
 ODD = "aZ09 _-.,:;!?#'`|&<>=+*/%@~^$()[]{}é漢🎈"
+
+
+def read_table(path: Path) -> dict[str, Any]:
+    """A table of TOML."""
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 class Writer:
