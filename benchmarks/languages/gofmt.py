@@ -11,19 +11,18 @@ import shutil
 import subprocess
 import tempfile
 
+from languages.oracles import of_text
+
 GOFMT = os.environ.get("GOFMT", "gofmt")
 if shutil.which(GOFMT) is None:
     raise ImportError(GOFMT)
 
 
-def gofmt(text: bytes) -> bool:
+@of_text
+def gofmt(shown: str) -> bool:
     """A source file of Go."""
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
     with tempfile.NamedTemporaryFile(suffix=".go") as file:
-        file.write(text)
+        file.write(shown.encode())
         file.flush()
         run = subprocess.run([GOFMT, "-e", "-l", file.name], capture_output=True, check=False)
     return run.returncode == 0

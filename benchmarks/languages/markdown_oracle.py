@@ -10,15 +10,14 @@ import re
 
 from markdown_it import MarkdownIt
 
+from languages.oracles import of_text
+
 _PARSER = MarkdownIt("commonmark").enable("table")
 
 
-def table(text: bytes) -> bool | None:
+@of_text
+def table(shown: str) -> bool | None:
     """The verdict."""
-    try:
-        shown = text.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
     lines = re.split(r"\r\n|\n|\r", shown)
     if lines[-1] == "" and len(lines) > 1:
         lines.pop()

@@ -9,33 +9,14 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-from functools import lru_cache
+
+from languages.oracles import of_text
+from languages.process import PROGRAMS, Reader
 
 if shutil.which("node") is None:
     raise ImportError("node")
 
-PROGRAM = r"""
-const vm = require("node:vm"), fs = require("node:fs");
-function read(n) {
-  const buffer = Buffer.alloc(n);
-  for (let at = 0; at < n; ) {
-    const got = fs.readSync(0, buffer, at, n - at, null);
-    if (!got) process.exit(0);
-    at += got;
-  }
-  return buffer;
-}
-function fault(make) {
-  try { make(); return ""; } catch (error) { return String(error.message).split("\n")[0] || "?"; }
-}
-for (;;) {
-  const text = read(read(4).readUInt32LE()).toString();
-  const script = fault(() => new vm.Script(text));
-  const answer = script && [script, fault(() => new vm.SourceTextModule(text))];
-  fs.writeSync(1, JSON.stringify(answer) + "\n");
-}
-"""
+READER = Reader("node", "--no-warnings", "--experimental-vm-modules", str(PROGRAMS / "parses.js"))
 BEYOND = re.compile(
     r"already been declared|Invalid left-hand side|Invalid destructuring|Undefined label"
     r"|Illegal (break|continue|return)|does not denote an iteration|strict mode|await is only valid"
@@ -48,25 +29,10 @@ BEYOND = re.compile(
 )
 
 
-@lru_cache
-def _process() -> subprocess.Popen[bytes]:
-    command = ["node", "--no-warnings", "--experimental-vm-modules", "-e", PROGRAM]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-
-def node(text: bytes) -> bool | None:
+@of_text
+def node(text: str) -> bool | None:
     """Script or module."""
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    process = _process()
-    assert process.stdin and process.stdout
-    process.stdin.write(len(text).to_bytes(4, "little") + text)
-    process.stdin.flush()
-    answer = process.stdout.readline().decode()
-    if not answer:
-        raise RuntimeError("node ended")
-    if answer == '""\n' or answer.endswith(',""]\n'):
+    answer = READER.ask(text.encode())
+    if answer == '""' or answer.endswith(',""]'):
         return True
     return None if BEYOND.search(answer) else False

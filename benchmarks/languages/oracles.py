@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from functools import wraps
 
 Oracle = Callable[[bytes], bool | None]
 
@@ -62,23 +63,29 @@ HOMES = {  # name -> module:function; a module's imports are the packages that i
 }
 
 
-def decoded(text: bytes) -> str | None:
-    """The text, or None where it is not UTF-8."""
-    try:
-        return text.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
+def of_text(read: Callable[[str], bool | None]) -> Oracle:
+    """The oracle that asks `read` about texts, and refuses what is not UTF-8."""
+
+    @wraps(read)
+    def oracle(text: bytes) -> bool | None:
+        try:
+            shown = text.decode("utf-8")
+        except UnicodeDecodeError:
+            return False
+        return read(shown)
+
+    return oracle
 
 
-def json(text: bytes) -> bool:
+@of_text
+def json(shown: str) -> bool:
     """RFC 8259, by the standard library; its extension NaN and Infinity is not counted."""
     from json import JSONDecoder
 
     def refuse(constant: str) -> None:
         raise ValueError(constant)
 
-    shown = decoded(text)
-    if shown is None or shown.startswith("\ufeff"):
+    if shown.startswith("\ufeff"):
         return False
     try:
         JSONDecoder(parse_constant=refuse, parse_int=str).decode(shown)
@@ -87,14 +94,12 @@ def json(text: bytes) -> bool:
     return True
 
 
-def python(text: bytes) -> bool | None:
+@of_text
+def python(shown: str) -> bool | None:
     """The parser of the interpreter that runs this (`ast.parse`). None: nested too deeply for it."""
     import ast
     import warnings
 
-    shown = decoded(text)
-    if shown is None:
-        return False
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -106,13 +111,11 @@ def python(text: bytes) -> bool | None:
     return True
 
 
-def tomllib(text: bytes) -> bool | None:
+@of_text
+def tomllib(shown: str) -> bool | None:
     """TOML 1.0.0, by the standard library (3.11 and later). None: a key or a table that is defined twice."""
     from tomllib import TOMLDecodeError, loads
 
-    shown = decoded(text)
-    if shown is None:
-        return False
     try:
         loads(shown)
     except TOMLDecodeError as error:
@@ -125,13 +128,11 @@ def tomllib(text: bytes) -> bool | None:
 _DEFINED_TWICE = ("Cannot declare", "Cannot overwrite", "Cannot mutate", "Cannot redefine", "Duplicate inline")
 
 
-def json5(text: bytes) -> bool:
+@of_text
+def json5(shown: str) -> bool:
     """JSON5 1.0.0, by the package json5."""
     from json5 import loads
 
-    shown = decoded(text)
-    if shown is None:
-        return False
     try:
         loads(shown)
     except (ValueError, RecursionError):
@@ -139,13 +140,13 @@ def json5(text: bytes) -> bool:
     return True
 
 
-def arithmetic(text: bytes) -> bool:
+@of_text
+def arithmetic(shown: str) -> bool:
     """Python's expressions of numbers, + - * / // % **, signs and parentheses on one line, by the standard library."""
     import ast
     import warnings
 
-    shown = decoded(text)
-    if shown is None or not set(shown) <= _ARITHMETIC:
+    if not set(shown) <= _ARITHMETIC:
         return False
     try:
         with warnings.catch_warnings():
@@ -163,13 +164,13 @@ def arithmetic(text: bytes) -> bool:
 _ARITHMETIC = frozenset("0123456789abcdefABCDEFxXoObB_.eE+-*/%() \t")
 
 
-def csv(text: bytes) -> bool:
+@of_text
+def csv(shown: str) -> bool:
     """RFC 4180 with tabs, characters beyond ASCII and lines that end with LF: quoted fields by the standard library's
     reader in strict mode; that a field without quotes has none inside, which it does not look at, is seen to here."""
     from csv import Error, reader
 
-    shown = decoded(text)
-    if shown is None or any((c < " " and c not in "\t\r\n") or c == "\x7f" for c in shown):
+    if any((c < " " and c not in "\t\r\n") or c == "\x7f" for c in shown):
         return False
     lines = shown.replace("\r\n", "\n")
     try:
@@ -187,13 +188,11 @@ def csv(text: bytes) -> bool:
     return True
 
 
-def graphql(text: bytes) -> bool:
+@of_text
+def graphql(shown: str) -> bool:
     """GraphQL, by the package graphql-core."""
     from graphql import GraphQLSyntaxError, parse
 
-    shown = decoded(text)
-    if shown is None:
-        return False
     try:
         parse(shown, no_location=True, allow_empty_selection_sets=False)
     except GraphQLSyntaxError:
@@ -201,13 +200,11 @@ def graphql(text: bytes) -> bool:
     return True
 
 
-def jinja(text: bytes) -> bool | None:
+@of_text
+def jinja(shown: str) -> bool | None:
     """Templates of Jinja, by the package jinja2. None: nested too deeply for it."""
     from jinja2 import Environment, TemplateSyntaxError
 
-    shown = decoded(text)
-    if shown is None:
-        return False
     try:
         Environment().parse(shown)
     except RecursionError:

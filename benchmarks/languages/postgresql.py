@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from pglast.parser import ParseError, parse_sql_json
 
+from languages.oracles import of_text
 from languages.sqlite import sqlite
 
 
-def postgresql(text: bytes) -> bool:
+@of_text
+def postgresql(shown: str) -> bool:
     """Statements as PostgreSQL reads them."""
-    if b"\0" in text:
+    if "\0" in shown:
         return False
     try:
-        parse_sql_json(text.decode("utf-8"))
-    except (UnicodeDecodeError, ParseError):
+        parse_sql_json(shown)
+    except ParseError:
         return False
     return True
 

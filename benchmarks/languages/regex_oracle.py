@@ -11,6 +11,8 @@ import re
 import sys
 import warnings
 
+from languages.oracles import of_text
+
 if sys.version_info < (3, 11):
     raise ImportError("the re of Python 3.11, with possessive quantifiers")
 
@@ -27,12 +29,9 @@ BEYOND = (
 _LEFT_OUT = re.compile(r"\(\?[a-zA-Z]*x[a-zA-Z-]*[:)]|\\N\{")
 
 
-def pattern(text: bytes) -> bool | None:
+@of_text
+def pattern(shown: str) -> bool | None:
     """The verdict."""
-    try:
-        shown = text.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
     if _LEFT_OUT.search(shown):
         return None
     try:

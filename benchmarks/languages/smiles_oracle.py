@@ -10,6 +10,8 @@ import re
 
 import partialsmiles
 
+from languages.oracles import of_text
+
 IGNORED = 4 | 16 | 64  # a last branch in parentheses, rings across dots, aromatic bonds: OpenSMILES allows them
 RINGS = ("ring opening", "Cannot have", "Inconsistent bond orders")
 ELEMENTS = (set(partialsmiles.elements.elements) - {"Nh", "Mc", "Ts", "Og"}) | {"Fl", "Lv", "*"}
@@ -21,11 +23,10 @@ _BRACKET = re.compile(
 )
 
 
-def smiles(text: bytes) -> bool | None:
+@of_text
+def smiles(shown: str) -> bool | None:
     """The verdict on the syntax; valences are not looked at."""
-    try:
-        shown = text.decode("ascii")
-    except UnicodeDecodeError:
+    if not shown.isascii():
         return False
     for bracket in re.findall(r"\[[^\]]*\]?", shown):
         if not _is_bracket_atom(bracket):

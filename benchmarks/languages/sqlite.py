@@ -13,6 +13,8 @@ import ctypes.util
 from functools import lru_cache
 from typing import Any
 
+from languages.oracles import of_text
+
 SCHEMA = b"create table t (a, b, c, d, e); create table u (a, b); create view v as select * from t"
 SYNTAX = ("syntax error", "incomplete input", "unrecognized token", "unknown join type", "a JOIN clause is required")
 
@@ -36,13 +38,11 @@ def _library() -> tuple[Any, ctypes.c_void_p]:
     return library, database
 
 
-def sqlite(text: bytes) -> bool | None:
+@of_text
+def sqlite(shown: str) -> bool | None:
     """Statements as SQLite reads them, at least one."""
+    text = shown.encode()
     if b"\0" in text:
-        return False
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
         return False
     library, database = _library()
     buffer = ctypes.create_string_buffer(text)

@@ -11,17 +11,12 @@ from collections.abc import Callable
 
 import tree_sitter
 
+from languages.oracles import of_text
+
 
 def oracle(language: str) -> Callable[[bytes], bool]:
     """The verdicts of one language's parser. Raises ImportError: its package is missing."""
     package = importlib.import_module(f"tree_sitter_{language.replace('-', '_')}")
     parser = tree_sitter.Parser(tree_sitter.Language(package.language()))
 
-    def verdict(text: bytes) -> bool:
-        try:
-            text.decode("utf-8")
-        except UnicodeDecodeError:
-            return False
-        return not parser.parse(text).root_node.has_error
-
-    return verdict
+    return of_text(lambda shown: not parser.parse(shown.encode()).root_node.has_error)

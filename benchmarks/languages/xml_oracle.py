@@ -10,15 +10,15 @@ from typing import Any
 from xml.parsers import expat as xml
 from xml.parsers.expat import errors
 
+from languages.oracles import of_text
+
 BEYOND = {errors.codes[name] for name in (errors.XML_ERROR_TAG_MISMATCH, errors.XML_ERROR_DUPLICATE_ATTRIBUTE)}
 
 
-def expat(text: bytes) -> bool | None:
+@of_text
+def expat(shown: str) -> bool | None:
     """The verdict. References to entities that an external DTD might define, which expat lets pass, are refused."""
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
+    text = shown.encode()
     verdict, doctype_end = _parse(text)
     if verdict and doctype_end:
         begin = text.rindex(b"<!DOCTYPE", 0, doctype_end)

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import yaml
 
+from languages.oracles import of_text
+
 _ODD = frozenset("\r\x85\u2028\u2029\ufeff")
 _OUT = (yaml.AnchorToken, yaml.AliasToken, yaml.TagToken, yaml.DirectiveToken, yaml.DocumentStartToken)
 _OUT = (*_OUT, yaml.DocumentEndToken, yaml.BlockMappingStartToken, yaml.BlockSequenceStartToken, yaml.BlockEntryToken)
 
 
-def flow(text: bytes) -> bool | None:
+@of_text
+def flow(shown: str) -> bool | None:
     """The verdict."""
-    try:
-        shown = text.decode("utf-8").replace("\r\n", "\n")
-    except UnicodeDecodeError:
-        return False
+    shown = shown.replace("\r\n", "\n")
     try:
         root = yaml.compose(shown, Loader=yaml.SafeLoader)
         tokens = list(yaml.scan(shown, Loader=yaml.SafeLoader))
