@@ -19,7 +19,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -75,30 +74,6 @@ class Comparison:
             used = f"{point.budget:>8} {point.forwards:>10.1f} {point.outputs:>9.1f}"
             lines.append(f"{point.method:<16} {used} {point.tv:>8.4f} {point.tv_error:>7.4f} {point.kl:>8.4f}")
         return "\n".join(lines)
-
-    def plot(self, path: str | None = None) -> Any:
-        """TV and KL against forwards, as a matplotlib figure; written to a file too if a path is given.
-
-        Raises ConstrainError: matplotlib is not installed.
-        """
-        try:
-            from matplotlib.figure import Figure
-        except ImportError as error:
-            raise ConstrainError("plot() needs matplotlib", fix="pip install matplotlib, or print the table") from error
-        figure = Figure(figsize=(9, 4), layout="constrained")
-        for axes, name in zip(figure.subplots(1, 2), ("tv", "kl"), strict=True):
-            for method in dict.fromkeys(point.method for point in self.points):
-                mine = [point for point in self.points if point.method == method]
-                values = [max(getattr(point, name), 1e-6) for point in mine]
-                errors = [point.tv_error if name == "tv" and point.tv_error > 0 else 0.0 for point in mine]
-                axes.errorbar([p.budget for p in mine], values, yerr=errors, marker="o", capsize=2, label=method)
-            axes.set(xscale="log", yscale="log")
-            axes.set_xlabel("model forwards (sequences)")
-            axes.set_ylabel({"tv": "total variation from the target", "kl": "KL from the target, nats"}[name])
-        figure.axes[0].legend(fontsize="small")
-        if path is not None:
-            figure.savefig(path)
-        return figure
 
 
 def compare(

@@ -61,7 +61,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--chat", action="store_true", help="put the prompt into the tokenizer's chat template")
     parser.add_argument("--device", default="cpu", help="of the model")
     parser.add_argument("--time-limit", type=float, default=120.0, help="seconds for one task (default: 120)")
-    add_records(parser, "report and plots")
+    add_records(parser, "and the report")
     parser.add_argument("--worker", choices=NAMES, help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
 
@@ -126,7 +126,7 @@ def main() -> int:
     if options.worker:
         work(options)
         return 0
-    from evaluation.report import draw, report
+    from evaluation.report import report
 
     names = chosen_engines(options.engines, "jsonschemabench", extra=("none",))
     limit = f"--limit {options.limit}"
@@ -160,7 +160,6 @@ def main() -> int:
     if options.out:
         write_settings(options.out, settings, metas)
         (options.out / "report.md").write_text(text, encoding="utf-8")
-        draw(results, options.out, f"{options.model}, {len(files):,} schemas")
     print(text)
     ours = results.get("constrain", [])
     failed = any(record["error"] not in (None, "compile", "timeout") for record in ours)

@@ -10,7 +10,7 @@ ones, and what does it cost to compile a schema and to fill a mask and commit a 
 Each engine runs in a process of its own, on one thread, over the same files in the same order: one engine after the
 other, or, with `--paired`, alternating between the engines file by file, so that what else the machine does falls on
 all of them. A file has a time limit; an engine whose process dies or hangs is started again. `--out` receives the
-records (`<engine>.jsonl.gz`), the summary, the settings, the plots and `report.html`, in a folder for each vocabulary
+records (`<engine>.jsonl.gz`), the summary, the settings and `report.html`, in a folder for each vocabulary
 where there are several; with `--resume` a run that stopped goes on. `--cold N` has engines forget all schemas after
 every N files, so that a file meets an engine that has seen 0 to N - 1; what Python and its caches know stays.
 
@@ -60,7 +60,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for one file (default: 60)")
     parser.add_argument("--memory-limit", type=float, default=12.0, help="GB of address space for an engine")
     parser.add_argument("--clock", default="wall", choices=["wall", "cpu"], help="cpu: the thread's own time")
-    add_records(parser, "summary, settings, plots and a page")
+    add_records(parser, "summary, settings and a page")
     parser.add_argument("--worker", choices=ENGINE_NAMES, help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
 
@@ -155,12 +155,11 @@ def measure_vocabulary(
     described |= {"machine": machine()["machine"]}  # the load at the end
     text = report(results, metas, described) + "\n" + ratio_page(vocab, results, metas) + "\n"
     if folder is not None:
-        from masks import page, plots
+        from masks import page
 
         write_settings(folder, described, metas)
         (folder / "summary.md").write_text(text, encoding="utf-8")
         (folder / "report.html").write_text(page.page(results, metas, described), encoding="utf-8")
-        plots.draw_times(results, folder / "times.png", f"MaskBench, {vocab}, {len(files):,} schemas")
     print(text)
     return results, metas
 

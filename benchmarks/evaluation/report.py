@@ -1,4 +1,4 @@
-"""From records to a report: coverage, efficiency, quality, by engine; plots beside it.
+"""From records to a report: coverage, efficiency, quality, by engine.
 
 Coverage, in the words of Geng et al. 2025, "JSONSchemaBench" (arXiv:2501.10868):
     declared    the engine took the schema and the model could write to an end, a limit or a dead end, without a fault;
@@ -13,12 +13,10 @@ Efficiency is counted over the files that every engine finished writing on, so t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from masks import plots
 from masks.summary import causes, table
 
 Record = dict[str, Any]
@@ -251,14 +249,3 @@ def report(results: dict[str, list[Record]], settings: dict[str, Any]) -> str:
             lines = [f"* {r['file']}: {r['fault']}" for r in wrong[:20]]
             parts += [f"## {name}: finished and invalid, {len(wrong):,}", "\n".join(lines)]
     return "\n\n".join(parts) + "\n"
-
-
-def draw(results: dict[str, list[Record]], folder: Path, title: str) -> None:
-    """`times.png` and `coverage.png`."""
-    series = {name: times_ms(records) for name, records in results.items()}
-    panels = {what: {name: series[name][what] for name in results} for what in series[next(iter(series))]}
-    plots.draw(panels, folder / "times.png", title, unit="ms")
-    bars = {name: coverage(records) for name, records in results.items()}
-    if NONE in bars:
-        bars[NONE]["true"] = float("nan")
-    plots.draw_bars(bars, folder / "coverage.png", title)

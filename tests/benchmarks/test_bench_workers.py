@@ -168,13 +168,3 @@ def test_curves_keep_the_ends_of_a_distribution(n: int) -> None:
     assert np.allclose(share * n, t)  # of 1..n, k values are at most k
     assert t.size <= 2 * plots.POINTS
     assert n < 4 or t[-2] == n - 1  # the tail is complete
-
-
-def test_plots_are_pictures(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    results = {"constrain": [record("x", 1)], "other": [record("x", 4, error="timeout")], "empty": []}
-    assert plots.draw_times(results, tmp_path / "times.png", "a title")
-    assert plots.draw({"nothing": {"a": np.array([])}}, tmp_path / "nothing.png", "a title")
-    assert plots.draw_bars({"a": {"declared": 0.5, "true": float("nan")}}, tmp_path / "bars.png", "a title")
-    for name in ("times.png", "nothing.png", "bars.png"):
-        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
