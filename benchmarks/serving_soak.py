@@ -1,8 +1,7 @@
 """vLLM with the backend "constrain" under many clients: hangs, wrong answers, and the growth of memory.
 
 Question: `clients` clients ask one engine for minutes, with random schemas (good, bad, huge) and random cancellations.
-How many requests hang, how many answers are wrong, how does memory go, and why was the slowest request slow? And what
-does the grammar cost between two tokens, beside the same engine without constraints?
+How many requests hang, how many answers are wrong, how does memory go, and why was the slowest request slow?
 
     python benchmarks/serving_soak.py --minutes 6 --out benchmarks/record/<date>-vllm-soak
 
@@ -19,9 +18,8 @@ processes (`AsyncLLM`), as in a server. A request draws its kind:
 
 15 % are cancelled after some tokens. A finished text of a schema is wrong if jsonschema refuses it; a text that is cut
 is wrong if it is no beginning of a member (decided by a matcher over bytes). A request hangs if it gives no token, and
-no end, for `--patience` seconds. Before and after the soak come pairs of short phases with all clients alike: replayed
-schemas, which are warm after the first phase, and the same texts without constraints; their times between tokens are
-the cost of the grammar. Bias: the model is tiny, so that a step is short and the grammar's share large.
+no end, for `--patience` seconds. What the grammar costs between two tokens is asked by serving.py. Bias: the model is
+tiny, so that a step is short and the grammar's share large.
 """
 
 from __future__ import annotations
@@ -40,37 +38,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vllm.v1.sample.logits_processor import AdapterLogitsProcessor
-
-from serving import SLACK, data_folder, requests, verdict, versions, write_model
+from masks.records import data_folder
+from masks.summary import table
+from serving import SLACK, keep, requests, verdict, write_model
 
 KINDS = {"replayed": 45, "free": 20, "bad": 15, "huge": 10, "plain": 10}
 CANCELLED = 0.15
-PUSH = 60.0
 FREE_TOKENS = 48
 SAMPLE = 5.0  # seconds between two looks at the memory
 Row = dict[str, Any]
-
-
-class Pushing(AdapterLogitsProcessor):
-    """Pushes each request towards the ids in its `extra_args`, one a step."""
-
-    def is_argmax_invariant(self) -> bool:
-        """False: it chooses the token."""
-        return False
-
-    def new_req_logits_processor(self, params: Any) -> Any:
-        """The processor of a request; None: nothing is pushed."""
-        ids = (params.extra_args or {}).get("push")
-        if not ids:
-            return None
-        steps = iter(ids)
-
-        def push(output_ids: list[int], logits: Any) -> Any:
-            logits[next(steps, ids[-1])] += PUSH
-            return logits
-
-        return push
 
 
 @dataclass
@@ -323,7 +299,7 @@ async def run(options: argparse.Namespace, model: Path) -> tuple[str, Row]:
             enable_prefix_caching=False,
             seed=0,
             disable_log_stats=True,
-            logits_processors=["serving_soak:Pushing"],
+            logits_processors=["serving_push:Pushing"],
             additional_config={"constrain": {}},
         )
     )
@@ -334,8 +310,7 @@ async def run(options: argparse.Namespace, model: Path) -> tuple[str, Row]:
         begin = time.perf_counter()
         samples: list[Row] = []
         memory = asyncio.create_task(watch_memory(samples, begin))
-        await soak.phase(options.pair_seconds, "replayed")  # everything is met once
-        pairs = [await pair(soak, options, turned=i % 2 == 1) for i in range(options.pairs)]
+        await soak.phase(options.warm, "replayed")  # everything is met once
         soaked_from = time.perf_counter() - begin
         asked = await soak.phase(options.minutes * 60)
         soaked_to = time.perf_counter() - begin
@@ -344,70 +319,38 @@ async def run(options: argparse.Namespace, model: Path) -> tuple[str, Row]:
     finally:
         engine.shutdown()
     within = [sample for sample in samples if soaked_from <= sample["s"] <= soaked_to + SAMPLE]
-    return report(asked, pairs, within), {
-        "pairs": pairs,
+    return report(asked, within), {
         "memory": within,
         "asked": [{**asdict(each), "gaps": len(each.gaps)} for each in asked],
     }
 
 
-async def pair(soak: Soak, options: argparse.Namespace, turned: bool) -> Row:
-    """Times between tokens with and without constraints, one phase of each."""
-    kinds = ["plain", "replayed"]
-    found: Row = {}
-    for kind in reversed(kinds) if turned else kinds:
-        gaps = sorted(gap for each in await soak.phase(options.pair_seconds, kind) for gap in each.gaps)
-        found[kind] = {"tokens": len(gaps), "p50": at(gaps, 50), "p99": at(gaps, 99)}
-    return found
-
-
-def at(values: list[float], percent: int) -> float:
-    """A percentile of sorted values, in ms."""
-    return round(values[min(len(values) - 1, len(values) * percent // 100)] * 1e3, 2) if values else 0.0
-
-
-def report(asked: list[Asked], pairs: list[Row], memory: list[Row]) -> str:
+def report(asked: list[Asked], memory: list[Row]) -> str:
     """The tables."""
-    lines = ["| kind | requests | stop | length | cancelled | refused | hang | wrong | longest check ms | longest s |"]
-    lines.append("|---|" + "---|" * 9)
+    outcomes = ("stop", "length", "cancelled", "refused", "hang")
+    rows = []
     for kind in KINDS:
-        rows = [each for each in asked if each.kind == kind]
-        counts = Counter(each.outcome.partition(":")[0] for each in rows)
-        wrong = sum(bool(each.wrong) for each in rows)
-        longest = max((each.check for each in rows), default=0.0) * 1e3
-        whole = max((each.whole for each in rows), default=0.0)
-        shown = [counts[name] for name in ("stop", "length", "cancelled", "refused", "hang")]
-        lines.append(
-            f"| {kind} | {len(rows)} | {' | '.join(map(str, shown))} | {wrong} | {longest:.0f} | {whole:.1f} |"
-        )
-    wrongs = [f"* {each.kind}, {each.what}: {each.wrong}" for each in asked if each.wrong]
-    lines += ["", *wrongs[:20]] if wrongs else []
-    lines += ["", "Slowest requests:", ""]
-    for each in sorted(asked, key=lambda each: -each.whole)[:5]:
-        gap = max(each.gaps, default=0.0)
-        size, check = f"{each.size:,} characters", f"checked in {each.check * 1e3:.0f} ms"
-        first, last = f"first token after {each.first:.2f} s", f"longest gap {gap:.2f} s; {each.outcome[:60]}"
-        lines.append(
-            f"* {each.kind}, {each.what} ({size}): {each.whole:.2f} s; {check}, {first}, {each.tokens} tokens, {last}"
-        )
-    lines += ["", "Longest checks by the front end:", ""]
-    slow = {each.what: each for each in sorted(asked, key=lambda each: each.check)}
-    for each in sorted(slow.values(), key=lambda each: -each.check)[:5]:
-        lines.append(f"* {each.kind}, {each.what}: {each.check * 1e3:.0f} ms; {each.outcome[:100]}")
-    lines += ["", "Resident memory in MB:", "", "| process | begin | quarter | half | three quarters | end | most |"]
-    lines.append("|---|" + "---|" * 6)
-    for name in memory[0] if memory else ():
-        if name != "s":
-            sizes = [sample[name] for sample in memory if name in sample]
-            points = [sizes[(len(sizes) - 1) * quarter // 4] for quarter in range(5)]
-            lines.append(f"| {name} | {' | '.join(map(str, points))} | {max(sizes)} |")
-    lines += ["", "Between two tokens, all clients alike, ms:", "", "| | plain p50 | p99 | constrained p50 | p99 |"]
-    lines.append("|---|" + "---|" * 4)
-    for number, each in enumerate(pairs):
-        plain, constrained = each["plain"], each["replayed"]
-        cells = [plain["p50"], plain["p99"], constrained["p50"], constrained["p99"]]
-        lines.append(f"| pair {number + 1} | {' | '.join(map(str, cells))} |")
-    return "\n".join(lines)
+        of = [each for each in asked if each.kind == kind]
+        counts = Counter(each.outcome.partition(":")[0] for each in of)
+        longest = [f"{1e3 * max((each.check for each in of), default=0.0):.0f}"]
+        longest.append(f"{max((each.whole for each in of), default=0.0):.1f}")
+        cells = [len(of), *(counts[name] for name in outcomes), sum(bool(each.wrong) for each in of)]
+        rows.append([kind, *map(str, cells), *longest])
+    parts = [table(["kind", "requests", *outcomes, "wrong", "longest check ms", "longest s"], rows)]
+    parts += [f"* {each.kind}, {each.what}: {each.wrong}" for each in asked if each.wrong][:20]
+    parts.append("Slowest requests:")
+    parts += [
+        f"* {each.kind}, {each.what} ({each.size:,} characters): {each.whole:.2f} s; checked in {1e3 * each.check:.0f} ms, "
+        f"first token after {each.first:.2f} s, longest gap {max(each.gaps, default=0.0):.2f} s; {each.outcome[:60]}"
+        for each in sorted(asked, key=lambda each: -each.whole)[:8]
+    ]
+    rows = []
+    for name in memory[0].keys() - {"s"} if memory else ():
+        sizes = [sample[name] for sample in memory if name in sample]
+        rows.append([name, *(str(sizes[(len(sizes) - 1) * part // 4]) for part in range(5)), str(max(sizes))])
+    parts.append("Resident memory in MB:\n")
+    parts.append(table(["process", "begin", "quarter", "half", "three quarters", "end", "most"], rows))
+    return "\n".join(parts)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -416,14 +359,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=20.0, help="of the soak (default: 20)")
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--patience", type=float, default=60.0, help="seconds without a token: a hang (default: 60)")
-    parser.add_argument("--pairs", type=int, default=3, help="of phases with and without constraints (default: 3)")
-    parser.add_argument("--pair-seconds", type=float, default=15.0, help="of each such phase (default: 15)")
+    parser.add_argument("--warm", type=float, default=15.0, help="seconds before it, of replayed schemas (default: 15)")
     parser.add_argument("--requests", type=int, default=300, help="MaskBench files that are drawn from (default: 300)")
     parser.add_argument("--vocab", default="llama3", choices=("llama3", "reference"))
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--data", type=data_folder, default=data_folder(None))
+    parser.add_argument("--data", type=Path, help="folder of data (default: $CONSTRAIN_DATA, ../shared/data)")
     parser.add_argument("--out", type=Path, help="folder for the record")
     options = parser.parse_args(arguments)
+    options.data = data_folder(options.data)
     os.environ |= {"VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
     os.environ |= {"VLLM_LOGGING_LEVEL": "ERROR", "TOKENIZERS_PARALLELISM": "false"}
     here = str(Path(__file__).parent)
@@ -432,14 +375,9 @@ def main(arguments: list[str] | None = None) -> int:
         model = Path(folder) / "model"
         write_model(model, options.vocab, options.data)
         shown, record = asyncio.run(run(options, model))
-    command = "python benchmarks/serving_soak.py " + " ".join(sys.argv[1:])
     print(shown)
     if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "summary.md").write_text(f"{command}\n\n{shown}\n")
-        (options.out / "settings.json").write_text(json.dumps({"command": command, **versions()}, indent=1) + "\n")
-        with (options.out / "memory.jsonl").open("w") as file:
-            file.writelines(json.dumps(sample) + "\n" for sample in record["memory"])
+        keep(options.out, shown, {"memory": record["memory"]})
     return int(any(each["wrong"] for each in record["asked"]))
 
 
