@@ -87,6 +87,7 @@ class SmallPackage:
         ignored = shutil.ignore_patterns("__pycache__", "_native*")
         shutil.copytree(source / "compiler", self.kernels / "compiler", ignore=ignored)
         (self.kernels.parent / "__init__.py").touch()
+        shutil.copy(source.parent / "files.py", self.kernels.parent)
         shutil.copy(source / "__init__.py", self.kernels)
         (self.kernels / "second.py").write_text(SECOND)
         self.write_first(FIRST)

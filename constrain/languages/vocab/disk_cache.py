@@ -1,7 +1,7 @@
 """The disk cache: what is computed once for a tokenizer or a vocabulary, in .npz files named by a hash of their source.
 
-A lost, stale, damaged or unwritable cache does no harm: a file that cannot be read is built again, a file that cannot
-be written is skipped. Files appear complete or not at all (written under another name, then renamed).
+A lost, stale, damaged or unwritable cache does no harm, nor one that somebody else may have written: a file that cannot
+be read is built again, a file that cannot be written is skipped. How files are opened and written: constrain/files.py.
 
 The folder is `$CONSTRAIN_CACHE` (empty: no cache), else the system's cache folder: on Linux
 `$XDG_CACHE_HOME/constrain` or `~/.cache/constrain`, on other systems that of `platformdirs`.
@@ -11,11 +11,9 @@ the folder may be deleted at any time.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import logging
 import os
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +21,8 @@ from typing import Any, TypeVar
 import numpy as np
 import platformdirs
 from numpy.typing import NDArray
+
+from constrain import files
 
 Arrays = Mapping[str, NDArray[Any]]
 Made = TypeVar("Made")
@@ -74,33 +74,27 @@ def fetch(
 
 
 def read(path: Path, key: str, unpack: Callable[[Arrays], Made]) -> Made | None:
-    """The content of a file; None if it is absent, damaged, or belongs to another key."""
+    """The content of a file; None if it is absent, damaged, of somebody else, or belongs to another key."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}  # this verifies the checksums
+        with open(files.open_own(path), "rb") as file:
+            arrays = files.read_arrays(file)
         require(str(arrays["key"]) == key, "another key")
         return unpack(arrays)
     except FileNotFoundError:
         return None
-    except Exception as error:  # a damaged file may raise any error: as an archive, a header, an array or a value
+    except Exception as error:  # arrays of a damaged file may have any shape and any value
         _log.info("ignored the cache file %s: %s", path, error)
         return None
 
 
 def write(path: Path, arrays: Arrays) -> None:
     """Write a file completely or not at all."""
-    temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, suffix=".part", delete=False) as file:
-            temporary = file.name
+        with files.replacing(path) as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]
-        os.replace(temporary, path)
     except OSError as error:
         _log.info("could not write the cache file %s: %s", path, error)
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
 
 
 def require(truth: Any, what: str) -> None:

@@ -292,7 +292,7 @@ class Vocabulary:
     def _derived(self) -> tuple[Trie, tuple[Slice, ...]]:
         if self.size < disk_cache.WORTHWHILE:
             return self._derive()
-        unpack = partial(packed.unpack, size=self.size)
+        unpack = partial(packed.unpack, tokens=self.tokens)
         return disk_cache.fetch(packed.KIND, self.text_key, self._derive, packed.pack, unpack)
 
     def _derive(self) -> tuple[Trie, tuple[Slice, ...]]:
