@@ -15,30 +15,41 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from contextlib import closing, nullcontext, suppress
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pydantic import TypeAdapter, ValidationError
 
 from constrain.errors import ConstrainError, MissingExtraError
+from constrain.files import Lines
 from constrain.generation.call import prepare
 from constrain.generation.plain import json_text
 from constrain.generation.progress import Progress, check_progress
 from constrain.generation.request.arguments import CONSTRAINTS, the_constraint
+from constrain.generation.request.prompts import Prompt
 from constrain.generation.request.request import Request, arguments_of
 from constrain.generation.request.signature import AnyOptions, ModelLike
 from constrain.generation.result import Generation
 from constrain.generation.verdict import verdict
 from constrain.languages.automata.unicode.intervals import has_lone_surrogate
+from constrain.languages.constraints.base import Constraint
+from constrain.masks.derived.members import accepts
 from constrain.reports.answers.cluster import is_ray, on_ray
-from constrain.reports.confidence import of_members
 from constrain.sampling.core.sampler import check_count
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 FORMAT = "constrain.map 1"
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # of an object, which the next process has elsewhere
+BOM = b"\xef\xbb\xbf"  # which some editors write
+BLANK = b" \t\r\0"  # NUL: what a crash leaves of a line
+NAME = "name another file"
 WITHOUT = ("n", "stream")
 
 
@@ -211,11 +222,11 @@ def map(  # noqa: A001  (the public name)
     prompts = [prompt_of(prompt, row) for row in rows]
     described = _described(options, seed, batch)
     given = dict(options)
-    given["constraint"] = constraint = the_constraint({name: given.pop(name, None) for name in CONSTRAINTS})
+    given["constraint"] = the_constraint({name: given.pop(name, None) for name in CONSTRAINTS})
     prepare(model, Request.of("x", {**given, "seed": seed}))  # what is wrong with all inputs is said once
-    kept = None if out is None else _File(_path(out), described, prompts, constraint)
-    answers = [] if kept is None else kept.answers
-    with _bar(len(rows), progress) as bar:
+    kept = None if out is None else _File(_path(out), described, prompts, partial(_constraint_at, prompts, given))
+    answers = [] if kept is None else list(kept.answers)
+    with _bar(len(rows), progress) as bar, closing(kept) if kept is not None else nullcontext():
         bar.update(len(answers))
         for first in range(len(answers), len(rows), batch):
             some = _batch(model, prompts[first : first + batch], first, seed, given)
@@ -233,6 +244,16 @@ def _batch(model: Any, prompts: list[Any], first: int, seed: int, options: Mappi
         return [_answer(first + i, output) for i, output in enumerate(outputs)]
     except Exception:  # of which input it is, each alone tells
         return [_alone(model, each, first + i, seed, options) for i, each in enumerate(prompts)]
+
+
+def _constraint_at(prompts: Sequence[Any], options: Mapping[str, Any], place: int) -> Any:
+    """The constraint of an output: between the texts of its prompt, and up to a stop sequence; None: there is none."""
+    if not isinstance(prompts[place], Prompt) and options.get("stop") is None:
+        return options.get("constraint")
+    try:
+        return Request.of(prompts[place], options).constraints.values[0]
+    except Exception:  # a prompt that has an error has no output either
+        return None
 
 
 def _alone(model: Any, prompt: Any, index: int, seed: int, options: Mapping[str, Any]) -> Answer:
@@ -355,59 +376,152 @@ def _plain(column: list[Any]) -> list[Any]:
 
 
 class _File:
-    """Lines of JSON: what the call is, then batches, each written at once. answers: what it had before."""
+    """Lines of JSON: what the call is, then batches. Held by one call at a time; answers: what it had before.
 
-    def __init__(self, path: Path, described: Mapping[str, Any], prompts: Sequence[Any], constraint: Any) -> None:
-        self.path, self.prompts = path, [_digest(each) for each in prompts]
+    A line that a program began when it ended is done again. Every other line that is not as `append` writes it, or
+    whose text is not in the language, is an error that names it: nothing is dropped that might be somebody's work.
+    """
+
+    def __init__(
+        self, path: Path, described: Mapping[str, Any], prompts: Sequence[Any], constraint_of: Callable[[int], Any]
+    ) -> None:
+        self.path, self.prompts, self.constraint_of = path, [_digest(each) for each in prompts], constraint_of
         self.answers: list[Answer] = []
-        if not path.exists() or path.stat().st_size == 0:
-            path.write_text(json.dumps({"format": FORMAT, **described}) + "\n", encoding="utf-8")
-            return
-        text = path.read_text(encoding="utf-8")
-        whole = text[: text.rfind("\n") + 1].splitlines()  # a line that was being written when the program ended
-        head = _parsed(whole[0]) if whole else None
-        if head != {"format": FORMAT, **described}:
-            before = head if isinstance(head, dict) else {}
-            other = [name for name in described if before.get(name) != described[name]]
-            raise ConstrainError(f"{path} is of another call: {', '.join(other)}", place="out", fix="name another file")
-        kept = whole[:1]
-        for line in whole[1:]:
-            rows = json.loads(line)
-            if len(rows) < described["batch"] and len(self.answers) + len(rows) < len(prompts):
-                break  # the last batch of fewer inputs: with the new ones it is another
-            for row in rows:
-                self._take(row, constraint)
-            kept.append(line)
-        path.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+        try:
+            self.kept = Lines(path)
+        except BlockingIOError:
+            raise ConstrainError(
+                f"another call is writing to {path}", place="out", fix="wait until it ends, or name another file"
+            ) from None
+        except OSError as error:
+            raise ConstrainError(f"{path} cannot be opened: {_said(error)}", place="out", fix=NAME) from error
+        try:
+            self._read({"format": FORMAT, **described})
+        except BaseException:
+            self.kept.close()
+            raise
 
-    def _take(self, row: dict[str, Any], constraint: Any) -> None:
-        place = len(self.answers)
-        if place >= len(self.prompts) or row.pop("prompt") != self.prompts[place]:
-            raise ConstrainError(f"{self.path} has other inputs, from {place} on", place="out", fix="name another file")
-        answer = Answer(**row)
-        if answer.finish_reason == "stop" and constraint is not None and answer.text is not None:
-            answer = Answer(**row | {"value": verdict(constraint, answer.text)[0]})
-        self.answers.append(answer)
+    def _read(self, head: Mapping[str, Any]) -> None:
+        """Read all lines, or write the first one."""
+        lines, whole = self.kept.lines, self.kept.whole
+        first = json.dumps(head)
+        if not lines or (not whole and len(lines) == 1 and first.encode().startswith(lines[0])):
+            self.kept.keep(0)
+            self._write(first)
+            return
+        found = _parsed(lines[0].removeprefix(BOM))
+        if found != head:
+            before = found if isinstance(found, dict) else {}
+            other = [name for name in head if before.get(name) != head[name]]
+            said = "its first line says no call" if "format" in other else ", ".join(other)
+            raise ConstrainError(f"{self.path} is of another call: {said}", place="out", fix=NAME)
+        batch = head["batch"]
+        if not whole and _parsed(lines[-1]) is None:  # it was being written when the program ended
+            lines = lines[:-1]
+            self.kept.keep(len(lines))
+        for number, line in enumerate(lines[1:], 2):
+            is_last = not any(each.strip(BLANK) for each in lines[number:])
+            rows = self._batch(line, number, batch)
+            if 0 < len(rows) < batch and not is_last:
+                self._refuse(number, f"it has {len(rows)} answers, and a batch has {batch}")
+            if 0 < len(rows) < batch and len(self.answers) + len(rows) < len(self.prompts):
+                self.kept.keep(number - 1)  # the last batch, of fewer inputs: with the new ones it is another
+                return
+            self.answers += rows
+
+    def _batch(self, line: bytes, number: int, batch: int) -> list[Answer]:
+        """The answers of a line; none of a blank one."""
+        if not line.strip(BLANK):
+            return []
+        rows = _parsed(line)
+        if not isinstance(rows, list) or not 0 < len(rows) <= batch or not all(isinstance(row, dict) for row in rows):
+            self._refuse(number, f"it is no batch of answers: {line[:40].decode('utf-8', 'replace')!r}")
+        return [self._answer(row, len(self.answers) + i, number) for i, row in enumerate(rows)]
+
+    def _answer(self, row: dict[str, Any], place: int, number: int) -> Answer:
+        """An answer as it was kept, with the value that its text has."""
+        if "prompt" not in row:
+            self._refuse(number, f"answer {place} names no prompt")
+        if place >= len(self.prompts) or row["prompt"] != self.prompts[place]:
+            raise ConstrainError(
+                f"{self.path} has other inputs, from {place} on",
+                place=f"out, line {number}",
+                fix=f"{NAME}; or delete the line and those behind it",
+            )
+        try:
+            answer = TypeAdapter(Answer).validate_python(row)
+        except ValidationError as error:
+            self._refuse(number, f"answer {place} is none: {error.errors()[0]['loc']}, {error.errors()[0]['msg']}")
+        if answer.index != place:
+            self._refuse(number, f"answer {place} has the index {answer.index}")
+        constraint = self.constraint_of(place)
+        if answer.finish_reason != "stop" or (constraint is None and answer.text is not None):
+            return answer
+        if answer.text is None or not _may_be(constraint, answer.text):
+            self._refuse(number, f"the text of answer {place} is not in the language: {answer.text!r:.60}")
+        return replace(answer, value=verdict(constraint, answer.text)[0])
+
+    def _refuse(self, number: int, said: str) -> NoReturn:
+        raise ConstrainError(
+            f"line {number} of {self.path} is odd: {said}",
+            place=f"out, line {number}",
+            fix="delete the line and those behind it, whose inputs are done again; or name another file",
+        )
 
     def append(self, answers: Sequence[Answer]) -> None:
         """A batch, as one line."""
-        rows = [asdict(each) | {"value": each.value, "prompt": self.prompts[each.index]} for each in answers]
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json_text(rows) + "\n")
+        rows = [asdict(replace(each, value=None)) | {"prompt": self.prompts[each.index]} for each in answers]
+        for row, each in zip(rows, answers, strict=True):
+            with suppress(ValueError, RecursionError):  # a value that JSON cannot hold; its text is kept
+                row["value"] = json.loads(json_text(each.value))
+        self._write(json_text(rows))
+
+    def _write(self, line: str) -> None:
+        try:
+            self.kept.append(line.encode())
+        except OSError as error:
+            raise ConstrainError(
+                f"{self.path} cannot be written: {_said(error)}; what it has stays",
+                place="out",
+                fix="make room, and call again: what is in the file is not generated again",
+            ) from error
+
+    def close(self) -> None:
+        """Let other calls write."""
+        self.kept.close()
 
 
-def _parsed(line: str) -> Any:
+def _said(error: OSError) -> str:
+    return error.strerror or str(error)
+
+
+def _may_be(constraint: Any, text: str) -> bool:
+    """False if a finished text is not in a language; where a text alone does not decide, it may be."""
+    if not isinstance(constraint, Constraint) or "\ufffd" in text:  # bytes that are no UTF-8 are not kept
+        return True
     try:
-        return json.loads(line)
-    except ValueError:
+        return accepts(constraint, text)
+    except ConstrainError:
+        return True
+
+
+def _parsed(line: bytes) -> Any:
+    """The value of a line; None: it is no JSON."""
+    try:
+        return json.loads(line.strip(BLANK))
+    except (ValueError, RecursionError):
         return None
 
 
 def _digest(prompt: Any) -> str:
-    return hashlib.sha256(json_text(prompt).encode()).hexdigest()[:16]
+    try:
+        said = json_text(prompt)
+    except (ValueError, RecursionError):  # what is no prompt has an error, and a place in the file
+        said = repr(type(prompt))
+    return hashlib.sha256(ADDRESS.sub("", said).encode()).hexdigest()[:16]
 
 
 def _described(options: Mapping[str, Any], seed: int, batch: int) -> dict[str, Any]:
     """The settings that answers depend on, beside the model and the inputs."""
-    said = {name: re.sub(r" at 0x[0-9a-f]+", "", repr(value)) for name, value in sorted(options.items())}
+    said = {name: ADDRESS.sub("", repr(value)) for name, value in sorted(options.items())}
     return {"options": said, "seed": seed, "batch": batch}

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import resource
+import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +19,7 @@ import pytest
 
 import constrain
 from constrain.errors import ConstrainError
+from constrain.files import Lines
 from constrain.generation.request.request import Request
 from constrain.reports.answers import Answer, Answers
 
@@ -197,3 +203,162 @@ def test_what_is_written_is_json(tmp_path: Path) -> None:
     head, batch = map(json.loads, out.read_text().splitlines())
     assert head["format"] == "constrain.map 1"
     assert set(batch[0]["value"]) == {"age"}
+
+
+SEVEN = [f"{letter}: " for letter in "abcdefg"]
+DIGITS: dict[str, Any] = {"regex": "[0-9]{4}", "batch": 2, "seed": 1}
+
+
+@pytest.fixture(scope="module")
+def good() -> tuple[Answers, bytes]:
+    """Answers, and the file of them: a head, three batches of two and one of one."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "answers.jsonl"
+        return constrain.map(MODEL, SEVEN, out=out, **DIGITS), out.read_bytes()
+
+
+def at_line(number: int, *new: bytes) -> Callable[[bytes], bytes]:
+    """Write other lines in the place of one, from 1."""
+    return lambda file: b"\n".join([*(lines := file.split(b"\n"))[: number - 1], *new, *lines[number:]])
+
+
+def swapped(old: bytes, new: bytes) -> Callable[[bytes], bytes]:
+    """Write another text in the place of the first one that a pattern matches."""
+    return lambda file: re.sub(old, new, file, count=1)
+
+
+# How a file was changed, and what is said of it; None: it goes on, to the same answers.
+ODD_FILES: dict[str, tuple[Callable[[bytes], bytes], str | None]] = {
+    "cut in a line": (lambda file: file[:-20], None),
+    "cut in the head": (lambda file: file[:20], None),
+    "nothing": (lambda file: b"", None),
+    "zeros in place of a line": (lambda file: file[:-30] + b"\0" * 30, None),
+    "zeros behind, and an end": (lambda file: file + b"\0\0\0\n", None),
+    "brackets behind": (lambda file: file + b"[" * 100_000, None),
+    "without the last end": (lambda file: file[:-1], None),
+    "blank lines": (lambda file: file.replace(b"\n", b"\n\n"), None),
+    "ends of Windows": (lambda file: file.replace(b"\n", b"\r\n"), None),
+    "a mark of an editor": (lambda file: b"\xef\xbb\xbf" + file, None),
+    "more is said": (swapped(b'"fault": null', b'"fault": null, "seen": true'), None),
+    "brackets": (at_line(3, b"[" * 100_000), "line 3 .* is odd: it is no batch of answers"),
+    "a number": (at_line(3, b"5"), "line 3 .* is odd: it is no batch of answers"),
+    "an empty batch": (at_line(3, b"[]"), "line 3 .* is odd: it is no batch of answers"),
+    "numbers": (at_line(2, b"[1, 2]"), "line 2 .* is odd: it is no batch of answers"),
+    "an empty answer": (at_line(2, b"[{}]"), "line 2 .* is odd: answer 0 names no prompt"),
+    "no UTF-8": (at_line(2, b'["\xff"]'), "line 2 .* is odd: it is no batch of answers"),
+    "an unfinished line before others": (at_line(2, b'[{"index"'), "line 2 .* is odd: it is no batch of answers"),
+    "an index of another place": (swapped(b'"index": 2', b'"index": 7'), "line 3 .* answer 2 has the index 7"),
+    "a text that is refused": (swapped(b'"text": "[0-9]+"', b'"text": "abcd"'), "answer 0 is not in the language"),
+    "a text that is none": (swapped(b'"text": "[0-9]+"', b'"text": 5'), "answer 0 is none: .'text',., Input should"),
+    "a text that is gone": (swapped(b'"text": "[0-9]+"', b'"text": null'), "answer 0 is not in the language: None"),
+    "a batch twice": (lambda file: at_line(3, file.split(b"\n")[1])(file), "has other inputs, from 2 on\n  at out"),
+    "a line is gone": (at_line(2), "has other inputs, from 0 on\n  at out, line 2"),
+    "notes": (lambda file: b"notes\n" + file, "is of another call: its first line says no call"),
+    "16 bits": (lambda file: file.decode().encode("utf-16"), "is of another call"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ODD_FILES)
+def test_odd_files(kind: str, good: tuple[Answers, bytes], tmp_path: Path) -> None:
+    """Whatever stands in the file: the answers are the same, or the line is named and nothing in the file changes."""
+    change, said = ODD_FILES[kind]
+    out = tmp_path / "answers.jsonl"
+    out.write_bytes(change(good[1]))
+    if said is None:
+        for _ in range(2):
+            assert constrain.map(MODEL, SEVEN, out=out, **DIGITS).answers == good[0].answers
+        return
+    with pytest.raises(ConstrainError, match=said):
+        constrain.map(MODEL, SEVEN, out=out, **DIGITS)
+    assert out.read_bytes() == change(good[1])
+
+
+@pytest.mark.parametrize("character", list("\u2028\u2029\x85\x0b\x0c\x1c\x1e\r\n"), ids=ascii)
+def test_texts_with_ends_of_lines(character: str, tmp_path: Path) -> None:
+    out, texts = tmp_path / "answers.jsonl", [f"x{character}y"]
+    answers = constrain.map(MODEL, ["a: ", "b: "], choices=texts, batch=1, out=out)
+    assert constrain.map(MODEL, ["a: ", "b: "], choices=texts, batch=1, out=out).answers == answers.answers
+
+
+def test_texts_around_outputs_and_stops(tmp_path: Path) -> None:
+    """A text that is read back is judged with the texts around it, and up to a stop sequence."""
+    prompts = [constrain.Prompt("A: ", prefix="[1", suffix="]"), constrain.Prompt("B: ", prefix="[", suffix="2]")]
+    pair = {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}
+    options: dict[str, Any] = {"schema": pair, "max_tokens": 30, "complete": True, "seed": 1}
+    answers = constrain.map(MODEL, prompts, out=tmp_path / "a", **options)
+    assert constrain.map(MODEL, prompts, out=tmp_path / "a", **options).values == answers.values
+    options = {"regex": "[a-c]{1,30}", "stop": ["b"], "seed": 1}
+    answers = constrain.map(MODEL, SEVEN, out=tmp_path / "b", **options)
+    assert constrain.map(MODEL, SEVEN, out=tmp_path / "b", **options).answers == answers.answers
+
+
+@pytest.mark.parametrize("torn", [False, True])
+@pytest.mark.parametrize("is_link", [False, True])
+def test_a_full_disk_takes_nothing(torn: bool, is_link: bool, good: tuple[Answers, bytes], tmp_path: Path) -> None:
+    out = real = tmp_path / "answers.jsonl"
+    if is_link:
+        out = tmp_path / "link"
+        out.symlink_to(real)
+    content = b"\n".join(good[1].split(b"\n")[:3]) + (b'\n[{"in' if torn else b"\n")
+    real.write_bytes(content)
+    real.chmod(0o640)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(content) + 50, limits[1]))
+    try:
+        with pytest.raises(ConstrainError, match="cannot be written: File too large; what it has stays"):
+            constrain.map(MODEL, SEVEN, out=out, **DIGITS)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert real.read_bytes() == content
+    assert constrain.map(MODEL, SEVEN, out=out, **DIGITS).answers == good[0].answers
+    assert real.read_bytes() == good[1] and real.stat().st_mode & 0o777 == 0o640
+    assert {path.name for path in tmp_path.iterdir()} == {out.name, real.name}
+
+
+def test_a_last_batch_stays_until_its_inputs_are_done_again(good: tuple[Answers, bytes], tmp_path: Path) -> None:
+    lines = Lines(_written(tmp_path, good[1]))
+    lines.keep(4)
+    lines.close()
+    assert lines.path.read_bytes() == good[1]
+    constrain.map(MODEL, [*SEVEN, "h: "], out=lines.path, **DIGITS)
+    assert len(lines.path.read_bytes().split(b"\n")) == 1 + 4 + 1
+
+
+def _written(folder: Path, content: bytes) -> Path:
+    path = folder / "answers.jsonl"
+    path.write_bytes(content)
+    return path
+
+
+def test_one_call_at_a_time_writes_a_file(good: tuple[Answers, bytes], tmp_path: Path) -> None:
+    lines = Lines(_written(tmp_path, good[1][:-20]))
+    with pytest.raises(ConstrainError, match="another call is writing to"):
+        constrain.map(MODEL, SEVEN, out=lines.path, **DIGITS)
+    lines.keep(4)
+    lines.append(b"[]")  # in another file of this name, which is locked too
+    with pytest.raises(ConstrainError, match="another call is writing to"):
+        constrain.map(MODEL, SEVEN, out=lines.path, **DIGITS)
+    lines.close()
+
+
+@pytest.mark.parametrize("change", [lambda path: path.write_text("x"), Path.unlink], ids=["written", "removed"])
+def test_a_file_that_somebody_else_changes(change: Callable[[Path], Any], tmp_path: Path) -> None:
+    lines = Lines(tmp_path / "answers.jsonl")
+    lines.append(b"a")
+    lines.append(b"b")
+    change(lines.path)
+    with pytest.raises(OSError, match="was changed by another program meanwhile"):
+        lines.append(b"c")
+    lines.close()
+
+
+def test_places_that_are_no_files(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for out, said in (
+        (tmp_path / "pipe", "is no regular file"),
+        (tmp_path, "Is a directory"),
+        (tmp_path / "no" / "file", "No such file"),
+        ("/dev/null", "is no regular file"),
+    ):
+        with pytest.raises(ConstrainError, match=f"cannot be opened: .*{said}"):
+            constrain.map(MODEL, SEVEN, out=out, **DIGITS)
