@@ -15,6 +15,7 @@ Targets, each with its oracle, stand in `benchmarks/fuzz/`:
 | grammars, lark, gbnf | grammars | the plain Earley parser, lark, a plain reading of GBNF |
 | walks | steps, rollback, forks, flushes, exceptions, threads | an automaton that nobody touches, the oracles |
 | vocabularies | vocabularies that lack bytes, finite languages | all sequences of tokens |
+| missing-bytes | all bytes but some as tokens | masks that ask for the end by tokens |
 | sampling | options of `generate` beside each other | `re`, lark, jsonschema, jsonschema-rs: is each "stop" a member |
 | texts, odd-schemas, calls | what is nearly right | whether it ends in an answer or a ConstrainError |
 | arguments | odd values for arguments of every public function | the same |

@@ -1,11 +1,16 @@
-"""Vocabularies that spell some texts, in some ways, or not at all: masks are those of all sequences of tokens."""
+"""Vocabularies that spell some texts, in some ways, or not at all: masks are those of all sequences of tokens.
+
+The second target takes bytes away from a vocabulary of all bytes, any of them, and walks through constraints of users.
+"""
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 from hypothesis import strategies as st
 from test_spelled import compare
+from test_unwritten import NAMED, UNNAMED, lacking, walk
 
 import constrain
 from fuzz.target import Target
@@ -31,4 +36,21 @@ def cases(draw: Any) -> dict[str, Any]:
     return {"tokens": [token and token.hex() for token in [*tokens, *others]], "members": members}
 
 
-TARGETS = [Target("vocabularies", cases(), check, 150)]
+def check_missing(case: Any) -> None:
+    """Masks ask for the end by tokens, whatever bytes are missing."""
+    walk({**UNNAMED, **NAMED}[case["constraint"]](), lacking(case["missing"]), random.Random(case["seed"]), 6)
+
+
+SPANS = st.tuples(st.integers(0, 255), st.integers(1, 48)).map(lambda span: [*range(span[0], min(sum(span), 256))])
+MISSING = st.fixed_dictionaries(
+    {
+        "missing": st.one_of(SPANS, st.lists(st.integers(0, 255), max_size=12), st.lists(st.integers(0xC0, 255))),
+        "constraint": st.sampled_from([*UNNAMED, *NAMED]),
+        "seed": st.integers(0, 99),
+    }
+)
+
+TARGETS = [
+    Target("vocabularies", cases(), check, 150),
+    Target("missing-bytes", MISSING, check_missing, 100),
+]

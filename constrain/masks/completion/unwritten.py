@@ -19,7 +19,7 @@ from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from typing import Any
 
-from constrain.languages.automata.syntax import Chars, Node, Ranges
+from constrain.languages.automata.syntax import MAX_CODE_POINT, Chars, Node, Ranges
 from constrain.languages.automata.unicode.intervals import contains, union
 from constrain.languages.constraints.base import Constraint
 
@@ -47,7 +47,7 @@ def _beginning_with(byte: int) -> tuple[int, int]:
     for first, bits, low in ((0xF0, 18, 0x10000), (0xE0, 12, 0x800), (0xC0, 6, 0x80)):
         if byte >= first:
             start = (byte - first) << bits
-            return max(start, low), start + (1 << bits) - 1
+            return max(start, low), min(start + (1 << bits) - 1, MAX_CODE_POINT)
     raise ValueError(f"byte {byte:#x} begins no character")
 
 
@@ -81,7 +81,7 @@ def names_any(description: Any, unwritten: Ranges) -> bool:
         elif isinstance(value, bytes):
             texts.append(value.decode("latin-1"))
         elif isinstance(value, Chars):
-            if any(contains(near, end) for span in value.ranges for end in span):
+            if any(contains(near, end) for span in value.ranges for end in _ends(span)):
                 return True
         elif isinstance(value, Node):
             pending += value.args
@@ -95,10 +95,16 @@ def names_any(description: Any, unwritten: Ranges) -> bool:
     return any(_is_near(found, near) for found in names.finditer(text))
 
 
+def _ends(span: tuple[int, int]) -> list[int]:
+    """The ends of a range that tell characters apart: nothing lies beyond the first and the last character of all."""
+    low, high = span
+    return [low] * (low > 0) + [high] * (high < MAX_CODE_POINT)
+
+
 @lru_cache(maxsize=8)
 def _neighbourhood(unwritten: Ranges) -> tuple[Ranges, re.Pattern[str]]:
     """The characters that count as naming, and what finds them and escapes in a text."""
-    near = union((max(low - 1, 0), high + 1) for low, high in unwritten)
+    near = union((max(low - 1, 0), min(high + 1, MAX_CODE_POINT)) for low, high in unwritten)
     spans = "".join(f"{re.escape(chr(low))}-{re.escape(chr(high))}" for low, high in near)
     return near, re.compile(NAMES.format(near=spans), re.DOTALL | re.VERBOSE)
 

@@ -4,6 +4,7 @@ such a character. The reference are masks that ask for the end by tokens, for ev
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 
 import pytest
 
@@ -63,20 +64,48 @@ def test_what_is_not_written() -> None:
 def test_masks_in_bytes_are_exact(name: str) -> None:
     constraint = UNNAMED[name]()
     assert not names_any(constraint, unwritten_ranges(MISSING))
-    compiled = constrain.compile(constraint, VOCABULARY)
-    assert not isinstance(compiled, SpelledConstraint)
-    exact = SpelledConstraint(constraint, VOCABULARY, compile_bytewise(constraint, VOCABULARY).automaton)
+    assert not isinstance(constrain.compile(constraint, VOCABULARY), SpelledConstraint)
     for seed in range(4):
-        rng = random.Random(seed)
-        matcher, reference = compiled.matcher(), exact.matcher()
-        for _ in range(12):
-            mask, allowed = matcher.mask(), reference.mask()
-            assert mask.tolist() == allowed.tolist(), matcher.text
-            tokens = [token for token in range(VOCABULARY.size) if mask[token >> 5] >> (token & 31) & 1]
-            token = rng.choice(tokens)
-            assert matcher.advance(token) and reference.advance(token)
-            if token in VOCABULARY.eos_ids:
-                break
+        walk(constraint, VOCABULARY, random.Random(seed), 12)
+
+
+def walk(constraint: constrain.Constraint, vocabulary: constrain.Vocabulary, rng: random.Random, steps: int) -> None:
+    """At each step the mask is the one that asks for the end by tokens; or no text can be written."""
+    try:
+        exact = SpelledConstraint(constraint, vocabulary, compile_bytewise(constraint, vocabulary).automaton)
+    except constrain.UnsatisfiableError:
+        with pytest.raises(constrain.UnsatisfiableError):
+            constrain.compile(constraint, vocabulary)
+        return
+    matcher, reference = constrain.compile(constraint, vocabulary).matcher(), exact.matcher()
+    for _ in range(steps):
+        mask, allowed = matcher.mask(), reference.mask()
+        assert mask.tolist() == allowed.tolist(), matcher.text
+        tokens = [token for token in range(vocabulary.size) if mask[token >> 5] >> (token & 31) & 1]
+        token = rng.choice(tokens)
+        assert matcher.advance(token) and reference.advance(token)
+        if token in vocabulary.eos_ids:
+            break
+
+
+def lacking(missing: Iterable[int]) -> constrain.Vocabulary:
+    """The tokens above, and each byte but some."""
+    tokens = [*(bytes([byte]) for byte in range(256) if byte not in missing), *WORDS, None]
+    return constrain.Vocabulary(tokens, eos_ids=[len(tokens) - 1])
+
+
+@pytest.mark.parametrize("byte", [*range(0, 0xE0, 32), *range(0xE0, 0xF6, 2), 0xF1, 0xF3])
+def test_every_byte_may_be_missing(byte: int) -> None:
+    """A byte alone, and all bytes from it on: the last characters of all begin with F4."""
+    for missing in ({byte}, {*range(byte, 256)}):
+        walk(UNNAMED["controls"](), lacking(missing), random.Random(byte), 2)
+
+
+def test_the_ends_of_all_characters_name_none() -> None:
+    ranges = unwritten_ranges([0, 0xF4])
+    assert ranges == ((0, 0), (0x100000, 0x10FFFF))
+    assert not any(names_any(constrain.regex(p).node, ranges) for p in ("[^a]", r"[\x00-\x1f]", "[b-\U0010ffff]"))
+    assert all(names_any(constrain.regex(p).node, ranges) for p in (r"\x00", "\U0010ffff", "[\U00100000-\U0010ffff]"))
 
 
 @pytest.mark.parametrize("name", NAMED)
