@@ -16,16 +16,24 @@ LLAMA3 = (
 TEXT = "it's a test: the 's and 12 345 \n\n  the end, it ends\n 's tests!\n  {\"a\": 1}"
 
 
-def _byte_level(pattern: str | None, **options: Any) -> Tokenizer:
+# As DeepSeek V3: numbers are cut first, then runs of some letters, then all else; `1s` might be a piece of the last.
+CHAIN = (
+    r"\p{N}{1,3}",
+    "s+|[日本]+",
+    r"[!'\"][a-z]+|[^\r\n\p{L}\p{P}\p{S}]?\p{L}+| ?[\p{P}\p{S}]+[\r\n]*|\s+(?!\S)|\s+",
+)
+
+
+def _byte_level(pattern: str | None, missing: str = "", more: str = "", **options: Any) -> Tokenizer:
     tokenizer = Tokenizer(models.BPE(**options))
     own = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=pattern == "gpt2")
     if pattern not in (None, "gpt2"):
         own = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(pattern), "isolated"), own])
     tokenizer.pre_tokenizer = own
     tokenizer.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    alphabet = [letter for letter in pre_tokenizers.ByteLevel.alphabet() if letter not in missing]
     trainer = BpeTrainer(vocab_size=256 + 45, initial_alphabet=alphabet, show_progress=False, min_frequency=1)
-    tokenizer.train_from_iterator([TEXT * 3, "aaaa aaa aa ''s !!!! 111 11 \n\n\n ss"], trainer)
+    tokenizer.train_from_iterator([TEXT * 3, "aaaa aaa aa ''s !!!! 111 11 \n\n\n ss", more], trainer)
     return tokenizer
 
 
@@ -67,6 +75,23 @@ def _ignoring_merges() -> Tokenizer:
     return Tokenizer.from_str(json.dumps(state))
 
 
+def _chained() -> Tokenizer:
+    tokenizer = _byte_level("gpt2", more="11 11 11 111 111 111 11 11 111 111")
+    stages = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in CHAIN]
+    own = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*stages, own])
+    return tokenizer
+
+
+def _with_added_texts() -> Tokenizer:
+    """As Qwen: added tokens that are text, of several tokens each, one within another, one that another begins."""
+    tokenizer = _byte_level(LLAMA3)
+    tokenizer.add_tokens(
+        [AddedToken(text, normalized=False) for text in ["a's!a", '"1"', "s!", "\n\n", "\n\na\n", "!!!"]]
+    )
+    return tokenizer
+
+
 def _ended(tokenizer: Tokenizer) -> Tokenizer:
     tokenizer.add_special_tokens(["<end>"])
     return tokenizer
@@ -79,4 +104,7 @@ MADE: dict[str, Callable[[], Tokenizer]] = {
     "sentencepiece": lambda: _ended(_sentence_piece()),
     "digits": lambda: _ended(_single_digits()),
     "ignore_merges": lambda: _ended(_ignoring_merges()),
+    "chained": lambda: _ended(_chained()),
+    "added texts": lambda: _ended(_with_added_texts()),
+    "missing bytes": lambda: _ended(_byte_level("gpt2", missing="Ãóôõö÷")),
 }

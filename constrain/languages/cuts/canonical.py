@@ -8,8 +8,8 @@ tokens around them would else have been joined.
 
 Cost: a bitmask row is three bitmaps of the state of the pieces (made once for each) and one of the last token.
 Limits: a piece that is a token as a whole, though no merges make it (`ignore_merges`), counts as canonical in its
-merged form too; so does a text that spells an added token over more than two tokens. The beginning of a sequence is the
-beginning of a text, without a blank that the tokenizer would put before it.
+merged form too. The beginning of a sequence is the beginning of a text, without a blank that the tokenizer would put
+before it. A text that spells a special token has no canonical sequence; states do not tell, `strays` does.
 
 Source: Vieira et al. 2025, "Language models over canonical byte-pair encodings"; Berglund and van der Merwe 2023,
 "Formalizing BPE tokenization".
@@ -18,8 +18,8 @@ Source: Vieira et al. 2025, "Language models over canonical byte-pair encodings"
 from __future__ import annotations
 
 import bisect
-import re
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain import kernels
-from constrain.errors import VocabularyError
 from constrain.kernels.cuts.lookahead import follow_bytes
 from constrain.kernels.cuts.rows import narrow_row
 from constrain.kernels.cuts.tables import AFTER_TOKEN
+from constrain.languages.cuts.added import AddedTexts, AddedTokens, Begun, taken_out
 from constrain.languages.cuts.following import CutPlace, FollowTables
 from constrain.languages.cuts.forced import ForcedCuts
 from constrain.languages.cuts.merges import Merges
@@ -55,7 +55,7 @@ class CutState(NamedTuple):
 
     last: the token before, NONE at the beginning of a piece. pieces: the state of the pieces
     ends: the open places at which a token ends, bit k: k bytes back. owed: which of them have to become borders
-    partial: bytes of a character that is written by tokens of one byte. added: the added token just before, or NONE
+    partial: bytes of a character that is written by tokens of one byte. begun: of added tokens (added.py)
     """
 
     last: int
@@ -63,7 +63,7 @@ class CutState(NamedTuple):
     ends: int
     owed: int
     partial: bytes = b""
-    added: int = NONE
+    begun: Begun = ()
 
 
 DEAD = CutState(NONE, 0, 0, 0)
@@ -93,15 +93,26 @@ class CanonicalTokens:
         []
     """
 
-    def __init__(self, vocabulary: Vocabulary, pieces: Pieces, merges: Merges, added: Sequence[int] = ()) -> None:
-        """added: tokens with bytes that are taken out of a text before it is cut into pieces."""
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        pieces: Pieces,
+        merges: Merges,
+        added: Sequence[int] = (),
+        taken_out: Mapping[bytes, int] | None = None,
+    ) -> None:
+        """added: tokens with bytes that are taken out of a text before it is cut into pieces.
+
+        taken_out: all texts that are taken out, those of special tokens, too.
+        """
         kernels.load()
         self.tokens, self.words = vocabulary.tokens, vocabulary.words  # not the vocabulary, which may keep this
         self.pieces = pieces
         self.merges = merges
         self._byte_tokens = frozenset(tokens_of(merges.byte_tokens).tolist())
         joined = JoinedTokens.of(vocabulary)
-        self.added = _Added(self.tokens, self.words, added, joined)
+        self.added = AddedTokens(vocabulary, added)
+        self._all_taken_out = taken_out or {}
         self.first_bytes = joined.first()
         self._specials = np.zeros(self.words, np.uint32)
         set_bits(self._specials, np.flatnonzero(self.first_bytes == 256))
@@ -143,7 +154,7 @@ class CanonicalTokens:
         if hasattr(backend, "_mergeable_ranks"):
             pieces = Pieces.of_regex(backend._pat_str, "tiktoken")
             return cls(vocabulary, pieces, Merges.of_ranks(backend._mergeable_ranks, vocabulary))
-        return cls(vocabulary, Pieces.of(backend), Merges.of(backend, vocabulary), _taken_out(backend, vocabulary))
+        return cls(vocabulary, Pieces.of(backend), Merges.of(backend, vocabulary), *taken_out(backend, vocabulary))
 
     # -- states --------------------------------------------------------------------------------------------------------
 
@@ -163,11 +174,13 @@ class CanonicalTokens:
             return DEAD
         if kind == SPECIAL:
             return self.start if self.may_end(state) else DEAD
-        if self.added and has_bit(self.added.conflicts(state.last, state.added), token):
+        begun = self.added.after(state.begun, token)
+        if begun is None:
             return DEAD
         if kind == ADDED:
-            return CutState(NONE, self.pieces.start, 0, 0, added=token) if self.may_end(state) else DEAD
-        return self._read(state, token, whole=kind == WHOLE)
+            return self.start._replace(begun=begun) if self.may_end(state) else DEAD
+        after = self._read(state, token, whole=kind == WHOLE)
+        return after._replace(begun=begun) if begun and after != DEAD else after
 
     def _read(self, before: CutState, token: int, *, whole: bool) -> CutState:
         """The state after a token with bytes that is no added one: the plain form of the kernel `step_cut`."""
@@ -219,7 +232,7 @@ class CanonicalTokens:
 
     def place(self, state: CutState) -> CutPlace | None:
         """The state for kernels, without the token before; None where they do not know enough of it."""
-        if state.partial or state.added != NONE or state == DEAD:
+        if state.partial or state.begun or state == DEAD:
             return None
         return CutPlace(state.pieces, state.ends, state.owed)
 
@@ -251,7 +264,7 @@ class CanonicalTokens:
         pieces = state.pieces or self.pieces.start
         for byte in text:
             pieces = self.pieces.step(pieces, byte) or self.pieces.start
-        return CutState(token, pieces, int(self.pieces.open[pieces]), 0)
+        return CutState(token, pieces, int(self.pieces.open[pieces]), 0, begun=self.added.begun.get(token, ()))
 
     def after(self, state: CutState, token: int) -> CutState:
         """The state after a token, canonical or not."""
@@ -275,7 +288,20 @@ class CanonicalTokens:
                 found.append(place)
                 after = self.stray(state, token)
             state = after
-        return found if self.may_end(state) else [*found, len(tokens)]
+        found += [] if self.may_end(state) else [len(tokens)]
+        return sorted({*found, *self._special(tokens)})
+
+    @cached_property
+    def _taken_out(self) -> AddedTexts:
+        return AddedTexts(self._all_taken_out)
+
+    def _special(self, tokens: Sequence[int]) -> Iterator[int]:
+        """The places of tokens that complete the text of a special one."""
+        ends = [*itertools.accumulate(len(self.tokens[token] or b"\xff") for token in tokens)]  # ff is in no text
+        text = b"".join(self.tokens[token] or b"\xff" for token in tokens)
+        for start, end in self._taken_out.within(text):
+            if not self.tokens[self._taken_out.tokens[text[start:end]]]:
+                yield bisect.bisect_left(ends, end)
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
@@ -307,8 +333,8 @@ class CanonicalTokens:
             self._keep_bytes(row, state.partial)
         if kept is not None:
             row[self._ending_words] |= kept
-        if self.added:
-            row &= ~self.added.conflicts(state.last, state.added)
+        if state.begun:
+            clear_bits(row, self.added.completing(state.begun, row))
         return bool(joined)
 
     def joined(self, state: CutState) -> Row:
@@ -334,14 +360,13 @@ class CanonicalTokens:
     def _following(self, joined: JoinedTokens) -> FollowTables:
         """The tables by which kernels look ahead."""
         text, starts = joined.text.astype(np.int32), joined.starts
-        classes, apart = self._apart_by_class(text, starts)
         unknown = self._specials | self.added.row | self.added.broken
         set_bits(unknown, [token for token in self._byte_tokens if self.first_bytes[token] >= 0x80])
-        set_bits(unknown, self.added.beginning())
+        set_bits(unknown, self.added.begun)
         return FollowTables(
-            self.pieces, self.merges, classes=classes, apart=apart, first=self.first_bytes, starts=starts, text=text,
-            becoming=lambda token: self._becoming.get(self.tokens[token] or b"", ()),
-            unknown=tokens_of(unknown).astype(np.int32), others=list(self.added.texts),
+            self.pieces, self.merges, classes=lambda: self._apart_by_class(text, starts), first=self.first_bytes,
+            starts=starts, text=text, becoming=lambda token: self._becoming.get(self.tokens[token] or b"", ()),
+            unknown=tokens_of(unknown).astype(np.int32), others=list(self.added.texts.tokens.values()),
         )  # fmt: skip
 
     def _apart_by_class(
@@ -377,7 +402,7 @@ class CanonicalTokens:
 
     def _loose_bytes(self, now: CutState) -> NDArray[np.int32]:
         loose = np.zeros(256, bool)
-        if now.partial or (self.added and (now.added != NONE or self.added.begins(now.last))):
+        if now.partial or now.begun:
             return np.packbits(loose, bitorder="little").view(np.int32)
         pieces = self.pieces
         if pieces.next[now.pieces].min() < 0:
@@ -396,77 +421,6 @@ class CanonicalTokens:
             counts[self._becoming.get(self.tokens[now.last] or b"", [])] = 1
             loose = safe & ((borders >> 1 & 1 == 1) | (counts[:256] == 0))
         return np.packbits(loose, bitorder="little").view(np.int32)
-
-
-class _Added:
-    """Tokens with bytes that a tokenizer takes out of a text before all else, leftmost and longest first.
-
-    row: their bits. broken: tokens that contain one of them, and so are never written
-    """
-
-    def __init__(self, tokens: Sequence[bytes | None], words: int, added: Sequence[int], joined: JoinedTokens) -> None:
-        self.texts = {token: tokens[token] or b"" for token in added}
-        self.row = np.zeros(words, np.uint32)
-        self.broken = np.zeros(words, np.uint32)
-        self._none = self.broken
-        if not added:
-            return
-        set_bits(self.row, added)
-        self.tokens = tokens
-        self._joined = joined
-        some = re.compile(b"|".join(re.escape(text) for text in self.texts.values()))
-        likely = joined.holding(bytes({text[0] for text in self.texts.values()}))
-        set_bits(self.broken, [i for i in likely if i not in self.texts and some.search(tokens[i] or b"")])
-        self.rests: dict[bytes, list[bytes]] = {}  # by a proper beginning of an added token, what completes it
-        for text in self.texts.values():
-            for cut in range(1, len(text)):
-                self.rests.setdefault(text[:cut], []).append(text[cut:])
-        self._known: dict[int, Row] = {}
-
-    @cached_property
-    def order(self) -> list[tuple[bytes, int]]:
-        """All tokens by their texts: made when a part of an added token is met first."""
-        return sorted((text, i) for i, text in enumerate(self.tokens) if text)
-
-    def __bool__(self) -> bool:
-        return bool(self.texts)
-
-    def __contains__(self, token: int) -> bool:
-        return token in self.texts
-
-    def beginning(self) -> list[int]:
-        """The tokens in which an added one may begin, without being complete."""
-        if not self.texts:
-            return []
-        return [i for i in self._joined.holding(bytes({text[0] for text in self.rests})) if self._rests(i)]
-
-    def begins(self, last: int) -> bool:
-        """An added token may begin in this ordinary token."""
-        return last != NONE and bool(self._rests(last))
-
-    def _rests(self, token: int) -> list[bytes]:
-        text = self.tokens[token] or b""
-        starts = [0] if token in self.texts else range(len(text))  # nothing begins within one that was taken out
-        return [rest for start in starts for rest in self.rests.get(text[start:], ())]
-
-    def conflicts(self, last: int, added: int) -> Row:
-        """The tokens that would complete an added token which begins in the token before."""
-        token = added if added != NONE else last
-        if token == NONE or not self.texts:
-            return self._none
-        known = self._known.get(token)
-        if known is None:
-            rests = self._rests(token)
-            known = np.zeros_like(self.row) if rests else self._none
-            for rest in rests:
-                first = bisect.bisect_left(self.order, (rest, -1))
-                while first < len(self.order) and self.order[first][0].startswith(rest):
-                    set_bits(known, [self.order[first][1]])
-                    first += 1
-            if len(self._known) > 4096:
-                self._known.clear()
-            self._known[token] = known
-        return known
 
 
 def _kinds(alone: Row, whole: Row, specials: Row, added: Row) -> bytes:
@@ -500,14 +454,3 @@ def _apart(text: NDArray[np.int32], starts: NDArray[np.int32]) -> NDArray[np.int
 def _character_length(byte: int) -> int:
     """Bytes of a UTF-8 character that begins with a byte; 0 where none does."""
     return 1 if byte < 0x80 else 2 if 0xC2 <= byte < 0xE0 else 3 if 0xE0 <= byte < 0xF0 else 4 * (0xF0 <= byte < 0xF5)
-
-
-def _taken_out(backend: Any, vocabulary: Vocabulary) -> list[int]:
-    """The added tokens that have bytes. Raises VocabularyError where blanks around them are taken out as well."""
-    found = []
-    for token, each in backend.get_added_tokens_decoder().items():
-        if token < vocabulary.size and vocabulary.tokens[token]:
-            if each.lstrip or each.rstrip or each.single_word:
-                raise VocabularyError(f"the added token {each.content!r} takes blanks or words around it along")
-            found.append(token)
-    return found

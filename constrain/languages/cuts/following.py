@@ -43,8 +43,8 @@ class FollowTables:
 
     Args:
         pieces, merges: Of the tokenizer.
-        classes: int32[V], the class of each token.
-        apart: int32[8 C], for each class the bytes that follow its tokens in no token, a bitmap.
+        classes: Called when a kernel first looks ahead. Gives int32[V], the class of each token, and int32[8 C], for
+            each class the bytes that follow its tokens in no token, a bitmap.
         first: int32[V], the first byte of each token, 256 of those without bytes.
         starts, text: int32[V + 1], where each token begins in the bytes of all, and these.
         becoming: By token, the bytes behind it in a piece that is a token as a whole.
@@ -53,31 +53,39 @@ class FollowTables:
     """
 
     def __init__(
-        self, pieces: Pieces, merges: Merges, *, classes: Ints, apart: Ints, first: Ints, starts: Ints, text: Ints,
-        becoming: Callable[[int], Sequence[int]], unknown: Ints, others: Sequence[int],
+        self, pieces: Pieces, merges: Merges, *, classes: Callable[[], tuple[Ints, Ints]], first: Ints, starts: Ints,
+        text: Ints, becoming: Callable[[int], Sequence[int]], unknown: Ints, others: Sequence[int],
     ) -> None:  # fmt: skip
         self._pieces, self._merges = pieces, merges
         self._first, self._becoming = first, becoming
         self._alone = merges.alone()
         begins = np.concatenate([first[tokens_of(self._alone)], first[list(others)]])
         self._totals = np.bincount(begins, minlength=257).astype(np.int32)
-        strict = apart.copy()
-        strict.reshape(-1, 8)[128:] = 0  # a token may end within a character, or in a blank
-        rows = np.zeros(len(classes), np.int32)
-        rows[unknown] = ASK
-        self.table, _ = pack(
-            AFTER_TOKENS,
-            CLASS=classes,
-            ROW=rows,
-            TOKENS=len(classes),
-            STARTS=starts,
-            BYTES=text,
-            APART=apart,
-            STRICT=strict,
-        )
+        self._rows = np.zeros(len(first), np.int32)
+        self._rows[unknown] = ASK
+        self._tokens = {"STARTS": starts, "BYTES": text}
+        self._classes: Callable[[], tuple[Ints, Ints]] | None = classes
+        self.table = self._packed(np.zeros(0, np.int32), np.zeros(0, np.int32))
         self._end = len(self.table)
         self._before_blanks: dict[CutPlace, Row] = {}
         self._lock = threading.Lock()
+
+    def _packed(self, classes: Ints, apart: Ints) -> Ints:
+        """The table without rows of tokens."""
+        strict = apart.copy()
+        strict.reshape(-1, 8)[128:] = 0  # a token may end within a character, or in a blank
+        count = len(self._rows)
+        columns = {"CLASS": classes, "ROW": self._rows, "TOKENS": count, **self._tokens}
+        return pack(AFTER_TOKENS, **columns, APART=apart, STRICT=strict)[0]
+
+    def _classify(self) -> None:
+        """Put the classes of tokens into the table, which only looking ahead asks for."""
+        classes = self._classes
+        if classes is not None:
+            table = self._packed(*classes())
+            with self._lock:
+                if self._classes is not None:
+                    self.table, self._end, self._classes = table, len(table), None
 
     def ask(
         self, kernel: Callable[..., int], text: int, place: CutPlace, tokens: Ints, *, guarded: bool = False
@@ -91,6 +99,7 @@ class FollowTables:
             tokens: The tokens.
             guarded: Not all texts that the grammar accepts are valid.
         """
+        self._classify()
         refused, unsure = [tokens[:0]], [tokens[:0]]
         while True:
             question = _question(tokens, place)
@@ -119,6 +128,7 @@ class FollowTables:
         """
         known = self._before_blanks.get(place)
         if known is None:
+            self._classify()
             question, known = _question(tokens_of(cut), place), np.zeros_like(cut)
             rows = self._merges.tables[0]
             while let_blanks_follow(self._pieces.packed(), self.table, rows, question, known) == MISSES:

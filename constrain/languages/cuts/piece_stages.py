@@ -182,6 +182,7 @@ class Following:
         self._first, self._second, self._width = first, second, over.width
         self._states = Interned()
         self._states.number((1, (), 0, 1))
+        self._open: dict[int, int] = {}
 
     def read(self, state: int, symbol: int) -> Masked:
         """The state after a symbol, and the borders that it settles."""
@@ -217,6 +218,18 @@ class Following:
         """The positions that are undecided in a state."""
         if state == DEAD:
             return 0
+        known = self._open.get(state)
+        if known is None:
+            known = self._likely(state)
+            if known & ~1 and self._first.open(self._states.values[state][0]):
+                known &= self._after_next(state) | 1
+            self._open[state] = known
+        return known
+
+    def _likely(self, state: int) -> int:
+        """The positions that each stage by itself leaves undecided."""
+        if state == DEAD:
+            return 0
         first, waiting, _, second = self._states.values[state]
         back = sum(self._width[symbol] for symbol in waiting)
         mask = self._second.open(second) << back
@@ -226,6 +239,15 @@ class Following:
             back -= self._width[symbol]
             mask |= 1 << back
         return mask
+
+    def _after_next(self, state: int) -> int:
+        """The positions that may still become borders by the next symbol or behind it: what would make one of a
+        position for the second stage may end the piece for the first."""
+        found = self.finish(state)
+        for symbol, width in enumerate(self._width):
+            after, settled = self.read(state, symbol)
+            found |= (settled | self._likely(after)) >> width
+        return found
 
     def finish(self, state: int) -> int:
         """The positions that become borders if the text ends."""

@@ -30,12 +30,12 @@ from constrain.masks.engine.rows import Row, checked_row
 
 LEAST = 2  # bytes: one alone is one token, or one of the twins that a vocabulary with byte tokens has
 MOST = 16  # bytes by which the first token is decided
-WINDOW = 64  # forced bytes that are read at once: the tokens of the first ones find the others known
+WINDOW = 64  # forced bytes that are read at once beside an added token: those behind the first one find them known
 MANY = 1 << 14  # places that a constraint remembers
 
 
 class Forced(NamedTuple):
-    """Bytes that must follow, at most `WINDOW`; none where they are fewer than two: the place is open.
+    """Bytes that must follow, at most a window of them; none where they are fewer than two: the place is open.
 
     is_end: nothing may follow them. is_all: no more of them must follow
     """
@@ -75,6 +75,8 @@ class ForcedConstraint(CanonicalConstraint):
         super().__init__(*given)
         self.none = np.zeros(self.vocabulary.words, np.uint32)
         self._places: dict[Any, ForcedPlace] = {}
+        self._added = self.canonical.added.texts
+        self.window = WINDOW + self._added.longest
         self.is_plain = not (self.checks or self.guards)  # what follows a place depends on nothing before it
 
     def make_matcher(self, inner: Any) -> ForcedMatcher:
@@ -88,7 +90,7 @@ class ForcedConstraint(CanonicalConstraint):
         key = (inner.state, *state) if self.is_plain else self.key(inner, state)  # PERF: numbers alone
         known = self._places.get(key)
         if known is None:
-            forced = (came and self._rest(*came)) or _forced(inner)
+            forced = (came and self._rest(*came)) or _forced(inner, self.window)
             known = ForcedPlace(self._only(inner, state, forced), forced, state)
             if len(self._places) >= MANY:
                 self._places.clear()
@@ -99,7 +101,7 @@ class ForcedConstraint(CanonicalConstraint):
         """The text that is forced after a token of a place, if the one that is forced there says it."""
         length, forced = len(self.vocabulary.tokens[token] or b""), before.forced
         text = forced.text[length:]
-        is_known = len(text) >= MOST or (forced.is_all and len(text) >= LEAST)
+        is_known = len(text) >= MOST + self._added.longest or (forced.is_all and len(text) >= LEAST)
         return forced._replace(text=text) if is_known else None
 
     def _only(self, inner: Any, state: CutState, forced: Forced) -> int:
@@ -107,30 +109,43 @@ class ForcedConstraint(CanonicalConstraint):
 
         A token that goes on beyond the forced text is a choice of the model, if it may come next.
         """
-        text = forced.text[:MOST]
-        is_end = forced.is_end and text == forced.text
-        within, beyond = self.canonical.forced.firsts(state, text, is_end=is_end) if text else NONE_FIRST
-        if text and not within and not beyond.size:  # behind a token that its tokenizer would not cut there
-            within, beyond = self.canonical.forced.firsts(self.canonical.unlinked(state), text, is_end=is_end)
+        within, beyond = self._firsts(state, forced)
+        if forced.text and not within and not beyond.size:  # behind a token that its tokenizer would not cut there
+            within, beyond = self._firsts(self.canonical.unlinked(state)._replace(begun=()), forced)
         if len(within) == 1 and not beyond.size and inner.allows(within[0]):
             return within[0]
         row = self.masked(inner)
         firsts = [token for token in within if has_bit(row, token)] + beyond[has_bits(row, beyond)].tolist()
         return firsts[0] if len(firsts) == 1 else only_token(row)
 
+    def _firsts(self, state: CutState, forced: Forced) -> Firsts:
+        """The tokens with which the tokenizer may write a forced text. What is before an added token ends there."""
+        text, is_end = forced.text, forced.is_end
+        at, token = self._added.first(state.begun, text, is_end)
+        if at == 0:
+            return Firsts([token], NO_TOKENS)
+        if at > 0:
+            text, is_end = text[:at], True
+        length = MOST
+        while length < len(text) and self._added.is_begun(text[:length]):
+            length += 1
+        is_end = is_end and length >= len(text)
+        return self.canonical.forced.firsts(state, text[:length], is_end=is_end) if text else NONE_FIRST
 
-def _forced(inner: Any) -> Forced:
+
+def _forced(inner: Any, window: int) -> Forced:
+    """The text that must follow a matcher, up to so many bytes."""
     if hasattr(inner, "forced_end"):
-        text, may_end = inner.forced_end(WINDOW)
+        text, may_end = inner.forced_end(window)
     else:
-        text, may_end = inner.forced_bytes(WINDOW) if hasattr(inner, "forced_bytes") else b"", True
+        text, may_end = inner.forced_bytes(window) if hasattr(inner, "forced_bytes") else b"", True
     if len(text) < LEAST:
         return NO_TEXT
     if not may_end:
-        return Forced(text, False, len(text) < WINDOW)
+        return Forced(text, False, len(text) < window)
     after = (engine_of(inner) or inner).fork()  # a limit of tokens reads no bytes
     is_end = after.advance_bytes(text) and after.is_accepting() and after.is_finished()
-    return Forced(text, is_end, is_end or len(text) < WINDOW)
+    return Forced(text, is_end, is_end or len(text) < window)
 
 
 class ForcedMatcher(CanonicalMatcher):
@@ -162,7 +177,7 @@ class ForcedMatcher(CanonicalMatcher):
         """The place; `OPEN` where no text is forced."""
         here, came, inner = self.here, self.came, self.inner
         if here is None:
-            is_forced = inner.is_forced() if hasattr(inner, "is_forced") else _forced(inner).text
+            is_forced = inner.is_forced() if hasattr(inner, "is_forced") else _forced(inner, LEAST).text
             here = self.here = self.constraint.forced_place(inner, self.cut(), came) if is_forced else OPEN
             if came is not None and self.constraint.is_plain:
                 came[0].after[came[1]] = here

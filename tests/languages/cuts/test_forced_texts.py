@@ -10,6 +10,7 @@ from tokenizers import Tokenizer
 
 import constrain
 from constrain.languages.cuts.canonical import DEAD, CanonicalTokens, CutState
+from constrain.languages.vocab.bits import tokens_of
 from made_tokenizers import MADE
 
 ALPHABET = ["a", "'", "s", " ", "\n", "1", "!", '"']
@@ -94,3 +95,15 @@ def test_no_token_of_the_tokenizer_is_missing(both: tuple[Tokenizer, CanonicalTo
             within, beyond = canonical.forced.firsts(state, text.encode(), is_end=not rest)
             assert whole[len(tokens)] in [*within, *beyond.tolist()]
     assert asked > 200
+
+
+def test_the_tokenizer_writes_each_of_the_first_tokens(both: tuple[Tokenizer, CanonicalTokens]) -> None:
+    """Nothing is kept of which no text makes a cut: for each of the first tokens some rest of the text does."""
+    tokenizer, canonical = both
+    letters = [*ALPHABET, "x", "日"]
+    rests = ["", *letters, *map("".join, itertools.product(letters, repeat=2)), "'s!a", "\na\n", "s\n\n"]
+    rng = random.Random(4)
+    for text in ["11", "a11", *("".join(rng.choices(ALPHABET, k=rng.randint(1, 5))) for _ in range(60))]:
+        own = {tuple(tokenizer.encode(text + rest, add_special_tokens=False).ids[:1]) for rest in rests}
+        found = {(token,) for token in canonical.forced.firsts(canonical.start, text.encode()).within}
+        assert found <= own or found & {(token,) for token in tokens_of(canonical.merges.whole)}, text
