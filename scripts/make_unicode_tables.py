@@ -1,5 +1,5 @@
-"""Writes `automata/unicode/tables.json`: scripts and binary properties, which Python's own `unicodedata`
-lacks.
+"""Writes `automata/unicode/tables.json`: scripts, blocks and binary properties, which Python's own
+`unicodedata` lacks.
 
 The `regex` package (a development dependency only) is asked about every code point, so the table is at its Unicode
 version. Run `python scripts/make_unicode_tables.py` after upgrading `regex`. Takes about five seconds.
@@ -33,24 +33,26 @@ def spans(regex: Any, query: str) -> str:
     return " ".join(f"{low:x}" if high == low + 1 else f"{low:x}-{high - 1:x}" for low, high in found)
 
 
-def scripts() -> dict[str, list[str]]:
-    """Full name of each script and its other names, loosely spelled."""
+def names_of(kind: str) -> dict[str, list[str]]:
+    """Full name of each script or block and its other names, loosely spelled."""
     properties = import_module("regex._regex_core").PROPERTIES
     names: dict[int, list[str]] = {}
-    for name, number in properties["SCRIPT"][1].items():
+    for name, number in properties[kind][1].items():
         names.setdefault(number, []).append(loose(name))
-    # "Unknown" is left out: seven hundred ranges that no pattern asks for
-    return {group[0]: sorted(group) for group in names.values() if "unknown" not in group}
+    # "Unknown" is left out: seven hundred ranges that no pattern asks for; and so is "No_Block"
+    return {group[0]: sorted(group) for group in names.values() if not {"unknown", "noblock"} & {*group}}
 
 
 def tables() -> str:
     """The text of the data file."""
     regex = import_module("regex")
     binary = [tuple(pair.split()) for pair in BINARY.split("|")]
-    named = scripts()
+    named = names_of("SCRIPT")
     plain = {name: spans(regex, rf"\p{{sc={name}}}") for name in named}
     extended = {name: spans(regex, rf"\p{{scx={name}}}") for name in named}
+    blocks = names_of("BLOCK")
     parts = {
+        "blocks": {alias: spans(regex, rf"\p{{blk={name}}}") for name, names in blocks.items() for alias in names},
         "scripts": {name: value for name, value in plain.items() if value},
         "script_extensions": {name: value for name, value in extended.items() if value != plain[name]},
         "script_aliases": {

@@ -11,12 +11,13 @@ from typing import Literal, get_args
 from constrain.errors import GrammarError, RegexError, UnsatisfiableError
 from constrain.languages.automata.parse.ecma import parse_ecma
 from constrain.languages.automata.parse.python import parse_python
+from constrain.languages.automata.parse.rust import parse_rust
 from constrain.languages.automata.syntax import Node, literals
 from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.constraints.base import Constraint
 from constrain.lazily import lazily
 
-Dialect = Literal["python", "ecma"]
+Dialect = Literal["python", "ecma", "rust"]
 _FLAGS = {"a": re.ASCII, "i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE}
 
 
@@ -29,10 +30,13 @@ class Regex(Constraint):
 
     @lazily
     def node(self) -> Node:
-        return parse_python(self.pattern) if self.dialect == "python" else parse_ecma(self.pattern, whole=True)
+        if self.dialect == "python":
+            return parse_python(self.pattern)
+        return (parse_ecma if self.dialect == "ecma" else parse_rust)(self.pattern, whole=True)
 
     def __repr__(self) -> str:
-        return f"regex({self.pattern!r})" if self.dialect == "python" else f"regex({self.pattern!r}, dialect='ecma')"
+        dialect = "" if self.dialect == "python" else f", dialect={self.dialect!r}"
+        return f"regex({self.pattern!r}{dialect})"
 
 
 @dataclass(frozen=True)
@@ -91,8 +95,9 @@ def regex(pattern: str | re.Pattern[str], *, dialect: Dialect = "python") -> Con
 
     Args:
         pattern: A pattern, or a compiled pattern of Python's with its flags; `^` and `$` are not needed.
-        dialect: "python", or "ecma": JavaScript's syntax with the flag `u` (ECMA-262, section 22.2), which is that of
-            JSON Schema's `pattern`; `\d` and `\w` are ASCII there.
+        dialect: "python": that of `re`, and of the package `regex` where `re` refuses a pattern or warns of it. "ecma":
+            JavaScript's syntax with the flag `u` (ECMA-262, section 22.2), which is that of JSON Schema's `pattern`;
+            `\d` and `\w` are ASCII there. "rust": that of Rust's `regex` crate and of pydantic's `pattern=`.
 
     Returns:
         A constraint.
@@ -109,11 +114,11 @@ def regex(pattern: str | re.Pattern[str], *, dialect: Dialect = "python") -> Con
         regex('(?<face>\\u{1F600})[^]', dialect='ecma')
     """
     if not isinstance(dialect, str) or dialect not in get_args(Dialect):
-        raise RegexError(f"unknown dialect {dialect!r:.60}", fix="use dialect='python' or dialect='ecma'")
+        raise RegexError(f"unknown dialect {dialect!r:.60}", fix="use dialect='python', 'ecma' or 'rust'")
     if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str):
         if dialect != "python":
             fix = "pass its text, or leave dialect= out"
-            raise RegexError("a compiled pattern is in Python's syntax, not in ECMA's", fix=fix)
+            raise RegexError(f"a compiled pattern is in Python's syntax, not in that of {dialect}", fix=fix)
         pattern = _pattern_text(pattern)
     if not isinstance(pattern, str):
         raise RegexError(

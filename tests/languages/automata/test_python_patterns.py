@@ -7,7 +7,17 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pattern_strategies import POSSESSIVE, QUANTIFIERS, anchors, compare, flag_sets, patterns, plain_atoms
+from pattern_strategies import (
+    POSSESSIVE,
+    QUANTIFIERS,
+    REGEX_GROUPS,
+    SET_ATOMS,
+    anchors,
+    compare,
+    flag_sets,
+    patterns,
+    plain_atoms,
+)
 
 from constrain.languages.automata.parse.python import parse_python
 from naive_regex import members
@@ -125,3 +135,35 @@ def test_random_loops_of_linked_copies():
 
     check()
     assert refused["none"] > 600, refused
+
+
+def test_patterns_of_the_package_regex():
+    """Sets in classes, POSIX classes, properties, named groups, conditions: as `regex`, or refused."""
+    pytest.importorskip("regex")
+    refused = Counter()
+    groups = ["(", "(?=", "(?!", "(?>", "(?i:", *REGEX_GROUPS]
+
+    @relaxed
+    @given(patterns(st.one_of(plain_atoms, st.sampled_from(SET_ATOMS)), groups, QUANTIFIERS + POSSESSIVE), flag_sets)
+    def check(pattern, flags):
+        compare(pattern, flags, refused)
+
+    check()
+    assert refused["none"] > 300, refused
+
+
+def test_random_sets_in_classes():
+    """Operators, sets inside of sets, brackets and hyphens anywhere: as `regex` where it reads a set, else as `re`."""
+    pytest.importorskip("regex")
+    refused = Counter()
+    pieces = st.sampled_from(
+        [*"ab \n[]^-&|~", "a-b", "--", "&&", "||", "~~", "[", "]", "[a", "[^b", "\\n", "[:alpha:]", "\\w"]
+    )
+
+    @relaxed
+    @given(st.lists(pieces, min_size=1, max_size=7).map(lambda inside: f"[{''.join(inside)}]"))
+    def check(pattern):
+        compare(pattern, 0, refused)
+
+    check()
+    assert refused["none"] > 300, refused

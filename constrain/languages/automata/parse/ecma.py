@@ -12,9 +12,12 @@ Unknown letter escapes are refused, because engines disagree on them. Limit: bac
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from constrain.languages.automata.parse import assertions
 from constrain.languages.automata.parse.assertions import Near, Tree
-from constrain.languages.automata.parse.parser import Flags, Kind, PatternParser, finish_pattern
+from constrain.languages.automata.parse.parser import Kind, PatternParser, finish_pattern
+from constrain.languages.automata.parse.sets import Flags
 from constrain.languages.automata.syntax import ANY_CHAR, ANY_TEXT, Node, Ranges, chars
 from constrain.languages.automata.unicode import casing, intervals
 from constrain.languages.automata.unicode.classes import (
@@ -51,6 +54,7 @@ class EcmaParser(PatternParser):
     """The ECMA-262 dialect."""
 
     closes_at_once = True  # `[]` matches nothing, `[^]` any character
+    posix_fix = "write \\[ for a bracket, or \\p{Alphabetic}, \\p{Lu}, [0-9]: ECMA-262 has no classes of POSIX"
 
     def is_count(self, low: str, high: str, comma: bool) -> bool:
         return bool(low)
@@ -60,27 +64,16 @@ class EcmaParser(PatternParser):
             if self.take(kind[1:]):
                 self.push(kind, index)
                 return
-        flags = self.flags
         if self.take("?<") or self.take("?P<"):
             self.group_name()
-        elif self.take("?") and not self.take(":"):
-            flags = self.mode_group(index)
-            if self.take(")"):  # (?i): from here to the end of the enclosing group
-                self.flags = flags
-                return
-            self.at += 1
-        self.push("group", index)
-        self.flags = flags
-
-    def mode_group(self, index: int) -> Flags:
-        """Read the flags of `(?i:` or `(?i)`, up to the colon or parenthesis."""
-        if self.peek() == ">":
+        elif self.open_flagged(index, "ims"):
+            return
+        elif self.take("?>"):
             self.fail("atomic groups are not part of ECMA-262", index, 3, "write (?:...) if nothing depends on it")
-        flags = self.group_flags("ims")
-        if flags is None:
+        elif self.peek() == "?":
             known = "(?:...), (?=...), (?!...), (?<=...), (?<!...), (?<name>...)"
             self.fail("unknown kind of group", index, 3, f"the kinds are {known}, (?i:...)")
-        return flags
+        self.push("group", index)
 
     def atom(self) -> Tree:
         index, character = self.at, self.peek()
@@ -129,6 +122,21 @@ class EcmaParser(PatternParser):
             return 8
         ranges = self.class_of(self.text[self.at + 1 : self.at + 2])
         return self.character_escape() if ranges is None else ranges
+
+    def settled(self, plain: tuple[Ranges, int] | None, nested: Ranges, doubt: int) -> Ranges:
+        """The class without sets, as the flag `u` has it; refused if it is none, or one with sets would end later."""
+        if plain is None or plain[1] != self.at:
+            self.refuse_sets(doubt)
+        return plain[0]
+
+    def refuse_sets(self, index: int) -> NoReturn:
+        """Refuse what only the flag `v` would read."""
+        fix = "write \\[ or \\- for the character: ECMA-262 has no sets in classes without the flag v"
+        self.fail("this class would be another one with sets", index, 2, fix)
+
+    def refuse_set_in_range(self, start: int) -> None:
+        if self.text.startswith("--", self.at) and self.text[self.at + 2 : self.at + 3] != "]":
+            self.refuse_sets(self.at)
 
     def class_of(self, letter: str) -> Ranges | None:
         r"""Read `\d`, `\s`, `\w`, `\p{...}`, `\D`, ...; None, and nothing is read, for any other escape."""

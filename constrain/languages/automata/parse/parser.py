@@ -15,33 +15,18 @@ from typing import Literal, NoReturn
 from constrain.errors import LimitError, RegexError, span
 from constrain.languages.automata.parse import assertions, lookaround
 from constrain.languages.automata.parse.assertions import Tree
-from constrain.languages.automata.syntax import Chars, Node, Ranges, chars, literal
-from constrain.languages.automata.unicode import intervals
+from constrain.languages.automata.parse.atomic import Part, Ways, repeated
+from constrain.languages.automata.parse.sets import Flags, SetParser
+from constrain.languages.automata.syntax import Node, chars, literal
 from constrain.limits import tick
 
 MAX_NESTING = 200
-Kind = Literal["group", "(?=", "(?!", "(?<=", "(?<!", "(?>"]
+Kind = Literal["group", "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?(", "(?(DEFINE)"]
 _HEX = "0123456789abcdefABCDEF"
 COUNTS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
-SIMPLE_CLASS = re.compile(r"\[[^\\\]]{1,60}\]")  # short, and without escapes
-MAX_CLASSES = 4096  # simple classes that are remembered: most patterns have the same few
 # A run of characters that mean themselves in both dialects, without the last one if a quantifier follows it.
 # PERF: reading a run at once takes a tenth of the time: the 1,544 patterns of MaskBench take 0.10 instead of 0.25 ms.
 PLAIN_RUN = re.compile(r"[A-Za-z0-9_ /:@,;<>=!&%~'\"-]+(?![*+?{]|\(\?#)")
-
-
-_classes: dict[tuple[type, Flags, str], Node] = {}
-
-
-@dataclass(frozen=True)
-class Flags:
-    """The modes that a pattern can set, for all of it or for a group."""
-
-    ignore_case: bool = False
-    dot_all: bool = False
-    multi_line: bool = False
-    verbose: bool = False
-    ascii: bool = False
 
 
 @dataclass
@@ -54,50 +39,45 @@ class OpenGroup:
         flags: The flags to restore when it closes.
         branches: Its finished alternatives.
         parts: The alternative that is being read.
+        ways: Inside of an atomic group, how parts match, by (alternative, part).
+        condition: Of a conditional group, the assertion under which its second case holds.
     """
 
     kind: Kind
     index: int
     flags: Flags
-    branches: list[Tree] = field(default_factory=list)
+    branches: list[list[Tree]] = field(default_factory=list)
     parts: list[Tree] = field(default_factory=list)
+    ways: dict[tuple[int, int], Ways] = field(default_factory=dict)
+    condition: Tree | None = None
 
     def tree(self) -> Tree:
         """The alternatives that were read so far."""
-        return assertions.choice([*self.branches, assertions.sequence(self.parts)])
+        return assertions.choice([assertions.sequence(parts) for parts in (*self.branches, self.parts)])
+
+    def cases(self) -> list[list[Part]]:
+        """The alternatives, with the ways to match their parts."""
+        every = enumerate([*self.branches, self.parts])
+        return [[Part(part, self.ways.get((i, j), Ways())) for j, part in enumerate(parts)] for i, parts in every]
+
+    def add(self, part: Part) -> None:
+        """Append a part to the alternative that is being read."""
+        self.ways[len(self.branches), len(self.parts)] = part.ways
+        self.parts.append(part.tree)
 
 
-class PatternParser:
+class PatternParser(SetParser):
     """Parses one pattern. Dialects override the methods in the last section.
 
     Attributes:
-        text: The pattern.
-        at: The current position.
-        flags: The flags in force.
         frames: The open groups, innermost last.
         repeatable: Whether a quantifier may follow.
     """
 
     def __init__(self, text: str, flags: Flags) -> None:
-        self.text = text
-        self.at = 0
-        self.flags = flags
+        super().__init__(text, flags)
         self.frames = [OpenGroup("group", 0, flags)]
         self.repeatable = False
-
-    def fail(self, message: str, index: int, length: int = 1, fix: str | None = None) -> NoReturn:
-        """Raise a `RegexError` that shows a place in the pattern."""
-        raise RegexError(message, place=span(self.text, index, length), fix=fix)
-
-    def take(self, expected: str) -> bool:
-        """True if a text comes next; if so, advance behind it."""
-        present = self.text.startswith(expected, self.at)
-        self.at += len(expected) if present else 0
-        return present
-
-    def peek(self) -> str:
-        """The next character, or "" at the end."""
-        return self.text[self.at : self.at + 1]
 
     # --- groups and alternatives ------------------------------------------------------------------------------------
 
@@ -126,7 +106,7 @@ class PatternParser:
             self.repeat_last(frame, index, *bounds)
         elif character == "|":
             self.at += 1
-            frame.branches.append(assertions.sequence(frame.parts))
+            frame.branches.append(frame.parts)
             frame.parts, self.repeatable = [], False
         elif character == "(":
             if len(self.frames) > MAX_NESTING:
@@ -153,7 +133,17 @@ class PatternParser:
         frame = self.frames.pop()
         self.flags = frame.flags
         self.repeatable = True
-        self.frames[-1].parts.append(self.finish(frame))
+        tree = self.finish(frame)
+        if self.in_atomic():
+            cases = tuple(frame.cases()) if frame.kind == "group" else ()
+            ways = Ways(one=frame.kind not in ("group", "(?("), mixed=frame.kind == "(?(", branches=cases)
+            self.frames[-1].add(Part(tree, ways))
+        else:
+            self.frames[-1].parts.append(tree)
+
+    def in_atomic(self) -> bool:
+        """True if an atomic group is open."""
+        return any(frame.kind == "(?>" for frame in self.frames)
 
     def finish(self, frame: OpenGroup) -> Tree:
         """The tree of a group that was closed."""
@@ -163,15 +153,15 @@ class PatternParser:
                 hash(tree)  # hashes are cached; computing them from the inside out avoids deep recursion
             return tree
         if frame.kind == "(?>":
-            return self.atomic(tree, frame.index)
+            return self.atomic(frame)
         try:
             return lookaround.look(tree, "<" not in frame.kind, "!" in frame.kind, frame.index)
         except lookaround.NotRegular as fault:
             self.fail_irregular(fault)
 
-    def atomic(self, tree: Tree, index: int) -> Tree:
+    def atomic(self, frame: OpenGroup) -> Tree:
         """The tree of an atomic group `(?>...)`, for dialects that have it."""
-        self.fail("atomic groups are not supported", index, 3)
+        self.fail("atomic groups are not supported", frame.index, 3)
 
     def fail_irregular(self, fault: lookaround.NotRegular) -> NoReturn:
         """Raise the error for an assertion that cannot be eliminated."""
@@ -215,74 +205,21 @@ class PatternParser:
             self.fail(
                 "there is nothing to repeat here", index, fix=f"write \\{self.text[index]} for the character itself"
             )
-        self.repeatable = False
-        body = frame.parts.pop()
-        possessive = not self.take("?") and self.takes_possessive()
-        if possessive:
-            frame.parts.append(self.possessive(body, low, high, index))
+        self.repeatable = self.repeats_again
+        body, lazy = frame.parts.pop(), self.take("?")
+        possessive = not lazy and self.takes_possessive()
+        made = self.possessive(body, low, high, index) if possessive else assertions.loop(body, low, high)
+        if self.in_atomic():
+            part = Part(body, frame.ways.get((len(frame.branches), len(frame.parts)), Ways()))
+            frame.add(repeated(part, made, lazy=lazy, possessive=possessive))
         else:
-            frame.parts.append(assertions.loop(body, low, high))
+            frame.parts.append(made)
 
     def possessive(self, body: Tree, low: int, high: int | None, index: int) -> Tree:
         """The tree of a possessive quantifier `a*+`, for dialects that have it."""
         self.fail("possessive quantifiers are not supported", index)
 
-    # --- classes and characters -------------------------------------------------------------------------------------
-
-    def read_class(self) -> Node:
-        """Read a character class `[...]`. PERF: one without escapes is remembered, in a tenth of the time."""
-        simple = SIMPLE_CLASS.match(self.text, self.at)
-        if simple is None:
-            return self.new_class()
-        key = type(self), self.flags, simple.group()
-        known = _classes.get(key)
-        if known is not None:
-            self.at = simple.end()
-            return known
-        made = self.new_class()
-        if self.at == simple.end():  # the class of `[^]a]` ends later in one dialect
-            if len(_classes) >= MAX_CLASSES:
-                _classes.clear()
-            _classes[key] = made
-        return made
-
-    def new_class(self) -> Node:
-        """Read a character class that is not known yet."""
-        opening = self.at
-        self.at += 1
-        negative = self.take("^")
-        first = self.at
-        singles: list[tuple[int, int]] = []
-        sets: list[Ranges] = []
-        while not (self.peek() == "]" and (self.at > first or self.closes_at_once)):
-            if self.at >= len(self.text):
-                self.fail("this character class is not closed", opening, fix="add ], or write \\[ for a bracket")
-            start = self.at
-            low = self.class_atom()
-            if isinstance(low, int) and self.peek() == "-" and self.text[self.at + 1 : self.at + 2] not in ("]", ""):
-                self.at += 1
-                high = self.class_atom()
-                if isinstance(high, int):
-                    if high < low:
-                        self.fail("the ends of this range are in the wrong order", start, self.at - start)
-                    singles.append((low, high))
-                    continue
-                singles += [(low, low), (0x2D, 0x2D)]  # `a-\d`: a, the hyphen, and \d (ECMA-262 annex B.1.2.8.1)
-                low = high
-            if isinstance(low, int):
-                singles.append((low, low))
-            else:
-                sets.append(low)
-        self.at += 1
-        ranges = self.close_case(singles, sets)
-        return Chars(intervals.negate(ranges) if negative else ranges)
-
-    def class_atom(self) -> int | Ranges:
-        """Read one character or escape inside `[...]`."""
-        if self.peek() == "\\":
-            return self.class_escape()
-        self.at += 1
-        return ord(self.text[self.at - 1])
+    # --- characters, names, flags -------------------------------------------------------------------------------------
 
     def one(self, code_point: int) -> Node:
         """The language of one character, with its case variants if case is ignored."""
@@ -311,25 +248,45 @@ class PatternParser:
         """
         start = self.at
         names = {
-            "i": "ignore_case", "s": "dot_all", "m": "multi_line", "x": "verbose", "a": "ascii", "u": "ascii",
-        }  # fmt: skip
+            "i": "ignore_case",
+            "s": "dot_all",
+            "m": "multi_line",
+            "x": "verbose",
+            "a": "ascii",
+            "u": "ascii",
+        }  # fmt: skip; "U" changes what is greedy, and no language
         changed = {**vars(self.flags)}
         value = True
         while self.peek() and (self.peek() in known or self.peek() == "-"):
             letter = self.peek()
             if letter == "-":
                 value = False
-            else:
-                changed[names[letter]] = value and letter != "u"
+            elif letter in names:
+                changed[names[letter]] = value != (letter == "u")
             self.at += 1
         if self.at == start or self.peek() not in (")", ":"):
             self.at = start
             return None
         return Flags(**changed)
 
+    def open_flagged(self, index: int, known: str) -> bool:
+        """Read `?i)`, flags to the end of the group that is open, or `?i:`, which opens one; False: it is neither."""
+        start = self.at
+        flags = None
+        if self.take("?"):
+            flags = self.flags if self.peek() == ":" else self.group_flags(known)
+        if flags is None:
+            self.at = start
+            return False
+        if not self.take(")"):
+            self.at += 1
+            self.push("group", index)
+        self.flags = flags
+        return True
+
     # --- for the dialects -------------------------------------------------------------------------------------------
 
-    closes_at_once = False  # whether `[]` closes the class
+    repeats_again = False  # whether a repetition may be repeated
 
     def skip_blank(self) -> bool:
         """Skip a comment, or a blank in a verbose pattern; whether there was any."""
@@ -349,14 +306,6 @@ class PatternParser:
 
     def atom(self) -> Tree:
         """Read one character, class, escape or anchor."""
-        raise NotImplementedError
-
-    def class_escape(self) -> int | Ranges:
-        """Read an escape inside `[...]`: a code point or a set."""
-        raise NotImplementedError
-
-    def close_case(self, singles: list[tuple[int, int]], sets: list[Ranges]) -> Ranges:
-        """The union of written characters and of class escapes, with case variants if the flags say so."""
         raise NotImplementedError
 
 

@@ -3,8 +3,10 @@
 The idea: Python's own compiler validates the pattern, so errors are its errors, with their place; the parser below
 translates it. `flags` are those of `re`. Anchors, lookaround, `re.MULTILINE`, case-insensitivity and Unicode classes
 mean exactly the same as in this version of Python; a lazy quantifier matches the same texts as a greedy one.
-Limits: backreferences and conditional groups are not regular. Possessive quantifiers are supported after single
-characters, atomic groups if they have one length.
+Classes in which `re` warns of sets are read as the `regex` package reads them (sets.py), and so is much that `re`
+refuses (extended.py).
+Limits: backreferences and conditional groups are not regular. Atomic groups and possessive quantifiers are read where
+a look-ahead says what they exclude (atomic.py).
 Reference: https://docs.python.org/3/library/re.html#regular-expression-syntax
 """
 
@@ -16,15 +18,24 @@ import unicodedata
 import warnings
 
 from constrain.errors import LimitError, RegexError, span
-from constrain.languages.automata.parse import assertions
+from constrain.languages.automata.parse import assertions, atomic
 from constrain.languages.automata.parse.assertions import Look, Near, Tree
-from constrain.languages.automata.parse.parser import PLAIN_RUN, Flags, Kind, PatternParser, finish_pattern
-from constrain.languages.automata.shape import max_length, min_length, times
-from constrain.languages.automata.syntax import ANY_CHAR, Chars, Node, Ranges, chars, literals
+from constrain.languages.automata.parse.parser import PLAIN_RUN, Kind, OpenGroup, PatternParser, finish_pattern
+from constrain.languages.automata.parse.sets import Flags
+from constrain.languages.automata.syntax import ANY_CHAR, Node, Ranges, chars, literals
 from constrain.languages.automata.unicode import casing, intervals
-from constrain.languages.automata.unicode.classes import ASCII_DIGIT, ASCII_SPACE, ASCII_WORD, NEWLINE, python_class
+from constrain.languages.automata.unicode.classes import (
+    ASCII_DIGIT,
+    ASCII_SPACE,
+    ASCII_WORD,
+    NEWLINE,
+    posix_class,
+    python_class,
+    unicode_property,
+)
 
 MAX_PATTERN = 250_000  # characters of a pattern with operators
+IRREGULAR = "write the texts as alternatives, or give a wider pattern and check=constrain.sampling.pattern_check(...)"
 _CONTROLS = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 _BLANKS = " \t\n\r\v\f"
 _ASCII_CLASSES = {"d": ASCII_DIGIT, "s": ASCII_SPACE, "w": ASCII_WORD}
@@ -39,22 +50,27 @@ def parse_python(pattern: str, *, flags: int = 0) -> Node:
     """
     if not isinstance(pattern, str):
         raise RegexError(f"a pattern must be a text, not {pattern!r}")
+    fault = None
     try:
         effective = _compiled_flags(pattern, flags)
+    except RegexError as error:
+        effective, fault = flags, error
     except RecursionError:
         PythonParser(pattern, Flags()).read()  # raises an error with the place, unless the stack was nearly full before
         raise LimitError("the pattern is nested too deeply", fix="use fewer levels, or call it from fewer") from None
-    parser = PythonParser(
-        pattern,
-        Flags(
-            ignore_case=bool(effective & re.IGNORECASE),
-            dot_all=bool(effective & re.DOTALL),
-            multi_line=bool(effective & re.MULTILINE),
-            verbose=bool(effective & re.VERBOSE),
-            ascii=bool(effective & re.ASCII),
-        ),
+    modes = Flags(
+        ignore_case=bool(effective & re.IGNORECASE),
+        dot_all=bool(effective & re.DOTALL),
+        multi_line=bool(effective & re.MULTILINE),
+        verbose=bool(effective & re.VERBOSE),
+        ascii=bool(effective & re.ASCII),
     )
-    return finish_pattern(parser, parser.read())
+    parser = PythonParser(pattern, modes)
+    if fault is None:
+        return finish_pattern(parser, parser.read())
+    from constrain.languages.automata.parse.extended import parse_extended
+
+    return finish_pattern(parser, parse_extended(pattern, modes, fault))
 
 
 def _compiled_flags(pattern: str, flags: int) -> int:
@@ -83,7 +99,13 @@ def _compiled_flags(pattern: str, flags: int) -> int:
 
 
 class PythonParser(PatternParser):
-    """Python's dialect, for patterns that `re.compile` has accepted."""
+    """Python's dialect, for patterns that `re.compile` has accepted.
+
+    Attributes:
+        with_sets: Whether the classes in doubt were read as sets; None before the first.
+    """
+
+    with_sets: bool | None = None
 
     def skip_blank(self) -> bool:
         if self.take("(?#"):
@@ -105,23 +127,17 @@ class PythonParser(PatternParser):
         return sys.version_info >= (3, 11) and self.take("+")
 
     def possessive(self, body: Tree, low: int, high: int | None, index: int) -> Tree:
-        """Copies of one character, as many as there are: the text after them must not begin with another one."""
-        if low == high:
-            return assertions.loop(body, low, high)
-        if not isinstance(body, Chars):
-            fix = "repeat one character or class, or drop the +"
-            self.fail("a possessive quantifier is supported after one character only", index, self.at - index, fix)
-        over = Near(True, intervals.negate(body.ranges), True, index)
-        if high is None:
-            return assertions.sequence([times(body, low, None), over])
-        fewer = assertions.sequence([times(body, low, high - 1), over])
-        return assertions.choice([times(body, high, high), fewer])
+        found = atomic.possessive(body, low, high, index)
+        if found is None:
+            message = "a possessive quantifier is read after what matches in one way at a place only"
+            self.fail(message, index, self.at - index, IRREGULAR)
+        return found
 
-    def atomic(self, tree: Tree, index: int) -> Tree:
-        if isinstance(tree, Node) and min_length(tree) == max_length(tree):
-            return tree  # with one length there is nothing to backtrack to
-        fix = "write (?:...) if the texts are the same"
-        return self.fail("an atomic group of several lengths is not supported", index, 3, fix)
+    def atomic(self, frame: OpenGroup) -> Tree:
+        found = atomic.atomic(frame.cases(), frame.index)
+        if found is None:
+            self.fail("an atomic group in which one part decides about another is not read", frame.index, 3, IRREGULAR)
+        return found
 
     def open_group(self, index: int) -> None:
         kinds: dict[str, Kind] = {"?<=": "(?<=", "?<!": "(?<!", "?=": "(?=", "?!": "(?!", "?>": "(?>"}
@@ -132,22 +148,16 @@ class PythonParser(PatternParser):
         if self.take("?P="):
             self.fail_backreference(index, self.text.index(")", index) + 1)
         if self.take("?("):
-            self.fail("conditional groups are not supported", index, 3, "write both cases as alternatives")
-        flags = self.flags
+            self.fail("a condition on a group is not regular: it needs memory of the text", index, 3, IRREGULAR)
         if self.take("?P<"):
             self.group_name()
-        elif self.take("?") and not self.take(":"):
-            flags = self.group_flags("imsxau") or flags
-            if self.take(")"):  # (?i) at the start: `re` has reported these flags
-                return
-            self.at += 1
+        elif self.open_flagged(index, "imsxau"):
+            return
         self.push("group", index)
-        self.flags = flags
 
     def fail_backreference(self, index: int, end: int) -> None:
         r"""Refuse `\1` and `(?P=name)`."""
-        fix = "write the possible texts as alternatives"
-        self.fail("a backreference is not regular: it needs memory of the text", index, end - index, fix)
+        self.fail("a backreference is not regular: it needs memory of the text", index, end - index, IRREGULAR)
 
     def atom(self) -> Tree:
         index, character = self.at, self.peek()
@@ -207,6 +217,28 @@ class PythonParser(PatternParser):
         small = letter.lower()
         ranges = _ASCII_CLASSES[small] if self.flags.ascii else python_class(small)
         return ranges if letter == small else intervals.negate(ranges)
+
+    def settled(self, plain: tuple[Ranges, int] | None, nested: Ranges, doubt: int) -> Ranges:
+        self.unsettled(doubt, True)
+        return nested
+
+    def unsettled(self, doubt: int, with_sets: bool = False) -> None:
+        if self.with_sets not in (None, with_sets):
+            fix = "write \\[, \\-, \\&, \\~ and \\| for the characters"
+            self.fail("one class of this pattern reads as sets, and another one cannot", doubt, 2, fix)
+        self.with_sets = with_sets
+
+    def posix_class(self, name: str) -> Ranges | None:
+        ranges = posix_class(name)
+        return None if ranges is None else self.cased(ranges)
+
+    def cased(self, ranges: Ranges) -> Ranges:
+        """A property with the other cases of its letters, if case is ignored."""
+        if self.flags.ignore_case:
+            for names, all_cases in ((("Lu", "Ll", "Lt"), "LC"), (("Uppercase", "Lowercase"), "Cased")):
+                if any(ranges == unicode_property(name) for name in names):
+                    return unicode_property(all_cases) or ()
+        return ranges
 
     def is_octal(self) -> bool:
         """True if three octal digits follow the backslash."""

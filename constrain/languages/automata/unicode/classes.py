@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -28,6 +28,14 @@ ASCII_DIGIT: Ranges = ((0x30, 0x39),)
 ASCII_WORD: Ranges = ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))
 ASCII_SPACE: Ranges = ((0x09, 0x0D), (0x20, 0x20))
 NEWLINE: Ranges = ((0x0A, 0x0A),)
+# The classes of POSIX in the C locale, which are those of Rust's regexes
+POSIX: dict[str, Ranges] = {
+    "alnum": ((0x30, 0x39), (0x41, 0x5A), (0x61, 0x7A)), "alpha": ((0x41, 0x5A), (0x61, 0x7A)), "ascii": ((0, 0x7F),),
+    "blank": ((0x09, 0x09), (0x20, 0x20)), "cntrl": ((0, 0x1F), (0x7F, 0x7F)), "digit": ASCII_DIGIT,
+    "graph": ((0x21, 0x7E),), "lower": ((0x61, 0x7A),), "print": ((0x20, 0x7E),),
+    "punct": ((0x21, 0x2F), (0x3A, 0x40), (0x5B, 0x60), (0x7B, 0x7E)), "space": ASCII_SPACE,
+    "upper": ((0x41, 0x5A),), "word": ASCII_WORD, "xdigit": ((0x30, 0x39), (0x41, 0x46), (0x61, 0x66)),
+}  # fmt: skip
 # ECMA-262 section 12.3, LineTerminator, and 12.2, WhiteSpace (which also has every character of category Zs)
 ECMA_LINE_END: Ranges = ((0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029))
 ECMA_BLANK: Ranges = ((0x09, 0x09), (0x0B, 0x0C), (0x20, 0x20), (0xA0, 0xA0), (0xFEFF, 0xFEFF))
@@ -106,6 +114,73 @@ def unicode_property(expression: str) -> Ranges | None:
     }  # fmt: skip
     kind = kinds.get(loose(key))
     return kind(name) if kind else None
+
+
+@cache
+def loose_property(expression: str, rust: bool = False) -> Ranges | None:
+    r"""Characters of `\p{...}` as the `regex` package, or Rust, reads it. None: unknown.
+
+    More than `unicode_property`: scripts by their name alone, `Is` before names; of `regex`, but not of Rust, also
+    blocks, `In` before them, and POSIX's names.
+    """
+    key, separator, value = expression.replace(":", "=").partition("=")
+    key, value = loose(key), loose(value)
+    if separator and key in ("block", "blk") and not rust:
+        return _block(value)
+    if separator and value in ("yes", "y", "true", "t", "no", "n", "false", "f"):
+        ranges = loose_property(key, rust)
+        return ranges if ranges is None or value[0] in "yt" else intervals.negate(ranges)
+    if separator:
+        return unicode_property(f"{key}={value}")
+    return next(filter(None, _meanings(key, rust)), None)
+
+
+def _meanings(name: str, rust: bool) -> Iterator[Ranges | None]:
+    """Yield what a loosely spelled name may mean; the first that is known counts."""
+    yield category("LC") if name == "l&" else _category_loosely(name)
+    yield _script(name)
+    yield None if rust else _block(name)
+    yield _binary(name)
+    yield None if rust else posix_on_unicode(name)
+    if name.startswith("is"):
+        yield from _meanings(name[2:], rust)
+    if name.startswith("in") and not rust:
+        yield _block(name[2:])
+
+
+def posix_on_unicode(name: str) -> Ranges | None:
+    """A class of POSIX, on all of Unicode (UTS #18, annex C)."""
+    alphabetic, decimal = _binary("alphabetic") or (), category("Nd") or ()
+    if name == "alnum":
+        return intervals.union(alphabetic, decimal)
+    if name == "xdigit":
+        return intervals.union(_binary("hexdigit") or (), decimal)
+    if name == "posixpunct":
+        return intervals.union(category("P") or (), intervals.subtract(category("S") or (), alphabetic))
+    if name in ("posixdigit", "posixxdigit"):
+        return POSIX[name[5:]]
+    if name == "posixalnum":
+        return intervals.union(alphabetic, ASCII_DIGIT)
+    if name == "blank":
+        return intervals.union(POSIX["blank"], category("Zs") or ())
+    if name == "word":
+        joiners = _binary("joincontrol") or ()
+        return intervals.union(alphabetic, category("M") or (), decimal, category("Pc") or (), joiners)
+    if name in ("graph", "print"):
+        hidden = intervals.union(*(category(short) or () for short in ("Cc", "Cn")), _binary("whitespace") or ())
+        blank = category("Zs") or () if name == "print" else ()
+        return intervals.union(intervals.negate(hidden), blank)
+    return None
+
+
+def posix_class(name: str) -> Ranges | None:
+    """Characters of `[:name:]` as the `regex` package reads it: on all of Unicode, but for digits. None: unknown."""
+    short = loose(name)
+    return loose_property(f"posix{short}" if short in ("alnum", "digit", "punct", "xdigit") else name)
+
+
+def _block(name: str) -> Ranges | None:
+    return _parse_spans(_tables()["blocks"].get(name))
 
 
 def _category_loosely(name: str) -> Ranges | None:
