@@ -10,9 +10,11 @@ Targets, each with its oracle, stand in `benchmarks/fuzz/`:
 | target | draws | asks |
 |---|---|---|
 | schemas | schemas of five drafts, values near them | jsonschema, jsonschema-rs, the plain recogniser, the engine |
-| python-regex, ecma-regex | patterns | `re` (ECMAScript's by a translation), derivatives, the engine |
+| python-regex, package-regex | patterns | `re`, the package `regex`, derivatives, the engine |
+| ecma-regex | patterns | `re` by a translation, the engine |
 | regex-operations | pairs of patterns | interegular |
 | grammars, lark, gbnf | grammars | the plain Earley parser, lark, a plain reading of GBNF |
+| lark-look-around | terminals with look-around | `re` at every place of every text |
 | walks | steps, rollback, forks, flushes, exceptions, threads | an automaton that nobody touches, the oracles |
 | vocabularies | vocabularies that lack bytes, finite languages | all sequences of tokens |
 | missing-bytes | all bytes but some as tokens | masks that ask for the end by tokens |
@@ -58,6 +60,7 @@ FOLDERS = (
     "masks/engine",
     "masks/completion",
     "languages/automata",
+    "languages/cfg",
 )  # of tests/: oracles, strategies
 ROUND = 900.0  # seconds of wall time of a round, if its process can no longer say that it hangs
 Row = dict[str, Any]

@@ -7,6 +7,7 @@ from typing import Any
 
 from engine_cases import Made
 from hypothesis import strategies as st
+from test_contexts import check_random_case
 from test_exact import VOCABULARY, visit, wanted_mask
 
 import constrain
@@ -58,6 +59,11 @@ def check_lark(case: Any) -> None:
     assert not tally.refused, tally.refused
 
 
+def check_look_around(case: Any) -> None:
+    """Terminals that look around them take what Python's `re` in place takes, or are refused."""
+    check_random_case(case["seed"])
+
+
 def check_gbnf(case: Any) -> None:
     """Verdicts are those of the plain reading."""
     tally = Tally()
@@ -72,5 +78,6 @@ def _texts(make: Any) -> st.SearchStrategy[dict[str, str]]:
 TARGETS = [
     Target("grammars", GRAMMARS, check_grammar, 40),
     Target("lark", _texts(lark_grammar), check_lark, 40),
+    Target("lark-look-around", st.fixed_dictionaries({"seed": st.integers(0, 2**48)}), check_look_around, 20),
     Target("gbnf", _texts(gbnf_grammar), check_gbnf, 80),
 ]

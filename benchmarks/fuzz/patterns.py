@@ -13,7 +13,18 @@ from collections import Counter
 from typing import Any
 
 from hypothesis import strategies as st
-from pattern_strategies import POSSESSIVE, QUANTIFIERS, TEXTS, anchors, compare, flag_sets, patterns, plain_atoms
+from pattern_strategies import (
+    POSSESSIVE,
+    QUANTIFIERS,
+    REGEX_GROUPS,
+    SET_ATOMS,
+    TEXTS,
+    anchors,
+    compare,
+    flag_sets,
+    patterns,
+    plain_atoms,
+)
 from test_interegular import automaton, length_of_shortest, parse, pattern
 
 import constrain
@@ -40,11 +51,11 @@ def members(constraint: constrain.Constraint, texts: list[str]) -> set[str]:
 
 
 def check_python(case: Any) -> None:
-    """`re.fullmatch`, the derivatives and the engine have the same members."""
+    """`re.fullmatch` (or that of `regex`), the derivatives and the engine have the same members."""
     compiled = compare(case["pattern"], case["flags"], Counter())
-    if compiled is not None:
+    if compiled is not None and (isinstance(compiled, re.Pattern) or not case["flags"]):
         try:
-            ours = members(constrain.regex(compiled), TEXTS)
+            ours = members(constrain.regex(compiled if isinstance(compiled, re.Pattern) else case["pattern"]), TEXTS)
         except constrain.LimitError:
             return
         assert ours == {text for text in TEXTS if compiled.fullmatch(text)}
@@ -52,6 +63,15 @@ def check_python(case: Any) -> None:
 
 PYTHON = st.fixed_dictionaries(
     {"pattern": patterns(st.one_of(plain_atoms, anchors), GROUPS, QUANTIFIERS + POSSESSIVE), "flags": flag_sets}
+)
+
+PACKAGE = st.fixed_dictionaries(
+    {
+        "pattern": patterns(
+            st.one_of(plain_atoms, st.sampled_from(SET_ATOMS)), [*GROUPS, *REGEX_GROUPS], QUANTIFIERS + POSSESSIVE
+        ),
+        "flags": flag_sets,
+    }
 )
 
 # --- ECMAScript: a pattern and what it means, in Python's syntax ------------------------------------------------------
@@ -120,6 +140,7 @@ def _pair(rng: random.Random) -> list[str]:
 
 TARGETS = [
     Target("python-regex", PYTHON, check_python, 150),
+    Target("package-regex", PACKAGE, check_python, 150),
     Target("ecma-regex", ECMA, check_ecma, 300),
     Target("regex-operations", st.randoms(use_true_random=False).map(_pair), check_operations, 150),
 ]

@@ -20,6 +20,7 @@ from constrain.sampling.core.job import Job, Sample, Settings, TokenRecord
 from constrain.sampling.core.memory import Memory
 from constrain.sampling.core.model import LanguageModel, Session
 from constrain.sampling.core.particles import Particle, Particles, Stems
+from constrain.sampling.core.patterns import pattern_check
 from constrain.sampling.core.potentials import Potential, automaton, predicate
 from constrain.sampling.core.resampling import effective_size, resample
 from constrain.sampling.core.sampler import Sampler
@@ -83,6 +84,7 @@ __all__ = [
     "enumerate_draws",
     "lcd",
     "method_of",
+    "pattern_check",
     "predicate",
     "register",
     "resample",

@@ -84,7 +84,8 @@ def meaning(pattern: str, flags: int) -> Any:
     regex = importlib.import_module("regex")
     own = sum(getattr(regex, letter) for letter in "IMSXA" if flags & getattr(re, letter))
     # V1 also where `re` refuses, as in `[\\w--a]`; what V1 cannot read has no sets, but maybe a class of POSIX
-    for version in [regex.V1] * (has_sets or SETS.search(pattern) is not None) + [regex.V0]:
+    plain = [regex.V0] if fault or POSIX.search(pattern) else []
+    for version in [regex.V1] * (has_sets or SETS.search(pattern) is not None) + plain:
         with contextlib.suppress(regex.error), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return regex.compile(pattern, own | version)

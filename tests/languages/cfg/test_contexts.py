@@ -2,6 +2,7 @@ r"""Terminals that look beside them (`\b`, `(?!x)` at an edge): on every short t
 
 from __future__ import annotations
 
+import random
 import re
 from functools import cache
 from itertools import product
@@ -9,6 +10,7 @@ from itertools import product
 import pytest
 
 import constrain
+from constrain.languages.cfg.readers.regex_shape import parse_tree
 from constrain.languages.grammar_text.lint import lint
 from constrain.masks.derived.members import is_member
 
@@ -32,6 +34,10 @@ CASES = {  # name: (rules, terminals, ignored, alphabet, length)
         "abc",
         6,
     ),
+    "a look-ahead in front": ({"start": ["N", "N S N"]}, {"N": r"(?!1;)\d", "S": "[;1]"}, None, "12;", 4),
+    "one in front, that agrees": ({"start": ["B T", "B"]}, {"B": "(?=ab)a", "T": "[ab]+"}, None, "ab", 5),
+    "one in front of many": ({"start": ["B T", "T"]}, {"B": "(?!ab)[ab]+", "T": "b|ca"}, None, "abc", 5),
+    "one in a repetition": ({"start": ["B", "B T"]}, {"B": "(?:(?!ab)[ab])+", "T": "b|ca"}, None, "abc", 5),
     "case": ({"start": ["A N"]}, {"A": r"(?i:or(?![a-z]))", "N": r"[a-z ]+"}, None, "orOX ", 5),
 }
 
@@ -90,6 +96,47 @@ def test_every_short_text(name: str) -> None:
         assert (allowed and matcher.is_accepting()) == (text in members), text
         assert allowed >= (text in beginnings), text
         assert not allowed or 2 * len(text) + 1 > length or text in beginnings, text
+
+
+def random_case(rng: random.Random) -> tuple[dict, dict, str | None]:
+    """Rules, terminals with look-around at any place, and what is ignored, over a, b and a hyphen."""
+    pieces = ["a", "b", "[ab]", "a+", "[ab]+", "a?", "-"]
+    ahead = ["(?!ab)", "(?=ab)", "(?!b)", "(?=a|-)", "(?![ab]-)", "(?!a|b-)", "(?!abb)"]
+    around = [*ahead, "(?<!a)", "(?<=b)", r"\b", r"\B"]
+
+    def terminal() -> str:  # of no empty text, which lark refuses
+        parts = [rng.choice(pieces) for _ in range(rng.randint(1, 2))]
+        for _ in range(rng.randint(0, 2)):
+            parts.insert(rng.randint(0, len(parts)), rng.choice(around))
+        text = "".join(parts) if rng.random() < 0.8 else f"{''.join(parts)}|{rng.choice(pieces[:5])}"
+        return text if parse_tree(text).getwidth()[0] else terminal()
+
+    def alternative() -> str:
+        return " ".join(rng.choice(["A", "B", "C", "rest"]) for _ in range(rng.randint(1, 3)))
+
+    rules = {"start": [alternative(), alternative()], "rest": [rng.choice(["", "C", "B A", "rest B"]), "A"]}
+    return rules, {name: terminal() for name in "ABC"}, rng.choice([None, None, "-", "-(?!-)"])
+
+
+def check_random_case(seed: int, length: int = 3) -> bool:
+    """Every short text, as `re` in place says, or a refusal of what sees too far. Returns whether it is read."""
+    rules, terminals, ignored = random_case(random.Random(seed))
+    try:
+        constraint = constrain.grammar(lark_text(rules, terminals, ignored))
+        compiled = constrain.compile(constraint, constrain.Vocabulary.of_bytes())
+    except constrain.UnsatisfiableError:
+        compiled = None
+    except (constrain.GrammarError, constrain.LimitError):
+        return False
+    for text in ("".join(letters) for n in range(length + 1) for letters in product("ab-", repeat=n)):
+        matcher = compiled.matcher() if compiled else None
+        ours = matcher is not None and matcher.advance_bytes(text.encode()) and matcher.is_accepting()
+        assert ours == member(rules, terminals, ignored, text), (rules, terminals, ignored, text)
+    return True
+
+
+def test_random_terminals_that_look_around() -> None:
+    assert sum(map(check_random_case, range(15))) > 4
 
 
 def test_an_operator_that_is_none_where_a_name_follows() -> None:

@@ -37,23 +37,23 @@ class Ways(NamedTuple):
     branches: tuple[Any, ...] = ()
 
 
-class Part(NamedTuple):
+class OrderedPart(NamedTuple):
     """A part of a sequence, and its ways."""
 
     tree: Tree
     ways: Ways = Ways()
 
 
-def repeated(part: Part, made: Tree, *, lazy: bool, possessive: bool) -> Part:
+def repeated(part: OrderedPart, made: Tree, *, lazy: bool, possessive: bool) -> OrderedPart:
     """A part with a quantifier. made: its tree."""
     body, ways = part
     fixed = isinstance(body, Node) and min_length(body) == max_length(body)
     kept = isinstance(made, Repeat) and made.node == body  # else copies of copies may have been counted together
     mixed = ways.mixed or ways.lazy or not (kept or fixed)
-    return Part(made, Ways(one=possessive, lazy=lazy and not mixed, mixed=mixed and not possessive))
+    return OrderedPart(made, Ways(one=possessive, lazy=lazy and not mixed, mixed=mixed and not possessive))
 
 
-def atomic(branches: Sequence[Sequence[Part]], index: int) -> Tree | None:
+def atomic(branches: Sequence[Sequence[OrderedPart]], index: int) -> Tree | None:
     """The atomic group of these alternatives, in their order, at a place; None if it is not of a kind above."""
     found: list[Tree] = []
     for number, parts in enumerate(branches):
@@ -80,11 +80,11 @@ def possessive(body: Tree, low: int, high: int | None, index: int) -> Tree | Non
     return assertions.choice([times(body, high, high), fewer])
 
 
-def _whole(parts: Sequence[Part]) -> Tree:
+def _whole(parts: Sequence[OrderedPart]) -> Tree:
     return assertions.sequence([part.tree for part in parts])
 
 
-def _sequence(parts: Sequence[Part], index: int) -> Tree | None:
+def _sequence(parts: Sequence[OrderedPart], index: int) -> Tree | None:
     """The first way to match a sequence."""
     kept: list[Tree] = []
     for number, (tree, ways) in enumerate(parts):

@@ -17,7 +17,7 @@ from typing import NamedTuple, NoReturn
 from constrain.errors import LimitError, RegexError, span
 from constrain.languages.automata.parse import assertions
 from constrain.languages.automata.parse.assertions import Near, Tree
-from constrain.languages.automata.parse.atomic import Part, Ways
+from constrain.languages.automata.parse.atomic import OrderedPart, Ways
 from constrain.languages.automata.parse.parser import Kind, OpenGroup
 from constrain.languages.automata.parse.python import IRREGULAR, PythonParser
 from constrain.languages.automata.parse.sets import Flags
@@ -34,7 +34,7 @@ _ESCAPES = re.compile(r"\\(?:[abfnrtv]|[0-3]?[0-7]{1,2}|x[0-9a-fA-F]{2}|u[0-9a-f
                       r"[0-9a-fA-F]{4}|N\{[^}]+\}|[^A-Za-z0-9])", re.DOTALL)  # fmt: skip
 
 
-class Captured(NamedTuple):
+class CapturedGroup(NamedTuple):
     """Where the pattern of a capturing group stands, and its flags."""
 
     start: int
@@ -42,7 +42,7 @@ class Captured(NamedTuple):
     flags: Flags
 
 
-Groups = dict[str, Captured]  # by name, and by number in digits
+Groups = dict[str, CapturedGroup]  # by name, and by number in digits
 
 
 def parse_extended(pattern: str, flags: Flags, fault: RegexError) -> Tree:
@@ -100,7 +100,7 @@ class ExtendedParser(PythonParser):
     def open_group(self, index: int) -> None:
         if call := _CALL.match(self.text, self.at):
             self.at = call.end()
-            self.frames[-1].add(Part(self.call(call, index), Ways(mixed=True)))
+            self.frames[-1].add(OrderedPart(self.call(call, index), Ways(mixed=True)))
             self.repeatable = True
         elif named := _NAMED.match(self.text, self.at):
             self.used |= "P" not in named[0] or named["name"] in self.names  # `re` takes a name once
@@ -145,7 +145,7 @@ class ExtendedParser(PythonParser):
             start = frame.index + 1
             if named := _NAMED.match(self.text, start):
                 start = named.end()
-            self.groups.update(dict.fromkeys(names, Captured(start, index, flags)))
+            self.groups.update(dict.fromkeys(names, CapturedGroup(start, index, flags)))
         if frame and outer and outer.kind == "(?(" and outer.condition is None:
             outer.condition = self.finish(replace(frame, kind=_OPPOSITE[frame.kind]))
         super().close_group(index)

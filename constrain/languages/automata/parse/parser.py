@@ -15,7 +15,7 @@ from typing import Literal, NoReturn
 from constrain.errors import LimitError, RegexError, span
 from constrain.languages.automata.parse import assertions, lookaround
 from constrain.languages.automata.parse.assertions import Tree
-from constrain.languages.automata.parse.atomic import Part, Ways, repeated
+from constrain.languages.automata.parse.atomic import OrderedPart, Ways, repeated
 from constrain.languages.automata.parse.sets import Flags, SetParser
 from constrain.languages.automata.syntax import Node, chars, literal
 from constrain.limits import tick
@@ -55,12 +55,14 @@ class OpenGroup:
         """The alternatives that were read so far."""
         return assertions.choice([assertions.sequence(parts) for parts in (*self.branches, self.parts)])
 
-    def cases(self) -> list[list[Part]]:
+    def cases(self) -> list[list[OrderedPart]]:
         """The alternatives, with the ways to match their parts."""
         every = enumerate([*self.branches, self.parts])
-        return [[Part(part, self.ways.get((i, j), Ways())) for j, part in enumerate(parts)] for i, parts in every]
+        return [
+            [OrderedPart(part, self.ways.get((i, j), Ways())) for j, part in enumerate(parts)] for i, parts in every
+        ]
 
-    def add(self, part: Part) -> None:
+    def add(self, part: OrderedPart) -> None:
         """Append a part to the alternative that is being read."""
         self.ways[len(self.branches), len(self.parts)] = part.ways
         self.parts.append(part.tree)
@@ -137,7 +139,7 @@ class PatternParser(SetParser):
         if self.in_atomic():
             cases = tuple(frame.cases()) if frame.kind == "group" else ()
             ways = Ways(one=frame.kind not in ("group", "(?("), mixed=frame.kind == "(?(", branches=cases)
-            self.frames[-1].add(Part(tree, ways))
+            self.frames[-1].add(OrderedPart(tree, ways))
         else:
             self.frames[-1].parts.append(tree)
 
@@ -210,7 +212,7 @@ class PatternParser(SetParser):
         possessive = not lazy and self.takes_possessive()
         made = self.possessive(body, low, high, index) if possessive else assertions.loop(body, low, high)
         if self.in_atomic():
-            part = Part(body, frame.ways.get((len(frame.branches), len(frame.parts)), Ways()))
+            part = OrderedPart(body, frame.ways.get((len(frame.branches), len(frame.parts)), Ways()))
             frame.add(repeated(part, made, lazy=lazy, possessive=possessive))
         else:
             frame.parts.append(made)

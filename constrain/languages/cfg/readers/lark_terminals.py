@@ -77,7 +77,7 @@ def terminal_texts(
             if max(before, after) < 2
             else ("cannot look further than one character around it (look-around, ^ or $ at its edge)")
         )
-        fix = "remove it, and say in the rules what may follow"
+        fix = "say in the rules what may follow; end a look-ahead at the terminal's own text with \\b: (?!if\\b)\\w+"
         raise GrammarError(f"a terminal {reason}", place=place(first), fix=fix)
     if before or after:
         contexts = contexts_of(whole, bool(before), bool(after))

@@ -38,13 +38,13 @@ def needs_neighbours(pattern: str) -> bool:
 def sees_outside(pattern: str) -> tuple[int, int]:
     """The number of characters (before, after) a terminal's text on which its assertions depend; 2 means 2 or more.
 
-    A lookahead from the inside that may run over the end, as in `(?!if\\b)\\w+`, does not count: for it the text ends
-    with the terminal.
+    A look-ahead that ends with an edge of a word, as in `(?!if\\b)\\w+`, is about the terminal's own text: for it the
+    text ends with the terminal.
     """
     parsed = parse_tree(pattern)
     if parsed is None:
         return 2, 2
-    return _asserts(parsed, leading=True), _asserts(parsed, leading=False)
+    return _sees_before(parsed), min(_sees_after(parsed, 0), 2)
 
 
 def has_greedy_after_lazy(pattern: str) -> bool:
@@ -108,24 +108,75 @@ def parse_tree(pattern: str) -> Any:
         return None
 
 
-def _asserts(parsed: Any, *, leading: bool) -> int:
-    """The number of characters that assertions at an edge see beyond it: 0, 1, or 2 for more."""
+def _sees_before(parsed: Any) -> int:
+    """The number of characters that assertions at the beginning see before it: 0, 1, or 2 for more."""
     characters = 0
-    for operation, argument in parsed if leading else reversed(list(parsed)):
+    for operation, argument in parsed:
         name = str(operation)
         if name == "AT":
             characters = max(characters, 1 if "BOUNDARY" in str(argument) else 2)
             continue
         if name in ("ASSERT", "ASSERT_NOT"):
-            if argument[0] == (-1 if leading else 1):
+            if argument[0] == -1:
                 characters = max(characters, 1 if argument[1].getwidth() == (1, 1) else 2)
             continue
         inner = list(_inner_parts(name, argument))
-        characters = max([characters, *(_asserts(part, leading=leading) for part in inner)])
+        characters = max([characters, *map(_sees_before, inner)])
         least = min((part.getwidth()[0] for part in inner), default=1)
         if least * (argument[0] if "REPEAT" in name else 1) > 0:
             break
     return characters
+
+
+def _sees_after(parsed: Any, following: int) -> int:
+    """The number of characters that look-ahead may see beyond a terminal's end.
+
+    following: the least number of characters of the terminal behind this part of it.
+    """
+    seen = 0
+    for operation, argument in reversed(list(parsed)):
+        name = str(operation)
+        if name == "AT" and not following:
+            seen = max(seen, 1 if "BOUNDARY" in str(argument) else 2)
+        elif name in ("ASSERT", "ASSERT_NOT") and argument[0] == 1 and not (following and _ends_a_word(argument[1])):
+            seen = max(seen, _reach(argument[1]) - following)
+        inner = list(_inner_parts(name, argument))
+        seen = max([seen, *(_sees_after(part, following) for part in inner)])
+        least = min((part.getwidth()[0] for part in inner), default=name not in ("AT", "ASSERT", "ASSERT_NOT"))
+        following += least * (argument[0] if "REPEAT" in name else 1)
+    return seen
+
+
+def _reach(parsed: Any) -> int:
+    """The number of characters that a look-ahead may see."""
+    passed = reach = 0
+    for operation, argument in parsed:
+        name = str(operation)
+        if name == "AT":
+            reach = max(reach, passed + (1 if "BOUNDARY" in str(argument) else 2))
+        elif name in ("ASSERT", "ASSERT_NOT"):
+            reach = max(reach, passed + (_reach(argument[1]) if argument[0] == 1 else 0))
+        else:
+            inner = list(_inner_parts(name, argument))
+            copies = int(argument[1]) if "REPEAT" in name else 1
+            before = passed + max((part.getwidth()[1] for part in inner), default=0) * (copies - 1)
+            reach = max([reach, *(before + _reach(part) for part in inner)])
+            passed += max((part.getwidth()[1] for part in inner), default=1) * copies
+        reach = max(reach, passed)
+    return reach
+
+
+def _ends_a_word(parsed: Any) -> bool:
+    r"""True if a pattern ends with `\b`, `$`, `\Z` or `(?![...])`, in each of its alternatives."""
+    if not len(parsed):
+        return False
+    operation, argument = list(parsed)[-1]
+    name = str(operation)
+    if name == "AT":
+        return "NON_BOUNDARY" not in str(argument) and "BEGINNING" not in str(argument)
+    if name == "ASSERT_NOT":
+        return argument[0] == 1 and argument[1].getwidth() == (1, 1)
+    return name in ("BRANCH", "SUBPATTERN") and all(map(_ends_a_word, _inner_parts(name, argument)))
 
 
 def _inner_parts(name: str, argument: Any) -> Iterable[Any]:
