@@ -40,6 +40,7 @@ from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.constraints.base import Constraint
 from constrain.masks.derived.members import accepts
 from constrain.reports.answers.cluster import is_ray, on_ray
+from constrain.reports.confidence import of_members
 from constrain.sampling.core.sampler import check_count
 
 if TYPE_CHECKING:
