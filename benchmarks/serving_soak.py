@@ -341,7 +341,8 @@ def report(asked: list[Asked], memory: list[Row]) -> str:
     parts.append("Slowest requests:")
     parts += [
         f"* {each.kind}, {each.what} ({each.size:,} characters): {each.whole:.2f} s; "
-        f"checked in {1e3 * each.check:.0f} ms, first token after {each.first:.2f} s, longest gap {max(each.gaps, default=0.0):.2f} s; {each.outcome[:60]}"
+        f"checked in {1e3 * each.check:.0f} ms, "
+        f"first token after {each.first:.2f} s, longest gap {max(each.gaps, default=0.0):.2f} s; {each.outcome[:60]}"
         for each in sorted(asked, key=lambda each: -each.whole)[:8]
     ]
     rows = []

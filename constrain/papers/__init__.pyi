@@ -37,6 +37,7 @@ from constrain.papers.drafting.retrieval import Retrieval as Retrieval
 from constrain.papers.drafting.shortened import Shortened as Shortened
 from constrain.papers.drafting.stopping import Stopping as Stopping
 from constrain.papers.drafting.textstore import TextStore as TextStore
+from constrain.papers.drafting.translated import Translated as Translated
 from constrain.papers.drafting.units import LexicalUnits as LexicalUnits
 from constrain.papers.heads import DraftHeads as DraftHeads
 from constrain.papers.heads import load_heads as load_heads
@@ -46,6 +47,9 @@ from constrain.papers.layers.hydragen import Hydragen as Hydragen
 from constrain.papers.layers.selfdraft import SelfDraft as SelfDraft
 from constrain.papers.layers.selfdraft import search_layers as search_layers
 from constrain.papers.layers.skip import skip_layers as skip_layers
+from constrain.papers.processors.mirostat import Mirostat as Mirostat
+from constrain.papers.processors.momentum import Momentum as Momentum
+from constrain.papers.processors.typical import Typical as Typical
 from constrain.papers.search.a_star import AStar as AStar
 from constrain.papers.search.best_of import BestOf as BestOf
 from constrain.papers.search.cautious import Cautious as Cautious

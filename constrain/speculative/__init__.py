@@ -16,7 +16,7 @@ from constrain.speculative.build import TreeBuilder
 from constrain.speculative.controller import Controller, Fixed
 from constrain.speculative.decode import Speculation
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome, Setting
-from constrain.speculative.drafters import AUTO, NAMED, LegalWords, Lookup, Model, Translated, drafter_named
+from constrain.speculative.drafters import AUTO, NAMED, LegalWords, Lookup, Model, drafter_named
 from constrain.speculative.rows import TargetRows
 from constrain.speculative.target import ForkTarget, Target, TreeSession
 from constrain.speculative.tree import EMPTY, NONE, ROOT, BuiltTree, DraftTree, given_chain, given_paths
@@ -47,7 +47,6 @@ __all__ = [
     "Speculation",
     "Target",
     "TargetRows",
-    "Translated",
     "TreeBuilder",
     "TreeSession",
     "VERIFIERS",
@@ -73,6 +72,7 @@ _PAPERS = (
     "Retrieval",
     "Stopping",
     "TextStore",
+    "Translated",
     "optimal_acceptance",
 )
 __getattr__ = names_from("constrain.papers", _PAPERS, __name__)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
+from constrain import speculative
 from constrain.errors import ConstrainError
 from constrain.generation.request.prompts import tokenize
 from constrain.languages.constraints.regular import Choices
@@ -26,7 +27,7 @@ from constrain.sampling.methods.faithful import Faithful
 from constrain.sampling.methods.lcd import lcd
 from constrain.sampling.methods.mcmc import MCMC
 from constrain.sampling.methods.sir import SIR
-from constrain.speculative import AUTO, NAMED, Drafter, Match, Model, Speculation, Translated, Verifier, drafter_named
+from constrain.speculative import AUTO, NAMED, Drafter, Match, Model, Speculation, Verifier, drafter_named
 from constrain.speculative.controller import affordable
 from constrain.speculative.drafters.longest import longest_match
 from constrain.speculative.fused import FusedMatch
@@ -160,7 +161,10 @@ def draft_model(model: Any, handle: HFModel) -> Drafter:
             fix="draft by a model that has the same tokenizer",
         )
     begin = getattr(drafter.tokenizer, "bos_token_id", None)
-    return Translated(drafter, drafter.vocabulary.tokens, encoder(drafter), start=[] if begin is None else [int(begin)])
+    translated: Drafter = speculative.Translated(
+        drafter, drafter.vocabulary.tokens, encoder(drafter), start=[] if begin is None else [int(begin)]
+    )
+    return translated
 
 
 def _speaks_alike(drafter: HFModel, handle: HFModel) -> bool:

@@ -6,6 +6,7 @@ start reading at: core/model.py (the distribution), core/processor.py (a rule), 
 """
 
 from constrain.extras import require
+from constrain.lazily import names_from
 
 require("hf", "constrain.processors")  # before torch is imported: the message names the line for pip
 
@@ -17,26 +18,23 @@ from constrain.sampling.processors.core.run import processed, run_processed
 from constrain.sampling.processors.core.terminals import terminal_kinds
 from constrain.sampling.processors.penalties.counts import Counts
 from constrain.sampling.processors.penalties.grammar import GrammarRepetition
-from constrain.sampling.processors.penalties.momentum import Momentum
 from constrain.sampling.processors.penalties.repetition import Repetition
 from constrain.sampling.processors.truncation.min_p import MinP
-from constrain.sampling.processors.truncation.mirostat import Mirostat
-from constrain.sampling.processors.truncation.typical import Typical
 
 __all__ = [
     "Counts",
     "Foreign",
     "GrammarRepetition",
     "MinP",
-    "Mirostat",
-    "Momentum",
     "ProcessedModel",
     "Processor",
     "Repetition",
     "StepContext",
-    "Typical",
     "processed",
     "processors_of",
     "run_processed",
     "terminal_kinds",
 ]
+
+_PAPERS = ("Mirostat", "Momentum", "Typical")
+__getattr__ = names_from("constrain.papers", _PAPERS, __name__)

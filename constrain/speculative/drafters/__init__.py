@@ -12,7 +12,6 @@ from constrain.sampling.core.registry import Registry
 from constrain.speculative.drafter import Drafter
 from constrain.speculative.drafters.lookup import Lookup
 from constrain.speculative.drafters.model import Model
-from constrain.speculative.drafters.translated import Translated
 from constrain.speculative.drafters.words import LegalWords
 
 NAMED: Registry[Callable[[], Drafter]] = Registry(
@@ -56,7 +55,6 @@ __all__ = [
     "Lookup",
     "Model",
     "NAMED",
-    "Translated",
     "LegalWords",
     "drafter_named",
 ]

@@ -32,7 +32,7 @@ Encode = Callable[[bytes], Sequence[int]]
 
 
 class Translated(Model):
-    """Drafts of a model with another vocabulary; see the module `constrain.speculative.drafters.translated`.
+    """Drafts of a model with another vocabulary; see the module.
 
     Args:
         model: the draft model; its token i spells tokens[i].
