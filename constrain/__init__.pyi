@@ -20,6 +20,7 @@ from constrain.errors import RegexError as RegexError
 from constrain.errors import SchemaError as SchemaError
 from constrain.errors import UnsatisfiableError as UnsatisfiableError
 from constrain.errors import VocabularyError as VocabularyError
+from constrain.gaps.holes import infill as infill
 from constrain.generation import AsyncStream as AsyncStream
 from constrain.generation import Conversation as Conversation
 from constrain.generation import Generation as Generation
@@ -32,7 +33,6 @@ from constrain.generation import agenerate as agenerate
 from constrain.generation import astream as astream
 from constrain.generation import converse as converse
 from constrain.generation import generate as generate
-from constrain.generation import infill as infill
 from constrain.generation import progress as progress
 from constrain.languages import collection as collection
 from constrain.languages import schema as schema

@@ -47,6 +47,22 @@ def names_of_stub(init: str) -> dict[str, str]:
     return {name: module for module, name in re.findall(r"^from ([\w.]+) import \w+ as (\w+)", stub, re.MULTILINE)}
 
 
+def loader(package: str, init: str) -> Callable[[str], object]:
+    """Make the `__getattr__` of a package that loads each name of its stub when it is first asked for.
+
+    Args:
+        package: its name, and `init` its `__file__`.
+    """
+    homes = names_of_stub(init)
+
+    def find(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(homes[name]), name)
+
+    return find
+
+
 def names_from(home: str, names: Iterable[str], package: str) -> Callable[[str], object]:
     """Make the `__getattr__` of a package that offers names of another one, which is imported when one is asked for.
 

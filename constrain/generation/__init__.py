@@ -6,13 +6,13 @@ start reading at: front.py
 """
 
 from constrain.extras import require
+from constrain.lazily import names_from
 
 require("hf", "constrain.generate")  # before torch is imported: the message names the line for pip
 
 from constrain.generation.asynchronous import AsyncStream, agenerate, astream
 from constrain.generation.chat import Conversation, converse
 from constrain.generation.front import generate
-from constrain.generation.holes import Infilled, infill
 from constrain.generation.jobs import make_job
 from constrain.generation.progress import progress
 from constrain.generation.request.length import Length
@@ -24,7 +24,6 @@ __all__ = [
     "Conversation",
     "Generation",
     "Generations",
-    "Infilled",
     "Length",
     "Prompt",
     "Stats",
@@ -33,7 +32,9 @@ __all__ = [
     "astream",
     "converse",
     "generate",
-    "infill",
     "make_job",
     "progress",
 ]
+
+_GAPS = ("Infilled", "infill")
+__getattr__ = names_from("constrain.gaps", _GAPS, __name__)

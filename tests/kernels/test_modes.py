@@ -117,7 +117,7 @@ def test_who_has_no_gaps_does_not_pay_for_their_kernels() -> None:
 import sys
 import constrain.masks.engine
 assert not set({names}) & sys.modules.keys()
-import constrain.masks.gaps.solution
+import constrain.gaps.solution
 assert set({names}) <= sys.modules.keys()
 """
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -11,7 +11,7 @@ Row of (A, p): A * positions + p. Arrays: G the rules (RULES), Q which symbols h
 the live ones; the row of a symbol in `begins` has the positions where items of it begin, in `fresh` the ends of items
 that were found since its consequences were.
 
-Records: records/gaps.py. Cost: rules x positions^3 / 32 at most. Reference: tests/masks/gaps/naive_gaps.py.
+Records: records/gaps.py. Cost: rules x positions^3 / 32 at most. Reference: tests/gaps/naive_gaps.py.
 """
 
 import numpy as np

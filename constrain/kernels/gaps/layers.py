@@ -11,7 +11,7 @@ arcs to its source (T: ARCS). Their kinds are
 The idea is that of lexemes.py: for each pair, a row of bits has all positions where its lexeme began. No arc leads
 back, so each row is complete after one pass.
 
-Records: records/gaps.py. Cost: arcs x positions / 32. Reference: tests/masks/gaps/naive_gaps.py.
+Records: records/gaps.py. Cost: arcs x positions / 32. Reference: tests/gaps/naive_gaps.py.
 """
 
 import numpy as np

@@ -8,7 +8,7 @@ Items are numbered in the order of their rows and bits: item (A, p, q) is `offse
 bits below q in the row. Those of a symbol that end at q are listed too, so that a settled item meets only live ones.
 Arrays: G the rules (RULES), C the items (ITEMS), L their rows.
 
-Records: records/gaps.py. Cost: items x rules x positions. Reference: tests/masks/gaps/naive_gaps.py.
+Records: records/gaps.py. Cost: items x rules x positions. Reference: tests/gaps/naive_gaps.py.
 """
 
 import numpy as np

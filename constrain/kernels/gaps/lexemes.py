@@ -8,7 +8,7 @@ pairs that a text from the first node leads to, `retain` drops the ones from whi
 goes back from live lexemes to live arcs of the pattern. Arcs lead to later nodes or back to the same one, so only pairs
 of one node wait for each other.
 
-Records: records/gaps.py. Cost: pairs x arcs x positions / 32. Reference: tests/masks/gaps/naive_gaps.py.
+Records: records/gaps.py. Cost: pairs x arcs x positions / 32. Reference: tests/gaps/naive_gaps.py.
 """
 
 import numpy as np

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from constrain.errors import ConstrainError
 from constrain.languages.automata import quotient as regular
@@ -27,10 +27,15 @@ from constrain.languages.cfg.rules import Grammar
 from constrain.languages.cfg.transform.analysis import empty_node
 from constrain.languages.constraints.base import Constraint, refuse_monitors, refuse_tokens
 from constrain.languages.constraints.report import ReportLine
-from constrain.masks.derived.holes import Continuation, FirstHole, split_holes
+from constrain.lazily import later
+from constrain.masks.derived.holes import Continuation, split_holes
 from constrain.masks.derived.members import is_member
 from constrain.masks.derived.quotient import left_quotient, right_quotient
-from constrain.masks.gaps.projection import first_gap
+
+if TYPE_CHECKING:
+    from constrain import gaps
+else:
+    gaps = later("constrain.gaps")  # several holes, and layouts: loaded when a text has them
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,7 @@ class Between(Continuation):
             return super()._build()
         middle = self.inner.as_dynamic()  # also for an empty regular language: the errors below name the place
         if middle.closing:  # the rules depend on columns, and the engine reads no text of them backwards
-            return self._watched(first_gap(middle, self.prefix, [self.suffix]))
+            return self._watched(gaps.first_gap(middle, self.prefix, [self.suffix]))
         middle = left_quotient(middle, self.prefix) if self.prefix else middle
         middle = right_quotient(middle, self.suffix) if self.suffix else middle
         return self._watched(middle)
@@ -156,7 +161,7 @@ def between(
             refuse_tokens(constraint, "cannot be cut")
             refuse_monitors(constraint, "cannot have several holes")
             constraint = constraint.laid_out_like([prefix, *after])
-            first = FirstHole(constraint, prefix, tuple(after))
+            first: Constraint = gaps.FirstHole(constraint, prefix, tuple(after))
             first.to_grammar()
             return first
         [suffix] = after

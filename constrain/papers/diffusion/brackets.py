@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from constrain.gaps.solution import GapLanguage
 from constrain.masks.engine.matcher import Matcher
-from constrain.masks.gaps.solution import GapLanguage
 from constrain.papers.diffusion.candidates import WholeLexemes
 
 PROBES = (b"@ $ @", b"\n@ $ @", b'"@ $ @', b"'@ $ @")  # anything, a line, a quotation mark of each kind

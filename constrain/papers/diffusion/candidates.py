@@ -22,9 +22,9 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from constrain.gaps.solution import GapLanguage
 from constrain.kernels.gaps.lexemes import ACCEPTING
 from constrain.languages.vocab.vocabulary import Vocabulary
-from constrain.masks.gaps.solution import GapLanguage
 from constrain.papers.diffusion.token_classes import TokenClasses
 
 LONGEST = 24  # bytes of a token that is looked at

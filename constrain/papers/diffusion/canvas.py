@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import GrammarError
+from constrain.gaps.solution import GapLanguage
 from constrain.languages.vocab.vocabulary import Vocabulary
-from constrain.masks.gaps.solution import GapLanguage
 from constrain.papers.diffusion.layered import LayeredSolution
 from constrain.papers.diffusion.positions import Positions, contradiction, no_room
 from constrain.papers.diffusion.token_classes import TokenClasses

@@ -29,12 +29,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import ConstrainError, GrammarError, LimitError
+from constrain.gaps.projection import gap_language
+from constrain.gaps.solution import GapLanguage
 from constrain.languages.cfg.rules import Grammar
 from constrain.languages.constraints.base import Constraint, refuse_monitors, refuse_tokens
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.derived.members import is_member
-from constrain.masks.gaps.projection import gap_language
-from constrain.masks.gaps.solution import GapLanguage
 from constrain.papers.diffusion.canvas import Canvas
 from constrain.papers.diffusion.dingo import likeliest_member
 from constrain.papers.diffusion.drafts import DraftReader

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import UnsatisfiableError
+from constrain.gaps.lexer import LexerTable
 from constrain.languages.automata.syntax import Node
 from constrain.languages.vocab.vocabulary import Vocabulary
-from constrain.masks.gaps.lexer import LexerTable
 
 
 class _TokenAutomaton:

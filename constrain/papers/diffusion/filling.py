@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from constrain.gaps.cheapest import CheapestDerivation, PricedLexeme
 from constrain.kernels.gaps.layers import HOLDS, STARTS, STAYS
-from constrain.masks.gaps.cheapest import CheapestDerivation, PricedLexeme
 from constrain.papers.diffusion.layered import LayeredSolution
 
 PRICE, NOISE, TAKEN_IN = 4, 4, 2

@@ -15,11 +15,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from constrain.gaps.chart import GapChart, Rows, too_large
+from constrain.gaps.solution import GapLanguage
 from constrain.kernels.gaps import layers
 from constrain.kernels.records.gaps import ARCS
 from constrain.kernels.records.schema import pack
-from constrain.masks.gaps.chart import GapChart, Rows, too_large
-from constrain.masks.gaps.solution import GapLanguage
 from constrain.papers.diffusion.token_classes import TokenClasses
 
 Int64 = NDArray[np.int64]

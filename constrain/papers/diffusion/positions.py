@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from constrain.errors import ConstrainError, UnsatisfiableError
+from constrain.gaps.solution import GapLanguage, Solution
 from constrain.languages.vocab.vocabulary import Vocabulary
-from constrain.masks.gaps.solution import GapLanguage, Solution
 
 
 class Positions:

@@ -28,12 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import LimitError
+from constrain.gaps.adjacency import ones
+from constrain.gaps.solution import GapLanguage
 from constrain.kernels.gaps.layers import ENDS, HOLDS, STARTS, STAYS
 from constrain.kernels.gaps.lexemes import ACCEPTING, FRESH
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.limits import tick
-from constrain.masks.gaps.adjacency import ones
-from constrain.masks.gaps.solution import GapLanguage
 
 MOST_CONFIGURATIONS = 100_000
 SEAM, NOWHERE = 0, -1

@@ -30,12 +30,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from constrain.gaps.solution import GapLanguage
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.vocab.bits import tokens_of
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine.compiled import compile_bytewise
 from constrain.masks.engine.matcher import Matcher
-from constrain.masks.gaps.solution import GapLanguage
 from constrain.papers.diffusion.brackets import CODE, Brackets, Within, within
 from constrain.papers.diffusion.candidates import LONGEST, Candidates, WholeLexemes
 

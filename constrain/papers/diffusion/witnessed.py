@@ -30,11 +30,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import LimitError
+from constrain.gaps.projection import gap_language
 from constrain.languages.cfg.rules import Grammar
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.derived.members import byte_matcher
-from constrain.masks.gaps.projection import gap_language
 from constrain.papers.diffusion.candidates import Candidates
 from constrain.papers.diffusion.filling import cheapest_filling
 from constrain.papers.diffusion.layered import LayeredSolution

@@ -10,12 +10,12 @@ import pytest
 
 from constrain import collection
 from constrain.errors import GrammarError, UnsatisfiableError
+from constrain.gaps.projection import gap_language
 from constrain.languages.cfg.layout import Column, Layout, columns_of
 from constrain.languages.grammar_text.text import grammar
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.derived.between import between
 from constrain.masks.derived.members import byte_matcher, is_member
-from constrain.masks.gaps.projection import gap_language
 from constrain.papers.diffusion.canvas import Canvas
 
 BLOCKS = """

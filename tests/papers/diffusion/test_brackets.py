@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import constrain
+from constrain.gaps.projection import gap_language
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine.compiled import compile_bytewise
-from constrain.masks.gaps.projection import gap_language
 from constrain.papers.diffusion.brackets import CODE, Brackets, within
 
 BLOCK, LINE = (True, True, True, True), (True, False, True, True)

@@ -9,11 +9,11 @@ import pytest
 from naive_gaps import grammar_of, members, random_rules
 
 from constrain.errors import ConstrainError, LimitError, UnsatisfiableError
+from constrain.gaps import chart
+from constrain.gaps.solution import GapLanguage
 from constrain.languages.cfg.rules import Grammar
 from constrain.languages.grammar_text.text import grammar
 from constrain.languages.vocab.vocabulary import Vocabulary
-from constrain.masks.gaps import chart
-from constrain.masks.gaps.solution import GapLanguage
 from constrain.papers.diffusion.canvas import Canvas
 from small_grammars import JSON
 

@@ -11,10 +11,10 @@ from naive_gaps import Rules, grammar_of, random_rules
 
 from constrain import collection
 from constrain.errors import LimitError
+from constrain.gaps.solution import GapLanguage
 from constrain.kernels.gaps.lexemes import ACCEPTING, FRESH
 from constrain.languages.cfg.rules import Terminal
 from constrain.languages.vocab.vocabulary import Vocabulary
-from constrain.masks.gaps.solution import GapLanguage
 from constrain.papers.diffusion import token_classes
 from constrain.papers.diffusion.canvas import Canvas
 from constrain.papers.diffusion.token_classes import TokenClasses

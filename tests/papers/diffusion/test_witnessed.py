@@ -12,11 +12,11 @@ from toy_diffusion import Adversary, characters
 
 import constrain
 from constrain.errors import GrammarError, LimitError, UnsatisfiableError
+from constrain.gaps.projection import gap_language
 from constrain.languages.cfg.rules import Grammar
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.grammar_text.text import grammar
 from constrain.languages.vocab.vocabulary import Vocabulary
-from constrain.masks.gaps.projection import gap_language
 from constrain.papers.diffusion import denoise
 from constrain.papers.diffusion.positions import Positions
 from constrain.papers.diffusion.walks import Walks

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from functools import cache
 
+from constrain.gaps.lexer import automaton_of
+from constrain.gaps.rules import language_of
 from constrain.languages.automata.syntax import alternate, concat, repeat
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
-from constrain.masks.gaps.lexer import automaton_of
-from constrain.masks.gaps.rules import language_of
 
 FEW = 2  # states of an ignored language that may be a part of every terminal
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 import pytest
 from naive_gaps import ANY, Part, fillings, grammar_of, least_free, members, random_parts, random_rules
 
-from constrain.masks.gaps.pattern import Layer, Pattern
-from constrain.masks.gaps.solution import GapLanguage
+from constrain.gaps.pattern import Layer, Pattern
+from constrain.gaps.solution import GapLanguage
 
 LONGEST = 7
 QUICK, ALL = 150, 2000

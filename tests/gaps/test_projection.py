@@ -9,10 +9,10 @@ import pytest
 from naive_gaps import ANY, fillings, grammar_of, members, random_rules, texts_of
 
 from constrain.errors import UnsatisfiableError
+from constrain.gaps.projection import first_gap
+from constrain.gaps.solution import GapLanguage
 from constrain.languages.automata.parse.python import parse_python
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
-from constrain.masks.gaps.projection import first_gap
-from constrain.masks.gaps.solution import GapLanguage
 from naive_grammar import member
 
 LONGEST = 7

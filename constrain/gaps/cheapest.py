@@ -16,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from constrain.gaps.chart import Rows
+from constrain.gaps.rules import BinaryRules
 from constrain.kernels.gaps import least
 from constrain.kernels.gaps.lexemes import NOWHERE
 from constrain.kernels.records.gaps import ITEMS
 from constrain.kernels.records.schema import pack
-from constrain.masks.gaps.chart import Rows
-from constrain.masks.gaps.rules import BinaryRules
 
 Int32 = NDArray[np.int32]
 

@@ -20,13 +20,13 @@ from functools import lru_cache, partial
 import numpy as np
 
 from constrain.errors import UnsatisfiableError, span
+from constrain.gaps.pattern import Pattern
+from constrain.gaps.rules import language_of
+from constrain.gaps.solution import GapLanguage, Solution
 from constrain.kernels.gaps.lexemes import ACCEPTING
 from constrain.languages.automata.paths import Paths
 from constrain.languages.automata.syntax import Node
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
-from constrain.masks.gaps.pattern import Pattern
-from constrain.masks.gaps.rules import language_of
-from constrain.masks.gaps.solution import GapLanguage, Solution
 
 
 @lru_cache(maxsize=16)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from constrain import collection
+from constrain.gaps.pattern import Layer
+from constrain.gaps.projection import gap_language
+from constrain.gaps.solution import GapLanguage, Solution
 from constrain.languages.grammar_text.text import grammar
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.derived.members import byte_matcher
-from constrain.masks.gaps.pattern import Layer
-from constrain.masks.gaps.projection import gap_language
-from constrain.masks.gaps.solution import GapLanguage, Solution
 from constrain.papers.diffusion.canvas import Canvas
 from constrain.papers.diffusion.token_classes import TokenClasses
 from small_grammars import JSON, STATEMENTS

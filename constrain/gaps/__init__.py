@@ -4,3 +4,7 @@ takes: a grammar, and a pattern of fixed text and gaps
 gives: whether there is a filling; what may stand at a gap; a shortest filling
 start reading at: solution.py; then rules.py and lexer.py (the grammar as tables), pattern.py
 """
+
+from constrain.lazily import loader
+
+__getattr__ = loader(__name__, __file__)

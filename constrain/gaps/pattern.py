@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.masks.gaps.lexer import LexerTable
+from constrain.gaps.lexer import LexerTable
 
 Word = tuple[int, ...]  # classes of bytes
 ROOT = 0

@@ -20,19 +20,19 @@ from numpy.typing import NDArray
 
 from constrain import kernels
 from constrain.errors import GrammarError
+from constrain.gaps.adjacency import Adjacency
+from constrain.gaps.chart import MOST_BYTES, GapChart, Rows, too_large
+from constrain.gaps.cheapest import CheapestDerivation
+from constrain.gaps.folding import fold_ignored
+from constrain.gaps.lexer import LexerTable
+from constrain.gaps.pattern import Pattern
+from constrain.gaps.rules import BinaryRules
 from constrain.kernels.gaps import lexemes
 from constrain.kernels.gaps.lexemes import ACCEPTING, FRESH, NOWHERE
 from constrain.kernels.records.gaps import ARC, PAIRS, PATTERN
 from constrain.kernels.records.schema import pack
 from constrain.languages.automata.decide import shared_store
 from constrain.languages.cfg.rules import Grammar
-from constrain.masks.gaps.adjacency import Adjacency
-from constrain.masks.gaps.chart import MOST_BYTES, GapChart, Rows, too_large
-from constrain.masks.gaps.cheapest import CheapestDerivation
-from constrain.masks.gaps.folding import fold_ignored
-from constrain.masks.gaps.lexer import LexerTable
-from constrain.masks.gaps.pattern import Pattern
-from constrain.masks.gaps.rules import BinaryRules
 
 Int32 = NDArray[np.int32]
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.masks.gaps.rules import BinaryRules
+from constrain.gaps.rules import BinaryRules
 
 
 class Adjacency:

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import LimitError
+from constrain.gaps.adjacency import ones
 from constrain.kernels.gaps import derivations
 from constrain.kernels.records.gaps import AGENDA, Int32
 from constrain.kernels.records.schema import pack
-from constrain.masks.gaps.adjacency import ones
 
 if TYPE_CHECKING:
-    from constrain.masks.gaps.solution import GapLanguage
+    from constrain.gaps.solution import GapLanguage
 
 MOST_BYTES = 1 << 30
 MOST_ADDRESSES = 1 << 34
