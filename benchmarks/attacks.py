@@ -15,7 +15,6 @@ is noticed at the next look at the clock.
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import resource
@@ -26,11 +25,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+import constrain
 from attack_cases import CASES, Case
-from masks import vocabularies
-from masks.interface import Settings, is_set
+from masks import engines, vocabularies
+from masks.interface import CompileError, Form, NoFormError, is_set
 from masks.records import data_folder, machine, write_run
 from masks.summary import table
 
@@ -52,133 +50,24 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-class Refused(Exception):
-    """The engine refuses a constraint with a message."""
-
-
-class NoForm(Exception):
-    """The engine cannot be asked for this kind of constraint."""
-
-
-class Constrain:
-    """This library."""
-
-    def __init__(self, vocabulary: vocabularies.BenchVocabulary) -> None:
-        import constrain
-
-        self.constrain = constrain
-        self.vocabulary = constrain.Vocabulary(vocabulary.tokens, eos_ids=[vocabulary.eos_id])
-        self.row = np.zeros(vocabulary.words, np.uint32)
-
-    def compile(self, kind: str, language: Any, options: dict[str, Any]) -> None:
-        """Make a matcher. Raises Refused."""
-        make = {"json": self.constrain.json_schema, "regex": self.constrain.regex, "lark": self.constrain.grammar}[kind]
-        try:
-            self.matcher = self.constrain.compile(make(language, **options), self.vocabulary).matcher()
-        except self.constrain.ConstrainError as error:
-            raise Refused(f"{type(error).__name__}: {error}") from None
-
-    def mask(self) -> None:
-        """Fill `row`."""
-        try:
-            self.matcher.fill_mask(self.row)
-        except self.constrain.ConstrainError as error:
-            raise Refused(f"{type(error).__name__}: {error}") from None
-
-    def advance(self, token: int) -> bool:
-        """Read a token."""
-        return self.matcher.advance(token)
-
-    def accepting(self) -> bool:
-        """True if the text may end."""
-        return self.matcher.is_accepting()
-
-
-class LLGuidance:
-    """guidance-ai/llguidance, with its limits as they are."""
-
-    def __init__(self, vocabulary: vocabularies.BenchVocabulary) -> None:
-        from masks.engines import LLGuidance as Adapter
-
-        self.make = Adapter(vocabulary, Settings())
-        self.row = self.make.row
-
-    def compile(self, kind: str, language: Any, options: dict[str, Any]) -> None:
-        """Make a matcher. Raises Refused, NoForm."""
-        if options:
-            raise NoForm
-        matcher = self.make.matcher_type
-        makers = {"json": "grammar_from_json_schema", "regex": "grammar_from_regex", "lark": "grammar_from_lark"}
-        try:
-            self.matcher = matcher(self.make.tokenizer, getattr(matcher, makers[kind])(language))
-        except ValueError as error:
-            raise Refused(str(error)) from None
-        if self.matcher.is_error():
-            raise Refused(self.matcher.get_error())
-
-    def mask(self) -> None:
-        """Fill `row`."""
-        self.matcher.unsafe_compute_mask_ptr(self.row.ctypes.data, self.row.nbytes)
-        if self.matcher.is_error():
-            raise Refused(self.matcher.get_error())
-
-    def advance(self, token: int) -> bool:
-        """Read a token."""
-        return self.matcher.consume_token(token)
-
-    def accepting(self) -> bool:
-        """True if the text may end."""
-        return self.matcher.is_accepting()
-
-
-class XGrammar:
-    """mlc-ai/xgrammar."""
-
-    def __init__(self, vocabulary: vocabularies.BenchVocabulary) -> None:
-        from masks.peers import XGrammar as Adapter
-
-        self.make = Adapter(vocabulary, Settings())
-        self.row, self.eos = self.make.row, vocabulary.eos_id
-
-    def compile(self, kind: str, language: Any, options: dict[str, Any]) -> None:
-        """Make a matcher. Raises Refused, NoForm."""
-        compiler = self.make.compiler
-        try:
-            if kind == "json":
-                any_order = options.get("property_order") == "any"
-                text = json.dumps(language)
-                compiled = compiler.compile_json_schema(text, strict_mode=False, any_order=any_order)
-            elif kind == "regex":
-                compiled = compiler.compile_regex(language)
-            else:
-                raise NoForm
-        except (RuntimeError, ValueError, TypeError) as error:
-            raise Refused(str(error)) from None
-        self.make.matcher = self.make.matcher_type(compiled)
-
-    def mask(self) -> None:
-        """Fill `row`."""
-        self.make.mask()
-
-    def advance(self, token: int) -> bool:
-        """Read a token."""
-        return self.make.advance(token)
-
-    def accepting(self) -> bool:
-        """True if the text may end."""
-        self.mask()
-        return is_set(self.row, self.eos)
-
-
-def attack(engine: Any, attempt: Case, vocabulary: vocabularies.BenchVocabulary) -> dict[str, Any]:
-    """Run one case. Returns its outcome: "answer", "error", "wrong", "no form" or "raw", with times in CPU seconds."""
+def form_of(attempt: Case) -> Form:
+    """The constraint of a case, made where it is compiled."""
     kind, language = attempt.make()
-    tokens = vocabulary.encode(attempt.text())
+    make = {"json": constrain.json_schema, "regex": constrain.regex, "lark": constrain.grammar}[kind]
+    options = {"strict_mode": False, "any_order": attempt.options.get("property_order") == "any"}
+    return Form(kind, language, lambda: make(language, **attempt.options), options if kind == "json" else {})
+
+
+def attack(name: str, engine: Any, attempt: Case, vocabulary: vocabularies.BenchVocabulary) -> dict[str, Any]:
+    """Run one case. Returns its outcome: "answer", "error", "wrong", "no form" or "raw", with times in CPU seconds."""
+    form, tokens = form_of(attempt), vocabulary.encode(attempt.text())
     found: dict[str, Any] = {"tokens": len(tokens), "read": 0}
+    located: Any = (CompileError, constrain.ConstrainError if name == "constrain" else RuntimeError)
     begin = time.process_time()
     slowest = 0.0
     try:
-        engine.compile(kind, language, attempt.options)
+        engine.compile(form)
+        engine.start()
         found["compile"] = time.process_time() - begin
         outcome = "answer"
         for token in tokens:
@@ -189,12 +78,12 @@ def attack(engine: Any, attempt: Case, vocabulary: vocabularies.BenchVocabulary)
                 outcome = "wrong"
                 break
             found["read"] += 1
-        if outcome == "answer" and attempt.ends is not None and engine.accepting() != attempt.ends:
+        if outcome == "answer" and attempt.ends is not None and engine.at_end() != attempt.ends:
             outcome = "wrong"
-    except Refused as refused:
-        outcome, found["message"] = "error", str(refused)[:200]
-    except NoForm:
+    except NoFormError:
         outcome = "no form"
+    except located as error:
+        outcome, found["message"] = "error", str(error)[:200]
     except Exception as error:
         outcome, found["message"] = "raw", f"{type(error).__name__}: {error}"[:200]
     return {**found, "outcome": outcome, "seconds": time.process_time() - begin, "slowest": slowest}
@@ -206,7 +95,7 @@ def resident(key: str) -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith(key)) * 1024
 
 
-def in_child(engine: Any, attempt: Case, vocabulary: vocabularies.BenchVocabulary, limit: int) -> dict[str, Any]:
+def in_child(limit: int, *given: Any) -> dict[str, Any]:
     """`attack` in a process of its own, which ends when it has used `limit` CPU seconds."""
     reader, writer = os.pipe()
     child = os.fork()
@@ -218,7 +107,7 @@ def in_child(engine: Any, attempt: Case, vocabulary: vocabularies.BenchVocabular
         signal.signal(signal.SIGXCPU, signal.SIG_DFL)
         Path("/proc/self/clear_refs").write_text("5")
         before = resident("VmRSS")
-        found = attack(engine, attempt, vocabulary)
+        found = attack(*given)
         found["memory"] = resident("VmHWM") - before
         os.write(writer, json.dumps(found).encode())
         os._exit(0)
@@ -237,16 +126,8 @@ def shown(row: dict[str, Any]) -> list[str]:
     """A line of the table."""
     memory = f"{row['memory'] / 1e6:.0f}" if "memory" in row else ""
     compiled, slowest = (f"{row[key]:.3f}" if key in row else "" for key in ("compile", "slowest"))
-    text = [
-        row["group"],
-        row["name"],
-        row["engine"],
-        row["outcome"],
-        f"{row['seconds']:.2f}",
-        compiled,
-        slowest,
-        memory,
-    ]
+    text = [row[key] for key in ("group", "name", "engine", "outcome")]
+    text += [f"{row['seconds']:.2f}", compiled, slowest, memory]
     return [*text, row.get("message", "")[:90].replace("|", "/").replace("\n", " ")]
 
 
@@ -261,16 +142,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run all cases and print the table."""
     options = parse(list(arguments) if arguments is not None else None)
     vocabulary = vocabularies.load(options.vocab, data_folder(options.data))
-    for name in options.engines:
-        importlib.import_module(name)  # a package that is missing, or not whole, ends the run before it begins
+    made = {name: engines.make(name, vocabulary) for name in options.engines}  # what is missing ends the run here
     rows = []
     for name in options.engines:
-        engine = {"constrain": Constrain, "llguidance": LLGuidance, "xgrammar": XGrammar}[name](vocabulary)
+        engine = made[name]
         warm = Case("", "", lambda: ("json", {"type": "object"}), lambda: '{"a":[1,"b"]}')
-        attack(engine, warm, vocabulary)
+        attack(name, engine, warm, vocabulary)
         for attempt in CASES:
             if options.only in attempt.name:
-                found = in_child(engine, attempt, vocabulary, options.limit)
+                found = in_child(options.limit, name, engine, attempt, vocabulary)
                 rows.append({"engine": name, "group": attempt.group, "name": attempt.name, **found})
                 print(" ".join(shown(rows[-1])), file=sys.stderr, flush=True)
     head = ["group", "case", "engine", "outcome", "CPU s", "compile s", "slowest mask s", "MB", "message"]

@@ -146,8 +146,7 @@ def ask(options: argparse.Namespace, records: Records) -> None:
     from constrain.generation.handles import handle_of
     from tasks.answer import Subject, record
     from tasks.arms import ARMS
-    from tasks.peers import KINDS as ENGINES
-    from tasks.peers import Peer
+    from tasks.peers import ENGINES, Peer
 
     torch.set_num_threads(1)
     handle = handle_of(_model(options.model))

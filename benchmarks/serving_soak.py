@@ -340,8 +340,7 @@ def report(asked: list[Asked], memory: list[Row]) -> str:
     parts += [f"* {each.kind}, {each.what}: {each.wrong}" for each in asked if each.wrong][:20]
     parts.append("Slowest requests:")
     parts += [
-        f"* {each.kind}, {each.what} ({each.size:,} characters): {each.whole:.2f} s; "
-        f"checked in {1e3 * each.check:.0f} ms, "
+        f"* {each.kind}, {each.what} ({each.size:,} characters): {each.whole:.2f} s; checked in {each.check:.2f} s, "
         f"first token after {each.first:.2f} s, longest gap {max(each.gaps, default=0.0):.2f} s; {each.outcome[:60]}"
         for each in sorted(asked, key=lambda each: -each.whole)[:8]
     ]

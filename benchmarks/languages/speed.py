@@ -15,9 +15,8 @@ import time
 from typing import Any
 
 from constrain.languages.collection import GrammarFolder
-from masks import engines as mask_engines
-from masks import peers
-from masks.interface import CompileError, Settings, is_set
+from masks import engines as engines_by_name
+from masks.interface import CompileError, Form, NoFormError, is_set
 from masks.limits import TimeLimitError, time_limit
 from masks.vocabularies import BenchVocabulary
 
@@ -26,67 +25,17 @@ PASSES = ("first_us", "second_us")
 WALL = 20
 
 
-class Constrain(mask_engines.Constrain):
-    """This library, as the grammar's settings say."""
-
-    def compile(self, schema: Any) -> None:
-        self.compiled = self.constrain.compile(schema.constraint(), self.vocabulary)
-
-
-class LLGuidance(mask_engines.LLGuidance):
-    """llguidance reads Lark texts in a dialect of its own, and lexes greedily."""
-
-    def compile(self, schema: Any) -> None:
-        if schema.file.suffix != ".lark":
-            raise CompileError("reads Lark texts only")
-        if schema.settings.get("layout"):
-            raise CompileError("knows no layout")
-        try:
-            self.first = self.matcher_type(self.tokenizer, self.matcher_type.grammar_from_lark(schema.text))
-        except ValueError as error:
-            raise CompileError(str(error)) from None
-        if self.first.is_error():
-            raise CompileError(self.first.get_error())
-
-
-class XGrammar(peers.XGrammar):
-    """xgrammar reads GBNF texts, and Lark texts in a dialect of its own."""
-
-    def compile(self, schema: Any) -> None:
-        if schema.settings.get("layout"):
-            raise CompileError("knows no layout")
-        try:
-            if schema.file.suffix == ".lark":
-                self.compiled = self.compiler.compile_lark(schema.text)
-            else:
-                self.compiled = self.compiler.compile_grammar(schema.text)
-        except (RuntimeError, ValueError, TypeError) as error:
-            raise CompileError(str(error)) from None
+def form_of(folder: GrammarFolder) -> Form:
+    """A grammar of the collection: as its settings say, and as a text in Lark's format or in GBNF."""
+    kind = "lark" if folder.file.suffix == ".lark" else "ebnf"
+    return Form(kind, folder.text, folder.constraint)
 
 
 def make(name: str, vocabulary: BenchVocabulary) -> Any:
-    """The adapter of an engine, warmed up on a small schema; its `compile` then takes a grammar's folder."""
-    kinds: dict[str, Any] = {"constrain": Constrain, "llguidance": LLGuidance, "xgrammar": XGrammar}
-    return warmed(kinds[name], vocabulary)
-
-
-def warmed(kind: Any, vocabulary: BenchVocabulary) -> Any:
-    """An adapter of a class whose `compile` takes no schema, after one small schema."""
-    engine = kind(vocabulary, Settings())
-    base = next(each for each in kind.__mro__ if each.__module__.startswith("masks."))
-    mask_engines.warm_up(_AsBefore(engine, base), vocabulary.encode('{"a": "b"}'))
+    """The adapter of an engine, warmed up on a small schema."""
+    engine = engines_by_name.make(name, vocabulary)
+    engines_by_name.warm_up(engine, vocabulary.encode('{"a": "b"}'))
     return engine
-
-
-class _AsBefore:
-    """An adapter with the `compile` of its base class, which takes a schema."""
-
-    def __init__(self, engine: Any, base: Any) -> None:
-        self.engine = engine
-        self.compile = lambda schema: base.compile(engine, schema)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.engine, name)
 
 
 def measure(
@@ -134,7 +83,9 @@ def _load(name: str, engine: Any, folder: GrammarFolder, limit: float) -> dict[s
     begin = time.thread_time_ns()
     try:
         with time_limit(WALL * limit):
-            engine.compile(folder)
+            if folder.settings.get("layout") and name != "constrain":
+                raise NoFormError("knows no layout")
+            engine.compile(form_of(folder))
             engine.start()
     except CompileError as error:
         record["error"] = str(error)

@@ -7,11 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from masks.interface import WARM_UP, CompileError, Engine, NothingFulfilsError, Settings, is_set
+from masks.interface import (
+    WARM_UP,
+    CompileError,
+    Engine,
+    Form,
+    NoFormError,
+    NothingFulfilsError,
+    Settings,
+    is_set,
+)
 from masks.vocabularies import BenchVocabulary
 
 OURS = ("constrain", "constrain-forced", "constrain-canonical")
 ENGINE_NAMES = (*OURS, "llguidance", "xgrammar", "outlines-core", "lm-format-enforcer")
+FORMS = {"json": "grammar_from_json_schema", "regex": "grammar_from_regex", "lark": "grammar_from_lark"}  # llguidance's
 PACKAGES = dict.fromkeys(OURS, "constrain-lm")  # not named like the engine
 
 
@@ -67,18 +77,21 @@ class Constrain:
 
     def compile(self, schema: Any) -> None:
         try:
-            self.constraint = self.constrain.json_schema(
-                schema,
-                spelling=self.settings.spelling,
-                property_order="any" if self.settings.any_order else "schema",
-                formats=self.settings.formats,
-                registry=self.settings.registry,
-            )
+            self.constraint = schema.ours() if isinstance(schema, Form) else self._json_schema(schema)
             self.compiled = self.constrain.compile(self.constraint, self.vocabulary, automaton=self.automaton)
         except self.constrain.UnsatisfiableError as error:
             raise NothingFulfilsError(f"{type(error).__name__}: {error}") from None
         except self.constrain.ConstrainError as error:
             raise CompileError(f"{type(error).__name__}: {error}") from None
+
+    def _json_schema(self, schema: Any) -> Any:
+        return self.constrain.json_schema(
+            schema,
+            spelling=self.settings.spelling,
+            property_order="any" if self.settings.any_order else "schema",
+            formats=self.settings.formats,
+            registry=self.settings.registry,
+        )
 
     def start(self) -> None:
         self.matcher = self.compiled.matcher()
@@ -149,8 +162,11 @@ class LLGuidance:
         return llguidance.LLTokenizer(llguidance.TokenizerWrapper(_Tokens(vocabulary)), n_vocab=size)
 
     def compile(self, schema: Any) -> None:
+        form = schema if isinstance(schema, Form) else Form("json", schema, dict)
+        if form.kind not in FORMS or form.options.get("any_order"):
+            raise NoFormError(f"llguidance reads no {form.kind}, and has no such order")
         try:
-            grammar = self.matcher_type.grammar_from_json_schema(schema)
+            grammar = getattr(self.matcher_type, FORMS[form.kind])(form.text)
         except ValueError as error:
             raise CompileError(str(error)) from None
         self.first = self.matcher_type(self.tokenizer, grammar)

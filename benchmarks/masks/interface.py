@@ -1,6 +1,6 @@
 """The interface through which a benchmark uses an engine, the same for all engines.
 
-    compile(schema)      what a request pays first; raises CompileError
+    compile(schema)      what a request pays first, of a schema, or of a `Form`; raises CompileError
     start()              begin an instance
     mask()               fill `row`, uint32[ceil(V / 32)], low bit first, 1 = allowed
     advance(token)       False where the engine refuses
@@ -14,7 +14,8 @@ An adapter does what the engine's documentation tells a server to do, with the e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -35,6 +36,24 @@ class CompileError(Exception):
 
 class NothingFulfilsError(CompileError):
     """The engine refused the schema because, it says, no value fulfils it: a verdict on every instance."""
+
+
+class NoFormError(CompileError):
+    """The engine cannot be asked for this kind of constraint."""
+
+
+@dataclass
+class Form:
+    """A constraint that is no schema with the engine's settings.
+
+    kind: "json", "regex", "lark" or "ebnf" (GBNF, too). text: of this kind, for other engines; a schema for "json".
+    ours: the constraint of this library. options: of xgrammar's reader of schemas, in place of the adapter's.
+    """
+
+    kind: str
+    text: Any
+    ours: Callable[[], Any]
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from masks.interface import CompileError, NothingFulfilsError, Settings, is_set
+from masks.interface import CompileError, Form, NoFormError, NothingFulfilsError, Settings, is_set
 from masks.vocabularies import BenchVocabulary
 
 
@@ -44,12 +44,23 @@ class XGrammar:
 
     def compile(self, schema: Any) -> None:
         try:
-            self.compiled = self.compiler.compile_json_schema(
-                json.dumps(schema), strict_mode=False, any_order=self.settings.any_order
-            )
+            self.compiled = self._grammar(schema)
         except (RuntimeError, ValueError, TypeError) as error:
             message = str(error).partition("] ")[2] or str(error)  # without the time and the place in its source
             raise (NothingFulfilsError if "cannot accept any value" in message else CompileError)(message) from None
+
+    def _grammar(self, schema: Any) -> Any:
+        match schema:
+            case Form("json", text, _, options):
+                return self.compiler.compile_json_schema(json.dumps(text), **options)
+            case Form("regex", text):
+                return self.compiler.compile_regex(text)
+            case Form("lark", text):  # a dialect of its own
+                return self.compiler.compile_lark(text)
+            case Form(_, text):
+                return self.compiler.compile_grammar(text)
+        options = {"strict_mode": False, "any_order": self.settings.any_order}
+        return self.compiler.compile_json_schema(json.dumps(schema), **options)
 
     def start(self) -> None:
         self.matcher = self.matcher_type(self.compiled)
@@ -89,8 +100,12 @@ class OutlinesCore:
         self.row = np.zeros(vocabulary.words, dtype=np.uint32)
 
     def compile(self, schema: Any) -> None:
+        form = schema if isinstance(schema, Form) else Form("json", schema, dict)
+        if form.kind not in ("json", "regex"):
+            raise NoFormError("outlines-core reads no grammars")
         try:
-            self.index = self.outlines.Index(self.to_regex(json.dumps(schema)), self.vocabulary)
+            pattern = self.to_regex(json.dumps(form.text)) if form.kind == "json" else form.text
+            self.index = self.outlines.Index(pattern, self.vocabulary)
         except (ValueError, TypeError, RuntimeError, OverflowError) as error:
             raise CompileError(str(error)) from None
 

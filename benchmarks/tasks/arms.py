@@ -19,7 +19,7 @@ from tasks.task import ChoiceTask, JsonTask, Task
 
 
 class Arm(NamedTuple):
-    """about: for the page. engine: "constrain", "free", a name of `peers.KINDS`, or "vllm". given: more for `generate`.
+    """about: for the page. engine: "constrain", "free", one of `peers.ENGINES`, or "vllm". given: more for `generate`.
 
     options: of `json_schema`. describe: the prompt tells the schema. reason: thoughts before the answer: "field", in
     the same object, or "text", before the word `ANSWER`. repairs: how often an answer that is not valid is asked for

@@ -6,76 +6,29 @@ to choose from are a regex. SQL is the subset of `queries.lark` and `queries.ebn
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from constrain.generation.handles import Handle
-from masks.engines import LLGuidance
-from masks.interface import CompileError, Settings
-from masks.peers import OutlinesCore, XGrammar
+from masks.engines import make
+from masks.interface import Form
+from masks.peers import XGrammar
 from masks.vocabularies import BenchVocabulary
 from tasks.sql import QUERIES
 from tasks.task import ChoiceTask, JsonTask, Task
 
+ENGINES = ("xgrammar", "llguidance", "outlines-core")
 
-def wanted_of(task: Task) -> tuple[str, Any] | None:
-    """(kind of constraint, constraint) of a task: "schema", "regex", or "grammar", which is that of SQL.
 
-    None: the libraries have nothing for it.
-    """
+def form_of(task: Task) -> Form | None:
+    """The constraint of a task by a library's defaults, with SQL in its dialect; None: the libraries have nothing."""
     if isinstance(task, JsonTask):
-        return "schema", task.closed
+        return Form("json", task.closed, dict)
     if isinstance(task, ChoiceTask):
-        return "regex", "|".join(map(re.escape, task.choices))
-    return ("grammar", None) if task.form == "sql" else None
-
-
-class XGrammarByDefault(XGrammar):
-    """XGrammar by its defaults."""
-
-    def compile(self, schema: Any) -> None:
-        kind, wanted = schema
-        made = {
-            "schema": lambda: self.compiler.compile_json_schema(json.dumps(wanted)),
-            "regex": lambda: self.compiler.compile_regex(wanted),
-            "grammar": lambda: self.compiler.compile_grammar(QUERIES["ebnf"]),
-        }
-        self.compiled = made[kind]()
-
-
-class LLGuidanceOfKinds(LLGuidance):
-    """llguidance by its defaults."""
-
-    def compile(self, schema: Any) -> None:
-        kind, wanted = schema
-        made = {
-            "schema": lambda: self.matcher_type.grammar_from_json_schema(wanted),
-            "regex": lambda: self.matcher_type.grammar_from_regex(wanted),
-            "grammar": lambda: self.matcher_type.grammar_from_lark(QUERIES["lark"]),
-        }
-        self.first = self.matcher_type(self.tokenizer, made[kind]())
-        if self.first.is_error():
-            raise CompileError(self.first.get_error())
-
-
-class OutlinesCoreOfKinds(OutlinesCore):
-    """outlines-core by its defaults; it reads no grammars."""
-
-    def compile(self, schema: Any) -> None:
-        kind, wanted = schema
-        if kind == "grammar":
-            raise CompileError("outlines-core reads no grammars")
-        try:
-            pattern = self.to_regex(json.dumps(wanted)) if kind == "schema" else wanted
-            self.index = self.outlines.Index(pattern, self.vocabulary)
-        except (ValueError, TypeError, RuntimeError, OverflowError) as error:
-            raise CompileError(str(error)) from None
-
-
-KINDS = {"xgrammar": XGrammarByDefault, "llguidance": LLGuidanceOfKinds, "outlines-core": OutlinesCoreOfKinds}
+        return Form("regex", "|".join(map(re.escape, task.choices)), dict)
+    return Form("lark", QUERIES["lark"], dict) if task.form == "sql" else None
 
 
 class Peer(NamedTuple):
@@ -93,14 +46,16 @@ class Peer(NamedTuple):
             return list(handle.tokenizer(text, add_special_tokens=False)["input_ids"])
 
         vocabulary = BenchVocabulary("", known.tokens, known.eos_ids[0], encode)
-        return cls(KINDS[name](vocabulary, Settings()), known)
+        return cls(make(name, vocabulary), known)
 
     def constraint(self, task: Task) -> PeerMask | None:
         """The constraint of a task; None: there is none. Raises CompileError, or what the library raises."""
-        wanted = wanted_of(task)
-        if wanted is None:
+        form = form_of(task)
+        if form is None:
             return None
-        self.engine.compile(wanted)
+        if form.kind == "lark" and isinstance(self.engine, XGrammar):
+            form = Form("ebnf", QUERIES["ebnf"], dict)
+        self.engine.compile(form)
         return PeerMask(self.engine, self.vocabulary)
 
 
