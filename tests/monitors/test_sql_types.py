@@ -11,6 +11,7 @@ import sqlite3
 from contextlib import closing
 from itertools import product
 
+import postgresql_types
 import pytest
 import typed_sql
 from lexeme_reading import accepts
@@ -19,7 +20,6 @@ import constrain
 from constrain.monitors import accepted_beginning, names_at, sql
 from constrain.monitors.reading import MonitorReading
 from constrain.monitors.sql.types import FUNCTIONS, LITERAL_KINDS, QuotedTexts, literal_kinds
-from languages import postgresql_types
 
 WITH_POSTGRESQL = pytest.mark.usefixtures("postgresql")
 CATALOGUE = """

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lexeme_reading import end_of, first_refusal
+from typescript_drawing import changes, program
 from typescript_programs import ACCEPTED
 from walks import lexemes_of, vocabulary_of
 
@@ -21,7 +22,6 @@ from constrain.languages.vocab.bits import tokens_of
 from constrain.monitors import accepted_beginning, monitored, names_at, typescript
 from constrain.monitors.typescript.library import LIBRARY
 from languages import tsc
-from languages.typescript_programs import changes, program
 
 MONITOR = typescript()
 WITH_COMPILER = pytest.mark.skipif(not tsc.is_there(), reason="needs node and the package typescript (NODE_PATH)")

@@ -1,7 +1,7 @@
 """Random programs of TypeScript that are well-typed, one statement a line, and changes of one lexeme of them.
 
 Types are drawn first, then expressions of them: a variable, a member, a call, an operator that gives the type. The
-compiler has the last word on what is drawn (tsc.py).
+compiler has the last word on what is drawn (`benchmarks/languages/tsc.py`).
 """
 
 from __future__ import annotations
