@@ -92,168 +92,99 @@ def either(count: int, key: str = "anyOf") -> dict[str, Any]:
     }
 
 
+def deep(depth: int) -> Any:
+    """A list in lists."""
+    found: Any = []
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
+def unique(count: int) -> dict[str, Any]:
+    """All of some values, each once."""
+    return {"type": "array", "items": {"enum": list(range(count))}, "uniqueItems": True, "minItems": count}
+
+
+def all_required(count: int) -> dict[str, Any]:
+    """An object that has all of its properties."""
+    return numbered(count, required=[f"key{i}" for i in range(count)])
+
+
 OBJECT = {"type": "object"}
 FREE_DEPTH = 100_000
 MEGABYTE = 1_000_000
+OVERLAP, OVERLAPPED = "^.*{letter}{number}.*$", '{"xa0y":100,"b1":7}'
+APART, KEPT_APART = "^{letter}{number}_", '{"a0_y":100,"b1_":7}'
+TEXTS = {"enum": [f"value number {i}" for i in range(20_000)]}
+NUMBERED = (  # how many properties, in which order
+    ("2,000, any order, reversed", 2000, -1, {"property_order": "any"}),
+    ("5,000, any order", 5000, 1, {"property_order": "any"}),
+    ("5,000 in order", 5000, 1, {}),
+    ("20,000 in order", 20000, 1, {}),
+    ("20,000, any order, reversed", 20000, -1, {"property_order": "any"}),
+)
+DIGITS = {"type": "array", "items": {"type": "integer"}, "uniqueItems": True}
+THIRTY = {"type": "string", "allOf": [{"pattern": f"a.*{i}"} for i in range(30)]}
+PRODUCT = {"type": "integer", "allOf": [{"multipleOf": 997}, {"multipleOf": 991}]}
+BIG, HUGE = "(.{1,100}){1,100}", "(.{1,5000}){1,5000}"
 
 CASES = (
     # Reading the constraint
     case("reading", "needs met by name, 40 properties", "json", lambda: excluded_names(40), '{"a0":"b"', None),
-    case(
-        "reading",
-        "overlapping patternProperties, 6",
-        "json",
-        lambda: patterns(6, "^.*{letter}{number}.*$"),
-        '{"xa0y":100,"b1":7}',
+    *(
+        case("reading", f"overlapping patternProperties, {n}", "json", lambda n=n: patterns(n, OVERLAP), OVERLAPPED)
+        for n in (6, 8, 10, 24)
     ),
-    case(
-        "reading",
-        "overlapping patternProperties, 8",
-        "json",
-        lambda: patterns(8, "^.*{letter}{number}.*$"),
-        '{"xa0y":100,"b1":7}',
+    *(
+        case(
+            "reading",
+            f"disjoint patternProperties, {n}",
+            "json",
+            lambda n=n: patterns(n, APART),
+            '{"a0_y":100,"b1_":7}',
+        )
+        for n in (100, 200)
     ),
-    case(
-        "reading",
-        "overlapping patternProperties, 10",
-        "json",
-        lambda: patterns(10, "^.*{letter}{number}.*$"),
-        '{"xa0y":100,"b1":7}',
-    ),
-    case(
-        "reading",
-        "overlapping patternProperties, 24",
-        "json",
-        lambda: patterns(24, "^.*{letter}{number}.*$"),
-        '{"xa0y":100,"b1":7}',
-    ),
-    case(
-        "reading",
-        "disjoint patternProperties, 100",
-        "json",
-        lambda: patterns(100, "^{letter}{number}_"),
-        '{"a0_y":100,"b1_":7}',
-    ),
-    case(
-        "reading",
-        "disjoint patternProperties, 200",
-        "json",
-        lambda: patterns(200, "^{letter}{number}_"),
-        '{"a0_y":100,"b1_":7}',
-    ),
-    case(
-        "reading",
-        "allOf of 30 patterns",
-        "json",
-        lambda: {"type": "string", "allOf": [{"pattern": f"a.*{i}"} for i in range(30)]},
-        '"a012',
-        None,
-    ),
-    case("reading", "doubling terminals, 19", "lark", lambda: doubling(19), "aaaa", False),
-    case("reading", "doubling terminals, 40", "lark", lambda: doubling(40), "aaaa", False),
+    case("reading", "allOf of 30 patterns", "json", THIRTY, '"a012', None),
+    *(case("reading", f"doubling terminals, {n}", "lark", lambda n=n: doubling(n), "aaaa", False) for n in (19, 40)),
     case("reading", "100,000 rules", "lark", lambda: chain(100_000), "aaaa", False),
     case("reading", "anyOf of 2,000", "json", lambda: either(2000), '{"p7":1}'),
     case("reading", "anyOf of 2,000, any order", "json", lambda: either(2000), '{"p7":1}', property_order="any"),
     case("reading", "oneOf of 200", "json", lambda: either(200, "oneOf"), '{"p7":1}'),
-    case(
-        "reading",
-        "default nested 100,000 deep",
-        "json",
-        lambda: {"type": "integer", "default": json_nested(100_000)},
-        "1",
-    ),
+    case("reading", "default nested 100,000 deep", "json", lambda: {"type": "integer", "default": deep(100_000)}, "1"),
     # Counts in counts
     case("counts", r"(.{1,63}\.){1,127}", "regex", r"(.{1,63}\.){1,127}", "ab.cd." * 100),
-    case(
-        "counts",
-        "(.{1,100}){1,100}, schema",
-        "json",
-        {"type": "string", "pattern": "^(.{1,100}){1,100}$"},
-        lambda: '"' + "a" * 1000 + '"',
-    ),
-    case(
-        "counts",
-        "(.{1,5000}){1,5000}, schema",
-        "json",
-        {"type": "string", "pattern": "^(.{1,5000}){1,5000}$"},
-        lambda: '"' + "a" * 3000 + '"',
-    ),
-    case("counts", "(.{1,5000}){1,5000}, regex", "regex", "(.{1,5000}){1,5000}", lambda: "a" * 3000),
-    case("counts", "(.{1,5000}){1,5000}, grammar", "lark", "start: A\nA: /(.{1,5000}){1,5000}/", lambda: "a" * 3000),
-    case("counts", "a?{500}a{500}", "regex", "(a?){500}a{500}", lambda: "a" * 600),
-    case(
-        "counts", "ignored /a+/ beside /a+/ /a+/ /a+/", "lark", "start: A A A\nA: /a+/\n%ignore /a+/", lambda: "a" * 500
-    ),
+    case("counts", f"{BIG}, schema", "json", {"type": "string", "pattern": f"^{BIG}$"}, f'"{"a" * 1000}"'),
+    case("counts", f"{HUGE}, schema", "json", {"type": "string", "pattern": f"^{HUGE}$"}, f'"{"a" * 3000}"'),
+    case("counts", f"{HUGE}, regex", "regex", HUGE, "a" * 3000),
+    case("counts", f"{HUGE}, grammar", "lark", f"start: A\nA: /{HUGE}/", "a" * 3000),
+    case("counts", "a?{500}a{500}", "regex", "(a?){500}a{500}", "a" * 600),
+    case("counts", "ignored /a+/ beside /a+/ /a+/ /a+/", "lark", "start: A A A\nA: /a+/\n%ignore /a+/", "a" * 500),
     # Items and values
-    case(
-        "values",
-        "unique of 40, all",
-        "json",
-        lambda: unique(40),
-        lambda: json.dumps(list(range(40)), separators=(",", ":")),
+    *(
+        case(
+            "values",
+            f"unique of {n}, all",
+            "json",
+            lambda n=n: unique(n),
+            json.dumps([*range(n)], separators=(",", ":")),
+        )
+        for n in (40, 100)
     ),
-    case(
-        "values",
-        "unique of 100, all",
-        "json",
-        lambda: unique(100),
-        lambda: json.dumps(list(range(100)), separators=(",", ":")),
-    ),
-    case(
-        "values",
-        "multipleOf 997 and 991",
-        "json",
-        {"type": "integer", "allOf": [{"multipleOf": 997}, {"multipleOf": 991}]},
-        str(997 * 991 * 12),
-    ),
+    case("values", "multipleOf 997 and 991", "json", PRODUCT, str(997 * 991 * 12)),
     case("values", "multipleOf 1000003", "json", {"type": "integer", "multipleOf": 1_000_003}, str(1_000_003 * 77)),
-    case(
-        "values",
-        "a number of 5,000 digits, unique items",
-        "json",
-        {"type": "array", "items": {"type": "integer"}, "uniqueItems": True},
-        lambda: "[" + "7" * 5000 + ",1]",
-        spelling="any",
-    ),
+    case("values", "a number of 5,000 digits, unique items", "json", DIGITS, f"[{'7' * 5000},1]", spelling="any"),
     case("values", "counts of 2**64", "json", {"type": "array", "minItems": 0, "maxItems": 2**64}, "[1]"),
     case("values", "maximum of 300 digits", "json", {"type": "integer", "maximum": 10**300}, "123"),
     case("values", "maximum of 5,000 digits", "json", {"type": "integer", "maximum": 10**5000}, "123"),
     case("values", "minLength 2**63", "json", {"type": "string", "minLength": 2**63}, '"a', None),
     case("values", "multipleOf 1e-300", "json", {"type": "number", "multipleOf": 1e-300}, "1", None),
     # Properties
-    case(
-        "properties",
-        "2,000, any order, reversed",
-        "json",
-        lambda: numbered(2000),
-        lambda: keys(reversed(range(2000))),
-        property_order="any",
+    *(
+        case("properties", name, "json", lambda n=n: numbered(n), lambda n=n, way=way: keys(range(n)[::way]), **options)
+        for name, n, way, options in NUMBERED
     ),
-    case(
-        "properties",
-        "5,000, any order",
-        "json",
-        lambda: numbered(5000),
-        lambda: keys(range(5000)),
-        property_order="any",
-    ),
-    case("properties", "5,000 in order", "json", lambda: numbered(5000), lambda: keys(range(5000))),
-    case("properties", "20,000 in order", "json", lambda: numbered(20000), lambda: keys(range(20000))),
-    case(
-        "properties",
-        "20,000, any order, reversed",
-        "json",
-        lambda: numbered(20000),
-        lambda: keys(reversed(range(20000))),
-        property_order="any",
-    ),
-    case(
-        "properties",
-        "20,000 required",
-        "json",
-        lambda: numbered(20000, required=[f"key{i}" for i in range(20000)]),
-        lambda: keys(range(20000)),
-    ),
+    case("properties", "20,000 required", "json", lambda: all_required(20000), lambda: keys(range(20000))),
     # Sizes
     case("sizes", "free arrays 100,000 deep", "json", {"type": "array"}, lambda: nested_array(FREE_DEPTH)),
     case("sizes", "free objects 20,000 deep", "json", OBJECT, lambda: '{"a":' * 20000 + "1" + "}" * 20000),
@@ -269,16 +200,3 @@ CASES = (
         '"value number 777"',
     ),
 )
-
-
-def json_nested(depth: int) -> Any:
-    """A list in lists."""
-    found: Any = []
-    for _ in range(depth):
-        found = [found]
-    return found
-
-
-def unique(count: int) -> dict[str, Any]:
-    """All of some values, each once."""
-    return {"type": "array", "items": {"enum": list(range(count))}, "uniqueItems": True, "minItems": count}
