@@ -45,8 +45,11 @@ from typing import Any
 os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
+from constrain import reference
+from faithful import distances
 from faithful_cases import CASES, Case
-from serving_weights import cpu_seconds
+from masks.summary import table
+from serving_weights import cpu_seconds, engine
 
 Atoms = list[tuple[bytes, float]]
 Way = Callable[[int], tuple[Atoms, int]]  # seed -> weighted texts, tokens
@@ -70,31 +73,19 @@ def main() -> int:
 
     torch.set_num_threads(1)
     has_engine = not options.no_engine and importlib.util.find_spec("vllm") is not None
-    llm = engine() if has_engine else None
+    llm = engine(reference.path(), None, Path()) if has_engine else None
     cases = [replace(CASES[name], model=options.model) for name in options.cases.split(",")]
     counts = list(map(int, options.particles.split(",")))
     rows = [row for case in cases for count in counts for row in measured(case, llm, count, options.calls)]
     with (options.out / "genlm.jsonl").open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(row) + "\n" for row in rows)
     words = ["FOLDER" if word in (str(options.genlm), options.model) else word for word in sys.argv]
-    said = f"python {' '.join(words)}\n\n{table(rows)}\n"
+    said = f"python {' '.join(words)}\n\n{shown(rows)}\n"
     if has_engine:
         said += f"\ngenlm-control's backend for vLLM: {their_engine()}\n"
     (options.out / "genlm.md").write_text(said, encoding="utf-8")
     print(said)
     return 0
-
-
-def engine() -> Any:
-    """An engine with the reference model."""
-    from vllm import LLM
-
-    from constrain import reference
-
-    return LLM(
-        str(reference.path()), dtype="float32", enforce_eager=True, max_model_len=256, max_num_seqs=64, block_size=32,
-        max_logprobs=-1, additional_config={"constrain": {}}, seed=0, disable_log_stats=True,
-    )  # fmt: skip
 
 
 def ways(case: Case, llm: Any, particles: int) -> dict[str, Way]:
@@ -155,30 +146,22 @@ def measured(case: Case, llm: Any, particles: int, calls: int) -> list[dict[str,
         {
             "case": case.name, "way": name, "particles": particles, "calls": calls,
             "tokens": tokens[name], "cpu_s": cpu[name], "wall_s": wall[name], "texts": draws[name],
-            "tv": distance(said[name], law), "null": null_distance(law, draws[name]),
+            "tv": distances(said[name], law)[0], "null": perfect(law, draws[name]),
             "evidence": sum(said[name].values()) / (particles * calls),
         }
         for name in table
     ]  # fmt: skip
 
 
-def distance(weights: Counter[bytes], law: dict[bytes, float]) -> float:
-    """Total variation of normalized weights and a law."""
-    total = sum(weights.values())
-    return sum(abs(weights[text] / total - chance) for text, chance in law.items()) / 2 if total else 1.0
-
-
-def null_distance(law: dict[bytes, float], draws: int, repeats: int = 50) -> float:
+def perfect(law: dict[bytes, float], draws: int, repeats: int = 50) -> float:
     """The mean total variation of so many perfect draws."""
     chance, texts = random.Random(0), list(law)
     found = [Counter(chance.choices(texts, list(law.values()), k=max(1, draws))) for _ in range(repeats)]
-    return sum(distance(each, law) for each in found) / repeats
+    return sum(distances(each, law)[0] for each in found) / repeats
 
 
 def their_engine() -> str:
     """True if genlm-control's own backend for vLLM starts here, or why not."""
-    from constrain import reference
-
     try:
         from genlm.backend.llm.vllm import AsyncVirtualLM
 
@@ -188,18 +171,17 @@ def their_engine() -> str:
     return "starts here, and is not measured"
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """Lines of Markdown."""
-    lines = [
-        "| language | particles | way | tokens / CPU s | tokens / s | TV | null | evidence |",
-        "|---|---:|---|---:|---:|---:|---:|---:|",
-    ]
-    lines += [
-        f"| {row['case']} | {row['particles']} | {row['way']} | {row['tokens'] / row['cpu_s']:.0f} | "
-        f"{row['tokens'] / row['wall_s']:.0f} | {row['tv']:.3f} | {row['null']:.3f} | {row['evidence']:.2f} |"
+def shown(rows: list[dict[str, Any]]) -> str:
+    """The table."""
+    cells = [
+        [
+            *(str(row[key]) for key in ("case", "particles", "way")),
+            *(f"{row['tokens'] / row[key]:.0f}" for key in ("cpu_s", "wall_s")),
+            *(f"{row[key]:.3f}" for key in ("tv", "null", "evidence")),
+        ]
         for row in rows
     ]
-    return "\n".join(lines)
+    return table(["language", "particles", "way", "tokens / CPU s", "tokens / s", "TV", "null", "evidence"], cells)
 
 
 if __name__ == "__main__":

@@ -41,6 +41,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from masks.summary import table
+
 os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
@@ -207,12 +209,11 @@ def summary(rows: list[Row]) -> str:
         some = [row for row in counted if row["way"] == way]
         speeds[way] = statistics.median(row["tokens"] / row["wall_s"] for row in some)
         costs[way] = statistics.median(row["cpu_s"] / row["tokens"] for row in some) * 1e3
-    lines = ["| way | tokens/s | CPU ms a token | beside plain, by CPU time |", "|---|---:|---:|---:|"]
-    lines += [
-        f"| {way} | {speeds[way]:.0f} | {cost:.2f} | {cost / costs['plain']:.2f} |"
+    rows_shown = [
+        [way, f"{speeds[way]:.0f}", f"{cost:.2f}", f"{cost / costs['plain']:.2f}"]
         for way, cost in sorted(costs.items(), key=lambda each: each[1])
     ]
-    text = "\n".join(lines)
+    text = table(["way", "tokens/s", "CPU ms a token", "beside plain, by CPU time"], rows_shown)
     worst = max(row["weights differ by"] for row in rows if "weights differ by" in row)
     return f"{text}\n\nLargest difference of two log weights of one output, recorded and rescored: {worst:.1e}\n"
 
