@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import apply_bitmask
 import batch
 import cold_start
 from masks import batches, engines
@@ -87,13 +85,3 @@ def test_a_start_and_a_wrong_mask() -> None:
     assert "| warm | 1 | 2 |" in page
     with pytest.raises(SystemExit, match="wrong tokens"):
         cold_start.start(code.replace('"type": "object"', '"type": "array"'), "warm", cold_start.checkout(None))
-
-
-def test_logits_under_bitmasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "sys.argv", ["apply_bitmask", "--size", "4000", "--rows", "2", "--runs", "3", "--out", str(tmp_path)]
-    )
-    apply_bitmask.main()
-    records = [json.loads(line) for line in (tmp_path / "records.jsonl").read_text().splitlines()]
-    assert {record["way"] for record in records} >= {"constrain", "masked_fill_"}
-    assert {record["mask"] for record in records} == {"nearly all", "few", "half"}

@@ -5,7 +5,7 @@ serves float32, float16 and bfloat16. Words that allow everything are skipped, r
 filled, and the 32 logits of any other word are blended without a branch.
 
 Cost: 128k logits 2 to 7 µs a row, by the mask; torch's `masked_fill_` 50 to 460 µs, the mask unpacked already (one core
-of a shared machine, `python benchmarks/apply_bitmask.py`).
+of a shared machine).
 """
 
 import numpy as np
