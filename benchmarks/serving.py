@@ -55,6 +55,7 @@ from pathlib import Path
 from typing import Any
 
 from masks.records import data_folder, machine
+from masks.vocabularies import LLAMA3_PATTERN
 
 BACKENDS = ("constrain", "guidance", "xgrammar")
 NONE = "none"  # no constraint
@@ -142,12 +143,8 @@ def write_model(folder: Path, vocab: str, data: Path, hidden: int = 64) -> None:
     else:
         special = [f"<|reserved_special_token_{i}|>" for i in range(256)]
         special[1], special[9] = "<|end_of_text|>", "<|eot_id|>"
-        pattern = (
-            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|"
-            r"\s*[\r\n]+|\s+(?!\S)|\s+"
-        )
         file = data / "tokenizers" / "llama3" / "tokenizer.model"
-        fast = TikTokenConverter(str(file), pattern=pattern, extra_special_tokens=special).converted()
+        fast = TikTokenConverter(str(file), pattern=LLAMA3_PATTERN, extra_special_tokens=special).converted()
         tokenizer = PreTrainedTokenizerFast(tokenizer_object=fast, eos_token=special[9])
         assert tokenizer.eos_token_id == LLAMA3_EOS
     tokenizer.save_pretrained(folder)

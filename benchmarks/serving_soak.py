@@ -34,6 +34,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -248,36 +249,16 @@ class Soak:
 # --- the run ----------------------------------------------------------------------------------------------------------
 
 
-def family() -> dict[int, str]:
-    """This process and its descendants, with their names."""
-    parents: dict[int, int] = {}
-    names: dict[int, str] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                stat = (entry / "stat").read_text()
-            except OSError:
-                continue
-            name, rest = stat[stat.index("(") + 1 : stat.rindex(")")], stat[stat.rindex(")") + 2 :].split()
-            parents[int(entry.name)], names[int(entry.name)] = int(rest[1]), name
-    found = {os.getpid()}
-    while True:
-        more = {child for child, parent in parents.items() if parent in found} - found
-        if not more:
-            return {pid: names[pid] for pid in sorted(found)}
-        found |= more
-
-
 async def watch_memory(samples: list[Row], begin: float) -> None:
-    """Note the resident memory of all processes, in MB."""
-    page = os.sysconf("SC_PAGE_SIZE") / 1e6
+    """Note the resident memory of this process and its descendants, in MB."""
+    import psutil
+
+    own = psutil.Process()
     while True:
         sizes = {}
-        for pid, name in family().items():
-            try:
-                sizes[f"{name} {pid}"] = round(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * page)
-            except OSError:
-                continue
+        for process in (own, *own.children(recursive=True)):
+            with suppress(psutil.Error):
+                sizes[f"{process.name()} {process.pid}"] = round(process.memory_info().rss / 1e6)
         samples.append({"s": round(time.perf_counter() - begin, 1), **sizes})
         await asyncio.sleep(SAMPLE)
 
