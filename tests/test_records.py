@@ -52,6 +52,19 @@ def test_records_that_code_and_pages_name_are_there():
     assert [row for row in sorted(named) if not (RECORDS / row[1]).is_dir()] == []
 
 
+def test_each_program_and_each_record_is_named_by_a_page():
+    """Programs and records are named by a page, or by a program that makes one; others are in the history."""
+    folders = [ROOT / name for name in ("constrain", "docs", "grammars")]
+    files = [path for folder in folders for path in folder.rglob("*") if path.suffix in (".py", ".md")]
+    files += [*ROOT.glob("*.md"), *ROOT.glob("*/README.md")]
+    pages = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    code = {path.name: path.read_text(encoding="utf-8") for path in RECORDS.parent.glob("*.py")}
+    programs = [name for name, text in code.items() if "\ndef main(" in text]
+    named = {*NAME.findall(pages + "".join(code.values())), *re.findall(r"\w+\.py\b", pages), "DIGESTS"}
+    assert len(programs) > 20
+    assert {*programs, *(path.name for path in RECORDS.iterdir())} <= named
+
+
 def test_digests_name_rows_of_records_that_are_kept():
     lines = [line.split() for line in (RECORDS / "DIGESTS").read_text(encoding="utf-8").splitlines()]
     assert lines == sorted(lines, key=lambda line: line[-1])
