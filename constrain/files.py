@@ -64,17 +64,19 @@ def read_own(path: Path) -> bytes:
 
 
 def read_arrays(file: BinaryIO | str | os.PathLike[str]) -> dict[str, Any]:
-    """The arrays of a file of NumPy, format npz; nothing in it is executed.
+    """The arrays of a file of NumPy, format npz; nothing in it is executed. file: open, or a path that a user names.
 
     Raises ValueError: it is no such file, or damaged; OSError: it cannot be opened.
     """
     import numpy as np
 
+    if isinstance(file, (str, os.PathLike)):
+        path = Path(file)
+        with open(_checked(os.open(path, os.O_RDONLY | SAFE), path, lambda _: True), "rb") as opened:
+            return read_arrays(opened)
     try:
         with np.load(file, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}  # this verifies the checksums
-    except OSError:
-        raise
     except Exception as error:  # a damaged file raises errors of any kind: as an archive, a header or an array
         raise ValueError(f"damaged: {error}") from error
 

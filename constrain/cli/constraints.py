@@ -206,7 +206,7 @@ def checked_json(text: str, name: str = "") -> str:
     from constrain.errors import LimitError, SchemaError, span
 
     try:
-        json.loads(text)
+        json.loads(text, parse_int=float)  # how many digits a number has, who reads the schema says
     except json.JSONDecodeError as error:
         place = span(text, min(error.pos, len(text)))
         raise SchemaError(
@@ -263,8 +263,8 @@ def read_choices(given: str) -> list[str]:
     if not given.lstrip().startswith("["):
         return given.split(",")
     try:
-        texts = json.loads(given)
-    except json.JSONDecodeError as error:
+        texts = json.loads(given, parse_int=float)
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"--choices starts with '[' but is not a JSON array: {error}") from None
     if not all(isinstance(text, str) for text in texts):
         raise UsageError("--choices is a JSON array of something else than strings")

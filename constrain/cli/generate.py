@@ -178,7 +178,7 @@ def _read_tools(name: str) -> Any:
     text = read_text(name, "--tools names a file with a JSON array")
     try:
         tools = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{name} is not JSON: {error}\n  fix: write a JSON array of tools") from None
     if not isinstance(tools, list):
         raise UsageError(f"{name} holds no JSON array\n  fix: write [tool, ...]")

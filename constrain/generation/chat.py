@@ -22,10 +22,12 @@ from constrain.chat.calls.message import ToolCall
 from constrain.chat.calls.tools import ToolUse
 from constrain.errors import ConstrainError
 from constrain.generation.front import generate
-from constrain.generation.request.prompts import Prompt
+from constrain.generation.request.arguments import check_request
+from constrain.generation.request.prompts import Prompt, parse_prompts
 from constrain.generation.request.request import arguments_of
 from constrain.generation.request.signature import ModelLike, Sampling
 from constrain.generation.result import Generation
+from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.sampling.core.sampler import check_count
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ class Conversation:
         messages: All messages: the given ones, the assistant's turns, the tools' results.
         turns: The generation of each turn.
         finished: Whether the last turn is an answer: it is complete, and calls no tool.
+        finish_reason: Why it ended: "stop": it is answered. "tool_calls": the rounds are over. Else that of the last
+            turn, which was cut off ("length", "dead_end"); its whole calls were run all the same.
 
     Example:
         >>> Conversation([{"role": "user", "content": "Hello"}]).finished
@@ -51,6 +55,11 @@ class Conversation:
     messages: list[dict[str, Any]]
     turns: list[Generation[Any]] = field(default_factory=list)
     finished: bool = False
+
+    @property
+    def finish_reason(self) -> str:
+        cut = self.turns[-1].finish_reason if self.turns else "stop"
+        return "tool_calls" if cut == "stop" and not self.finished else cut
 
     @property
     def content(self) -> str:
@@ -82,10 +91,11 @@ def converse(
         options: Other arguments of `generate`. Turn k samples with `seed` + k.
 
     Returns:
-        The conversation. It is not `finished` if a turn was cut off, or calls tools when `rounds` are over.
+        The conversation. It is not `finished` if a turn was cut off before a call was whole, or calls tools when
+        `rounds` are over. Of a turn that was cut off the whole calls are run; equal calls of a turn are run once.
 
     Raises:
-        ConstrainError: What `generate` raises; a tool is no callable and there is no `run`.
+        ConstrainError: What `generate` raises; a tool is no callable and there is no `run`; a result is no JSON.
 
     Example:
         >>> import constrain
@@ -96,8 +106,8 @@ def converse(
         >>> turn = constrain.tools([double], format="qwen3", choice="required", parallel=False)
         >>> ask = [{"role": "user", "content": "Twice 2?"}]
         >>> chat = constrain.converse(model, ask, turn, rounds=1, seed=1, complete=True)
-        >>> [message["role"] for message in chat.messages], chat.finished
-        (['user', 'assistant', 'tool'], False)
+        >>> [message["role"] for message in chat.messages], chat.finish_reason
+        (['user', 'assistant', 'tool'], 'tool_calls')
     """
     check_count("rounds", rounds)
     arguments_of(options, "converse", ("n", "stream"))
@@ -111,22 +121,39 @@ def converse(
                 fix="pass a function, or run=, which runs a call",
             )
     prompt = messages if isinstance(messages, Prompt) else Prompt(messages)
-    conversation = Conversation([dict(message) for message in prompt.content])
+    conversation = Conversation([dict(message) for message in _messages(prompt)])
     seed = options.pop("seed", None)
+    check_request(1, seed, False)
     for number in range(rounds):
         asked = _asked(tools, tool_choice if number == 0 else "auto")
         given: dict[str, Any] = {**options, **asked, "seed": None if seed is None else seed + number}
         turn = generate(model, replace(prompt, content=conversation.messages), **given)
         conversation.turns.append(turn)
         conversation.messages.append(message_of(turn))
-        if turn.finish_reason != "stop" or not turn.tool_calls:
+        if not turn.tool_calls:
             conversation.finished = turn.finish_reason == "stop"
             break
+        results: dict[tuple[str, str], str] = {}
         for call in turn.tool_calls:
-            result = _run(call, functions[call.name], run, on_error)
-            told = {"role": "tool", "tool_call_id": call.id, "name": call.name, "content": result}
+            same = call.name, json.dumps(call.values, sort_keys=True)
+            if same not in results:
+                results[same] = _run(call, functions[call.name], run, on_error)
+            told = {"role": "tool", "tool_call_id": call.id, "name": call.name, "content": results[same]}
             conversation.messages.append(told)
     return conversation
+
+
+def _messages(prompt: Prompt) -> Sequence[Mapping[str, Any]]:
+    """The messages of a chat. Raises ConstrainError: they are none."""
+    parsed = parse_prompts(prompt, plain=False)
+    (found, *_) = parsed.each
+    if not parsed.single or not isinstance(found, list) or not found or not isinstance(found[0], Mapping):
+        raise ConstrainError(
+            f"a conversation begins with chat messages, not with {prompt.content!r:.60}",
+            place="messages",
+            fix='pass [{"role": "user", "content": "..."}]',
+        )
+    return found  # type: ignore[return-value]
 
 
 def _asked(given: Sequence[Any] | ToolUse, choice: Any) -> dict[str, Any]:
@@ -147,7 +174,23 @@ def _run(call: ToolCall, function: Function, run: Callable[[ToolCall, Function],
         if on_error == "raise":
             raise
         result = {"error": f"{type(error).__name__}: {error}"}
-    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=_plain)
+    try:
+        return _text_of(result)
+    except Exception as error:  # what a result is made of may raise anything
+        said = f"the result of the tool {call.name!r} is no JSON: {type(error).__name__}: {error!s:.200}"
+        if on_error == "raise":
+            raise ConstrainError(
+                said, place=f"{call.name}()", fix='return a text or what json.dumps writes, or pass on_error="tell"'
+            ) from error
+        return _text_of({"error": said})
+
+
+def _text_of(result: Any) -> str:
+    """A result as text: a str as it is, anything else as JSON; half a surrogate pair as its escape."""
+    text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=_plain)
+    if not has_lone_surrogate(text):
+        return text
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _plain(value: Any) -> Any:

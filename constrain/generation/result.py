@@ -249,7 +249,7 @@ class Generation(Generic[T]):
             (True, True)
         """
         named = [each for each in self.captures if each.name == part]
-        if not named and part and not part.startswith("/"):
+        if not named and not (isinstance(part, str) and part[:1] in ("", "/")):
             raise ConstrainError(f"the output has no capture {part!r:.60}", fix='a JSON pointer begins with "/"')
         span = (named[0].begin, named[0].end) if named else reports.value_span(self.text, part)
         return reports.confidence_of(self.text, span, self.pieces, self.shown)

@@ -112,19 +112,21 @@ def value_span(text: str, pointer: str) -> tuple[int, int]:
         >>> value_span('{"a": [1, 23]}', "/a/1")
         (10, 12)
     """
-    if pointer and not pointer.startswith("/"):
+    if not isinstance(pointer, str) or (pointer and not pointer.startswith("/")):
         raise ConstrainError(f"{pointer!r:.60} is no JSON pointer", fix='"/name", "/people/0/name", or ""')
     steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+    at: int | None
     try:
         at = _skip(text, 0)
         for step in steps:
-            found = _members(text, at).get(step)
-            if found is None:
-                raise ConstrainError(f"the text has no value at {pointer!r:.60}", place=f"step {step!r:.60}")
-            at = found
-        return at, DECODER.raw_decode(text, at)[1]
+            at = _members(text, at).get(step)
+            if at is None:
+                break
+        else:
+            return at, DECODER.raw_decode(text, at)[1]
     except (ValueError, IndexError, RecursionError) as error:
         raise ConstrainError(f"the text is no JSON value: {error}", fix="a part of another text is a capture") from None
+    raise ConstrainError(f"the text has no value at {pointer!r:.60}", place=f"step {step!r:.60}")
 
 
 def of_members(text: str, pieces: Sequence[bytes], tokens: Sequence[ShownToken]) -> dict[str, float]:

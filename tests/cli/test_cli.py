@@ -41,6 +41,16 @@ def test_bad_input(row: dict[str, Any], tmp_path: Path) -> None:
         assert text in result.stderr
 
 
+@pytest.mark.parametrize("option", ["--schema", "--regex", "--choices", "--grammar"])
+def test_numbers_of_more_digits_than_python_reads(option: str) -> None:
+    digits = "9" * 4301
+    given = {"--schema": f'{{"const": {digits}}}', "--regex": f"a{{{digits}}}", "--choices": f"[{digits}]"}
+    result = invoke(
+        "check", option, given.get(option, f"start: %json {{{chr(34)}const{chr(34)}: {digits}}}"), "-", stdin=""
+    )
+    assert result.exit_code == 2 and "internal" not in result.stderr and "set_int_max" not in result.stderr
+
+
 @pytest.mark.parametrize(
     "constraint, text",
     [

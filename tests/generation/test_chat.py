@@ -224,3 +224,154 @@ def test_other_tools_need_a_runner(chat: Any) -> None:
     turn = constrain.tools([Search], format="qwen3", choice="required", parallel=False)
     talk = constrain.converse(chat, ASK, turn, rounds=1, run=lambda call, _: call.arguments, **options())
     assert json.loads(talk.messages[-1]["content"]) in ({"wide": True}, {"wide": False})
+
+
+def _circle() -> list[Any]:
+    inside: list[Any] = []
+    inside.append(inside)
+    return inside
+
+
+def _deep() -> list[Any]:
+    inside: list[Any] = []
+    for _ in range(100_000):
+        inside = [inside]
+    return inside
+
+
+class Shy:
+    """Has no text."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("not now")
+
+
+RESULTS: dict[str, tuple[Any, str]] = {
+    "keys that are tuples": (lambda: {(1, 2): 3}, "\"the result of the tool 'gives' is no JSON: TypeError"),
+    "a circle": (_circle, "is no JSON: ValueError: Circular reference"),
+    "nested deeply": (_deep, "is no JSON: RecursionError"),
+    "no text": (Shy, "is no JSON: RuntimeError: not now"),
+    "half a surrogate in JSON": (lambda: ["\ud800"], '["\\\\ud800"]'),
+    "half a surrogate": (lambda: "a\ud800", "a\\\\ud800"),
+    "an error with half of one": (lambda: (_ for _ in ()).throw(OSError("\udcff")), "OSError: \\\\udcff"),
+    "a set": (lambda: {1}, '"{1}"'),
+    "bytes": (lambda: b"\xff", "xff"),
+}
+
+
+@pytest.mark.parametrize("kind", RESULTS)
+def test_odd_results_are_told(kind: str, chat: Any) -> None:
+    """A result that JSON cannot hold is told to the model as an error, or raised with the tool's name."""
+    make, said = RESULTS[kind]
+
+    def gives(number: bool) -> Any:
+        """Give."""
+        made = make()
+        return next(made) if hasattr(made, "throw") else made
+
+    turn = constrain.tools([gives], format="qwen3", choice="required", parallel=False)
+    talk = constrain.converse(chat, ASK, turn, rounds=1, on_error="tell", **options())
+    assert said.replace("\\\\", "\\") in talk.messages[2]["content"]
+    if "is no JSON" in said:
+        with pytest.raises(constrain.ConstrainError, match="the result of the tool 'gives' is no JSON") as caught:
+            constrain.converse(chat, ASK, turn, rounds=1, **options())
+        assert caught.value.place == "gives()"
+
+
+@pytest.mark.parametrize(
+    "messages, more, said",
+    [
+        ("hello", {}, "begins with chat messages, not with 'hello'\n  at messages"),
+        (["hello"], {}, "neither text, chat messages nor token ids"),
+        ([1, 2], {}, "begins with chat messages"),
+        ([], {}, "begins with chat messages"),
+        (5, {}, "neither text, chat messages"),
+        ([{"role": "user"}, "hello"], {}, "a mixed list"),
+        ([{"content": "hello"}], {}, "without a role"),
+        ([{"role": "user", "content": 5}], {}, "neither a text nor a list of parts: 5\n  at message 0.content"),
+        ([{"role": "user", "content": ["a", 5]}], {}, "list of parts: 5\n  at message 0.content.1."),
+        ([{"role": "user", "content": [{"type": "text", "text": 5}]}], {}, "at message 0.content.0."),
+        ([{"role": "user", "content": {"text": "a"}}], {}, "at message 0.content"),
+        ([{"role": "user", "content": "a\ud800"}], {}, "lone surrogate: .*\n  at message 0.content"),
+        ([{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}], {}, "a part of type 'image_url'"),
+        (ASK, {"seed": "a"}, "seed must be an int or None, not 'a'"),
+        (ASK, {"seed": 1.5}, "seed must be an int or None"),
+    ],
+    ids=str,
+)
+def test_odd_messages(messages: Any, more: Any, said: str, chat: Any) -> None:
+    with pytest.raises(constrain.ConstrainError, match=said):
+        constrain.converse(chat, messages, [double], **options(**more))
+
+
+def test_parts_of_text_are_joined(chat: Any) -> None:
+    """A template that joins texts reads a list of parts, as OpenAI's interface has them, as one text."""
+    parts = [{"role": "user", "content": [{"type": "text", "text": "2"}, {"type": "text", "text": "?"}]}]
+    joined = [{"role": "user", "content": "2\n?"}]
+    assert (
+        constrain.generate(chat, parts, regex="a+", **options()).text
+        == constrain.generate(chat, joined, regex="a+", **options()).text
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chat.tokenizer, "chat_template", "{{ raise_exception('roles') }}")
+        with pytest.raises(constrain.ConstrainError, match=r"the chat template cannot write the prompt: .*roles"):
+            constrain.generate(chat, parts, regex="a+", **options())
+
+
+CALL = '<tool_call>\n{"name": "double", "arguments": {"number": %s}}\n</tool_call>'
+
+
+@pytest.mark.parametrize(
+    "texts, reasons, ran, finish_reason",
+    [
+        ([[CALL % "true", CALL % "true", CALL[:30]]], ["length"], ["true"], "length"),
+        ([[CALL % "true", CALL % "false", CALL % "true"]], ["dead_end"], ["true", "false"], "dead_end"),
+        ([[CALL % "true"]], ["stop"], ["true"], "tool_calls"),
+        ([[CALL % "true", CALL[:9]], ["Done."]], ["length", "stop"], ["true"], "stop"),
+        ([[CALL % "true"], [CALL % "true"], ["Do"]], ["stop", "stop", "length"], ["true", "true"], "length"),
+        ([[CALL[:30]]], ["length"], [], "length"),
+    ],
+)
+def test_whole_calls_of_a_cut_turn_are_run(
+    texts: list[list[str]], reasons: list[str], ran: list[str], finish_reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each turn runs its whole calls, equal ones once, and every call is answered."""
+    turn = constrain.tools([double], format="qwen3", thinking="none")
+    given = []
+    for number, (parts, reason) in enumerate(zip(texts, reasons, strict=True)):
+        message = turn.read("\n".join(parts), lambda place, number=number: f"call {number} {place}")
+        given.append(SimpleNamespace(**vars(message), finish_reason=reason))
+    turns = iter(given)
+    monkeypatch.setattr(constrain.generation.chat, "generate", lambda *_, **__: next(turns))
+    seen: list[str] = []
+    talk = constrain.converse(
+        SimpleNamespace(),
+        ASK,
+        turn,
+        rounds=len(texts),
+        run=lambda call, _: seen.append(json.dumps(call.values["number"])),
+    )
+    assert (seen, talk.finish_reason, talk.finished) == (ran, finish_reason, finish_reason == "stop")
+    asked = [call["id"] for message in talk.messages for call in message.get("tool_calls", ())]
+    told = [message["tool_call_id"] for message in talk.messages if message["role"] == "tool"]
+    assert asked == told == [call.id for each in given for call in each.tool_calls]
+
+
+def test_a_greatest_number_of_calls(chat: Any) -> None:
+    text = '<tool_call>\n{"name": "double", "arguments": {"number": true}}\n</tool_call>'
+    for most, accepted in ((None, 9), (1, 1), (2, 2), (3, 3)):
+        turn = constrain.tools([double], format="qwen3", choice="required", max_calls=most)
+        found = [count for count in range(1, 10) if turn.accepts("\n".join([text] * count))]
+        assert found == list(range(1, accepted + 1))
+    for wrong in (0, -1, True, "2", 1.5):
+        with pytest.raises(constrain.ConstrainError, match="max_calls is an int of at least 1"):
+            constrain.tools([double], format="qwen3", max_calls=wrong)  # type: ignore[arg-type]
+
+
+def test_arguments_that_are_nested_deeply_are_a_fault() -> None:
+    turn = constrain.tools([{"name": "f", "parameters": {"type": "object", "properties": {"a": {}}}}], format="qwen3")
+    for levels, read in ((400, True), (1500, False), (100_000, False)):
+        nested = "[" * levels + "]" * levels
+        message = turn.read(f'<tool_call>\n{{"name": "f", "arguments": {{"a": {nested}}}}}\n</tool_call>')
+        assert (len(message.tool_calls) == 1) == read
+        assert read or "are nested too deeply to be read" in str(message.fault)

@@ -47,6 +47,7 @@ class Wanted(NamedTuple):
         thinking_tokens: The greatest number of tokens of thoughts; None: no bound.
         undeclared: What becomes of arguments that are not declared, as in `json_schema`.
         texts: The constraints on string arguments, by the names of tools and arguments.
+        most: The greatest number of calls; None: no bound.
     """
 
     choice: str
@@ -55,6 +56,7 @@ class Wanted(NamedTuple):
     thinking_tokens: int | None
     undeclared: Undeclared = "avoid"
     texts: Mapping[str, Mapping[str, Constraint]] = MappingProxyType({})
+    most: int | None = None
 
 
 def language(form: Format, functions: Sequence[Function], wanted: Wanted) -> Constraint:
@@ -145,13 +147,13 @@ def _calls(form: Format, arguments: Arguments, wanted: Wanted) -> Constraint:
     ]
     one = alt(*each)
     between = _edges(form, form.between or "")
-    most = None if _is_parallel(form, wanted) else 1
+    most = wanted.most if _is_parallel(form, wanted) else 1
     calls = many(one, separator=seq(*between) if between else None, low=1, high=most)
     return seq(*_fields(form, form.begin, {}), calls, *_edges(form, form.end))
 
 
 def _is_parallel(form: Format, wanted: Wanted) -> bool:
-    return wanted.parallel and form.between is not None
+    return wanted.parallel and form.between is not None and wanted.most != 1
 
 
 # -- where arguments stand ---------------------------------------------------------------------------------------------

@@ -144,6 +144,8 @@ class Reader:
                 pass
         except Malformed as problem:
             self._fault(str(problem))
+        except RecursionError:
+            self._fault(f"the arguments of {self._name!r} are nested too deeply to be read")
 
     def _fault(self, problem: str) -> None:
         self.message.fault = f"{problem}, at character {self.at}"

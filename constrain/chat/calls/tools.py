@@ -167,6 +167,7 @@ def tools(
     tokenizer: Any = None,
     undeclared: Undeclared = "avoid",
     texts: Mapping[str, Mapping[str, Constraint]] | None = None,
+    max_calls: int | None = None,
 ) -> ToolUse:
     """An assistant's turn that may call tools, in the format of a model.
 
@@ -189,6 +190,8 @@ def tools(
         texts: The constraints on string arguments, by the names of the tool and of the argument, in formats that write
             arguments as JSON: `{"run": {"query": constrain.monitors.monitored(...)}}`. The tool's arguments then have
             declared properties only, in the order of the schema.
+        max_calls: The greatest number of calls in a turn; None: no bound. Without one a small model may write the same
+            call until its tokens are over.
 
     Returns:
         A constraint with `read`, which turns a text back into content, thoughts and calls.
@@ -227,6 +230,10 @@ def tools(
         raise ConstrainError(f"choice is a str, not {choice!r:.60}", place="choice", fix=", ".join(map(repr, CHOICES)))
     if not isinstance(parallel, bool):
         raise ConstrainError(f"parallel must be True or False, not {parallel!r:.60}", place="parallel")
+    if max_calls is not None and (not isinstance(max_calls, int) or isinstance(max_calls, bool) or max_calls < 1):
+        raise ConstrainError(
+            f"max_calls is an int of at least 1, not {max_calls!r:.60}", place="max_calls", fix='choice="none" has none'
+        )
     if choice not in CHOICES:
         called = tuple(function for function in found if function.name == choice)
         if not called:
@@ -238,7 +245,7 @@ def tools(
     _check_thinking(form, thinking, thinking_tokens)
     checked_texts(texts, found)
     called_as = choice if choice in CHOICES else "required"
-    wanted = Wanted(called_as, parallel, thinking, thinking_tokens, undeclared, texts or {})
+    wanted = Wanted(called_as, parallel, thinking, thinking_tokens, undeclared, texts or {}, max_calls)
     opened = thinking == "open"
     return ToolUse(language(form, called, wanted), form, found, opened)
 

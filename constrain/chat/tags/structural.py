@@ -29,6 +29,7 @@ from constrain.languages.constraints.combinators import alt, many, optional, seq
 from constrain.languages.constraints.regular import Regular, choices
 from constrain.languages.grammar_text.text import grammar
 from constrain.languages.schema import JsonLayout, json_schema
+from constrain.languages.schema.check.finished import integer_of
 from constrain.masks.derived.reasoning import after
 
 Schema = Callable[..., Any]
@@ -72,7 +73,7 @@ def structural_tag(
 def _read(given: Any, reader: _Reader) -> Constraint:
     if isinstance(given, str):
         try:
-            given = json.loads(given)
+            given = json.loads(given, parse_int=integer_of)
         except ValueError as error:
             raise ConstrainError(f"the structural tag is not JSON: {error}", place="structural_tag") from None
     if not isinstance(given, dict):

@@ -26,6 +26,7 @@ from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.regular import choices, regex
 from constrain.languages.grammar_text.text import grammar
 from constrain.languages.schema.api import json_schema
+from constrain.languages.schema.check.finished import integer_of
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.limits import Limits
 from constrain.masks.completion.writable import written
@@ -117,7 +118,7 @@ def _schema(schema: Any, options: EngineOptions, **changes: Any) -> Constraint:
 
 def _json(text: str, what: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, parse_int=integer_of)
     except json.JSONDecodeError as error:
         line = text.splitlines()[error.lineno - 1] if text.strip() else ""
         left = max(0, error.colno - 1 - SHOWN // 2)

@@ -7,6 +7,7 @@ decided before a model is loaded (`parse_prompts`); its tokens are found with th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, TypeAlias
@@ -20,6 +21,8 @@ FORMS = (
     "pass a str, a list of chat messages (dicts), a list of token ids, what a processor returned, or a list of such "
     "prompts"
 )
+# A template that goes through the parts of a content; others join it to a text.
+_READS_PARTS = re.compile(r"for\s+\w+\s+in\s+(\w+\.)?(\w*content\w*|\w+\[\s*['\"]content['\"]\s*\])")
 # text, token ids, chat messages, a processor's output
 Parsed: TypeAlias = "str | list[int] | list[Mapping[str, Any]] | Mapping[str, Any]"
 
@@ -149,11 +152,30 @@ def _is_features(prompt: Any) -> bool:
 
 def _check_messages(messages: Sequence[Mapping[str, Any]], name: str) -> None:
     for place, message in enumerate(messages):
+        _check_content(message.get("content"), f"message {place}", name)
         if not isinstance(message.get("role"), str):
             raise ConstrainError(
                 f"{name} has a chat message without a role",
                 place=f"message {place}: {str(dict(message))[:80]}",
                 fix='write messages as {"role": "user", "content": "..."}',
+            )
+
+
+def _check_content(content: Any, place: str, name: str) -> None:
+    """Refuse what no chat template writes: a content is a text, nothing, or a list of parts."""
+    parts = content if isinstance(content, (list, tuple)) else () if content is None else [content]
+    for number, part in enumerate(parts):
+        text = part.get("text", "") if isinstance(part, Mapping) and part is not content else part
+        where = f"{place}.content" + (f"[{number}]" if part is not content else "")
+        if not isinstance(text, str):
+            raise ConstrainError(
+                f"{name} has a message whose content is neither a text nor a list of parts: {text!r:.60}",
+                place=where,
+                fix='write {"role": "user", "content": "..."}, or parts: [{"type": "text", "text": "..."}]',
+            )
+        if has_lone_surrogate(text):
+            raise ConstrainError(
+                f"{name} has a lone surrogate: {text!r:.60}", place=where, fix="it is not text: remove it"
             )
 
 
@@ -261,13 +283,37 @@ def _render(messages: Sequence[Any], tokenizer: Any, name: str, tools: ToolUse |
             f"{name} is a list of chat messages, and the tokenizer has no chat template",
             fix="pass the prompt as a str, or set tokenizer.chat_template",
         )
+    if not _READS_PARTS.search(str(tokenizer.chat_template)):
+        messages = [_with_text(message, place, name) for place, message in enumerate(messages)]
     given: dict[str, Any] = {}  # a tokenizer of another make may not take the argument
-    if tools is not None:
-        from constrain.generation.request.untold import with_tools
+    try:
+        if tools is not None:
+            from constrain.generation.request.untold import with_tools
 
-        told = with_tools(messages, tools, tokenizer)
-        messages, given = (messages, {"tools": tools.schemas}) if told is None else (told, {})
-    return tokenizer.apply_chat_template(list(messages), **given, tokenize=False, add_generation_prompt=True)
+            told = with_tools(messages, tools, tokenizer)
+            messages, given = (messages, {"tools": tools.schemas}) if told is None else (told, {})
+        return tokenizer.apply_chat_template(list(messages), **given, tokenize=False, add_generation_prompt=True)
+    except Exception as error:  # templates raise what they like
+        raise ConstrainError(
+            f"the chat template cannot write {name}: {type(error).__name__}: {error!s:.200}",
+            place="messages",
+            fix="write messages as the model's card has them: their roles, their order, their calls",
+        ) from error
+
+
+def _with_text(message: Mapping[str, Any], place: int, name: str) -> Mapping[str, Any]:
+    """A message whose parts are one text, as a template joins it that reads no parts. Raises ConstrainError."""
+    parts = message.get("content")
+    if not isinstance(parts, (list, tuple)):
+        return message
+    for number, part in enumerate(parts):
+        if isinstance(part, Mapping) and "text" not in part:
+            raise ConstrainError(
+                f"{name} has a part of type {part.get('type')!r:.60}, and the chat template writes texts only",
+                place=f"message {place}.content[{number}]",
+                fix="leave the part out, or load a model that reads it",
+            )
+    return {**message, "content": "\n".join(part if isinstance(part, str) else part["text"] for part in parts)}
 
 
 def _plain(value: Any) -> Any:

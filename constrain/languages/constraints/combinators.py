@@ -20,6 +20,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from constrain.errors import GrammarError, LimitError
+from constrain.languages.automata.counts import MANY
 from constrain.languages.automata.syntax import Node, Tokens, literal, shown_tokens
 from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.cfg.build import GrammarReading, build
@@ -196,6 +197,7 @@ def many(part: Piece, *, separator: Piece | None = None, low: int = 0, high: int
         raise GrammarError(f"many needs low >= 0, not {low!r}", fix="low is how many there must be")
     if high is not None and (isinstance(high, bool) or not isinstance(high, int) or high < low):
         raise GrammarError(f"many needs high >= low, not {high!r} and {low}", fix="high=None stands for no bound")
+    low, high = min(low, MANY), None if high is None else min(high, MANY)  # which Python can write
     item = expression_of(part)
     stated = {"separator": separator, "low": low or None, "high": high}
     options = [f"{name}={value!r}" for name, value in stated.items() if value is not None]

@@ -42,7 +42,7 @@ def _json(text: str) -> Expression:
     """The expression of `%json`."""
     from constrain.languages.schema import json_schema  # loads referencing; few grammar texts embed a schema
 
-    value: Any = json.loads(text)
+    value: Any = json.loads(text, parse_int=float)  # the schema is read from the text
     given = value.get("x-guidance") if isinstance(value, dict) else None
     if not isinstance(given, dict):
         return part(json_schema(text))
@@ -87,7 +87,7 @@ def _guidance_layout(given: dict[str, Any]) -> Any:
 
 def _regex(text: str) -> Expression:
     """The expression of `%regex`."""
-    value: Any = json.loads(text)
+    value: Any = json.loads(text, parse_int=float)
     if not isinstance(value, dict) or len(value) != 1 or not (value.keys() & {"pattern", *_SUBSTRINGS}):
         known = ", ".join(["pattern", *_SUBSTRINGS])
         raise GrammarError(f"%regex needs an object with one of {known}", fix='write %regex {"pattern": "..."}')

@@ -29,7 +29,7 @@ from constrain.languages.schema.normalize.report import make_report
 from constrain.languages.schema.openai_strict import OPENAI_STRICT
 from constrain.languages.schema.openai_strict import check as check_strict
 from constrain.languages.schema.read.dialect import DIALECTS, NAMED, Dialect, dialect_of, dialect_of_vocabularies
-from constrain.languages.schema.read.document import Document, ReadOptions, excerpt
+from constrain.languages.schema.read.document import Document, ReadOptions, excerpt, refuse_circles
 from constrain.languages.schema.read.dynamic import DynamicReference
 from constrain.languages.schema.read.inputs import published_schema, schema_of_type
 from constrain.languages.schema.read.reader import SchemaReader
@@ -424,6 +424,7 @@ def json_schema(
     if isinstance(schema, (str, bytes)):
         raw, parse_with = _from_text(schema), None
     elif isinstance(schema, (dict, bool)):
+        refuse_circles(schema)
         raw, parse_with = schema, None
     elif isinstance(schema, Constraint):
         raise SchemaError(f"{schema!r:.60} is a constraint already", fix="pass a schema: a dict, JSON text, or a type")

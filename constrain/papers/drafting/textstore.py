@@ -12,7 +12,6 @@ Arrays never change, so a store is read without a lock.
 from __future__ import annotations
 
 import threading
-import zipfile
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -22,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from constrain import files
 from constrain.errors import ConstrainError
 from constrain.sampling.core.sampler import check_count
 
@@ -178,7 +178,7 @@ class TextStore:
     def save(self, path: str | Path) -> None:
         """Write the texts to a file, in NumPy's format `npz`."""
         tokens = np.concatenate([np.zeros(0, np.int32), *(array.tokens for array in self._arrays)])
-        with Path(path).open("wb") as file:
+        with files.replacing(Path(path), 0o666) as file:
             np.savez_compressed(file, tokens=tokens, most=np.int64(self.most))
 
     @classmethod
@@ -189,12 +189,12 @@ class TextStore:
             ConstrainError: it is no such file.
         """
         try:
-            with np.load(path, allow_pickle=False) as file:
-                most, tokens = int(file["most"]), np.asarray(file["tokens"], np.int32)
+            file = files.read_arrays(path)
+            most, tokens = int(file["most"]), np.asarray(file["tokens"], np.int32)
             if tokens.ndim != 1 or tokens.min(initial=0) < END or (len(tokens) and tokens[-1] != END):
                 raise ValueError("its tokens are no texts")
             store = cls(most=most)
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise ConstrainError(f"{path} is no file of a TextStore: {error}") from error
         store._put([], [tokens])
         return store

@@ -15,11 +15,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import zipfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from constrain import files
 from constrain.errors import ConstrainError
 from constrain.sampling.core.job import Job
 from constrain.sampling.core.particles import budget_of
@@ -96,24 +97,22 @@ class Memory:
         }
         for number, trie in enumerate(self._tries.values()):
             arrays.update({f"{number}.{name}": array for name, array in trie.arrays().items()})
-        unfinished = f"{os.fspath(path)}.part"
-        with open(unfinished, "wb") as file:
+        with files.replacing(Path(path), 0o666) as file:
             np.savez_compressed(file, **arrays)
-        os.replace(unfinished, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Memory:
         """Read what `save` wrote. Raises ConstrainError: not such a file, or damaged; OSError: no file."""
         try:
-            with np.load(path, allow_pickle=False) as file:
-                header = json.loads(bytes(file["header"]).decode())
-                if header["format"] != FORMAT:
-                    raise ValueError(f"it has the format {header['format']!r}, not {FORMAT!r}")
-                memory = cls(max_nodes=header["max_nodes"], max_targets=header["max_targets"])
-                for number, key in enumerate(header["keys"]):
-                    arrays = {name: file[f"{number}.{name}"] for name in ARRAYS}
-                    memory._tries[key] = PrefixTrie.of_arrays(arrays, memory.max_nodes)
-        except (ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError) as error:
+            file = files.read_arrays(path)
+            header = json.loads(bytes(file["header"]).decode())
+            if header["format"] != FORMAT:
+                raise ValueError(f"it has the format {header['format']!r}, not {FORMAT!r}")
+            memory = cls(max_nodes=header["max_nodes"], max_targets=header["max_targets"])
+            for number, key in enumerate(header["keys"]):
+                arrays = {name: file[f"{number}.{name}"] for name in ARRAYS}
+                memory._tries[key] = PrefixTrie.of_arrays(arrays, memory.max_nodes)
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise ConstrainError(
                 f"{os.fspath(path)} is no saved memory: {str(error).splitlines()[0] if str(error) else error!r}",
                 fix="pass a file that Memory.save wrote, or begin with an empty Memory()",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 
+from constrain.languages.automata.counts import read_count
 from constrain.languages.automata.parse.ecma import CONTROLS
 from constrain.languages.automata.unicode.classes import unicode_property
 
@@ -104,7 +105,7 @@ class _Syntax:
         """Step over a quantifier, if one comes next."""
         found = self.take(_QUANTIFIER)
         if found and found[3]:
-            _demand(int(found[1]) <= int(found[3]))
+            _demand(read_count(found[1]) <= read_count(found[3]))
 
     def open_group(self) -> None:
         """Step over `(`, `(?:`, `(?=`, `(?<name>`, `(?i-s:` and the like."""
@@ -140,7 +141,7 @@ class _Syntax:
             self.at += 1
             self.references.add(self.name())
         elif number := self.take(_REFERENCE):
-            self.highest = max(self.highest, int(number.group()))
+            self.highest = max(self.highest, read_count(number.group()))
         elif not self.class_of_characters():
             self.character_escape(_SYNTAX)
         return True

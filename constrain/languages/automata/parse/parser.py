@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NoReturn
 
 from constrain.errors import LimitError, RegexError, span
+from constrain.languages.automata.counts import read_count
 from constrain.languages.automata.parse import assertions, lookaround
 from constrain.languages.automata.parse.assertions import Tree
 from constrain.languages.automata.parse.atomic import OrderedPart, Ways, repeated
@@ -190,9 +191,9 @@ class PatternParser(SetParser):
         if not self.take("}") or not self.is_count(low, high, comma):
             self.at = start
             return None
-        if low and high and int(low) > int(high):
+        if low and high and read_count(low) > read_count(high):
             self.fail(f"at least {low} and at most {high} copies: nothing can match", start, self.at - start)
-        return int(low or 0), int(high) if high else None
+        return read_count(low), read_count(high) if high else None
 
     def digits(self) -> str:
         """Read ASCII digits."""

@@ -38,6 +38,7 @@ MAX_PATTERN = 250_000  # characters of a pattern with operators
 IRREGULAR = "write the texts as alternatives, or give a wider pattern and check=constrain.sampling.pattern_check(...)"
 _CONTROLS = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 _BLANKS = " \t\n\r\v\f"
+_MANY_DIGITS = re.compile(r"[0-9]{4301}")  # Python reads no more of a number
 _ASCII_CLASSES = {"d": ASCII_DIGIT, "s": ASCII_SPACE, "w": ASCII_WORD}
 
 
@@ -95,6 +96,9 @@ def _compiled_flags(pattern: str, flags: int) -> int:
     except OverflowError as fault:
         raise RegexError(str(fault), place=span(pattern, 0, len(pattern))) from None
     except (ValueError, TypeError) as fault:
+        if many := _MANY_DIGITS.search(pattern):
+            place = span(pattern, many.start())
+            raise RegexError("a number has more than 4,300 digits", place=place, fix="write fewer") from None
         raise RegexError(f"{fault} ({pattern!r}, flags={flags!r})") from None
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from constrain.errors import ConstrainError, GrammarError
+from constrain.languages.automata.counts import read_count
 from constrain.languages.automata.syntax import Tokens
 from constrain.languages.cfg.ebnf import Expression, Leaf
 from constrain.languages.cfg.rules import Terminal
@@ -45,7 +46,7 @@ def read_token(written: str, index: int, place: Draw) -> Expression:
     members: list[str | tuple[int, int]] = []
     for member in inner.removeprefix("^").split(","):
         match = _MEMBER.fullmatch(member)
-        low, high = (int(match[1]), int(match[2] or match[1])) if match and match[1] else (0, 0)
+        low, high = (read_count(match[1]), read_count(match[2] or match[1])) if match and match[1] else (0, 0)
         if match is None or high < low:
             fix = "write ids, ranges or names: <[5]>, <[5,8-10]>, <[^<|a|>]>, <[*]>"
             raise GrammarError(f"{member!r} is no token id", place=place(index, len(written)), fix=fix)
@@ -76,7 +77,7 @@ def _argument(text: str, index: int, kind: str, place: Draw) -> tuple[int, int, 
     directive = _DIRECTIVE.match(text, index)
     begin = directive.end() if directive else index + len(kind) + 1
     try:
-        value, end = json.JSONDecoder().raw_decode(text, begin)
+        value, end = json.JSONDecoder(parse_int=float).raw_decode(text, begin)
     except json.JSONDecodeError as error:
         at = min(error.pos, len(text) - 1)
         fix = f"write a JSON value after it, as in %{kind} {{...}}"

@@ -39,21 +39,21 @@ def _decimal(text: str) -> Decimal:
         raise ValueError(f"the exponent of {text[:40]} has too many digits") from None
 
 
-def _integer(text: str) -> Any:
+def integer_of(text: str) -> Any:
     """An integer; one of many digits as a decimal, since Python reads no more than 4,300 as an integer."""
     return int(text) if len(text) <= MAX_DIGITS else Decimal(text)
 
 
 def read_exactly(text: str) -> Json:
     """Parse JSON with numbers as integers and decimals. Raises ValueError, `RepeatedKey`."""
-    value: Json = json.loads(text, parse_float=_decimal, object_pairs_hook=_object)
+    value: Json = json.loads(text, parse_int=integer_of, parse_float=_decimal, object_pairs_hook=_object)
     return value
 
 
 def check_text(text: str, normalizer: Normalizer) -> str | None:
     """None if the text passes, else one sentence."""
     has_residuals = bool(normalizer.document.residuals)
-    integer = _integer if len(text) > MAX_DIGITS else None
+    integer = integer_of if len(text) > MAX_DIGITS else None
     number = _decimal if has_residuals else None
     try:
         value = json.loads(text, parse_int=integer, parse_float=number, object_pairs_hook=_object)

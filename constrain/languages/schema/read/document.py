@@ -11,11 +11,12 @@ Nothing in the table refers back to it, so a schema that nobody uses is freed wi
 from __future__ import annotations
 
 import json
+import marshal
 import re
 from reprlib import Repr
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from constrain.errors import ConstrainError, SchemaError
+from constrain.errors import ConstrainError, LimitError, SchemaError
 from constrain.languages.schema.read.dialect import Dialect
 from constrain.languages.schema.read.dynamic import DynamicScope
 from constrain.languages.schema.read.references import Resource
@@ -110,6 +111,37 @@ def draw_step(step: str | int) -> str:
         if step.replace("$", "").replace("-", "").isidentifier()
         else f"[{json.dumps(step, ensure_ascii=False)}]"
     )
+
+
+def refuse_circles(schema: Any) -> None:
+    """Refuse a schema that contains itself. Raises SchemaError with the place; LimitError: it is nested too deeply."""
+    try:
+        marshal.dumps(schema, 2)  # PERF: some microseconds; it fails where there is a circle, and in some other cases
+    except ValueError:
+        try:
+            _refuse_circles(schema, (), {}, set())
+        except RecursionError:
+            raise LimitError(
+                "the schema is nested too deeply to be read", fix="break it up with fewer levels"
+            ) from None
+
+
+def _refuse_circles(value: Any, path: tuple[Any, ...], above: dict[int, int], done: set[int]) -> None:
+    """above: the identities of the values around, with their depths. done: of values without a circle."""
+    if not isinstance(value, (dict, list, tuple)) or id(value) in done:
+        return
+    if id(value) in above:
+        around, place = ("$" + "".join(map(draw_step, each)) for each in (path[: above[id(value)]], path))
+        raise SchemaError(
+            f"the schema contains itself: what stands at {around} stands there, too",
+            place=place,
+            fix='write a reference instead: {"$ref": "#"}, or {"$ref": "#/$defs/name"}',
+        )
+    above[id(value)] = len(path)
+    for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        _refuse_circles(inner, (*path, step if isinstance(step, (str, int)) else str(step)), above, done)
+    del above[id(value)]
+    done.add(id(value))
 
 
 class _Unwritten(Repr):

@@ -71,12 +71,13 @@ def exact(value: int | float | Decimal | Fraction) -> Rational:
         decimal = Decimal(repr(value)) if isinstance(value, float) else value
         if not decimal.is_finite():
             raise ValueError(f"{value} is not a JSON number")
-        if decimal and abs(decimal.adjusted()) > MAX_EXPONENT:
-            raise LimitError(
-                f"the number {value} is beyond 10^±{MAX_EXPONENT}", fix="use a smaller bound, or leave it out"
-            )
         if max(len(decimal.as_tuple().digits), -int(decimal.as_tuple().exponent)) > MAX_DIGITS:
             raise _too_long()
+        if decimal and abs(decimal.adjusted()) > MAX_EXPONENT:
+            raise LimitError(
+                f"the number {value!s:.40} is beyond 10^±{MAX_EXPONENT}",
+                fix="use a smaller bound, or leave it out",
+            )
         value = Fraction(decimal)
     if max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_BITS + 1:
         raise _too_long()
