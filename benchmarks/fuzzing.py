@@ -22,6 +22,7 @@ Targets, each with its oracle, stand in `benchmarks/fuzz/`:
 | texts, odd-schemas, calls | what is nearly right | whether it ends in an answer or a ConstrainError |
 | arguments | odd values for arguments of every public function | the same |
 | answer-files, cache-files | files of `map` and of caches, spoiled | the same answers or the place; the same tables |
+| messages, results | chats with odd messages, and what tools return | token ids or the place; a text for each call |
 
 A round is one target in a process of its own, with a seed; hypothesis draws and shrinks. A case may take `--cpu`
 seconds of CPU time: then it is a hang. A finding is a line on standard error and a row of the record (target, seed,
@@ -70,9 +71,9 @@ def targets() -> dict[str, Any]:
     """All targets by name."""
     for folder in FOLDERS:
         sys.path.insert(0, str(ROOT / "tests" / folder))
-    from fuzz import arguments, files, grammars, inputs, patterns, sampling, schemas, vocabularies, walks
+    from fuzz import arguments, chats, files, grammars, inputs, patterns, sampling, schemas, vocabularies, walks
 
-    rooms = (schemas, patterns, grammars, walks, vocabularies, sampling, inputs, arguments, files)
+    rooms = (schemas, patterns, grammars, walks, vocabularies, sampling, inputs, arguments, files, chats)
     return {each.name: each for room in rooms for each in room.TARGETS}
 
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
-import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator
@@ -89,11 +87,11 @@ def replacing(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
     """
     if mode != PRIVATE:
         path = Path(os.path.realpath(path))
-    aside = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    aside = path.with_name(f"{path.name}.{os.urandom(4).hex()}.part")
     try:
         with open(os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL | SAFE | NO_LINK, mode), "r+b") as file:
             if mode != PRIVATE and path.exists():
-                shutil.copymode(path, aside)
+                aside.chmod(stat.S_IMODE(path.stat().st_mode))
             yield file
             file.flush()
             os.fsync(file.fileno())

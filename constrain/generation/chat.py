@@ -153,7 +153,7 @@ def _messages(prompt: Prompt) -> Sequence[Mapping[str, Any]]:
             place="messages",
             fix='pass [{"role": "user", "content": "..."}]',
         )
-    return found  # type: ignore[return-value]
+    return found
 
 
 def _asked(given: Sequence[Any] | ToolUse, choice: Any) -> dict[str, Any]:

@@ -292,13 +292,18 @@ def _render(messages: Sequence[Any], tokenizer: Any, name: str, tools: ToolUse |
 
             told = with_tools(messages, tools, tokenizer)
             messages, given = (messages, {"tools": tools.schemas}) if told is None else (told, {})
-        return tokenizer.apply_chat_template(list(messages), **given, tokenize=False, add_generation_prompt=True)
+        text = tokenizer.apply_chat_template(list(messages), **given, tokenize=False, add_generation_prompt=True)
     except Exception as error:  # templates raise what they like
         raise ConstrainError(
             f"the chat template cannot write {name}: {type(error).__name__}: {error!s:.200}",
             place="messages",
             fix="write messages as the model's card has them: their roles, their order, their calls",
         ) from error
+    if has_lone_surrogate(text):  # of a role, a name or an argument
+        raise ConstrainError(
+            f"{name} has a lone surrogate, as a message says it", place="messages", fix="it is not text: remove it"
+        )
+    return text
 
 
 def _with_text(message: Mapping[str, Any], place: int, name: str) -> Mapping[str, Any]:

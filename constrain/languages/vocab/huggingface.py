@@ -186,7 +186,8 @@ def _cached_pieces(backend: Any, key: str | None) -> list[bytes | None]:
         digest.update(b"" if part is None else part.__getstate__())
         digest.update(b"|")
     kind = disk_cache.kind_of("pieces", __file__)
-    return disk_cache.fetch(kind, digest.hexdigest(), functools.partial(_fast_pieces, backend), _packed, _unpacked)
+    unpack = functools.partial(_unpacked, least=backend.get_vocab_size())
+    return disk_cache.fetch(kind, digest.hexdigest(), functools.partial(_fast_pieces, backend), _packed, unpack)
 
 
 def _packed(pieces: list[bytes | None]) -> dict[str, NDArray[Any]]:
@@ -195,10 +196,11 @@ def _packed(pieces: list[bytes | None]) -> dict[str, NDArray[Any]]:
     return {"lengths": np.array(lengths, np.int32), "text": np.frombuffer(text, np.uint8)}
 
 
-def _unpacked(arrays: disk_cache.Arrays) -> list[bytes | None]:
+def _unpacked(arrays: disk_cache.Arrays, least: int) -> list[bytes | None]:
     lengths, text = arrays["lengths"], arrays["text"].tobytes()
     ends = np.cumsum(np.maximum(lengths, 0))
     disk_cache.require(lengths.dtype == np.int32 and lengths.ndim == 1 and lengths.min(initial=0) >= -1, "lengths")
+    disk_cache.require(len(lengths) >= least, "fewer pieces than the tokenizer has")
     disk_cache.require(len(text) == (ends[-1] if ends.size else 0), "text")
     pieces: list[bytes | None] = list(map(text.__getitem__, map(slice, [0, *ends[:-1].tolist()], ends.tolist())))
     for token_id in np.flatnonzero(lengths < 0).tolist():
