@@ -18,6 +18,7 @@ Targets, each with its oracle, stand in `benchmarks/fuzz/`:
 | walks | steps, rollback, forks, flushes, exceptions, threads | an automaton that nobody touches, the oracles |
 | vocabularies | vocabularies that lack bytes, finite languages | all sequences of tokens |
 | missing-bytes | all bytes but some as tokens | masks that ask for the end by tokens |
+| cuts | small tokenizers: stages, merges, added and special tokens, texts | the tokenizers themselves |
 | sampling | options of `generate` beside each other | `re`, lark, jsonschema, jsonschema-rs: is each "stop" a member |
 | texts, odd-schemas, calls | what is nearly right | whether it ends in an answer or a ConstrainError |
 | arguments | odd values for arguments of every public function | the same |
@@ -71,9 +72,9 @@ def targets() -> dict[str, Any]:
     """All targets by name."""
     for folder in FOLDERS:
         sys.path.insert(0, str(ROOT / "tests" / folder))
-    from fuzz import arguments, chats, files, grammars, inputs, patterns, sampling, schemas, vocabularies, walks
+    from fuzz import arguments, chats, cuts, files, grammars, inputs, patterns, sampling, schemas, vocabularies, walks
 
-    rooms = (schemas, patterns, grammars, walks, vocabularies, sampling, inputs, arguments, files, chats)
+    rooms = (schemas, patterns, grammars, walks, vocabularies, sampling, inputs, arguments, files, chats, cuts)
     return {each.name: each for room in rooms for each in room.TARGETS}
 
 

@@ -36,8 +36,10 @@ from constrain.languages.cuts.forced import ForcedCuts
 from constrain.languages.cuts.merges import Merges
 from constrain.languages.cuts.pieces import Pieces
 from constrain.languages.cuts.remembered import Remembered
+from constrain.languages.cuts.sentence_pieces import read_pieces
 from constrain.languages.vocab.bits import clear_bits, has_bit, has_bits, set_bits, tokens_of
 from constrain.languages.vocab.joined import JoinedTokens
+from constrain.languages.vocab.readers import Ranked
 from constrain.languages.vocab.vocabulary import Vocabulary
 
 Row = NDArray[np.uint32]
@@ -144,7 +146,8 @@ class CanonicalTokens:
         """The canonical sequences of a tokenizer of byte-pair encodings.
 
         Args:
-            tokenizer: Of transformers, a `tokenizers.Tokenizer`, or a `tiktoken.Encoding`.
+            tokenizer: Of transformers, a `tokenizers.Tokenizer`, a `tiktoken.Encoding`, a
+                `sentencepiece.SentencePieceProcessor`, or the `Ranked` tokens of a Tekken file.
             vocabulary: Its vocabulary, which may be longer than the tokenizer's.
 
         Raises:
@@ -152,8 +155,13 @@ class CanonicalTokens:
         """
         backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
         if hasattr(backend, "_mergeable_ranks"):
-            pieces = Pieces.of_regex(backend._pat_str, "tiktoken")
-            return cls(vocabulary, pieces, Merges.of_ranks(backend._mergeable_ranks, vocabulary))
+            backend = Ranked(backend._pat_str, backend._mergeable_ranks)
+        if isinstance(backend, Ranked):
+            pieces = Pieces.of_regex(backend.pattern, "tiktoken")
+            return cls(vocabulary, pieces, Merges.of_ranks(backend.ranks, vocabulary))
+        if hasattr(backend, "serialized_model_proto"):
+            scored = read_pieces(backend)
+            return cls(vocabulary, Pieces([]), Merges.of_pieces(scored, vocabulary), scored.defined)
         return cls(vocabulary, Pieces.of(backend), Merges.of(backend, vocabulary), *taken_out(backend, vocabulary))
 
     # -- states --------------------------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ from constrain import kernels
 from constrain.errors import VocabularyError
 from constrain.kernels.cuts import merging, neighbours
 from constrain.kernels.cuts.tables import LEAF, MERGE, NO_MERGE, RUN, TOKEN, UNMADE
+from constrain.languages.cuts.sentence_pieces import ScoredPieces
 from constrain.languages.vocab import disk_cache
 from constrain.languages.vocab.bits import Row, has_bit
 from constrain.languages.vocab.huggingface import model_key
@@ -165,6 +166,28 @@ class Merges:
             return hashlib.sha256(ids.tobytes() + lengths.tobytes() + b"".join(ranks)).hexdigest()
 
         return cls(_cached(key, lambda: _rules_of_ranks(ranks, vocabulary), vocabulary), vocabulary)
+
+    @classmethod
+    def of_pieces(cls, pieces: ScoredPieces, vocabulary: Vocabulary) -> Merges:
+        """Read the merges of a SentencePiece model: two pieces whose joint text is a piece, by its score.
+
+        Args:
+            pieces: The pieces of the model.
+            vocabulary: The vocabulary of the model.
+
+        Raises:
+            VocabularyError: An id is beyond the vocabulary.
+        """
+        find = pieces.ids.get
+        merges = [
+            (left, right, token, pieces.ranks[text])
+            for text, token in pieces.ids.items()
+            for cut in range(1, len(text))
+            if (left := find(text[:cut])) is not None and (right := find(text[cut:])) is not None
+        ]
+        table = np.array(merges, np.int32).reshape(-1, MERGE.WORDS)
+        table = table[np.argsort(table[:, MERGE.RANK], kind="stable")]
+        return cls(_rules_of_symbols(pieces.ids, table, pieces.byte_tokens, False, vocabulary), vocabulary)
 
     # --- questions ----------------------------------------------------------------------------------------------------
 
@@ -313,7 +336,14 @@ def _rules_of(fields: Mapping[str, Any], left: list[str], right: list[str], voca
     is_byte[list(byte_tokens.values())] = True
     if is_byte[table[:, : MERGE.RANK]].any():
         raise VocabularyError("merges of byte tokens are not understood", place="byte_fallback: true", fix=FIX)
+    return _rules_of_symbols(ids, table, byte_tokens, bool(fields.get("ignore_merges")), vocabulary)
 
+
+def _rules_of_symbols(
+    ids: Mapping[str, int], table: Ints, byte_tokens: Mapping[int, int], ignores: bool, vocabulary: Vocabulary
+) -> Rules:
+    """The rules of a model whose symbols are characters. table: its merges. ignores: `ignore_merges`"""
+    _check_ids(ids.values(), vocabulary)
     pieces = [""] * vocabulary.size
     for piece, token in ids.items():
         pieces[token] = piece
@@ -324,9 +354,7 @@ def _rules_of(fields: Mapping[str, Any], left: list[str], right: list[str], voca
             symbol_of[ord(piece)] = token
             characters |= {piece.encode(), vocabulary.tokens[token] or piece.encode()}
     codes = np.frombuffer("".join(pieces).encode("utf-32-le"), np.uint32)
-    return Rules(
-        symbol_of[codes], _starts(pieces), table, byte_tokens, frozenset(characters), bool(fields.get("ignore_merges"))
-    )
+    return Rules(symbol_of[codes], _starts(pieces), table, byte_tokens, frozenset(characters), ignores)
 
 
 def _rules_of_ranks(ranks: Mapping[bytes, int], vocabulary: Vocabulary) -> Rules:

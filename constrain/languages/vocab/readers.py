@@ -30,12 +30,26 @@ class Read(NamedTuple):
         eos_ids: The ids that end a text, as far as the tokenizer knows them.
         names: The ids of special and of added tokens by their names.
         model_key: A hash of the tokenizer's model, if it was needed (huggingface.py).
+        cuts: What cuts texts into these tokens, where the source has it.
     """
 
     tokens: list[bytes | None]
     eos_ids: list[int]
     names: Mapping[str, int] = MappingProxyType({})
     model_key: str | None = None
+    cuts: Any = None
+
+
+class Ranked(NamedTuple):
+    """A tokenizer that has a pattern of pieces and joins bytes by rank, as tiktoken does.
+
+    Attributes:
+        pattern: The regex of its pieces.
+        ranks: The ids of its ordinary tokens by their bytes; those of a smaller id are joined first.
+    """
+
+    pattern: str
+    ranks: Mapping[bytes, int]
 
 
 # --- tiktoken ---------------------------------------------------------------------------------------------------------
@@ -110,13 +124,15 @@ def read_tekken(path: str | os.PathLike[str]) -> Read:
         entries = sorted(data["vocab"], key=lambda entry: entry["rank"])[: size - specials]
         ordinary = [base64.b64decode(entry["token_bytes"], validate=True) for entry in entries]
         ranks = [entry["rank"] for entry in entries]
+        pattern = data["config"].get("pattern")
         named = {entry["token_str"]: entry["rank"] for entry in data.get("special_tokens") or ()}
     except (ValueError, KeyError, TypeError) as error:
         raise _not_a_file(path, "Tekken", f"{type(error).__name__}: {error}") from error
     if ranks != list(range(size - specials)):
         raise _not_a_file(path, "Tekken", f"ranks 0 to {size - specials - 1} are not all there, once each")
     # Files before version 7 do not list their special tokens; their </s> is always 2.
-    return Read([None] * specials + ordinary, [named.get("</s>", 2)], named or {"</s>": 2})
+    cuts = pattern and Ranked(pattern, {token: specials + rank for rank, token in enumerate(ordinary)})
+    return Read([None] * specials + ordinary, [named.get("</s>", 2)], named or {"</s>": 2}, cuts=cuts or None)
 
 
 # --- SentencePiece ----------------------------------------------------------------------------------------------------
@@ -127,7 +143,7 @@ def read_sentencepiece(source: Any) -> Read:
     processor = _sentencepiece(source)
     tokens = [piece_bytes(processor, piece) for piece in range(processor.get_piece_size())]
     names = {str(processor.id_to_piece(piece)): piece for piece, token in enumerate(tokens) if token is None}
-    return Read(tokens, [processor.eos_id()] if processor.eos_id() >= 0 else [], names)
+    return Read(tokens, [processor.eos_id()] if processor.eos_id() >= 0 else [], names, cuts=processor)
 
 
 def _sentencepiece(source: Any) -> Any:

@@ -38,8 +38,9 @@ class Vocabulary:
         eos_ids: The ids that end a text. Their own bytes never count as text.
         names: The ids of special tokens by their names, for languages that mention them (`constrain.token`). Names of
             tokens that have bytes are names too: a tokenizer may add such tokens as text.
-        tokenizer: What cuts texts into these tokens: a `tokenizers.Tokenizer`, a `tiktoken.Encoding`. Without it all
-            tokens that spell a text count, not the canonical ones alone (docs/sampling.md).
+        tokenizer: What cuts texts into these tokens: a `tokenizers.Tokenizer`, a `tiktoken.Encoding`, a
+            `sentencepiece.SentencePieceProcessor`. Without it all tokens that spell a text count, not the canonical
+            ones alone (docs/sampling.md).
 
     Raises:
         VocabularyError: There are no tokens, an entry is not bytes, there is no valid end-of-text id, or a name has an
@@ -161,7 +162,8 @@ class Vocabulary:
             read = huggingface.read_huggingface(tokenizer, as_text)
             all_eos = [*chosen, *(read.eos_ids if eos_ids is None else ())]
             backend = huggingface.backend_of(tokenizer)  # the wrapper around it would not be forgotten
-            made = cls(_padded(read.tokens, size), all_eos, names=read.names, tokenizer=backend)
+            cuts = read.cuts if backend is None else backend
+            made = cls(_padded(read.tokens, size), all_eos, names=read.names, tokenizer=cuts)
             made.model_key = read.model_key
             cached[options] = made
         return cached[options]
@@ -227,6 +229,7 @@ class Vocabulary:
     def _of(cls, read: readers.Read, eos_ids: Any, size: int | None, tokenizer: Any = None) -> Vocabulary:
         """The vocabulary of what a reader gave. eos_ids: end-of-text ids; None: the reader's."""
         ends = read.eos_ids if eos_ids is None else readers.ids_of(eos_ids)
+        tokenizer = read.cuts if tokenizer is None else tokenizer
         return cls(_padded(read.tokens, size), ends, names=read.names, tokenizer=tokenizer)
 
     # --- derived data -------------------------------------------------------------------------------------------------
