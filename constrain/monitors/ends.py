@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.languages.vocab.bits import tokens_of
-from constrain.monitors.monitor import CLASSES, NAME, WORD, Names
+from constrain.monitors.monitor import CLASSES, NAME, SPACE, WORD, Names
 from constrain.monitors.reading import WORDS, Inner, MonitorReading, State
 
 REMEMBERED = 1 << 14  # answers; beyond, all are forgotten
@@ -89,7 +89,7 @@ class DoubtedEnds:
 
     def dead(self, configuration: int, state: Hashable, row: NDArray[np.uint32]) -> list[int]:
         """The tokens of a mask, which the guard has narrowed, behind which no text goes on."""
-        self._forget(everything=True)  # nearly all belongs to one place
+        self._forget(everything=not self._reading.doubting)  # nearly all belongs to one place, in a large grammar
         doubtful = cast(State, state).doubtful
         if doubtful is None:  # another thread has needed the room
             doubtful = row
@@ -136,7 +136,11 @@ class DoubtedEnds:
             return self._has_word(configuration, state, state.text, b"")
         known = self._known.get((configuration, state))
         if known is None:
-            known = self._known[configuration, state] = self._goes_on(configuration, state, every=True)
+            self._known[configuration, state] = False  # while it is looked for: more of the same spaces do not count
+            known = self._goes_on(configuration, state, every=True)
+            if state.kind == SPACE:
+                known = known or (self._grammar.accepts(configuration) and self._may_end(state))
+            self._known[configuration, state] = known
         return known
 
     def _has_word(self, configuration: int, state: State, text: bytes, read: bytes) -> bool:
@@ -186,8 +190,8 @@ class DoubtedEnds:
         if self._reading.is_whole(state) and self._grammar.takes(configuration, behind.bits):
             tried = chain(behind.others[:2], behind.growing, behind.others[2:])
         for byte in tried:
-            after = self._reading.read(state, byte[0])
-            reached = None if after is None else self._grammar.follow(configuration, byte)
+            reached = self._grammar.follow(configuration, byte)
+            after = None if reached is None else self._reading.read(state, byte[0])
             if after is not None and reached is not None and self._lives(reached, after):
                 return True
         return False

@@ -29,7 +29,7 @@ from constrain.languages.vocab.bits import Row, tokens_of
 from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.monitors.ends import DoubtedEnds, FollowedGrammar
-from constrain.monitors.monitor import CLASSES, NAME, SIGN, WORD, Monitor
+from constrain.monitors.monitor import CLASSES, NAME, SIGN, SPACE, WORD, Monitor
 from constrain.monitors.offers import rests_of_names
 from constrain.monitors.reading import Empty, MonitorReading, State
 from constrain.monitors.words import DIGITS, Group, Judgement, TriePart, Words
@@ -40,7 +40,7 @@ MAX_GUARDS = 16  # monitors that are remembered for each vocabulary
 T = TypeVar("T")
 _ASK: Any = object()  # not known yet
 REFUSED, DOUBTFUL = 1, 2  # verdicts on a node
-DOUBTED = frozenset({NAME, SIGN})  # lexemes that may be in doubt
+DOUBTED = frozenset({NAME, SIGN, SPACE})  # lexemes that may be in doubt
 _LETTERS = [byte for byte in range(0x80) if CLASSES[byte] == WORD and byte not in DIGITS]
 
 
@@ -51,6 +51,7 @@ class MonitorGuard:
         monitor: The monitor.
         empty: As of `MonitorReading`.
         vocabulary: The vocabulary.
+        doubting: As of `MonitorReading`.
 
     Attributes:
         always: As of `Guard`.
@@ -58,9 +59,9 @@ class MonitorGuard:
 
     always = True
 
-    def __init__(self, monitor: Monitor[Any], empty: Empty, vocabulary: Vocabulary) -> None:
-        self.reading = MonitorReading(monitor, empty)
-        self._judging = MonitorReading(monitor, empty)  # its states are many, and are dropped
+    def __init__(self, monitor: Monitor[Any], empty: Empty, vocabulary: Vocabulary, doubting: bool = False) -> None:
+        self.reading = MonitorReading(monitor, empty, doubting)
+        self._judging = MonitorReading(monitor, empty, doubting)  # its states are many, and are dropped
         self.words = Words.of(vocabulary)
         self._remembered: deque[State] = deque()
         self._kept: deque[tuple[State, MaskKey]] = deque()
@@ -192,7 +193,7 @@ class MonitorGuard:
                 if after is None:
                     verdicts[node:behind] = REFUSED
                 else:
-                    if after.kind in DOUBTED and (after.names is not None or after.kind == SIGN) and in_doubt(after):
+                    if after.kind in DOUBTED and (after.names is not None or after.kind != NAME) and in_doubt(after):
                         verdicts[node] = DOUBTFUL
                     if behind > node + 1 and below[node] & ~after.free:
                         stack.append((after, node + 1, behind))
@@ -235,15 +236,15 @@ class Guards(PerVocabulary):
     """The guards of monitors of a vocabulary: equal constraints share their states and masks."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self.known: dict[tuple[Monitor[Any], Empty], MonitorGuard] = {}
+        self.known: dict[tuple[Monitor[Any], Empty, bool], MonitorGuard] = {}
 
     @classmethod
-    def guard(cls, monitor: Monitor[Any], empty: Empty, vocabulary: Vocabulary) -> MonitorGuard:
+    def guard(cls, monitor: Monitor[Any], empty: Empty, vocabulary: Vocabulary, doubting: bool) -> MonitorGuard:
         """The guard of a monitor."""
         known = cls.of(vocabulary).known
-        guard = known.get((monitor, empty))
+        guard = known.get((monitor, empty, doubting))
         if guard is None:
             if len(known) >= MAX_GUARDS:
                 known.clear()
-            guard = known[monitor, empty] = MonitorGuard(monitor, empty, vocabulary)
+            guard = known[monitor, empty, doubting] = MonitorGuard(monitor, empty, vocabulary, doubting)
         return guard

@@ -53,7 +53,7 @@ class Names:
         is_empty: Whether there are no names. Words do not count.
     """
 
-    __slots__ = ("_all", "_certain", "_quoted", "_with", "is_empty", "prefixes")
+    __slots__ = ("_all", "_certain", "_doubted", "_quoted", "_with", "is_empty", "prefixes")
 
     def __init__(
         self,
@@ -67,6 +67,7 @@ class Names:
         quoted = set(names)
         self.is_empty = not quoted and not self.prefixes
         self._with: dict[frozenset[str], Names] = {}
+        self._doubted: Names | None = None
         self._quoted = sorted(name.encode() for name in quoted)
         unquoted = quoted if bare is None else set(bare)
         self._certain = sorted(name.encode() for name in unquoted - keywords)
@@ -106,6 +107,13 @@ class Names:
             known.prefixes = self.prefixes
             known.is_empty = not known._quoted and not known.prefixes
         return known
+
+    def doubted(self) -> Names:
+        """Give the same names, of all of which the grammar decides. Remembered."""
+        if self._doubted is None:
+            self._doubted = self.with_names(frozenset())
+            self._doubted._certain = []
+        return self._doubted
 
     def rests(self, text: bytes, *, quoted: bool = False, certain: bool = False) -> list[bytes]:
         """Give the rests of the names that begin with a text, of those without quotes or of all (`quoted`).

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
-from constrain.errors import ConstrainError
+from constrain.errors import ConstrainError, LimitError
 from constrain.languages.cfg.rules import Grammar
+from constrain.languages.cfg.transform.contexts import terminals_of
 from constrain.languages.constraints.base import Constraint, refuse_counts
 from constrain.languages.constraints.report import ReportLine
 from constrain.languages.guards import Guard
 from constrain.languages.guards.both import Both
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.lazily import lazily
 from constrain.monitors.guard import Guards
 from constrain.monitors.monitor import Monitor
 from constrain.monitors.reading import Empty, MonitorReading
 
+SMALL = 60  # terminals; grammars of whole languages have more
 REFUSED = "the monitor refuses the text"
 
 
@@ -62,6 +66,14 @@ class Monitored(Constraint):
         """The text that the monitor reads between two parts that share their names; None: they do not."""
         return None if self.shared is None else self.shared.encode()
 
+    @lazily
+    def doubting(self) -> bool:
+        """True if the grammar is a small one, which may lack what the language has behind a name: it is asked."""
+        try:
+            return len(list(islice(terminals_of(self.inner.to_grammar().start), SMALL))) < SMALL
+        except LimitError:
+            return False
+
     def part_fault(self, text: str) -> str | None:
         """The fault of a text of a part; names that an earlier part may have left are no fault."""
         return self.inner.part_fault(text) if self.shared is not None else super().part_fault(text)
@@ -83,7 +95,8 @@ class Monitored(Constraint):
 
     def guard(self, vocabulary: Vocabulary) -> Guard:
         """The guard that asks the monitor, beside that of the inner constraint."""
-        inner, guard = self.inner.guard(vocabulary), Guards.guard(self.monitor, self.empty, vocabulary)
+        inner = self.inner.guard(vocabulary)
+        guard = Guards.guard(self.monitor, self.empty, vocabulary, self.doubting)
         return guard if inner is None else Both(inner, guard, vocabulary)
 
     def residual_fault(self, text: str) -> str | None:

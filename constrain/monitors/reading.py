@@ -113,12 +113,13 @@ class MonitorReading:
     Args:
         monitor: The monitor.
         empty: The policy where the monitor knows no name: "open": any may stand there, "end": none, "error": an error.
+        doubting: Whether the grammar decides about all names, and what stands behind them: it is a small one.
     """
 
-    def __init__(self, monitor: Monitor[Any], empty: Empty = "end") -> None:
+    def __init__(self, monitor: Monitor[Any], empty: Empty = "end", doubting: bool = False) -> None:
         self.monitor = monitor
         self.lexicon = monitor.lexicon
-        self.empty = empty
+        self.empty, self.doubting = empty, doubting
         self._resume: Callable[[Hashable], tuple[int, bytes] | None] | None = getattr(monitor, "resume", None)
         self._owed: Callable[[Hashable], list[str]] | None = getattr(monitor, "owed", None)
         self._grown: dict[tuple[int, bytes, int], tuple[int, bytes, bytes, bool]] = {}
@@ -185,9 +186,11 @@ class MonitorReading:
 
     def in_doubt(self, state: State) -> bool:
         """True if only the grammar knows whether a text goes on: the begun lexeme is a keyword, or a sign that may
-        become another one."""
+        become another one; where it decides about all names, also a space."""
         if state.kind == NAME:
             return state.names is not None and state.names.begins_keyword(self.lexicon.folded(NAME, state.text))
+        if state.kind == SPACE:
+            return self.doubting
         return state.kind == SIGN and not self.lexicon.is_decided(SIGN, state.text)
 
     def language(self, state: State) -> Names | Literal[False] | None:
@@ -220,6 +223,8 @@ class MonitorReading:
         if kind >= 0:
             if not is_same:
                 return self._decide(state.inner, kind, text)
+            if kind == SIGN:
+                return self._grown_sign(state.inner, text)
             if state.names is not None and not self._begins(state.names, kind, text):
                 return None
             return state if short == state.text else self._place(kind, short, state.inner, state.names)
@@ -289,9 +294,21 @@ class MonitorReading:
             kind, text, inner, self._apply_policy(self.monitor.language(begun)) if kind == QUOTED else None
         )
 
+    def _grown_sign(self, inner: Inner, text: bytes) -> State | None:
+        """The state in a sign that has grown; None: neither it nor a longer one may stand here, as `*=` and `**=`
+        behind a word that `*` has made a keyword."""
+        if self.lexicon.is_whole_sign(text):
+            return self._decide(inner, SIGN, text)
+        state = self._intern_state(SIGN, text, inner, None)
+        if state is None or self._complete(state) is not None:
+            return state
+        longer = (self._grow(SIGN, text, byte)[:2] for byte in range(256))
+        is_begun = any(kind >= 0 and (kind != SIGN or self._grown_sign(inner, sign)) for kind, sign in longer)
+        return state if is_begun else None
+
     def _apply_policy(self, names: Names | None) -> Names | None:
         if names is None or not names.is_empty or self.empty == "end":
-            return names
+            return names.doubted() if self.doubting and names is not None else names
         if self.empty == "open":
             return None
         message = "no name may stand here: the monitor knows none"

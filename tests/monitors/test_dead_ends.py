@@ -22,11 +22,12 @@ TYPED = {
     "lake": {"name": "text", "country_code": "integer", "depth": "double precision"},
     "pub": {"pid": "integer", "title": "boolean", "year": "date"},
 }
+INDEXED = "CREATE TABLE lake (name); CREATE TABLE pub (pid); CREATE INDEX by_pid ON pub (pid);"
 TAKING = {"count": -1, "sum": 1, "max": 1, "min": 1, "coalesce": -2, "abs": 1, "round": [1, 2], "substr": [2, 3]}
 WORDS = """
 SELECT FROM WHERE GROUP BY ORDER HAVING LIMIT JOIN ON AS AND OR NOT IN IS NULL LIKE BETWEEN UNION ALL INTERSECT EXCEPT
 DISTINCT CASE WHEN THEN ELSE END INSERT INTO VALUES UPDATE SET DELETE WITH EXISTS ASC DESC LEFT INNER USING CAST
-INTEGER OFFSET COUNT SUM MAX MIN COALESCE ABS ROUND SUBSTR REPLACE IFNULL OVER PARTITION FILTER
+INDEXED INTEGER OFFSET COUNT SUM MAX MIN COALESCE ABS ROUND SUBSTR REPLACE IFNULL OVER PARTITION FILTER
 """.split()
 NAMES = [*CATALOGUE, *dict.fromkeys(column for columns in CATALOGUE.values() for column in columns), "zz", "t1"]
 SIGNS = ",().=<>+-*; \n1"
@@ -61,7 +62,8 @@ JOINED = ["\n    ", "\n        ", "f'{", "}'", " 'a'", "lambda x:", " for x in "
 def compiled(language: str, ahead: str) -> Any:
     """The monitor of a language, with lexemes for tokens."""
     if language.startswith("sql"):
-        monitor = sql(TYPED, types="postgresql", functions=TAKING) if ahead == "types" else sql(CATALOGUE, ahead=ahead)
+        monitor = sql(INDEXED) if ahead == "indexes" else sql(CATALOGUE, ahead="known" if ahead == "known" else "any")
+        monitor = sql(TYPED, types="postgresql", functions=TAKING) if ahead == "types" else monitor
         lexemes = LEXEMES
     else:
         monitor, texts = CASES["c" if language == "c" else f"{language}, {ahead}"][1:]
@@ -69,7 +71,7 @@ def compiled(language: str, ahead: str) -> Any:
     return constrain.compile(monitored(constrain.collection.load(language), monitor), vocabulary_of(lexemes))
 
 
-@pytest.mark.parametrize("ahead", ["any", "known", "types"])
+@pytest.mark.parametrize("ahead", ["any", "known", "types", "indexes"])
 @pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 500), marks=pytest.mark.slow)], ids=len)
 def test_walks_of_sql_reach_no_dead_end(ahead: str, seeds: range) -> None:
     found = [dead_end(compiled("sql", ahead), seed, closing=CLOSING, signs=SIGNS) for seed in seeds]
@@ -138,6 +140,13 @@ DEAD_ENDS = [
     ("sql-common", "any", "VALUES (- ", "substri"),  # a function of SQLite, a keyword there
     ("sql-common", "any", "VALUES (", "x'"),
     ("sql-common", "any", "UPDATE", " OR"),
+    ("sql", "indexes", "UPDATE lake", " INDEXED"),
+    ("sql", "indexes", "DELETE FROM lake AS t1", " INDEXED"),
+    ("sql", "any", "SELECT EXISTS", " FROM"),
+    ("sql", "any", "SELECT (CASE", ")"),
+    ("python", "any", "match ", "*="),
+    ("python", "any", "match ", "-="),
+    ("python", "known", "match ", "**"),
     ("python", "any", "x = 1\nx[", "yi"),
     ("python", "known", "x = 1 < ", "not"),
     ("python", "any", "x = -", "lambda"),
@@ -160,6 +169,11 @@ OPEN = [
     ("sql", "any", "SELECT name FROM lake t1", " ORDER"),
     ("sql", "any", "SELECT SUM(1) FILTER (WHERE 1)", " OVER"),
     ("sql", "known", "SELECT name IS", " DISTINCT"),
+    ("sql", "indexes", "UPDATE pub", " INDEXED"),
+    ("sql", "indexes", "UPDATE lake", " NOT INDEXED"),
+    ("python", "any", "match = 1\nmatch ", "*="),
+    ("python", "any", "match ", "*a"),
+    ("python", "any", "x = 1\nx ", "**="),
     ("sql-common", "any", "SELECT zz", " FROM"),
     ("sql-common", "types", "SELECT pid FROM pub WHERE pid", " NOT IN"),
     ("sql", "types", "SELECT SUM(name) FROM ", "(SELECT 1 AS name)"),
@@ -212,5 +226,25 @@ def test_a_keyword_may_end_a_text() -> None:
 def test_a_monitor_is_fitted_to_a_dialect() -> None:
     fitted = [monitored(constrain.collection.load(name), sql(CATALOGUE)).monitor for name in ("sql", "sql-common")]
     assert all(isinstance(each, SqlMonitor) for each in fitted)
-    assert [each.lacks for each in fitted] == [frozenset(), {"bare alias", "or", "all"}]
-    assert fitted[0] == sql(CATALOGUE) != fitted[1]
+    assert [each.lacks for each in fitted] == [{"target alias"}, {"bare alias", "target alias", "or", "all"}]
+    assert fitted[0] != fitted[1]
+
+
+# Grammars of one's own, which lack most of SQL, and the catalogue.
+OWN = {
+    'start: "select " /[a-z_]{1,6}/ " from t"': {"t": ["id", "name"]},
+    'start: "select " /[abc]{1,2}/ " from t"': {"t": ["a", "b", "ab"]},
+    'start: "select " /[a-z]{1,4}/ " from t"': {"t": ["id", "customer"]},
+    'start: "select count(" /[a-z]+/ ") from t"': {"t": ["id", "name"]},
+    'start: "SELECT " /[A-Za-z]+/ " FROM " /[a-z]+/ " WHERE " /[a-z]+/ "=" /[0-9]/': {"users": ["id", "customer"]},
+    'start: "select " COL ("," COL)~0..1 " from " COL\nCOL: /[a-z]{1,4}/': {"t": ["id", "name"], "long_name": ["id"]},
+}
+
+
+@pytest.mark.parametrize("text", OWN)
+def test_grammars_of_ones_own_reach_no_dead_end(text: str) -> None:
+    """What may stand behind a name, the grammar says: of SQL's functions and words it has few."""
+    query = monitored(constrain.grammar(text), sql(OWN[text], ahead="known"))
+    code = constrain.compile(query, vocabulary_of(["select ", " from", "count", "name", " t"]))
+    assert [found for seed in range(12) if (found := dead_end(code, seed, closing=[])) is not None] == []
+    assert constrain.compile(query, constrain.Vocabulary.of_bytes()).matcher().forced_bytes() != b""

@@ -22,6 +22,8 @@ CREATE TABLE u (id, name, a, "odd name", "group");
 CREATE VIEW v AS SELECT a AS x FROM t;
 CREATE TABLE w (k PRIMARY KEY, c) WITHOUT ROWID;
 CREATE INDEX by_name ON u (name);
+CREATE VIEW open_view AS SELECT b FROM t;
+CREATE TRIGGER tr INSTEAD OF INSERT ON open_view BEGIN INSERT INTO t VALUES (1, 2); END;
 """
 
 # (accepted beginning, rest that is refused): SQLite refuses the whole for an undefined name
@@ -110,6 +112,12 @@ REFUSED = [
     ("select a from t ", "indexed by by_name"),
     ("select id from u as x indexed by by_", "id"),
     ("delete from u indexed by ", "u"),
+    ("delete from ", "v"),
+    ("insert into ", "v values (1)"),
+    ("update ", "v set x = 1"),
+    ("delete from main.", "v"),
+    ("delete from ", "sqlite_schema"),
+    ("delete from ", "dbstat"),
     ("select a from t where a not in temp.", "t"),
     ("with t as (select a from u) select a from t where a in t and a in ", "u"),
     ("select a from t where a in v", ".id"),
@@ -162,6 +170,8 @@ select sum(a) filter (where b > 1) over (partition by b order by a rows 1 preced
 select case a when 1 then b else x'ab' end, cast(a as varchar(10)), iif(a, b, .5), true, :v from t
 insert into w values (1, 2) on conflict (k) do update set c = excluded.c where c > 1 returning k
 insert into t select id, name from u where id > 2
+insert into open_view values (1)
+update t set a = 1 from v where x = a
 update t set (a, b) = (1, 2) where a = 1 returning rowid
 with c as (select a from t) delete from t where a in (select a from c)
 select a from main.t where main.t.b = 1 and "nosuch" = 'a text, as SQLite reads it'

@@ -32,6 +32,7 @@ from constrain.lazily import lazily
 from constrain.limits import default_limits
 
 Format = Literal["lark", "gbnf", "ebnf"]
+_IS_GBNF = re.compile(r"(?:\s|#.*)*[A-Za-z][\w-]*\s*::=")
 _RELATIVE_IMPORT = re.compile(r"%import\s+\.")
 
 
@@ -113,7 +114,7 @@ class GrammarText(Composite):
 def grammar(
     text: str | os.PathLike[str],
     *,
-    format: Format = "lark",  # noqa: A002
+    format: Format | None = None,  # noqa: A002
     start: str | None = None,
     lexer: Lexer | None = None,
     base: str | os.PathLike[str] | None = None,
@@ -125,7 +126,8 @@ def grammar(
 
     Args:
         text: The grammar, or the path of a file that holds it (a `Path`, not a str).
-        format: "lark" (Lark's EBNF with imports), "gbnf" (llama.cpp) or "ebnf" (XGrammar).
+        format: "lark" (Lark's EBNF with imports), "gbnf" (llama.cpp) or "ebnf" (XGrammar); by default "gbnf" where the
+            first rule is written with `::=`, else "lark".
         start: The rule to start from; by default "start" in Lark, "root" in the others.
         lexer: "dynamic": every way to cut a text into terminals counts; "greedy": the longest terminal that fits wins,
             as in programming languages. By default "dynamic", with a layout "greedy". GBNF and EBNF have no terminals
@@ -160,6 +162,8 @@ def grammar(
         raise GrammarError(
             f"a grammar is a str, not {type(text).__name__}: {text!r:.60}", fix="pass the grammar's text, or a Path"
         )
+    if format is None:
+        format = "gbnf" if _IS_GBNF.match(text) else "lark"  # noqa: A001
     if not isinstance(format, str) or format not in get_args(Format):
         raise GrammarError(f"unknown grammar format {format!r:.60}", fix="use format='lark', 'gbnf' or 'ebnf'")
     lines = None if layout is None else read_layout(layout)

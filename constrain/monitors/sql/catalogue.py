@@ -43,6 +43,7 @@ class Catalogue:
         declared: (table, the types of its columns as they are declared; "": none).
         indexes: (table, its indexes); None: they are not known.
         virtual: The tables that may have hidden columns.
+        read_only: The tables that no INSERT, UPDATE or DELETE may name: views without triggers, and SQLite's own.
     """
 
     tables: tuple[tuple[str, tuple[str, ...], bool], ...]
@@ -54,6 +55,7 @@ class Catalogue:
     declared: tuple[tuple[str, tuple[str, ...]], ...] = ()
     indexes: tuple[tuple[str, frozenset[str]], ...] | None = None
     virtual: frozenset[str] = frozenset()
+    read_only: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         return f"Catalogue({len(self.tables)} tables)"
@@ -95,13 +97,16 @@ def _read_text(text: str, functions: Any) -> Catalogue:
 
 
 def _read_connection(connection: sqlite3.Connection, functions: Any) -> Catalogue:
-    tables, declared, virtual = [], [], set()
+    tables, declared, virtual, writable, views = [], [], set(), set(), set[str]()
     indexes: dict[str, frozenset[str]] = {}
     placed = {"temp": OWN | OWN_TEMP}
     schemas = [row[1] for row in connection.execute("PRAGMA database_list")]
     for schema in dict.fromkeys([*schemas, "main"]):
         quoted = schema.replace('"', '""')
-        listed = connection.execute(f"SELECT name, sql FROM \"{quoted}\".sqlite_master WHERE type IN ('table', 'view')")
+        entries = [*connection.execute(f'SELECT type, name, tbl_name, sql FROM "{quoted}".sqlite_master')]
+        views |= {fold(name) for kind, name, *_ in entries if kind == "view"}
+        writable |= {fold(of if kind == "trigger" else name) for kind, name, of, _ in entries if kind != "view"}
+        listed = [(name, sql) for kind, name, _, sql in entries if kind in ("table", "view")]
         for name, sql in [*listed, *((own, "") for own in sorted(OWN))]:
             columns = _columns(connection, quoted, name)
             tables.append((fold(name), tuple(columns), _has_rowid(sql)))
@@ -130,6 +135,7 @@ def _read_connection(connection: sqlite3.Connection, functions: Any) -> Catalogu
         tuple(dict.fromkeys(declared)),
         tuple(sorted(indexes.items())),
         frozenset(virtual),
+        frozenset((views - writable) | OWN | OWN_TEMP),
     )
 
 

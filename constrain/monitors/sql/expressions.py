@@ -56,7 +56,7 @@ class SqlExpressions(SqlStatements):
         if sign == b"(":
             return state.push(Paren("expr"), "operand", *QUERY)
         if sign == b")":  # of an empty list: f(), IN ()
-            return self._close(state)
+            return None if isinstance(state.top, Paren) and state.top.kind == "case" else self._close(state)
         if sign == b"*":
             return self._read_star(state, "")
         return state._replace(at="operand", item="", extra=NO_WORDS)

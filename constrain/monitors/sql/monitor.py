@@ -142,6 +142,8 @@ class SqlMonitor(SqlExpressions):
             if settled is None:
                 return None
             state = settled
+        if state.at in ("exists", "cast") and sign != b"(":
+            return None
         if (state.at == "windowed" and kind != NAME) or (state.at == "row operand" and sign not in (b"(", *COMPARING)):
             return None
         if sign == b"." and state.at == "operator" and not self._may_be_qualifier(state):
@@ -182,7 +184,8 @@ class SqlMonitor(SqlExpressions):
         if state.at in ("table", "in"):
             return self._table_names(state)
         if state.at in ("tdot", "in dot"):
-            return self._names(frozenset(self._tables_in(state.held[-1])), NO_WORDS)
+            refused = self.catalogue.read_only if self.is_target(state) else NO_WORDS
+            return self._names(frozenset(self._tables_in(state.held[-1])) - refused, NO_WORDS)
         if state.at == "index" and state.extra:
             return self._column_names(self._indexes(state))
         if state.at == "column":
@@ -199,6 +202,9 @@ class SqlMonitor(SqlExpressions):
             aliased = () if "bare alias" in self.lacks else ("select", "returning")
             open_kinds = ("window", "conflict", "frame") if isinstance(top, Paren) else aliased
             if top is None or (top.kind if isinstance(top, Paren) else top.clause) in open_kinds:
+                return None
+        elif state.at == "joined":
+            if state.query.clause not in ("insert", "update", "delete") or "target alias" not in self.lacks:
                 return None
         elif state.at not in ("named", "renamed", "windowed") and (state.at != "not" or self.kinds is None):
             return None

@@ -178,11 +178,19 @@ class SqlNames:
     def _table_names(self, state: SqlState) -> Names:
         query, ctes = state.query, visible_ctes(state.frames)
         names = {*self.tables, *ctes, *self.catalogue.schemas, *self.modules}
+        if self.is_target(state):
+            names -= self.catalogue.read_only | (self.modules.keys() - self.tables.keys())
         if state.at == "in":
             names = {name for name in names if self._is_list(state, name)}
         if query.typed:
             names -= {n for n in self.tables.keys() - ctes.keys() if not self.suits(query, Source(n, None, table=n))}
         return self._names(frozenset(names), state.extra)
+
+    @staticmethod
+    def is_target(state: SqlState) -> bool:
+        """True where the table stands that INSERT, UPDATE or DELETE change."""
+        is_table = state.at in ("table", "theld", "tdot") and isinstance(state.top, Query)
+        return is_table and state.query.clause in ("insert", "update", "delete") and state.query.target is None
 
     def _is_list(self, state: SqlState, table: str) -> bool:
         """True if a table may stand behind IN: it has one column, as the operand before IN, or may have one."""

@@ -123,6 +123,8 @@ class SqlStatements(SqlTyped):
     def _held_table(self, state: SqlState) -> Source | None:
         """The table that a held name is of; None: there is none."""
         name = state.held[-1]
+        if self.is_target(state) and (name in self.catalogue.read_only or name not in self.tables):
+            return None
         if len(state.held) == 1:
             tables = visible_ctes(state.frames)
             if name in tables:

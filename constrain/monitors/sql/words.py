@@ -36,4 +36,10 @@ AFTER = INFIX | COMPOUND | QUERY | JOINS | SORT | FRAME | CLAUSES.keys() | froze
     using window""".split()
 )  # fmt: skip
 # Parts of SQL that some dialects lack, and a text that begins with one.
-DIALECT = {"bare alias": "select a zz ", "or": "update or ", "all": "select f(all a", "over": "select f(a) over ("}
+DIALECT = {
+    "bare alias": "select a zz ",
+    "target alias": "update t zz ",
+    "or": "update or ",
+    "all": "select f(all a",
+    "over": "select f(a) over (",
+}
