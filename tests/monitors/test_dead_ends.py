@@ -243,7 +243,7 @@ OWN = {
 
 @pytest.mark.parametrize("text", OWN)
 def test_grammars_of_ones_own_reach_no_dead_end(text: str) -> None:
-    """What may stand behind a name, the grammar says: of SQL's functions and words it has few."""
+    """The grammar says what stands behind a name: of SQL's functions and words it has few."""
     query = monitored(constrain.grammar(text), sql(OWN[text], ahead="known"))
     code = constrain.compile(query, vocabulary_of(["select ", " from", "count", "name", " t"]))
     assert [found for seed in range(12) if (found := dead_end(code, seed, closing=[])) is not None] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import re
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ import pytest
 
 import constrain
 from constrain.errors import ConstrainError
+from constrain.sampling.core.patterns import pattern_check
 from constrain.sampling.core.potentials import AskedPotential, Potential, PotentialProduct, automaton, predicate
 
 INF = math.inf
@@ -151,3 +153,19 @@ def test_the_how_to_page_runs(repository: Path) -> None:
     names: dict[str, object] = {}
     for number, block in enumerate(blocks):
         exec(compile(block, f"potentials.md, block {number}", "exec"), names)
+
+
+def test_a_pattern_that_is_not_regular() -> None:
+    """Complete texts are judged by the pattern; prefixes by the package `regex`, where it can."""
+    twice = pattern_check(r"(é|\w\w)-\1")
+    texts = ["é-é", "ab-ab", "ab-ba", "ab", ""]
+    assert twice.completes([text.encode() for text in texts]) == [0.0, 0.0, -INF, -INF, -INF]
+    beginnings = [b"ab-a", b"\xc3", b"ab-", b"-", b"ab-b"]
+    steered = importlib.util.find_spec("regex") is not None
+    assert twice.steers == steered
+    assert twice.prefixes(beginnings) == [0.0, 0.0, 0.0, *([-INF] * 2 if steered else [0.0] * 2)]
+    assert not pattern_check(r"(\w)\1\b").steers and not pattern_check(r"(\w)(?<=a)\1").steers
+    with pytest.raises(constrain.RegexError, match="line 1, column"):
+        pattern_check("(a")
+    with pytest.raises(constrain.RegexError, match="is a str"):
+        pattern_check(re.compile("a"))  # type: ignore[arg-type]

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Literal, get_args
+from importlib import import_module
+from typing import Any, Literal, get_args
 
 from constrain.errors import GrammarError, RegexError, UnsatisfiableError
 from constrain.languages.automata.parse.ecma import parse_ecma
 from constrain.languages.automata.parse.python import parse_python
 from constrain.languages.automata.parse.rust import parse_rust
-from constrain.languages.automata.syntax import Node, literals
+from constrain.languages.automata.syntax import Node, Ranges, Tokens, literals
 from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.constraints.base import Constraint
 from constrain.lazily import lazily
 
 Dialect = Literal["python", "ecma", "rust"]
+_NAMED = re.compile(r"\(\?P?<([^\W\d]\w*)>")
 _FLAGS = {"a": re.ASCII, "i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE}
 
 
@@ -33,6 +36,31 @@ class Regex(Constraint):
         if self.dialect == "python":
             return parse_python(self.pattern)
         return (parse_ecma if self.dialect == "ecma" else parse_rust)(self.pattern, whole=True)
+
+    @property
+    def captured(self) -> bool:
+        """True if the pattern has named groups."""
+        return _NAMED.search(self.pattern) is not None
+
+    @lazily
+    def _groups(self) -> Any:
+        """The pattern, compiled by `re` or the package `regex`, which say what groups match; None: neither reads it."""
+        for text in (self.pattern, _NAMED.sub(r"(?P<\1>", self.pattern)):
+            with suppress(re.error):
+                return re.compile(text)
+        try:
+            regex = import_module("regex")
+            return regex.compile(self.pattern, regex.V1)
+        except Exception:  # not installed, or it does not read the dialect
+            return None
+
+    def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:
+        """(name, begin, end) of the named groups, in bytes, in the order in which they end."""
+        whole = text.decode()
+        found = self._groups.fullmatch(whole) if self._groups is not None else None
+        named = [(name, *found.span(name)) for name in found.groupdict()] if found else []
+        matched = sorted((span for span in named if span[1] >= 0), key=lambda span: (span[2], -span[1]))
+        return [(name, len(whole[:begin].encode()), len(whole[:end].encode())) for name, begin, end in matched]
 
     def __repr__(self) -> str:
         dialect = "" if self.dialect == "python" else f", dialect={self.dialect!r}"

@@ -100,3 +100,16 @@ def test_ecma_patterns_of_whole_texts(pattern, members, others):
 def test_faults_of_dialects(pattern, dialect, message):
     with pytest.raises(constrain.RegexError, match=re.escape(message)):
         constrain.regex(pattern, dialect=dialect)
+
+
+CAPTURES = [
+    (r"(?P<y>\d{4})-(?P<m>é|\d\d)", "2024-é", [("y", "2024", 0, 4), ("m", "é", 5, 6)]),
+    (r"(?<outer>a(?P<inner>b)?)", "a", [("outer", "a", 0, 1)]),
+    ("a", "a", []),
+    (r"(?P<y>\d{4})", "20", []),
+]
+
+
+@pytest.mark.parametrize(("pattern", "text", "found"), CAPTURES)
+def test_captures_of_named_groups(pattern, text, found):
+    assert [tuple(each) for each in constrain.regex(pattern).captures(text)] == found

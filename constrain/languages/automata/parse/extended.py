@@ -35,7 +35,7 @@ _ESCAPES = re.compile(r"\\(?:[abfnrtv]|[0-3]?[0-7]{1,2}|x[0-9a-fA-F]{2}|u[0-9a-f
 
 
 class CapturedGroup(NamedTuple):
-    """Where the pattern of a capturing group stands, and its flags."""
+    """The place of the pattern of a capturing group, and its flags."""
 
     start: int
     end: int
