@@ -42,7 +42,7 @@ class Stats(Work):
     Attributes:
         tokens: tokens of the output, EOS counted.
         forced: tokens that the constraint left no choice about.
-        retries: outputs that were thrown away because a residual check failed; forwards and masks count them too.
+        retries: outputs that were thrown away because a check refused the text; forwards and masks count them too.
         forwards: model forwards that the output took part in, one for each of its sequences (particles, attempts,
             states), but sequences that were read as one count once; other outputs of the batch share them.
         masks: masks filled for it.
@@ -95,13 +95,13 @@ class Generation(Generic[T]):
             "lcd" log p − log q of the output. 0 where the method samples what it states without weights, and at
             temperature 0, where nothing is drawn; -inf for what is not to be used.
         finish_reason: "stop", the text is complete; "length", it was cut off at `max_tokens` or at the model's context
-            and is a prefix; "dead_end", nothing valid could be completed: no allowed token had any probability, or the
-            output failed a residual check as often as allowed; "budget", the method gave up after as many attempts as
-            it may make.
+            and is a prefix; "dead_end", nothing valid could be completed: no token was left, or a check refused the
+            text as often as allowed; "budget", the method gave up after as many attempts as it may make.
         stats: what it cost.
-        fault: what the residual check said, if it failed; of a dead end, that top_k or top_p left no token.
+        fault: why a dead end is one: what the check said of its text, or what left no token.
         trace: for every token its log-probabilities and the mass that was allowed (`constrain.sampling.core.step`).
-        log_evidence: log of this output's estimate of the mass of the language; None where the method has none.
+        log_evidence: log of this output's estimate of the mass of the language; None where the method has none, and
+            where outputs were thrown away. Which may be averaged: docs/sampling.md.
         evidence_bounds: proven (lower, upper) bounds on that log; None where nothing is proven.
         tv_bound: a proven bound on the total variation distance between the distribution of this output and the target;
             0 for exact methods, None where nothing is proven.
@@ -300,7 +300,10 @@ def _incomplete(output: Generation[Any], place: str | None = None) -> Incomplete
             tries = f" in {output.stats.retries + 1} attempts" if output.stats.retries else ""
             why = f"no valid text was completed{tries}: {text}"
             why += "" if output.fault is None else f"; {' '.join(output.fault.split())}"
-            fix = "relax the condition, or allow more attempts by method=constrain.sampling.Retried(...)"
+            fix = (
+                "relax the condition, or draw again: n=, another seed=, and where a check refused the text, more "
+                "attempts by method=constrain.sampling.Retried(...)"
+            )
     return IncompleteError(why, place=place, fix=fix)
 
 

@@ -2,14 +2,14 @@
 
 What the grammar cannot say — a residual keyword of a schema, a validator of a pydantic model — is checked where a text
 could end: one that fails may not end there. So it is part of the language of which methods state evidence and bounds.
-An output that runs into a dead end for that reason, or because every continuation repeats a key or an item that must
-differ (docs/notes/0004), is thrown away and sampled anew, as often as `constrain.sampling.Retried` says (not at
-temperature 0 or by a method that draws nothing, where it would come out the same, nor in a stream, which cannot be
-taken back); then its finish_reason is "dead_end", its fault is named, and it has no value. Every complete output is
+An output whose finished text is refused is thrown away and sampled anew, as often as `constrain.sampling.Retried` says
+(not at temperature 0 or by a method that draws nothing, where it would come out the same, nor in a stream, which cannot
+be taken back); then its finish_reason is "dead_end", its fault is named, and it has no value. Every complete output is
 checked once more (verdict.py), so nothing invalid is ever returned as "stop".
 Throwing away divides the distribution of the method by the share that passes: the weights of outputs keep their
 ratios, but their mean no longer estimates the mass of the language, and `log_evidence` is None (`stats.retries` tells
-why).
+why). So methods whose weights count what failed as 0 (`Sampler.weighs`) do so here, too, unless `Retried` is asked for;
+and nobody samples a dead end anew that no check has made: one by truncation, a guard or a method's own check counts 0.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from constrain.generation.identity import key_of
 from constrain.generation.request.length import Length
 from constrain.generation.request.request import Request
 from constrain.generation.result import Generation, Stats, reports
-from constrain.generation.verdict import verdict
+from constrain.generation.verdict import Refused, refused_end, verdict
 from constrain.masks.completion.length_budget import LengthBudget
 from constrain.masks.derived.canonical import CanonicalConstraint
 from constrain.masks.derived.forced import ForcedConstraint, fill_forced
@@ -135,7 +135,7 @@ class Run:
         return with_canonical(compiled, self.handle.tokenizer, wanted)
 
     def steps(self) -> Generator[None, None, list[Generation]]:
-        """Run all rows, and again those whose output failed the last check. Yields after each step of the method."""
+        """Run all rows, and again those whose text a check refused. Yields after each step of the method."""
         outputs: dict[int, Generation] = {}
         pending = list(range(len(self.prompts)))
         name = getattr(self.method, "__name__", type(self.method).__name__)
@@ -145,8 +145,8 @@ class Run:
             samples = yield from self._followed(self.job(pending, attempt))
             failed = []
             for row, sample in zip(pending, samples, strict=True):
-                outputs[row] = self._finish(row, sample)
-                if outputs[row].fault is not None:
+                outputs[row], refused = self._finish(row, sample)
+                if refused is not None and refused.by_check:
                     failed.append(row)
                 else:
                     self.watcher.ended(row)
@@ -208,7 +208,7 @@ class Run:
                 held = held[len(piece) :]
                 written += len(piece)
                 yield piece
-        output = self._finish(0, sample)
+        output, _ = self._finish(0, sample)
         text = self._named(sample.tokens, len(self.begins[0])) if named else output.text
         if rest := text[written:]:  # a character that was cut off, or everything, if the method does not stream
             yield rest
@@ -304,8 +304,8 @@ class Run:
         canonical, _ = self.canonical[terms.compiled]
         return key and key + getattr(canonical or terms.compiled, "identity", "")
 
-    def _finish(self, row: int, sample: Sample) -> Generation:
-        """The generation of a sample; finish_reason turns from "stop" to "dead_end" when the last check fails."""
+    def _finish(self, row: int, sample: Sample) -> tuple[Generation, Refused | None]:
+        """The generation of a sample, and why it is a dead end, as which it counts too when the last check fails."""
         stats = self.stats[row]
         stats.tokens = len(sample.tokens)
         canonical, stats.cuts = self.canonical[self.terms[row].compiled]
@@ -314,18 +314,16 @@ class Run:
         stats.forced = sum(record.forced for record in sample.trace)
         stats.add(sample)
         stats.method = sample.method or getattr(self.method, "name", "") or getattr(self.method, "__name__", "")
-        return self._checked(self.terms[row], sample, stats, len(self.begins[row]), self.call_ids(row))
+        return self._checked(row, sample, stats)
 
     def call_ids(self, row: int = 0) -> Callable[[int], str]:
         """The ids of an output's calls, by their numbers: others for another prompt, seed or output."""
         asked = f"{self.seed} {self.rows[row].number} {self.prompts[row]}"
         return lambda number: f"call_{hashlib.sha256(f'{asked} {number}'.encode()).hexdigest()[:16]}"
 
-    def _checked(
-        self, terms: Terms, sample: Sample, stats: Stats, skipped: int, ids: Callable[[int], str]
-    ) -> Generation:
-        """skipped: bytes at the beginning that end the prompt. ids: of calls of tools."""
-        constraint = terms.constraint
+    def _checked(self, row: int, sample: Sample, stats: Stats) -> tuple[Generation, Refused | None]:
+        terms, skipped = self.terms[row], len(self.begins[row])  # bytes at the beginning that end the prompt
+        constraint, refused = terms.constraint, None
         whole = text = self.vocabulary.to_bytes(sample.tokens)[skipped:].decode("utf-8", "replace")
         if isinstance(constraint, Stopped) and sample.finish_reason == "stop":
             text, stats.stop = constraint.cut(whole)
@@ -334,32 +332,39 @@ class Run:
             text=text,
             stats=stats,
             pieces=self._pieces(sample.tokens),
-            population=[
-                self._checked(terms, each, Stats(tokens=len(each.tokens)), skipped, ids) for each in sample.population
-            ],
+            population=[self._checked(row, each, Stats(tokens=len(each.tokens)))[0] for each in sample.population],
         )
         if self.settings.temperature == 0 and not math.isnan(output.log_weight):  # of a lossy rule there is no weight
             # Nothing was drawn: there is no law that a weight could correct.
             output.log_weight, output.log_evidence = 0.0 if output.log_weight > -math.inf else -math.inf, None
-        if sample.finish_reason == "dead_end":
-            output.fault = _fault(terms.compiled, whole) or self._truncated()
+        if sample.finish_reason == "dead_end" and self.constrained:
+            refused = refused_end(self._matcher(row), sample, self.vocabulary.size, self._narrowed_by())
+            output.fault = refused.fault
         named = self._named(sample.tokens, skipped) if getattr(constraint, "token_sets", ()) else None
         if isinstance(constraint, ToolUse):
-            output.message = constraint.read(whole if named is None else named, ids)
+            output.message = constraint.read(whole if named is None else named, self.call_ids(row))
         if sample.finish_reason != "stop":
-            return output
+            return output, refused
         if constraint is None:
-            return replace(output, value=text)
+            return replace(output, value=text), None
         value, fault = verdict(constraint, whole, named)
         if fault is None:
-            return replace(output, value=value, captures=self._captures(terms, sample, whole))
-        return replace(output, finish_reason="dead_end", log_weight=-math.inf, fault=fault)
+            return replace(output, value=value, captures=self._captures(terms, sample, whole)), None
+        found = None if output.log_evidence is None else -math.inf  # this draw found nothing of the language
+        failed = replace(output, finish_reason="dead_end", log_weight=-math.inf, log_evidence=found, fault=fault)
+        return failed, Refused(fault, by_check=True)
 
-    def _truncated(self) -> str | None:
-        """The fault of a text that found no token to go on with, if top_k or top_p leaves some out."""
-        told = {"top_k": self.settings.top_k, "top_p": self.settings.top_p}
-        said = " and ".join(f"{name}={value}" for name, value in told.items() if value is not None)
-        return f"no token that may come next is left by {said}" if self.settings.truncates else None
+    def _narrowed_by(self) -> list[str]:
+        """What may leave no token where the constraint allows some."""
+        truncation = {} if self.request.method is lcd else {"top_k": self.settings.top_k, "top_p": self.settings.top_p}
+        told = {
+            **{f"{name}={value}": value is not None for name, value in truncation.items()},
+            "the processors": bool(self.request.processors),
+            "the method's check": getattr(self.method, "check", None) is not None,
+            "the method's potential": getattr(self.method, "potential", None) is not None,
+            "the engine": self.decoding is not None and not isinstance(self.decoding, Speculation),
+        }
+        return [name for name, does in told.items() if does]
 
     def _captures(self, terms: Terms, sample: Sample, text: str) -> list[Any]:
         """The captures of a finished text; of its tokens, where the constraint mentions tokens."""
@@ -383,15 +388,3 @@ class Run:
             return self.vocabulary.to_bytes(tokens)
         kept = [token for token in tokens if token not in self.vocabulary.eos_ids]
         return self.vocabulary.to_bytes(kept, names=True)
-
-
-def _fault(compiled: Any, text: str) -> str | None:
-    """The objection of the last check, or of the guard, to a text that could have gone on otherwise."""
-    if not isinstance(compiled, CompiledConstraint):
-        return None
-    matcher = compiled.matcher()
-    if not matcher.advance_bytes(text.encode()):
-        return None
-    guarded = compiled.guard is not None
-    fault = "every continuation that is left repeats a key or an item, or uses a name that may not stand there"
-    return matcher.fault or (fault if guarded else None)

@@ -130,6 +130,12 @@ class MaskedSteps(GuardedSteps):
         checked = flags & fill.IS_ACCEPTING and self.compiled.constraint.residual
         return bool(self._always_narrowed or watched or checked)
 
+    def vetoes_all(self) -> bool:
+        """True if the grammar goes on with tokens, and the guard with none of them."""
+        row = np.zeros((self._size + 31) // 32, np.uint32)
+        self._ask(self._kernels.fill_mask, row)
+        return bool(row.any()) and not self.mask().any()
+
     def narrow(self, row: Row, flags: int) -> None:
         """Remove the tokens that the guard vetoes from a mask, and the EOS tokens if the text fails its check.
 

@@ -64,6 +64,7 @@ class ValueGuided(Sampler):
     """
 
     name = "value-guided"
+    weighs = True
     needs_chance = True
     distribution = "weighted; each token by p · exp(β · value), for p · exp(β · Φ) conditioned on the constraint"
 

@@ -22,6 +22,7 @@ class Sampler:
         distribution: of its samples, in one line.
         exact: the distribution of a complete sample is the target itself.
         random: it draws, so that another run may give another sample.
+        weighs: its weights are of all of its samples, and count one that failed as 0: `generate` draws none anew.
         needs_chance: it samples, which temperature 0 does not; `generate` refuses the two together.
 
     Example:
@@ -37,6 +38,7 @@ class Sampler:
     distribution: str = ""
     exact: bool = False
     random: bool = True
+    weighs: bool = False
     needs_chance: bool = False
 
     def run(self, job: Job) -> list[Sample]:

@@ -57,6 +57,7 @@ class ASAp(Sampler):
 
     name = "asap"
     needs_chance = True
+    weighs = True
     distribution = "near the model conditioned on the constraint: at most tv_bound away; weighted"
 
     def __init__(

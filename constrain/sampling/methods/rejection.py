@@ -3,7 +3,8 @@
 Distribution: exactly π(x) = p(x)·1[x ∈ L, |x| ≤ T] / Z, whatever the number of attempts that a success took; so weights
 are 0 in logs. Rows whose attempts are used up end as "budget", with the last attempt's valid prefix.
 Evidence: the share of attempts that succeeded, over whole rounds. It goes to Z with many attempts, but is not unbiased,
-since a row stops when it has succeeded.
+since a row stops when it has succeeded: the mean over rows is too high, by far where Z is small. `diagnose` counts each
+row by its attempts.
 
 Cost: 1/Z attempts on average. An attempt ends at the first token that leaves the language, so failures are cheap.
 Limit: hopeless where Z is small: one attempt in a million for Z = 1e-6. Then use `cars`, `sir` or `smc`.

@@ -2,7 +2,9 @@
 
 Masks enforce a grammar. What is only known of a finished text, such as the validator of a pydantic model, may refuse an
 output; then `generate` samples it again. Throwing away conditions the distribution on passing: the weights of outputs
-keep their ratios, and `log_evidence` is None. Cost: an attempt more for each retry.
+keep their ratios, and `log_evidence` is None. So a method whose weights count what failed as 0 (`Sampler.weighs`) is
+retried only if it is asked for. Other dead ends are no matter of a check, and are never retried.
+Cost: an attempt more for each retry.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ class Retried:
     """A method whose outputs are sampled anew up to so many times, each, if they fail the last check.
 
     Attributes:
-        retries: attempts after the first one; 0: none. A method that is given as it is has 8.
+        retries: attempts after the first one; 0: none. A method that is given as it is has 8; "sir", "smc", "awrs",
+            "asap" and "faithful", whose weights count what failed, have none.
         method: the method, by name or as an object.
 
     Raises:
@@ -67,7 +70,7 @@ def retries_of(method: Any, stream: bool, temperature: float) -> tuple[Method, i
     inner = method_of(method.method if isinstance(method, Retried) else method)
     drawn = temperature > 0 and getattr(inner, "random", True)
     if not isinstance(method, Retried):
-        return inner, RETRIES if drawn else 0
+        return inner, RETRIES if drawn and not getattr(inner, "weighs", False) else 0
     if method.retries and not drawn:
         raise ConstrainError(
             f"retries={method.retries}: at temperature 0, or by a method that draws nothing, each retry is the same",

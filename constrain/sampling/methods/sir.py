@@ -53,6 +53,7 @@ class SIR(Sampler):
 
     name = "sir"
     needs_chance = True
+    weighs = True
     distribution = "weighted; tends to p conditioned on the constraint (times the potential) as samples grow"
 
     def __init__(self, *, samples: int = 10, potential: Potential | None = None) -> None:
