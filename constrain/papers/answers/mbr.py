@@ -27,6 +27,7 @@ from constrain.errors import ConstrainError
 from constrain.generation.front import generate
 from constrain.generation.request.signature import ModelLike, PromptLike
 from constrain.generation.result import Generation, Generations
+from constrain.sampling.core.draw import mixed
 from constrain.sampling.measure.diagnostics import normalised
 
 Utility = Callable[[Generation[Any], Generation[Any]], float]
@@ -93,7 +94,7 @@ def hedged(
         model: What `generate` takes.
         prompt: One prompt.
         temperatures: One for each output.
-        seed: Makes the outputs repeatable.
+        seed: Makes the outputs repeatable. Each output has a seed of its own, so those of other seeds are independent.
         options: Of `generate`; not `n`, `temperature` and `stream`.
 
     Raises:
@@ -113,6 +114,6 @@ def hedged(
         raise ConstrainError("hedged takes a list of temperatures", fix="hedged(model, prompt, [0, 0.7, 1])")
     found: Generations[Any] = Generations()
     for number, temperature in enumerate(temperatures):
-        own = None if seed is None else seed + number
+        own = None if seed is None else mixed(seed, number)
         found.append(generate(model, prompt, temperature=temperature, seed=own, **options))
     return found

@@ -77,6 +77,12 @@ def substream(stream: int, number: int) -> int:
     return (stream + 1) << STREAM_BITS | number
 
 
+def mixed(seed: int, number: int) -> int:
+    """A seed for part `number` of what is drawn with a seed: neighbouring numbers give unrelated ones."""
+    state = np.random.SeedSequence([seed & (2**64 - 1), number]).generate_state(1, np.uint64)
+    return int(state[0] >> np.uint64(1))
+
+
 class TorchDraw:
     """Random draws: inversion of the cumulative sum, one `torch.Generator` for each stream.
 
@@ -138,9 +144,7 @@ class TorchDraw:
     def _generator(self, stream: int) -> torch.Generator:
         generator = self._generators.get(stream)
         if generator is None:
-            # SeedSequence mixes (seed, stream), so that neighbouring numbers give unrelated sequences.
-            mixed = np.random.SeedSequence([self.seed & (2**64 - 1), stream]).generate_state(1, np.uint64)
-            generator = self._generators[stream] = torch.Generator().manual_seed(int(mixed[0] >> np.uint64(1)))
+            generator = self._generators[stream] = torch.Generator().manual_seed(mixed(self.seed, stream))
         return generator
 
 

@@ -12,6 +12,7 @@ import constrain
 from constrain.errors import ConstrainError
 from constrain.generation import Generation, Generations, Stats
 from constrain.papers import hedged, minimum_bayes_risk
+from constrain.sampling.core.draw import mixed
 
 
 def output(text: str, log_weight: float = 0.0, finish: Any = "stop") -> Generation[Any]:
@@ -64,9 +65,18 @@ def test_hedged_outputs() -> None:
     options: dict[str, Any] = {"regex": "[a-z]{3,6}", "max_tokens": 8}
     found = hedged(model, "A word: ", [0, 0.5, 1.2], seed=4, **options)
     for number, (temperature, each) in enumerate(zip([0, 0.5, 1.2], found, strict=True)):
-        alone = constrain.generate(model, "A word: ", temperature=temperature, seed=4 + number, **options)
+        alone = constrain.generate(model, "A word: ", temperature=temperature, seed=mixed(4, number), **options)
         assert each.text == alone.text
     assert isinstance(found, Generations)
+
+
+def test_hedged_outputs_of_neighbouring_seeds_are_independent() -> None:
+    """Once the outputs of seed 2 were those of seed 1, shifted by one."""
+    model, options = constrain.reference.load(), {"regex": "[a-z]{4}", "max_tokens": 5, "canonical": False}
+    drawn = [each.stats.seed for seed in range(-2, 6) for each in hedged(model, "A", [1] * 2, seed=seed, **options)]
+    assert len(set(drawn)) == len(drawn)
+    same = [hedged(model, "A", [1] * 3, seed=7, **options).unwrap() for _ in range(2)]
+    assert same[0] == same[1]
 
 
 @pytest.mark.parametrize(
