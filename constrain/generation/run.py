@@ -127,6 +127,7 @@ class Run:
         self.budgets = {each.compiled: LengthBudget(each.compiled, complete=self.request.complete) for each in kept}
         self.canonical = {each.compiled: self._canonical(each.compiled) for each in self.distinct}
         self.stats = [Stats(seed=self.seed, seconds=self.clock.seconds) for _ in self.rows]
+        self.begun: dict[int, Any] = {}  # matchers of rows at their beginnings, that dead ends are read by
 
     def _canonical(self, compiled: Any) -> tuple[CanonicalConstraint | None, str]:
         """The canonical tokens of a constraint, and what `Stats.cuts` says. Raises ConstrainError."""
@@ -338,7 +339,8 @@ class Run:
             # Nothing was drawn: there is no law that a weight could correct.
             output.log_weight, output.log_evidence = 0.0 if output.log_weight > -math.inf else -math.inf, None
         if sample.finish_reason == "dead_end" and self.constrained:
-            refused = refused_end(self._matcher(row), sample, self.vocabulary.size, self._narrowed_by())
+            begun = self.begun.get(row) or self.begun.setdefault(row, self._matcher(row))
+            refused = refused_end(begun.fork(), sample, self.vocabulary.size, self._narrowed_by())
             output.fault = refused.fault
         named = self._named(sample.tokens, skipped) if getattr(constraint, "token_sets", ()) else None
         if isinstance(constraint, ToolUse):
@@ -355,7 +357,7 @@ class Run:
         return failed, Refused(fault, by_check=True)
 
     def _narrowed_by(self) -> list[str]:
-        """What may leave no token where the constraint allows some."""
+        """The names of all that may leave no token where the constraint allows some."""
         truncation = {} if self.request.method is lcd else {"top_k": self.settings.top_k, "top_p": self.settings.top_p}
         told = {
             **{f"{name}={value}": value is not None for name, value in truncation.items()},

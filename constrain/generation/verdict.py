@@ -53,14 +53,14 @@ def verdict(constraint: Any, text: str, named: str | None = None) -> tuple[Any, 
 
 
 class Refused(NamedTuple):
-    """Why an output is no member. by_check: a check refused its finished text, so it may be sampled anew."""
+    """The reason why an output is no member. by_check: a check refused its finished text, so it may be sampled anew."""
 
     fault: str
     by_check: bool = False
 
 
 def refused_end(matcher: Any, sample: Sample, size: int, narrowed_by: Sequence[str]) -> Refused:
-    """Why a dead end is one.
+    """Say why a dead end is one.
 
     matcher: at the beginning. size: of the vocabulary. narrowed_by: what leaves out tokens that the mask has.
     """

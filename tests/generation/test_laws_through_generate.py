@@ -1,4 +1,4 @@
-"""What each method promises, of what `generate` returns: laws, weights and evidence, by every way the draws can go.
+"""Laws, weights and evidence of what `generate` returns, by every way the draws can go: they are what methods promise.
 
 Methods are tested below `generate` in tests/sampling. What lies between may still bend them: outputs that are sampled
 anew, settings that processors take over, checks. So whole calls are walked here, and compared with an oracle of its

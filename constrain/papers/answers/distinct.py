@@ -34,6 +34,7 @@ from constrain.generation.result import Generations
 from constrain.languages.automata.syntax import complement, literals
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.regular import Regular
+from constrain.sampling.core.draw import mixed
 from constrain.sampling.core.sampler import check_count
 
 
@@ -106,7 +107,7 @@ def distinct(
                 raise
             break
         asked = prompt if explored is None or not written else explored(prompt, tuple(written))
-        output = generate(model, asked, constraint=left, seed=None if seed is None else seed + number, **options)
+        output = generate(model, asked, constraint=left, seed=None if seed is None else mixed(seed, number), **options)
         outputs.append(output)
         if output.finish_reason != "stop":
             break

@@ -15,6 +15,7 @@ from constrain.papers import distinct
 from constrain.papers.answers.distinct import listed
 from constrain.reports.answers import score
 from constrain.sampling import Exact, enumerate_draws
+from constrain.sampling.core.draw import mixed
 from toy_handle import PIECES, ToyHandle
 
 TEXTS = ["ab", "b", "bab"]
@@ -54,8 +55,14 @@ def test_explored_texts_are_shown() -> None:
     for number, text in enumerate(texts):
         shown = "".join(f"A: {each}\n" for each in texts[:number]) + "A: "
         left = [one + other for one in "abcdef" for other in "abcdef" if one + other not in texts[:number]]
-        again = constrain.generate(model, shown, choices=left, seed=5 + number)
+        again = constrain.generate(model, shown, choices=left, seed=mixed(5, number))
         assert again.text == text
+
+
+def test_outputs_of_neighbouring_seeds_are_independent() -> None:
+    given: dict[str, Any] = {"choices": TEXTS, "canonical": False}
+    drawn = [each.stats.seed for seed in range(4) for each in distinct(handle(0), PROMPT, 3, seed=seed, **given)]
+    assert len(set(drawn)) == len(drawn)
 
 
 @pytest.mark.parametrize("name", ["argmax", "cars", "lcd", "sir"])
