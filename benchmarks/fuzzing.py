@@ -20,6 +20,7 @@ Targets, each with its oracle, stand in `benchmarks/fuzz/`:
 | missing-bytes | all bytes but some as tokens | masks that ask for the end by tokens |
 | cuts | small tokenizers: stages, merges, added and special tokens, texts | the tokenizers themselves |
 | sampling | options of `generate` beside each other | `re`, lark, jsonschema, jsonschema-rs: is each "stop" a member |
+| laws | small languages, truncations, methods | the plain law, by every way the draws of a call can go |
 | texts, odd-schemas, calls | what is nearly right | whether it ends in an answer or a ConstrainError |
 | arguments | odd values for arguments of every public function | the same |
 | answer-files, cache-files | files of `map` and of caches, spoiled | the same answers or the place; the same tables |
@@ -72,9 +73,22 @@ def targets() -> dict[str, Any]:
     """All targets by name."""
     for folder in FOLDERS:
         sys.path.insert(0, str(ROOT / "tests" / folder))
-    from fuzz import arguments, chats, cuts, files, grammars, inputs, patterns, sampling, schemas, vocabularies, walks
+    from fuzz import (
+        arguments,
+        chats,
+        cuts,
+        files,
+        grammars,
+        inputs,
+        laws,
+        patterns,
+        sampling,
+        schemas,
+        vocabularies,
+        walks,
+    )
 
-    rooms = (schemas, patterns, grammars, walks, vocabularies, sampling, inputs, arguments, files, chats, cuts)
+    rooms = (schemas, patterns, grammars, walks, vocabularies, sampling, inputs, arguments, files, chats, cuts, laws)
     return {each.name: each for room in rooms for each in room.TARGETS}
 
 
