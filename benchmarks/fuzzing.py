@@ -22,6 +22,7 @@ Targets, each with its oracle, stand in `benchmarks/fuzz/`:
 | sampling | options of `generate` beside each other | `re`, lark, jsonschema, jsonschema-rs: is each "stop" a member |
 | laws | small languages, truncations, methods | the plain law, by every way the draws of a call can go |
 | texts, odd-schemas, calls | what is nearly right | whether it ends in an answer or a ConstrainError |
+| tools | shapes of tools in every format, calls of them | jsonschema, the formats' templates |
 | arguments | odd values for arguments of every public function | the same |
 | answer-files, cache-files | files of `map` and of caches, spoiled | the same answers or the place; the same tables |
 | messages, results | chats with odd messages, and what tools return | token ids or the place; a text for each call |
@@ -84,11 +85,26 @@ def targets() -> dict[str, Any]:
         patterns,
         sampling,
         schemas,
+        tools,
         vocabularies,
         walks,
     )
 
-    rooms = (schemas, patterns, grammars, walks, vocabularies, sampling, inputs, arguments, files, chats, cuts, laws)
+    rooms = (
+        schemas,
+        patterns,
+        grammars,
+        walks,
+        vocabularies,
+        sampling,
+        inputs,
+        arguments,
+        files,
+        chats,
+        cuts,
+        laws,
+        tools,
+    )
     return {each.name: each for room in rooms for each in room.TARGETS}
 
 

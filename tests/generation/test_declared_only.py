@@ -80,7 +80,7 @@ def test_an_object_that_declares_nothing_stays_free() -> None:
 @pytest.mark.parametrize(("undeclared", "inner"), [("avoid", False), ("refuse", False), ("allow", True)])
 def test_tools_write_declared_arguments(undeclared: Any, inner: bool) -> None:
     turn = constrain.tools([TOOL], format="qwen3", choice="required", undeclared=undeclared)
-    wanted = dict(zip(TEXTS, (True, inner, False), strict=True))  # a function has no other parameters in any case
+    wanted = dict(zip(TEXTS, (True, inner, inner), strict=True))
     assert {text: accepted(turn, CALL.format(text)) for text in TEXTS} == wanted
 
 

@@ -96,4 +96,4 @@ class Format:
 
     def split(self, text: str) -> list[tuple[str, bool]]:
         """A text as pairs (piece, whether it is the name of a special token)."""
-        return split_tokens(text, self.tokens)
+        return list(split_tokens(text, self.tokens))

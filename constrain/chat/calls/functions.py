@@ -3,9 +3,8 @@
     functions_of([get_weather, SearchArguments, {"type": "function", "function": {"name": ..., "parameters": ...}}])
 
 The idea: a name, the JSON Schema of the arguments, and what turns arguments into Python objects: pydantic, for models
-and for signatures (schema/read/inputs.py). Arguments are the declared ones: a schema that does not say
-`additionalProperties` has none besides, as a function has no parameters besides its own. `"strict": true` asks that the
-schema is of OpenAI's strict subset.
+and for signatures (schema/read/inputs.py). Which others there are besides the declared arguments, `undeclared` says
+(language.py). `"strict": true` asks that the schema is of OpenAI's strict subset.
 
 Sources: OpenAI's chat completions and responses ("tools"); Model Context Protocol, "Tools" (`inputSchema`).
 """
@@ -18,7 +17,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from constrain.chat.tags.parameters import OPENING
 from constrain.errors import ConstrainError, SchemaError
 from constrain.languages.schema.openai_strict import check as check_strict
 from constrain.languages.schema.openai_strict import is_strict
@@ -138,18 +136,15 @@ def _of_json(given: Mapping[str, Any], place: str) -> Function:
 
 
 def _checked(schema: Any, name: str, place: str) -> dict[str, Any]:
-    """The schema of arguments, which are the declared ones. Raises SchemaError if it is not that of an object."""
-    kind = schema.get("type") if isinstance(schema, Mapping) else None
-    is_reference = isinstance(schema, Mapping) and "type" not in schema and ("$ref" in schema or "properties" in schema)
-    if not isinstance(schema, Mapping) or not (kind == "object" or is_reference or not schema):
-        shown = kind if kind is not None else schema
+    """The schema of arguments: without `type` it is an object's. Raises SchemaError if it is not that of an object."""
+    if not isinstance(schema, Mapping) or schema.get("type", "object") != "object":
+        shown = schema.get("type") if isinstance(schema, Mapping) else schema
         raise SchemaError(
             f"the arguments of {name!r} are {shown!r:.60}, not an object",
             place=place,
             fix='{"type": "object", "properties": {...}}',
         )
-    closed = {"additionalProperties": False} if OPENING.isdisjoint(schema) else {}
-    return {"type": "object", **schema, **closed} if "$ref" not in schema else dict(schema)
+    return {"type": "object", **schema} if "$ref" not in schema else dict(schema)
 
 
 def _about(given: Any) -> str:

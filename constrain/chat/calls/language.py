@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from constrain.chat.calls.format import ARGUMENTS, NAME, Format
 from constrain.chat.calls.functions import Function
@@ -23,13 +22,14 @@ from constrain.chat.calls.guarded import ArgumentsRegion, GuardedCalls
 from constrain.chat.calls.texts import object_with_texts
 from constrain.chat.tags.free import free_text
 from constrain.chat.tags.parameters import Style, parameters
-from constrain.errors import ConstrainError, LimitError
+from constrain.errors import ConstrainError, UnsatisfiableError
 from constrain.languages.automata.syntax import ANY_TEXT, complement, concat, intersect, literal
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.combinators import Combined, Piece, alt, many, optional, seq, shown_call, token
 from constrain.languages.constraints.regular import Regular, regex
 from constrain.languages.schema import json_schema
-from constrain.languages.schema.api import Undeclared
+from constrain.languages.schema.api import PropertyOrder, Undeclared
+from constrain.languages.schema.read.keywords import KEYWORDS
 from constrain.masks.derived.reasoning import after
 
 Arguments = dict[str, Constraint]  # the languages of the arguments, by the names of the tools
@@ -209,6 +209,8 @@ def _ends(form: Format, pieces: list[tuple[str, bool]]) -> list[str]:
 
 def _arguments(form: Format, function: Function, wanted: Wanted) -> Constraint:
     schema = dict(function.parameters)
+    if wanted.undeclared != "allow" and _has_none(schema):
+        schema["additionalProperties"] = False
     texts = wanted.texts.get(function.name)
     if texts:
         if form.parameters is not None:
@@ -218,16 +220,27 @@ def _arguments(form: Format, function: Function, wanted: Wanted) -> Constraint:
                 fix="use a format that writes arguments as JSON",
             )
         return object_with_texts(schema, texts, function.name, wanted.undeclared)
+    order: PropertyOrder = "schema" if form.parameters is None else form.order
+    whole = json_schema(schema, undeclared=wanted.undeclared, property_order=order)
     if form.parameters is None:
-        return json_schema(schema, undeclared=wanted.undeclared)
+        return whole
     close = form.parameters.close.strip() if isinstance(form.parameters, Style) else ""
     excludes = (close,) if isinstance(form.parameters, Style) and close != form.parameters.close else ()
-    make = partial(json_schema, undeclared=wanted.undeclared)
-    if form.order == "any":
-        with suppress(LimitError):  # an object has too many properties for every order
-            any_order = partial(make, property_order="any")
-            return parameters(schema, form.parameters, make=any_order, excludes=excludes, tokens=form.tokens)
-    return parameters(schema, form.parameters, make=make, excludes=excludes, tokens=form.tokens)
+    elements = parameters(whole, form.parameters, excludes=excludes, tokens=form.tokens)
+    try:
+        elements.to_grammar()
+    except UnsatisfiableError as error:
+        raise UnsatisfiableError(
+            f"the arguments of {function.name!r} cannot be written in the format {form.name!r}: {error.message}",
+            fix="declare the properties, or use a format that writes arguments as JSON",
+        ) from None
+    return elements
+
+
+def _has_none(schema: Mapping[str, Any]) -> bool:
+    """True if a tool says that it has no arguments: it lists none, and no keyword speaks of others."""
+    others = KEYWORDS.keys() & schema.keys() - {"type", "properties"}
+    return schema.get("properties") == {} and all(schema[key] in ([], False) for key in others)
 
 
 def _fields(form: Format, template: str, values: dict[str, Piece]) -> list[Piece]:

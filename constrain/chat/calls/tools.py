@@ -184,9 +184,9 @@ def tools(
         thinking_tokens: The greatest number of tokens of the thoughts, after which they are closed (`constrain.after`).
         tokenizer: A tokenizer, for "auto"; or a tokenizer or a `Vocabulary` that says which delimiters
             are special tokens. Default: as in the models of the format.
-        undeclared: "avoid": arguments and what is in them have declared properties only, unless a schema says
-            otherwise; "allow" and "refuse": as in `json_schema`. In formats that write arguments as elements, "allow"
-            concerns objects in them only.
+        undeclared: "avoid": arguments and what is in them have declared properties only, unless a schema says otherwise
+            or declares nothing; "allow" and "refuse": as in `json_schema`. `"properties": {}` of a tool declares that
+            it has no arguments.
         texts: The constraints on string arguments, by the names of the tool and of the argument, in formats that write
             arguments as JSON: `{"run": {"query": constrain.monitors.monitored(...)}}`. The tool's arguments then have
             declared properties only, in the order of the schema.

@@ -12,7 +12,8 @@ Declared properties come in their order and before undeclared ones, or all in an
 undeclared ones are identifiers, or, where the schema says something of them, texts without blanks, quotes and `<>&`.
 Nothing keeps such a name from coming twice: the last one counts, and `minProperties` counts one of them.
 
-Cost: the rules are made when the constraint is, one for each set of values and each place in an object or array.
+Cost: the rules are made when the constraint is, one for each set of values and each place in an object or array; those
+of an object in any order when a text reaches them.
 Limits: "minimax-m3", whose elements end with their names, has no undeclared properties; no `uniqueItems` and no format
 that only the finished text decides: a located error; at most `MAX_RULES` rules.
 """
@@ -22,14 +23,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple
 
 from constrain.errors import LimitError, SchemaError
 from constrain.languages.automata.parse.python import parse_python
 from constrain.languages.automata.syntax import ANY_TEXT, EMPTY, EPSILON, Node, intersect, literal
-from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Ref, Sequence
+from constrain.languages.cfg.build import GrammarReading
+from constrain.languages.cfg.ebnf import AnyOrder, Choice, Expression, Leaf, Ref, Sequence, terminals_of
 from constrain.languages.cfg.free_text import without
-from constrain.languages.cfg.rules import Terminal
+from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
+from constrain.languages.cfg.transform.analysis import empty_node
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.combinators import RuleSet, expression_of, token
 from constrain.languages.schema import JsonSchema
@@ -40,10 +44,10 @@ from constrain.languages.schema.sets.strings import without as without_names
 from constrain.languages.schema.write.lower import Lowering
 
 MAX_RULES = 20_000
-MAX_ANY_ORDER = 12  # properties of an object in any order: a rule for each subset
 BEGUN, ROOT = 1, 2  # places in an object: an element is written already; it is the whole of the arguments
 JSON_CONSTANTS = ("null", "false", "true")
 _IDENTIFIERS = parse_python("[A-Za-z_][A-Za-z0-9_]*")
+NOTHING = Leaf(Terminal(EMPTY, "nothing"))  # an element that cannot be written
 _INNER = r"""[^"\\]+"""  # names in quotes
 _NAMES = parse_python(r"""[^\s\x00-\x1f\x7f<>"'&]+""")
 
@@ -117,12 +121,13 @@ NESTED: dict[str, NestedStyle] = {
 }
 
 
-def split_tokens(text: str, tokens: tuple[str, ...]) -> list[tuple[str, bool]]:
+@lru_cache(maxsize=1024)
+def split_tokens(text: str, tokens: tuple[str, ...]) -> tuple[tuple[str, bool], ...]:
     """A text as pairs (piece, whether it is the name of a special token)."""
     if not tokens:
-        return [(text, False)] if text else []
+        return ((text, False),) if text else ()
     found = re.split(f"({'|'.join(map(re.escape, sorted(tokens, key=len, reverse=True)))})", text)
-    return [(piece, i % 2 == 1) for i, piece in enumerate(found) if piece]
+    return tuple((piece, i % 2 == 1) for i, piece in enumerate(found) if piece)
 
 
 def elements(
@@ -134,12 +139,29 @@ def elements(
     tokens in the style's texts. Raises SchemaError for conditions on values that no grammar remembers, LimitError for
     too many rules, UnsatisfiableError if no value is left.
     """
-    for entry in whole.report:
-        if entry.status == "residual" and entry.keyword == "format":
-            message = "this format is decided on the finished value, which has no place in nested elements"
-            raise SchemaError(message, place=entry.pointer, fix="use a pattern, or leave the format out")
+    if any(keyword == "format" for _, keyword, _ in whole.document.residuals):
+        entry = next(line for line in whole.report if (line.status, line.keyword) == ("residual", "format"))
+        message = "this format is decided on the finished value, which has no place in nested elements"
+        raise SchemaError(message, place=entry.pointer, fix="use a pattern, or leave the format out")
     rules = _Nested(whole, form, excludes, EPSILON if form.separator else space, tokens)
     return rules.constraint(rules.space)
+
+
+class Elements(RuleSet):
+    """The rules of elements. Their grammar is made when a text reaches them: of many tools few are called."""
+
+    @cached_property
+    def reading(self) -> GrammarReading:
+        rules = dict(self.definitions)
+        if any(map(empty_node, {terminal.node for terminal in terminals_of(rules.values())})):
+            return self.made  # some rule derives nothing, and perhaps all: else all values of a set that is not empty
+        start = Nonterminal(self.start, lambda: [[self.made.grammar.start]])
+        return GrammarReading(Grammar(start), rules, self.start, ())
+
+    @cached_property
+    def made(self) -> GrammarReading:
+        """The rules as read."""
+        return self.read()
 
 
 class ElementRules:
@@ -158,13 +180,14 @@ class ElementRules:
         self.normalizer = whole.normalizer
         self.lowering = Lowering(whole.normalizer, whole.options)
         self.names: dict[Any, str] = {}
+        self.any_order: dict[str, AnyOrder] = {}
         self.pending: list[Any] = []
 
     def element(self, name: str | Node, value: Conj, root: bool = False) -> Expression:
         """The element of a property. name: its name, or the language of undeclared names. root: it is an argument."""
         raise NotImplementedError
 
-    def constraint(self, *after: Expression) -> RuleSet:
+    def constraint(self, *after: Expression) -> Elements:
         """The objects of the schema, and what comes behind them. Raises as `elements`."""
         root = self.whole.document.root
         start = Choice(tuple(self.objects(root, ROOT if self.rooted else 0)))
@@ -173,7 +196,7 @@ class ElementRules:
             message = f"parameters are those of an object, not of {kind!r}"
             raise SchemaError(message, place="$.type", fix='"type": "object"')
         rules: dict[str, Expression] = {"arguments": Sequence((start, *after)), **self.made()}
-        return RuleSet(tuple(rules.items()), "arguments")
+        return Elements(tuple(rules.items()), "arguments", tuple(self.any_order.items()))
 
     def made(self) -> dict[str, Expression]:
         """The rules of all that was named."""
@@ -183,7 +206,7 @@ class ElementRules:
             rules[self.names[key]] = Choice(tuple(getattr(self, f"_{key[0]}")(*key[1:])))
         return rules
 
-    def ref(self, *key: Any) -> Expression:
+    def ref(self, *key: Any) -> Ref:
         """The rule of a method and its arguments."""
         if key not in self.names:
             if len(self.names) == MAX_RULES:
@@ -204,47 +227,57 @@ class ElementRules:
                 if shape.low > len(shape.members) + bool(shape.classes):
                     message = f"minProperties asks for {shape.low} names, but undeclared ones may be one name twice"
                     raise SchemaError(message, place=f"{pointer}.minProperties", fix="declare the properties")
-                if not self.lowering.in_order and len(shape.members) > MAX_ANY_ORDER:
-                    message = f"{len(shape.members)} properties in any order, more than {MAX_ANY_ORDER}"
-                    raise LimitError(message, fix='use property_order="schema"')
-                yield self.ref("members", conj, i, j, 0, 0, 0, place)
+                whole = self.ref("members", conj, i, j, 0, 0, 0, place)
+                if not self.lowering.in_order and whole.name not in self.any_order:
+                    root = bool(place & ROOT)
+                    between = _text(self.separator)
+                    self.any_order[whole.name] = AnyOrder(
+                        tuple(self.ref("element", *member, root).name for member in shape.members),
+                        shape.must,
+                        tuple(self.ref("element", *_undeclared(shape, *one), root).name for one in shape.classes),
+                        between.terminal if isinstance(between, Leaf) else None,
+                        shape.low if shape.counts else 0,
+                        shape.high,
+                    )
+                yield whole
+
+    def _element(self, name: str | Node, value: Conj, root: bool) -> Iterator[Expression]:
+        """The element of a property, as a rule."""
+        yield self.element(name, value, root)
 
     def _members(self, conj: Conj, i: int, j: int, done: int, size: int, more: int, place: int) -> Iterator[Expression]:
-        """The rest of an object.
+        """The rest of an object whose declared properties come in their order.
 
-        done: how many declared properties are passed; in any order a bit for each written one. size, more: how many
-        declared and other properties are written, if that matters. place: `ROOT`, and `BEGUN` if a separator follows.
+        done: how many declared properties are passed. size, more: how many declared and other properties are written,
+        if that matters. place: `ROOT`, and `BEGUN` if a separator follows.
         """
         shape = self.normalizer.object_shapes(self.normalizer.normal(conj).objects[i])[j]
-        in_order = self.lowering.in_order
-        left = [k for k in range(len(shape.members)) if (k >= done if in_order else not done >> k & 1)]
         goes_on = shape.high is None or size + more < shape.high
         counted = 1 if shape.counts else 0
         begun = place | BEGUN if self.separator else place
         between = (_text(self.separator),) if place & BEGUN else ()
+        element = self.element if self.lowering.in_order else partial(self.ref, "element")
         root = bool(place & ROOT)
-        for k in left[:1] if in_order else left:
-            after = k + 1 if in_order else done | 1 << k
+        if done < len(shape.members):
             if goes_on:
-                rest = self.ref("members", conj, i, j, after, size + counted, more, begun)
-                yield Sequence((*between, self.element(*shape.members[k], root), rest))
-            if in_order and not shape.must[k]:
-                yield self.ref("members", conj, i, j, after, size, more, place)
-        if in_order and left:
+                rest = self.ref("members", conj, i, j, done + 1, size + counted, more, begun)
+                yield Sequence((*between, element(*shape.members[done], root), rest))
+            if not shape.must[done]:
+                yield self.ref("members", conj, i, j, done + 1, size, more, place)
             return
-        if not any(shape.must[k] for k in left) and (not shape.counts or size + min(more, 1) >= shape.low):
+        if not shape.counts or size + min(more, 1) >= shape.low:
             yield Sequence(())
         if goes_on:
             passed = more + 1 if shape.high is not None else counted
             rest = self.ref("members", conj, i, j, done, size, passed, begun)
             for names, value in shape.classes:
-                yield Sequence((*between, self.element(_undeclared(shape, names), value, root), rest))
+                yield Sequence((*between, element(*_undeclared(shape, names, value), root), rest))
 
 
-def _undeclared(shape: ObjectShape, names: Node) -> Node:
-    """The undeclared names of a class as they may be written."""
+def _undeclared(shape: ObjectShape, names: Node, value: Conj) -> tuple[Node, Conj]:
+    """The undeclared names of a class as they may be written, and their values."""
     written = _IDENTIFIERS if names == ANY_TEXT else intersect(_NAMES, names)
-    return without_names(written, shape.declared)
+    return without_names(written, shape.declared), value
 
 
 class _Nested(ElementRules):
@@ -269,7 +302,7 @@ class _Nested(ElementRules):
             head = self.text(opening.replace("{name}", name).replace("{quoted}", quoted))
             close = close.replace("{name}", name)
         elif "{name}" in close:
-            return Choice(())
+            return NOTHING
         else:
             spelled = self.form.names if root or not self.rooted else _INNER
             name = intersect(name, parse_python(spelled)) if spelled else name

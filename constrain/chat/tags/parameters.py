@@ -15,24 +15,25 @@ with up to eight blanks before and after it.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from constrain.chat.tags.elements import NESTED, ElementRules, NestedStyle, elements, split_tokens
+from constrain.chat.tags.elements import NESTED, NOTHING, ElementRules, NestedStyle, elements, split_tokens
 from constrain.errors import ConstrainError, UnsatisfiableError
 from constrain.languages.automata.syntax import EMPTY, EPSILON, Node, chars, concat, intersect, repeat
 from constrain.languages.automata.syntax import optional as optional_node
-from constrain.languages.cfg.ebnf import Choice, Expression
+from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Sequence
 from constrain.languages.cfg.free_text import without
+from constrain.languages.cfg.rules import Terminal
 from constrain.languages.constraints.base import Constraint
-from constrain.languages.constraints.combinators import Piece, alt, expression_of, seq, token
-from constrain.languages.constraints.regular import Regular
+from constrain.languages.constraints.combinators import expression_of, token
 from constrain.languages.schema import JsonLayout, JsonSchema, json_schema
+from constrain.languages.schema.sets.algebra import NOTHING as NO_VALUES
 from constrain.languages.schema.sets.algebra import Conj
+from constrain.languages.schema.sets.numbers import has_numbers
+from constrain.languages.schema.sets.strings import is_void
 
 Schema = Callable[..., JsonSchema]
-_KINDS = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean", "null": "null"}
 OPENING = frozenset({"additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames", "$ref",
                      "allOf", "anyOf", "oneOf"})  # fmt: skip
 """Keywords with which a schema says itself which further properties there may be."""
@@ -82,7 +83,7 @@ BLANKS = repeat(chars([(0x20, 0x20), (0x09, 0x09)]), 0, 8)
 LINE_END = concat(optional_node(chars([(0x0D, 0x0D)])), chars([(0x0A, 0x0A)]))
 SPACES = concat(BLANKS, optional_node(concat(LINE_END, BLANKS)))
 """Between elements: a line end and an indentation. A model that is at a loss would write blanks for ever."""
-SPACE = Regular(SPACES)
+GAP = Leaf(Terminal(SPACES, "space"))
 
 
 def parameters(
@@ -96,7 +97,8 @@ def parameters(
     """The properties of an object as elements of a model's own markup.
 
     Args:
-        schema: A JSON Schema of an object, as `json_schema` takes it.
+        schema: A JSON Schema of an object, as `json_schema` takes it; then arguments are the declared ones, unless the
+            schema says itself that there are others. Or what `json_schema` returned, which is taken as it is.
         style: One of `STYLES`: "qwen", "minimax", "deepseek", "deepseek-v4.1", "glm" or "kimi-k3"; or a `Style`. Or
             "cohere", "minimax-m3", "gemma4" or "pythonic", or a `NestedStyle`, where objects and arrays are elements in
             elements (elements.py).
@@ -123,12 +125,12 @@ def parameters(
     if isinstance(style, str) and style not in STYLES and style not in NESTED:
         known = ", ".join([*STYLES, *NESTED])
         raise ConstrainError(f"unknown style {style!r} of parameters", fix=f"use one of {known}")
-    whole = make(declared_only(schema))
+    whole = schema if isinstance(schema, JsonSchema) else make(declared_only(schema))
     whole.to_grammar()  # raises for a malformed schema
     form = style if not isinstance(style, str) else NESTED[style] if style in NESTED else STYLES[style]
     if isinstance(form, NestedStyle):
         return elements(whole, form, excludes, _space(whole.options.whitespace), tokens)
-    return _Flat(whole, form, make, excludes, tokens).constraint(expression_of(SPACE))
+    return _Flat(whole, form, excludes, tokens).constraint(GAP)
 
 
 def declared_only(schema: Any) -> Any:
@@ -140,19 +142,57 @@ def declared_only(schema: Any) -> Any:
 class _Flat(ElementRules):
     """The rules of elements whose values are raw strings or JSON."""
 
-    def __init__(
-        self, whole: JsonSchema, form: Style, make: Schema, excludes: tuple[str, ...], tokens: tuple[str, ...]
-    ) -> None:
+    def __init__(self, whole: JsonSchema, form: Style, excludes: tuple[str, ...], tokens: tuple[str, ...]) -> None:
         super().__init__(whole)
-        self.form, self.make, self.excludes, self.tokens = form, make, excludes, tokens
+        self.form, self.excludes, self.tokens = form, excludes, tokens
         self.elements: dict[tuple[str | Node, Conj], Expression] = {}
 
     def element(self, name: str | Node, value: Conj, root: bool = False) -> Expression:
         known = self.elements.get((name, value))
         if known is None:
-            schema = self.make(self.whole.of(value).schema)
-            known = self.elements[name, value] = _element(name, schema, self.form, self.excludes, self.tokens)
+            known = self.elements[name, value] = self._element_of(name, value)
         return known
+
+    def _element_of(self, name: str | Node, value: Conj) -> Expression:
+        branches: list[Expression] = []
+        form, close = self.form, _pieces(self.form.close, self.tokens)
+
+        def add(template: str, kind: str, *values: Expression) -> None:
+            branches.append(Sequence((*_open(template, name, kind, self.tokens), *values, *close)))
+
+        normal = self.normalizer.normal(value)
+        raw = intersect(normal.strings, without((form.close, *self.excludes)))
+        if raw != EMPTY:
+            add(form.raw, "string", Leaf(Terminal(raw, "text")))
+        held = (normal.null, False in normal.booleans, True in normal.booleans)
+        for word, kind, is_member in zip(form.words, ("null", "boolean", "boolean"), held, strict=False):
+            if is_member:
+                add(form.other, kind, GAP, expression_of(word), GAP)
+        for kind, others in self._others(value, "{kind}" in form.other):
+            add(form.other, kind, GAP, others, GAP)
+        return Sequence((GAP, Choice(tuple(branches)))) if branches else NOTHING
+
+    def _others(self, value: Conj, apart: bool) -> Iterator[tuple[str, Expression]]:
+        """The values that are no strings, with their type; apart: each type by itself, if there are several."""
+        normal, normalizer = self.normalizer.normal(value), self.normalizer
+        parts = {
+            "number": NO_VALUES._replace(numbers=tuple(filter(has_numbers, normal.numbers))),
+            "boolean": NO_VALUES._replace(booleans=normal.booleans),
+            "null": NO_VALUES._replace(null=normal.null),
+            "object": NO_VALUES._replace(objects=tuple(filter(normalizer.has_objects, normal.objects))),
+            "array": NO_VALUES._replace(arrays=tuple(filter(normalizer.has_arrays, normal.arrays))),
+        }
+        held = [kind for kind, part in parts.items() if part != NO_VALUES]
+        scalars = {"object", "array"}.isdisjoint(held) and not self.whole.document.residuals
+        for group in [[kind] for kind in held] if apart else [held] if held else []:
+            if scalars:
+                terminals = (one for kind in group for one in self.lowering.terminals(parts[kind]))
+                yield group[0], Choice(tuple(map(Leaf, terminals)))
+                continue
+            one = self.whole.of(value)
+            if group != held or not is_void(normal.strings):
+                one = self.whole.beside_definitions({"allOf": [one.schema, {"type": group}]})
+            yield group[0], expression_of(one)
 
 
 def _space(whitespace: str | JsonLayout) -> Node:
@@ -160,25 +200,6 @@ def _space(whitespace: str | JsonLayout) -> Node:
     if isinstance(whitespace, JsonLayout):
         return EPSILON if whitespace.gap is None else optional_node(whitespace.gap)
     return EPSILON if whitespace == "compact" else SPACES
-
-
-def _element(
-    name: str | Node, value: JsonSchema, form: Style, excludes: tuple[str, ...], tokens: tuple[str, ...]
-) -> Expression:
-    """The element of a property. name: its name, or the language of undeclared names."""
-    branches: list[Constraint] = []
-    close = _pieces(form.close, tokens)
-    raw = intersect(value.normalizer.normal(value.document.root).strings, without((form.close, *excludes)))
-    if raw != EMPTY:
-        branches.append(seq(*_open(form.raw, name, "string", tokens), Regular(raw), *close))
-    normal = value.normalizer.normal(value.document.root)
-    held = (normal.null, False in normal.booleans, True in normal.booleans)
-    for word, kind, is_member in zip(form.words, ("null", "boolean", "boolean"), held, strict=False):
-        if is_member:
-            branches.append(seq(*_open(form.other, name, kind, tokens), SPACE, word, SPACE, *close))
-    for kind, others in _others(value):
-        branches.append(seq(*_open(form.other, name, kind, tokens), SPACE, others, SPACE, *close))
-    return expression_of(seq(SPACE, alt(*branches))) if branches else Choice(())
 
 
 def without_strings(value: JsonSchema) -> JsonSchema | None:
@@ -191,35 +212,18 @@ def without_strings(value: JsonSchema) -> JsonSchema | None:
     return narrowed
 
 
-def _others(value: JsonSchema) -> list[tuple[str, JsonSchema]]:
-    """The values that are no strings, by what a style calls their type."""
-    found = []
-    for kinds in (["number"], ["boolean"], ["null"], ["object"], ["array"]):
-        narrowed = value.beside_definitions({"allOf": [value.schema, {"type": kinds[0]}]})
-        one = JsonSchema(narrowed.schema, value.options, value.registry, limits=value.limits)
-        try:
-            one.to_grammar()
-        except UnsatisfiableError:
-            continue
-        found.append((_KINDS.get(kinds[0], kinds[0]), one))
-    return found
-
-
-def _open(template: str, name: str | Node, kind: str, tokens: tuple[str, ...]) -> list[Piece]:
+def _open(template: str, name: str | Node, kind: str, tokens: tuple[str, ...]) -> list[Expression]:
     """The text that opens an element."""
-    quoted = name.replace("&", "&amp;").replace('"', "&quot;") if isinstance(name, str) else Regular(name)
-    written = name if isinstance(name, str) else Regular(name)
-    fields: dict[str, Piece] = {"{name}": written, "{quoted}": quoted, "{kind}": kind, "{space}": SPACE}
-    pieces: list[Piece] = []
-    for text in re.split("({[a-z]+})", template):
-        for piece in [fields[text]] if text in fields else _pieces(text, tokens):
-            if isinstance(piece, str) and pieces and isinstance(pieces[-1], str):
-                pieces[-1] += piece
-            else:
-                pieces.append(piece)
-    return pieces
+    before, _, behind = template.replace("{kind}", kind).replace("{quoted}", "{name}").partition("{name}")
+    if isinstance(name, str):
+        written = name.replace("&", "&amp;").replace('"', "&quot;") if "{quoted}" in template else name
+        before, name = before + written, ""
+    named = [] if isinstance(name, str) else [Leaf(Terminal(name, "name"))]
+    first, *rest = behind.split("{space}")
+    pieces = [*_pieces(before, tokens), *named, *_pieces(first, tokens)]
+    return pieces + [piece for text in rest for piece in (GAP, *_pieces(text, tokens))]
 
 
-def _pieces(text: str, tokens: tuple[str, ...]) -> list[Piece]:
+def _pieces(text: str, tokens: tuple[str, ...]) -> list[Expression]:
     """A text with its special tokens."""
-    return [token(piece) if special else piece for piece, special in split_tokens(text, tokens)]
+    return [expression_of(token(piece) if special else piece) for piece, special in split_tokens(text, tokens)]

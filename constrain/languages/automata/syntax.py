@@ -25,12 +25,18 @@ Ranges = tuple[tuple[int, int], ...]  # inclusive, sorted, disjoint, not adjacen
 
 
 class Node:
-    """A regular language of texts, compared by structure. Build trees with the functions below."""
+    """A regular language of texts, compared by structure. Build trees with the functions below.
 
-    __slots__ = ("_hash", "args")
+    PERF: what is asked again and again of a tree is kept in it: hash, weight (cfg/transform/fold.py; 0: not known), and
+    whether there are tokens (None: not known).
+    """
+
+    __slots__ = ("_hash", "args", "has_tokens", "weight")
 
     def __init__(self, *args: Any) -> None:
         self.args: tuple[Any, ...] = args
+        self.weight = 0
+        self.has_tokens: bool | None = None
         self._hash = hash((type(self).__name__, args))
 
     def __hash__(self) -> int:
@@ -370,6 +376,8 @@ def parts_first(node: Node) -> list[Node]:
 def token_sets(node: Node) -> list[Tokens]:
     """The sets of tokens in a tree, in order."""
     found: dict[Tokens, None] = {}
+    if node.has_tokens is False:
+        return []
     stack = [node]
     while stack:
         top = stack.pop()
@@ -377,6 +385,7 @@ def token_sets(node: Node) -> list[Tokens]:
             found[top] = None
         elif not isinstance(top, Chars | Literals | Acyclic):
             stack += [part for part in reversed(top.args) if isinstance(part, Node)]
+    node.has_tokens = bool(found)
     return list(found)
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from constrain.errors import UnsatisfiableError
 from constrain.languages.automata.syntax import Node
-from constrain.languages.cfg.ebnf import Expression, Table, to_nonterminals, to_table
+from constrain.languages.cfg.ebnf import AnyOrder, Expression, Table, to_nonterminals, to_table
 from constrain.languages.cfg.followed import FollowedRule, bracketed, checked
 from constrain.languages.cfg.layout import Layout
 from constrain.languages.cfg.rules import Grammar, Lexer, Terminal
@@ -91,6 +92,7 @@ def build(
     folded: bool = False,
     place: Callable[[str], str | None],
     layout: Layout | None = None,
+    any_order: Mapping[str, AnyOrder] = MappingProxyType({}),
 ) -> GrammarReading:
     """Check the rules and make the grammar.
 
@@ -103,6 +105,7 @@ def build(
         place: Draws the place where a rule is defined, for errors.
         layout: The meaning of lines and columns. Its declared terminals have definitions in `rules`
             (`LarkRules.reading_with_layout`).
+        any_order: What rules mean that are written in one of several orders.
 
     Returns:
         The grammar with its rules and findings.
@@ -120,7 +123,8 @@ def build(
         )
     findings = [*_unproductive(written, table, rules), *_unreachable(start, rules)]
     if folded:
-        table = analysis.without_unproductive(to_table(fold(rules)))
+        kept_apart = frozenset(any_order).union(*((*each.items, *each.others) for each in any_order.values()))
+        table = analysis.without_unproductive(to_table(fold(rules, kept=kept_apart)))
     kept = analysis.reachable_rules(table, start)
     table = analysis.left_associative({name: table[name] for name in table if name in kept})
     ignore = tuple(terminal for terminal in ignore if not analysis.empty_node(terminal.node))
@@ -130,7 +134,7 @@ def build(
     if layout is not None:
         grammar = apply_layout(table, start, layout, ignore, right_recursive, place)
     else:
-        grammar = Grammar(to_nonterminals(table, start, right_recursive), ignore, lexer)
+        grammar = Grammar(to_nonterminals(table, start, right_recursive, any_order), ignore, lexer)
     return GrammarReading(grammar, rules, start, tuple(findings))
 
 

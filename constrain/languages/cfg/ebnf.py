@@ -11,9 +11,10 @@ Cost: linear in the grammar's text. Nothing is multiplied out: `(a|b) (c|d)` is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from constrain.languages.automata.syntax import EPSILON
@@ -35,18 +36,34 @@ class Ref:
     name: str
 
 
+class _Parts:
+    """An expression made of parts. PERF: a large one is hashed at each level above it, so it is hashed once."""
+
+    parts: tuple[Expression, ...]
+
+    def __hash__(self) -> int:
+        if "_hash" not in self.__dict__:
+            self.__dict__["_hash"] = hash((type(self).__name__, self.parts))
+        return int(self.__dict__["_hash"])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.parts,)  # the hash is another one in the next process
+
+
 @dataclass(frozen=True)
-class Sequence:
+class Sequence(_Parts):
     """The concatenation of the parts; without parts it is the empty text."""
 
     parts: tuple[Expression, ...]
+    __hash__ = _Parts.__hash__
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(_Parts):
     """The union of the parts."""
 
     parts: tuple[Expression, ...]
+    __hash__ = _Parts.__hash__
 
 
 @dataclass(frozen=True)
@@ -203,15 +220,78 @@ class _Lowering:
         return name
 
 
-def to_nonterminals(table: Table, start: str, right_recursive: frozenset[str]) -> Nonterminal:
+@dataclass(frozen=True)
+class AnyOrder:
+    """Rules whose texts come in any order: the meaning of a rule that is written in one order (`to_nonterminals`).
+
+    Attributes:
+        items: The rules that come at most once.
+        must: Which of them come.
+        others: The rules that come any number of times.
+        separator: The terminal between two texts; None: nothing.
+        low: The least number of texts; those of `others` count as one.
+        high: The largest number of texts; None: no limit.
+    """
+
+    items: tuple[str, ...]
+    must: tuple[bool, ...]
+    others: tuple[str, ...]
+    separator: Terminal | None
+    low: int = 0
+    high: int | None = None
+
+    def nonterminal(self, name: str, symbol_of: Callable[[str], Nonterminal | None]) -> Nonterminal:
+        """The nonterminal; what may follow a set of items is made when a text reaches it.
+
+        symbol_of: the nonterminal of a rule; None: it derives no text.
+        """
+        items, others = [symbol_of(rule) for rule in self.items], [symbol_of(rule) for rule in self.others]
+        grammar = object()  # rules of other grammars have the same names
+
+        def after(done: int, more: int) -> Nonterminal | None:
+            """The rest behind `done`, a bit for each item, and `more` others; None: there is none."""
+            size, left = done.bit_count(), [i for i in range(len(items)) if items[i] is not None and not done >> i & 1]
+            needed = sum(self.must[i] for i in left)
+            if self.high is not None and size + more + needed > self.high:
+                return None
+            if size + len(left) + (more > 0 or any(others)) < self.low:
+                return None
+
+            def expand() -> SequenceOf[SequenceOf[Symbol]]:
+                alternatives: list[list[Symbol]] = []
+                if not needed and size + min(more, 1) >= self.low:
+                    alternatives.append([])
+                between = [self.separator] if self.separator is not None and (done or more) else []
+                nexts = [(items[i], after(done | 1 << i, more)) for i in left]
+                nexts += [(other, after(done, 1 if self.high is None else more + 1)) for other in others]
+                alternatives += [[*between, one, rest] for one, rest in nexts if one is not None and rest is not None]
+                return alternatives
+
+            return Nonterminal(name, expand, key=(grammar, done, more), right_recursive=True)
+
+        found = after(0, 0)
+        assert found is not None, "a rule that derives no text"
+        return found
+
+
+def to_nonterminals(
+    table: Table,
+    start: str,
+    right_recursive: frozenset[str],
+    any_order: Mapping[str, AnyOrder] = MappingProxyType({}),
+) -> Nonterminal:
     """The nonterminal of the start rule; others are made as it expands.
 
-    right_recursive: the rules to flag so.
+    right_recursive: the rules to flag so. any_order: what the rules mean that are written in one of several orders.
     """
     nonterminals: dict[str, Nonterminal] = {}
 
     def nonterminal(name: str) -> Nonterminal:
-        if name not in nonterminals:
+        if name not in nonterminals and name in any_order:
+            nonterminals[name] = any_order[name].nonterminal(
+                name, lambda rule: nonterminal(rule) if rule in table else None
+            )
+        elif name not in nonterminals:
             nonterminals[name] = Nonterminal(
                 name,
                 lambda: [[to_symbol(symbol) for symbol in alternative] for alternative in table[name]],

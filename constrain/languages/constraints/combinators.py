@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any
 
 from constrain.errors import GrammarError, LimitError
@@ -24,7 +25,7 @@ from constrain.languages.automata.counts import MANY
 from constrain.languages.automata.syntax import Node, Tokens, literal, shown_tokens
 from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.cfg.build import GrammarReading, build
-from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Ref, Repeated, Sequence
+from constrain.languages.cfg.ebnf import AnyOrder, Choice, Expression, Leaf, Ref, Repeated, Sequence
 from constrain.languages.cfg.rules import Terminal
 from constrain.languages.cfg.transform.fold import references, to_node
 from constrain.languages.constraints.base import Constraint
@@ -79,14 +80,25 @@ class Combined(Composite):
 
 @dataclass(frozen=True)
 class RuleSet(Composite):
-    """Named expressions that may refer to each other; make one with `rules`."""
+    """Named expressions that may refer to each other; make one with `rules`.
+
+    Attributes:
+        definitions: The expressions by name.
+        start: The name of the first.
+        any_order: What rules mean that are written in one of several orders.
+    """
 
     definitions: tuple[tuple[str, Expression], ...]
     start: str
+    any_order: tuple[tuple[str, AnyOrder], ...] = ()
 
     @cached_property
     def reading(self) -> GrammarReading:
-        return _read(dict(self.definitions), self.start)
+        return self.read()
+
+    def read(self) -> GrammarReading:
+        """Read the rules."""
+        return _read(dict(self.definitions), self.start, dict(self.any_order))
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -95,15 +107,17 @@ class RuleSet(Composite):
 
     @cached_property
     def node(self) -> Node | None:
-        return to_node(dict(self.definitions), self.start)
+        return None if self.any_order else to_node(dict(self.definitions), self.start)
 
     def __repr__(self) -> str:
         return f"rules({{{', '.join(f'{name!r}: ...' for name, _ in self.definitions)}}}, start={self.start!r})"
 
 
-def _read(definitions: Mapping[str, Expression], start: str) -> GrammarReading:
+def _read(
+    definitions: Mapping[str, Expression], start: str, any_order: Mapping[str, AnyOrder] = MappingProxyType({})
+) -> GrammarReading:
     try:
-        return build(definitions, start, folded=True, place=lambda name: None)
+        return build(definitions, start, folded=True, place=lambda name: None, any_order=any_order)
     except RecursionError:
         raise LimitError("the parts are nested too deeply", fix="name the inner ones, with rules and ref") from None
 

@@ -62,8 +62,8 @@ class Composite(Constraint):
         found: dict[Tokens, None] = {}
         for part in self.members:
             found |= dict.fromkeys(part.token_sets)
-        for terminal in terminals_of(self.reading.rules.values()):
-            found |= dict.fromkeys(token_sets(terminal.node))
+        for node in dict.fromkeys(terminal.node for terminal in terminals_of(self.reading.rules.values())):
+            found |= dict.fromkeys(token_sets(node))
         return tuple(found)
 
     @property

@@ -50,10 +50,15 @@ def reachable(rules: Mapping[str, Expression], start: str) -> dict[str, None]:
     return reached
 
 
-def fold(rules: Mapping[str, Expression], limit: int = MAX_WEIGHT) -> dict[str, Expression]:
-    """The same rules with maximal regular pieces as terminals. The module header says when that is exact."""
+def fold(
+    rules: Mapping[str, Expression], limit: int = MAX_WEIGHT, kept: frozenset[str] = frozenset()
+) -> dict[str, Expression]:
+    """The same rules with maximal regular pieces as terminals. The module header says when that is exact.
+
+    kept: the rules that stay rules.
+    """
     edges = {name: list(references(expression)) for name, expression in rules.items()}
-    folder = _Folder(on_cycles(edges), limit)
+    folder = _Folder(on_cycles(edges) | kept, limit)
     for name in _leaves_first(edges):
         folder.folded[name] = folder.expression(rules[name], name)
     return {name: folder.folded[name] for name in rules}
@@ -61,8 +66,50 @@ def fold(rules: Mapping[str, Expression], limit: int = MAX_WEIGHT) -> dict[str, 
 
 def to_node(rules: Mapping[str, Expression], start: str, limit: int = 10 * MAX_WEIGHT) -> Node | None:
     """The language as a regular one of texts if the start rule folds into a single terminal; else None."""
+    if _weight_of(rules, start, limit) > limit:
+        return None
     folded = fold(rules, limit)[start]
     return folded.terminal.node if isinstance(folded, Leaf) and not token_sets(folded.terminal.node) else None
+
+
+def _weight_of(rules: Mapping[str, Expression], start: str, limit: int) -> int:
+    """The weight of a rule as one terminal; more than the limit if it is none. PERF: it is known without making it."""
+    edges = {name: list(references(rules[name])) for name in reachable(rules, start)}
+    weights: dict[str, int] = {}
+
+    def of(expression: Expression) -> int:
+        if isinstance(expression, Leaf):
+            return weight_of(expression.terminal.node)
+        if isinstance(expression, Part):
+            return limit + 1
+        if isinstance(expression, Ref):
+            return weights.get(expression.name, limit + 1)  # unknown: it is recursive
+        if isinstance(expression, Repeated):
+            return of(expression.part) * _copies(expression)
+        return min(sum(map(of, expression.parts)), limit + 1)
+
+    for name in _leaves_first(edges):
+        weights[name] = of(rules[name])
+    return weights[start]
+
+
+def _copies(expression: Repeated | syntax.Repeat) -> int:
+    return min(max(expression.low, expression.high or 1), MAX_REPEATS_COUNTED)
+
+
+def weight_of(node: Node) -> int:
+    """The characters, sets and literals in a tree; repeated ones count up to 50 times."""
+    stack = [] if node.weight else [node]
+    while stack:
+        top = stack[-1]
+        inner = [part for part in top.args if isinstance(part, Node)]
+        unknown = [part for part in inner if not part.weight]
+        stack += unknown
+        if not unknown:
+            copies = _copies(top) if isinstance(top, syntax.Repeat) else 1
+            top.weight = sum(part.weight for part in inner) * copies if inner else 1
+            stack.pop()
+    return node.weight
 
 
 def with_loops(rules: Mapping[str, Expression]) -> dict[str, Expression]:
@@ -114,7 +161,6 @@ class _Folder:
 
     def __post_init__(self) -> None:
         self.folded: dict[str, Expression] = {}
-        self.weights: dict[Node, int] = {}
 
     def expression(self, expression: Expression, owner: str) -> Expression:
         tick()
@@ -130,11 +176,9 @@ class _Folder:
 
     def repetition(self, expression: Repeated, owner: str) -> Expression:
         part = self.expression(expression.part, owner)
-        copies = min(max(expression.low, expression.high or 1), MAX_REPEATS_COUNTED)
-        if isinstance(part, Leaf) and self.weight(part.terminal.node) * copies <= self.limit and not _mentions(part):
-            node = syntax.repeat(part.terminal.node, expression.low, expression.high)
-            self.weights[node] = self.weight(part.terminal.node) * copies
-            return Leaf(Terminal(node, owner))
+        if isinstance(part, Leaf) and not _mentions(part):
+            if weight_of(part.terminal.node) * _copies(expression) <= self.limit:
+                return Leaf(Terminal(syntax.repeat(part.terminal.node, expression.low, expression.high), owner))
         return Repeated(part, expression.low, expression.high)
 
     def sequence(self, parts: list[Expression], owner: str) -> Expression:
@@ -164,16 +208,8 @@ class _Folder:
 
     def join(self, combine: object, left: Leaf, right: Leaf, owner: str) -> Leaf | None:
         """One terminal for both, or None if it would be too large."""
-        weight = self.weight(left.terminal.node) + self.weight(right.terminal.node)
-        if weight > self.limit or _mentions(left) or _mentions(right):
+        if weight_of(left.terminal.node) + weight_of(right.terminal.node) > self.limit:
             return None
-        node = combine(left.terminal.node, right.terminal.node)  # type: ignore[operator]
-        self.weights[node] = weight
-        return Leaf(Terminal(node, owner))
-
-    def weight(self, node: Node) -> int:
-        if node not in self.weights:
-            inner = [self.weight(part) for part in node.args if isinstance(part, Node)]
-            copies = min(max(node.low, node.high or 1), MAX_REPEATS_COUNTED) if isinstance(node, syntax.Repeat) else 1
-            self.weights[node] = sum(inner) * copies if inner else 1
-        return self.weights[node]
+        if _mentions(left) or _mentions(right):
+            return None
+        return Leaf(Terminal(combine(left.terminal.node, right.terminal.node), owner))  # type: ignore[operator]
