@@ -16,8 +16,8 @@ from constrain.languages.schema.sets.plain_numbers import MAX_SIGNIFICANT, MAX_W
 
 STRUCTURAL = {"then", "else", "$schema", "$id", "id", "$anchor", "$defs", "definitions"}  # read with other keywords
 NARROWED = {  # by type, under spelling="any"
-    "number": "under bounds an exponent follows one digit before the point; under multipleOf there are no exponents",
-    "integer": "without bounds also 1.0 and 12e3; under bounds or multipleOf decimals only",
+    "number": "with a condition, an exponent beyond ±15 follows one digit before the point",
+    "integer": "also 1.0 and 12e3; an exponent beyond ±15 follows one digit before the point, and is at most 307",
 }
 PLAIN = (
     "values are written as serializers write them: escapes only where JSON needs them and for what is not ASCII, "

@@ -8,8 +8,9 @@ read so far.
 
 Spellings (`plain_numbers.py` has only those of serializers): without any condition every JSON number. Under bounds
 every decimal without exponent (trailing zeros and `-0` included), and scientific spellings with one nonzero digit
-before the point (`1.5e-07`, as programs print floats). Integers may end in `.0` and may be scientific when the exponent
-covers the fraction. Under `multipleOf` no exponents. What is narrowed stands in the report (`report.py`).
+before the point (`1.5e-07`, as programs print floats). Integers may end in `.0`. `any_number_node` adds any mantissa with
+an exponent up to 15, each as the decimals of the set divided by a power of ten, and integers with one digit before the
+point and a larger exponent: all of them together are not regular. What is narrowed stands in the report (`report.py`).
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ from constrain.languages.schema.sets.numbers import ANY_NUMBER, NumberBox, Ratio
 MAX_REMAINDERS = 1000  # largest divisor, without its factors 2 and 5
 MAX_LEVELS = 32  # of the tree of a bound's digits, beyond which a level has several digits
 MAX_ENDINGS = 2000  # most last-digit groups written out for a divisor 2^a 5^b
+MAX_SCALED = 15  # largest exponent of any mantissa, and 15 below zero
+MAX_SCALED_POINTS = 64  # more numbers have one digit before the point, if they have an exponent
 MAX_FLOAT_EXPONENT = 307  # scientific spellings of integers stop here, so that every reader of floats keeps them finite
 
 
@@ -64,10 +67,14 @@ NUMBER = concat(SIGN, NATURAL, FRACTION, optional(EXPONENT))
 DECIMAL = concat(SIGN, NATURAL, FRACTION)
 
 
-def _large_scientific() -> Node:
-    """d.ddde+XX with at most 16 decimals (and zeros), exponent 16 to MAX_FLOAT_EXPONENT: always an integer."""
+def _large_scientific(least: int = 16, divisor: int = 1) -> Node:
+    """d.ddde+XX with at most 16 decimals (and zeros), exponent `least` to MAX_FLOAT_EXPONENT: always an integer.
+
+    divisor: a divisor of the integers that has no factor 2 or 5.
+    """
     mantissa = concat(NONZERO, optional(concat(POINT, repeat(DIGIT, 1, 16), ZEROS)))
-    return concat(mantissa, EXPONENT_MARK, optional(literal("+")), ZEROS, natural_range(16, MAX_FLOAT_EXPONENT))
+    mantissa = mantissa if divisor == 1 else intersect(mantissa, Remainder(divisor))
+    return concat(mantissa, EXPONENT_MARK, optional(literal("+")), ZEROS, natural_range(least, MAX_FLOAT_EXPONENT))
 
 
 def _small_scientific() -> Node:
@@ -303,19 +310,19 @@ def multiples(step: Rational) -> Node | None:
     divisor = int(
         step * 10**places
     )  # x is a multiple iff its digits, shifted by `places`, are a multiple of the divisor
-    tail, rest = 0, divisor
-    while rest % 10 == 0:
-        rest, tail = rest // 10, tail + 1
-    twos = _exponent_of(rest, 2)
-    fives = _exponent_of(rest, 5)
-    tail += max(twos, fives)
-    other = rest // (2**twos * 5**fives)
+    tail, other = _parts_of(divisor)
     if other > MAX_REMAINDERS or 10**tail // (divisor // other) > MAX_ENDINGS:
         return None
     shapes = [_last_digits(divisor // other, tail, places)]
     if other > 1:
         shapes.append(Remainder(other))  # trailing zeros do not change it: the digits may be read as they stand
     return concat(SIGN, intersect(concat(NATURAL, FRACTION), *shapes))
+
+
+def _parts_of(divisor: int) -> tuple[int, int]:
+    """(how many last digits say whether a number is a multiple of the factors 2 and 5, the other factor)."""
+    twos, fives = _exponent_of(divisor, 2), _exponent_of(divisor, 5)
+    return max(twos, fives), divisor // (2**twos * 5**fives)
 
 
 def _exponent_of(value: int, prime: int) -> int:
@@ -409,6 +416,63 @@ def number_node(box: NumberBox) -> Node:
     if box.holes:
         node = intersect(node, complement(_points(box.holes, False)))
     return node
+
+
+@lru_cache(maxsize=4096)
+def any_number_node(box: NumberBox) -> Node:
+    """The spellings of the numbers in a box with any mantissa too, for exponents up to `MAX_SCALED` and some more."""
+    node = number_node(box)
+    if box.plain is True or box == ANY_NUMBER or len(box.points or ()) > MAX_SCALED_POINTS:
+        return node
+    multiple = Fraction(box.multiple or 0)
+    tail, other = _parts_of(multiple.numerator) if multiple else (0, 1)
+    parts = [
+        concat(_decimals(_divided(box, Fraction(10) ** order)), EXPONENT_MARK, _exponents(order, order))
+        for order in range(-MAX_SCALED, MAX_SCALED + tail + 1)
+    ]
+    if multiple and box.points is None and other <= MAX_REMAINDERS:
+        if not box.not_multiples and not box.holes:
+            large = concat(SIGN, _large_scientific(MAX_SCALED + tail + 1, other))
+            parts.append(intersect(large, _signed(box, _scientific_range)))
+    return alternate(node, *parts)
+
+
+def _divided(box: NumberBox, unit: Fraction) -> NumberBox:
+    """The numbers of a box divided by a unit."""
+
+    def each(numbers: Iterable[Rational]) -> frozenset[Rational]:
+        return frozenset(number / unit for number in numbers)
+
+    low, high, multiple = (None if end is None else end / unit for end in (box.low, box.high, box.multiple))
+    points = None if box.points is None else each(box.points)
+    return NumberBox(
+        low, box.low_open, high, box.high_open, multiple, each(box.not_multiples), points, each(box.holes),
+        steps=each(box.steps),
+    )  # fmt: skip
+
+
+def _decimals(box: NumberBox) -> Node:
+    """The decimals of a box, without exponent."""
+    if box.points is not None:
+        return _decimal_points(box.points)
+    node = _signed(box, magnitude_range) if box.low is not None or box.high is not None else DECIMAL
+    if box.multiple is not None:
+        whole = multiples(box.multiple)
+        node = intersect(node, *([whole] if whole is not None else [multiples(step) or DECIMAL for step in box.steps]))
+    for other in box.not_multiples:
+        shape = multiples(other)
+        node = intersect(node, complement(shape)) if shape is not None else node
+    return intersect(node, complement(_decimal_points(box.holes))) if box.holes else node
+
+
+def _decimal_points(values: Iterable[Rational]) -> Node:
+    """Every decimal of finitely many numbers, without exponent."""
+    integers, fractions = [], []
+    for value in values:
+        whole, decimals = split_decimal(value if value >= 0 else -value)
+        for sign in ("", "-") if value == 0 else ("-",) if value < 0 else ("",):
+            (fractions if decimals else integers).append(f"{sign}{whole}" + (f".{decimals}" if decimals else ""))
+    return _with_zeros(integers, fractions)
 
 
 def _integers(box: NumberBox, bounded: bool) -> Node:

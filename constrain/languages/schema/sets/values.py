@@ -49,8 +49,11 @@ def _encodable(text: object) -> str:
 
 
 def set_of_values(values: Iterable[Any], constant: Callable[[Any], Conj]) -> NormalForm:
-    """The set of some values. `constant` returns the conjunction of each value inside an array or object."""
-    null, booleans, points, texts = False, set(), set(), []
+    """The set of some values. `constant` returns the conjunction of each value inside an array or object.
+
+    Numbers without a point are called integers: serializers write them so, whatever their type is called.
+    """
+    null, booleans, integers, points, texts = False, set(), set(), set(), []
     arrays: list[ArrayBox] = []
     objects: list[ObjectBox] = []
     for value in values:
@@ -62,7 +65,7 @@ def set_of_values(values: Iterable[Any], constant: Callable[[Any], Conj]) -> Nor
         elif isinstance(value, str):
             texts.append(_encodable(value))
         elif is_number(value):
-            points.add(exact(value))
+            (integers if isinstance(value, int) else points).add(exact(value))
         elif isinstance(value, (list, tuple)):
             items = tuple(map(constant, value))
             arrays.append(ArrayBox(items, FALSE, len(items), len(items)))
@@ -72,7 +75,10 @@ def set_of_values(values: Iterable[Any], constant: Callable[[Any], Conj]) -> Nor
     return NOTHING._replace(
         null=null,
         booleans=frozenset(booleans),
-        numbers=(NumberBox(points=frozenset(points)),) if points else (),
+        numbers=(
+            *((NumberBox(points=frozenset(integers), steps=frozenset((1,))),) if integers else ()),
+            *((NumberBox(points=frozenset(points - integers)),) if points - integers else ()),
+        ),
         strings=literals(texts) if texts else EMPTY,
         arrays=tuple(arrays),
         objects=tuple(objects),

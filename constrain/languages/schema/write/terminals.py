@@ -12,7 +12,7 @@ from functools import lru_cache
 from constrain.languages.automata.syntax import ANY_TEXT, Node, alternate, json_string, literal, literals
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.schema.formats.bounds import at_most
-from constrain.languages.schema.sets.digits import number_node
+from constrain.languages.schema.sets.digits import any_number_node
 from constrain.languages.schema.sets.numbers import ANY_NUMBER, NumberBox
 from constrain.languages.schema.sets.plain_numbers import plain_number_node
 from constrain.languages.schema.write.whitespace import (
@@ -53,7 +53,7 @@ def other_key(names: Sequence[str], plain: bool) -> Terminal:
 @lru_cache(maxsize=1024)
 def number_terminal(boxes: tuple[NumberBox, ...], plain: bool) -> Terminal:
     """The spellings of the numbers in any of the boxes."""
-    return Terminal(alternate(*map(plain_number_node if plain else number_node, boxes)), name="number")
+    return Terminal(alternate(*map(plain_number_node if plain else any_number_node, boxes)), name="number")
 
 
 @lru_cache(maxsize=1024)
