@@ -32,6 +32,7 @@ from constrain.languages.schema.read.dialect import DIALECTS, NAMED, Dialect, di
 from constrain.languages.schema.read.document import Document, ReadOptions, excerpt, refuse_circles
 from constrain.languages.schema.read.dynamic import DynamicReference
 from constrain.languages.schema.read.inputs import published_schema, schema_of_type
+from constrain.languages.schema.read.meant import check_root, warn_of_misspelt
 from constrain.languages.schema.read.reader import SchemaReader
 from constrain.languages.schema.read.references import Resource, check_registry
 from constrain.languages.schema.sets.algebra import Conj
@@ -365,7 +366,8 @@ def json_schema(
         undeclared: "allow": an object has what the schema lets it have, so also properties that are nowhere declared
             unless `additionalProperties` or the like says otherwise; "refuse": where properties or first items are
             declared, there are no others; "avoid", as `generate` reads schemas: the same, but places that cannot be
-            closed stay open, and `report` says which. Objects and arrays of which nothing is declared stay free
+            closed stay open, and `report` says which. With both, `properties` or `required` without a type mean an
+            object. Objects and arrays of which nothing is declared stay free
             (docs/howto/undeclared.md).
         formats: "assert": known formats are enforced; "annotate": none is.
         registry: A `referencing.Registry` for references into other documents; None: nothing but this schema.
@@ -380,7 +382,9 @@ def json_schema(
         A constraint. Its `report` says how each keyword is enforced.
 
     Raises:
-        SchemaError: The schema is malformed, or has a reference that cannot be resolved; with its place.
+        SchemaError: The schema is malformed, or has a reference that cannot be resolved; with its place. Or it is what
+            a schema is wrapped in: a tool, a response format, an OpenAPI document. A warning tells of keys that are
+            nearly keywords.
         UnsatisfiableError: No value fulfils the schema; with the keywords that conflict.
         LimitError: Reading takes too much time or memory, or the schema is nested too deeply.
         ConstrainError: An option has an unknown value.
@@ -432,8 +436,9 @@ def json_schema(
         raw, parse_with = schema_of_type(schema)
     if strict:
         check_strict(raw if parse_with is None else published_schema(schema))
+    check_root(raw)
     constraint = JsonSchema(raw, options, registry, schema, parse_with, limits or DEFAULT)
-    constraint.normalizer  # noqa: B018  reads the schema: faults are raised here, not at the first use
+    warn_of_misspelt(constraint.document.sites)  # reads the schema: faults are raised here, not at the first use
     return constraint if undeclared == "allow" else _closed(constraint, undeclared)
 
 

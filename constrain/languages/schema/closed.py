@@ -72,6 +72,8 @@ _APPLYING = ("allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas"
 _INNER = ("properties", "patternProperties", "additionalProperties", "unevaluatedProperties", "prefixItems", "items",
           "additionalItems", "unevaluatedItems")  # fmt: skip
 _NOTE = "there are declared ones only, as the schema does not say otherwise"
+_NOTE_OBJECT = "an object is meant, as there are properties and no type"
+TYPED, OBJECTS = frozenset({"type", "enum", "const"}), ("properties", "required")
 _NOTE_OPEN = "stays open: "
 
 
@@ -95,6 +97,7 @@ class Closing:
     Attributes:
         places: The places that were closed.
         left: The reason why a place stays open, by its pointer and kind.
+        objects: The pointers of places that mean objects without saying so.
     """
 
     def __init__(self, site: Site, stays: Mapping[int, str] | None = None) -> None:
@@ -115,6 +118,7 @@ class Closing:
         self.origins: dict[str, str] = {}  # pointer of a closed copy -> pointer of its original
         self.places: list[ClosedPlace] = []
         self.left: dict[tuple[str, _Kind], str] = {}
+        self.objects: list[str] = []
 
     def schema(self) -> dict[str, Any]:
         """The closed schema.
@@ -133,14 +137,36 @@ class Closing:
     def lines(self) -> list[ReportLine]:
         """The lines of the report: each place that was closed, and each that stays open."""
         found = {(place.site.pointer, place.kind): "" for place in self.places} | self.left
-        return [
+        meant = [ReportLine("(object)", pointer, "enforced", _NOTE_OBJECT) for pointer in dict.fromkeys(self.objects)]
+        return meant + [
             ReportLine(kind.closing, pointer, "annotation" if why else "enforced", _NOTE_OPEN + why if why else _NOTE)
             for (pointer, kind), why in found.items()
         ]
 
     def place(self, site: Site) -> Any:
-        """The schema of a place, closed."""
-        return self.copy(site, KINDS)
+        """The schema of a place, closed; an object's if it speaks of properties, and nothing of a type."""
+        return self.as_object(site, self.copy(site, KINDS))
+
+    def as_object(self, site: Site, copied: Any) -> Any:
+        """The copy of a schema; that of objects, if it speaks of properties, and nothing of a type."""
+        if not isinstance(copied, dict):
+            return copied
+        parts = [part.raw for part in self.within(site)]
+        if any(map(TYPED.intersection, parts)) or not any(name in raw for raw in parts for name in OBJECTS):
+            return copied
+        self.objects.append(site.pointer)
+        if "$ref" in copied and self.dialect.ref_alone:
+            return {"type": "object", "allOf": [copied]}
+        copied["type"] = "object"
+        return copied
+
+    def branches(self, site: Site, name: str, closing: frozenset[_Kind], asked: frozenset[str]) -> list[Any]:
+        """The closed branches of a union; where others say their type, those that do not are of objects."""
+        parts = _parts(site, name, site.raw[name])
+        copies = [self.copy(part, closing, asked) for part in parts]
+        if TYPED.intersection(site.raw) or not any(isinstance(p.raw, dict) and TYPED & p.raw.keys() for p in parts):
+            return copies
+        return [self.as_object(part, copied) for part, copied in zip(parts, copies, strict=True)]
 
     def copy(self, site: Site, closing: frozenset[_Kind], asked: frozenset[str] = frozenset()) -> Any:
         """A schema of a place.
@@ -169,8 +195,7 @@ class Closing:
         parts = {name: self.keyword(site, name, value, inner, asked) for name, value in raw.items()}
         copied = {name: value for name, value in parts.items() if name not in _NOT_COPIED}
         if "oneOf" in raw:  # one branch holds as written, and then closed
-            branches = [self.copy(part, inner, asked) for part in _parts(site, "oneOf", raw["oneOf"])]
-            copied["allOf"] = [*copied.get("allOf", ()), {"anyOf": branches}]
+            copied["allOf"] = [*copied.get("allOf", ()), {"anyOf": self.branches(site, "oneOf", inner, asked)}]
         if "$ref" in raw:
             copied |= self.reference(site, inner, asked)
         for kind in closed_here - stay_open:
@@ -186,7 +211,9 @@ class Closing:
         if name in ("$dynamicRef", "$recursiveRef"):
             message = f"a schema with {name} is not closed: what it declares depends on who refers to it"
             raise site.error(message, "use $ref", name)
-        if name in ("allOf", "anyOf"):
+        if name == "anyOf":
+            return self.branches(site, name, closing, asked)
+        if name == "allOf":
             return [self.copy(part, closing, asked) for part in _parts(site, name, value)]
         if name in ("then", "else"):
             return self.copy(_part(site, value, name), frozenset())

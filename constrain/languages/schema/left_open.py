@@ -105,7 +105,7 @@ def _closed(written: Normalizer, make: Callable[[Any, Closed], T]) -> T | None:
         closing = Closing(site, stays)
         schema = closing.schema()
         did = Closed(site.raw, tuple(closing.lines()), closing.origins)
-        if not closing.places:
+        if not closing.places and not closing.objects:
             return make(site.raw, did)
         made = make(schema, did)
         try:

@@ -104,8 +104,6 @@ FIXES = {
     ),
     "patternProperties": "name the properties, or use an array of key and value",
     "prefixItems": "use an object with one property for each place, or one schema for all items",
-    "minLength": 'write it as a pattern: "^[\\\\s\\\\S]{2,}$"',
-    "maxLength": 'write it as a pattern: "^[\\\\s\\\\S]{0,9}$"',
     "default": "leave it out, or mention it in the description",
     "examples": "leave it out, or mention them in the description",
     "$id": "leave it out, and refer to definitions by #/$defs/name",
@@ -184,7 +182,9 @@ class _Walk:
         for keyword in raw:
             if keyword in self.rules.keywords or (not node.path and keyword in (*DEFINITIONS, "$schema")):
                 continue
-            self.fault(node, f"{keyword} is outside the subset", FIXES.get(keyword, LEAVE_OUT))
+            self.fault(
+                node, f"{keyword} is outside the subset", _of_length(raw, keyword) or FIXES.get(keyword, LEAVE_OUT)
+            )
         if not node.path:
             for keyword in DEFINITIONS:
                 yield from self.definitions(node, keyword)
@@ -371,3 +371,12 @@ def check(schema: Json, rules: StrictRules = RULES) -> None:
     body = "\n".join("  " + line for part in parts for line in part.split("\n"))
     fix = "change each of them; constrain.schema.violations(schema) gives them as a list"
     raise SchemaError(f"{count} outside the strict subset\n{body}", fix=fix)
+
+
+def _of_length(raw: dict[str, Any], keyword: str) -> str | None:
+    """The fix of a limit on characters; None for other keywords."""
+    if keyword not in ("minLength", "maxLength"):
+        return None
+    if "pattern" in raw:
+        return "say it in the pattern"
+    return f'write it as a pattern: "^[\\\\s\\\\S]{{{raw.get("minLength", 0)},{raw.get("maxLength", "")}}}$"'

@@ -35,7 +35,7 @@ CASES: list[tuple[Any, list[str], list[str]]] = [
     ({**A, "additionalProperties": B}, ['{"c": {"b": 1}}'], ['{"c": {"d": 1}}']),
     ({**A, "unevaluatedProperties": {"type": "null"}}, ['{"c": null}'], []),
     ({**FREE, "patternProperties": {"^a": B}}, ['{"ab": {"b": 1}}'], ['{"b": 1}', '{"ab": {"c": 1}}']),
-    ({"properties": {"x": A, "y": True}}, ['{"x": {"a": 1}}', '{"y": {"b": 1}}', "[1]"], ['{"x": {"b": 1}}']),
+    ({"properties": {"x": A, "y": True}}, ['{"x": {"a": 1}}', '{"y": {"b": 1}}'], ['{"x": {"b": 1}}', "[1]"]),
     ({"type": "array", "items": A}, ['[{"a": 1}]', "[]"], ['[{"a": 1}, {"b": 1}]']),
     ({"type": "array", "prefixItems": [A]}, ['[{"a": 1}]', "[]"], ['[{"a": 1}, 1]', '[{"b": 1}]']),
     ({"type": "array", "prefixItems": [A], "items": B}, ['[{"a": 1}, {"b": 1}]'], ['[{"a": 1}, {"a": 1}]']),
@@ -192,7 +192,8 @@ def test_the_report_tells_places_of_the_schema_as_it_was_written() -> None:
         report = json_schema(schema, undeclared=undeclared).report
         closed, *rest = [line for line in report if line.keyword == "(undeclared properties)"]
         assert (closed.pointer, closed.status, rest) == ("$.definitions.n", "enforced", [])
-        assert [line for line in report if line not in (closed,)] == json_schema(schema).report
+        others = [line for line in report if line not in (closed,) and line.keyword != "(object)"]
+        assert others == json_schema(schema).report
 
 
 def test_closing_ends_after_so_many_steps() -> None:

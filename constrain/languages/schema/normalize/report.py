@@ -11,6 +11,7 @@ from constrain.languages.constraints.report import ReportLine
 from constrain.languages.schema.formats.registry import FORMATS, NARROWED_FORMATS
 from constrain.languages.schema.read.document import Document, ReadOptions, Site
 from constrain.languages.schema.read.keywords import KEYWORDS
+from constrain.languages.schema.read.meant import meant
 from constrain.languages.schema.read.reader import SchemaReader
 from constrain.languages.schema.sets.plain_numbers import MAX_SIGNIFICANT, MAX_WHOLE
 
@@ -69,7 +70,14 @@ def _entries(
         elif keyword in STRUCTURAL:
             yield ReportLine(keyword, pointer, "enforced", "")
         else:
-            yield ReportLine(keyword, pointer, "annotation", "")
+            yield ReportLine(keyword, pointer, "annotation", _without_meaning(keyword))
+
+
+def _without_meaning(keyword: str) -> str:
+    if keyword == "nullable":
+        return "of OpenAPI 3.0: null is refused, unless the schema is read with dialect='openapi-3.0'"
+    near = meant(keyword)
+    return f"is no keyword: did you mean {near!r}?" if near else ""
 
 
 def _narrowing(keyword: str, value: object, options: ReadOptions) -> str:

@@ -8,9 +8,10 @@ read so far.
 
 Spellings (`plain_numbers.py` has only those of serializers): without any condition every JSON number. Under bounds
 every decimal without exponent (trailing zeros and `-0` included), and scientific spellings with one nonzero digit
-before the point (`1.5e-07`, as programs print floats). Integers may end in `.0`. `any_number_node` adds any mantissa with
-an exponent up to 15, each as the decimals of the set divided by a power of ten, and integers with one digit before the
-point and a larger exponent: all of them together are not regular. What is narrowed stands in the report (`report.py`).
+before the point (`1.5e-07`, as programs print floats). Integers may end in `.0`. `any_number_node` adds any mantissa
+with an exponent up to 15, each as the decimals of the set divided by a power of ten, and integers with one digit before
+the point and a larger exponent: all of them together are not regular. What is narrowed stands in the report
+(`report.py`).
 """
 
 from __future__ import annotations

@@ -1,0 +1,83 @@
+"""Schemas that are valid and constrain nothing, or less than was meant: wrappers of schemas, misspelt keywords.
+
+Unknown keywords are annotations (Core 2020-12, section 4.3.1), so a schema in its wrapper is one that takes any JSON.
+A root without any keyword, in which a schema stands under a name that a service or a protocol gives it, is an error;
+other keys without meaning are told by a warning if they are nearly a keyword, or if the root has nothing else.
+"""
+
+from __future__ import annotations
+
+import warnings
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any
+
+from constrain.errors import SchemaError
+from constrain.languages.schema.read.document import Site, excerpt
+from constrain.languages.schema.read.keywords import KEYWORDS
+
+WRAPPERS = ("json_schema", "schema", "inputSchema", "input_schema", "outputSchema", "parameters", "function",
+            "response_format", "responseSchema", "response_schema", "guided_json", "jsonSchema")  # fmt: skip
+SAID = frozenset({
+    "$schema", "$id", "id", "$anchor", "$comment", "$vocabulary", "$dynamicAnchor", "$recursiveAnchor", "title",
+    "description", "examples", "default", "deprecated", "readOnly", "writeOnly", "contentEncoding", "contentMediaType",
+    "contentSchema", "then", "else", "$defs", "definitions", "nullable", "example", "discriminator", "xml",
+    "externalDocs",
+})  # fmt: skip
+"""Keys that are no keywords of their own, or annotations."""
+ANSWERS = [name for name in (*KEYWORDS, *SAID) if name[0] not in "(x"]
+CLOSE = 0.8  # of `difflib`: propertys, maxLenght, item; not property names
+
+
+def check_root(raw: Any) -> None:
+    """Raise SchemaError if a schema is the wrapper of one; warn if it has no keyword at all."""
+    if not isinstance(raw, dict) or not raw.keys() - SAID:
+        return
+    if isinstance(raw.get("openapi", raw.get("swagger")), str):
+        place = "#/components/schemas/" if "openapi" in raw else "#/definitions/"
+        if "$ref" not in raw:
+            raise SchemaError(
+                "this is an OpenAPI document, not a schema: as one it takes any JSON value",
+                place=f"$\n{excerpt(raw)}",
+                fix=f'refer to one of its schemas: {{**document, "$ref": "{place}Name"}}',
+            )
+    path, inner = [], raw
+    while isinstance(inner, dict) and (KEYWORDS.keys() - {"type"}).isdisjoint(inner):
+        name = next((each for each in WRAPPERS if isinstance(inner.get(each), dict)), None)
+        if name is None or inner.get("type", "function") not in ("json_schema", "function"):
+            break
+        path.append(name)
+        inner = inner[name]
+    if path:
+        named = "".join(f"[{name!r}]" for name in path)
+        raise SchemaError(
+            "this is no schema but what a schema is wrapped in: as a schema it takes any JSON value",
+            place=f"$\n{excerpt(raw)}",
+            fix=f"did you mean schema{named}?",
+        )
+    if KEYWORDS.keys().isdisjoint(raw) and not any(meant(key) for key in raw.keys() - SAID):
+        warnings.warn(
+            f"no key of the schema is a keyword of JSON Schema, so it takes any JSON value: {excerpt(raw)}",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def warn_of_misspelt(sites: list[Site]) -> None:
+    """Warn of keys that are nearly keywords, each with its place."""
+    for site in sites:
+        for key in site.raw.keys() - KEYWORDS.keys() - SAID if isinstance(site.raw, dict) else ():
+            if meant(key):
+                warnings.warn(
+                    f"{key!r} at {site.pointer} is no keyword, and says nothing: did you mean {meant(key)!r}?",
+                    UserWarning,
+                    stacklevel=3,
+                )
+
+
+@lru_cache(maxsize=1024)
+def meant(key: str) -> str | None:
+    """The keyword that a key is nearly, or None."""
+    same = [name for name in ANSWERS if name.lower() == key.lower().replace("_", "").replace("-", "")]
+    near = same or get_close_matches(key, ANSWERS, 1, CLOSE)
+    return near[0] if near and not key.startswith("x-") and key not in SAID else None
