@@ -97,9 +97,13 @@ def replacing(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         os.replace(aside, path)
     except BaseException:
-        with contextlib.suppress(OSError):
-            aside.unlink(missing_ok=True)
+        _remove(aside)
         raise
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -115,7 +119,7 @@ def only_one(path: Path | None, waits: Callable[[], None]) -> Iterator[None]:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 file = _locked(path, lambda: open_own(path, os.O_RDWR | os.O_CREAT), waits)
                 scope.callback(os.close, file)
-                scope.callback(path.unlink, missing_ok=True)
+                scope.callback(_remove, path)
         yield
 
 
