@@ -82,7 +82,7 @@ class OtherNames:
         """The code of a module by another name, for `python -m`."""
         origin = full_name(name)
         loader: Any = None if origin is None else getattr(_spec_of(origin), "loader", None)
-        return None if loader is None else loader.get_code(origin)  # type: ignore[no-any-return]
+        return None if loader is None else loader.get_code(origin)
 
 
 def _spec_of(origin: str) -> ModuleSpec | None:
