@@ -50,6 +50,7 @@ def _texts(name: str, keys: tuple[str, ...]) -> list[str]:
 BASES: dict[str, list[str]] = {
     "python": _texts("regex_python.toml", ("pattern",)),
     "ecma": _texts("regex_ecma.toml", ("pattern",)),
+    "rust": _texts("regex_python.toml", ("pattern",)),
     "lark": [t for t in _texts("grammar_language.toml", ("grammar", "lark")) if "::=" not in t][:80],
     "gbnf": [t for t in _texts("grammar_language.toml", ("grammar", "gbnf")) if "::=" in t],
     "ebnf": _texts("grammar_ebnf.toml", ("grammar", "ebnf")),
@@ -58,6 +59,7 @@ BASES: dict[str, list[str]] = {
 READERS: dict[str, Callable[[str], Any]] = {
     "python": constrain.regex,
     "ecma": lambda text: constrain.regex(text, dialect="ecma"),
+    "rust": lambda text: constrain.regex(text, dialect="rust"),
     "lark": constrain.grammar,
     "gbnf": lambda text: constrain.grammar(text, format="gbnf"),
     "ebnf": lambda text: constrain.grammar(text, format="ebnf"),

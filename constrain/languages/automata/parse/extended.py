@@ -188,6 +188,8 @@ class ExtendedParser(PythonParser):
 
     def escape(self) -> Tree:
         index, letter = self.at, self.text[self.at + 1 : self.at + 2]
+        if not letter:
+            self.fail("the pattern ends in a backslash", index)
         if letter in ("p", "P", "h"):
             return chars(self.property(index))
         if letter in ("z", "m", "M"):
@@ -207,9 +209,10 @@ class ExtendedParser(PythonParser):
         return Near(not start, intervals.negate(word), True, index)
 
     def class_escape(self) -> int | Ranges:
-        if self.text[self.at + 1 : self.at + 2] in ("p", "P", "h"):
-            return self.property(self.at)
-        return super().class_escape()
+        letter = self.text[self.at + 1 : self.at + 2]
+        if not letter:
+            self.fail("the pattern ends in a backslash", self.at)
+        return self.property(self.at) if letter in "pPh" else super().class_escape()
 
     def property(self, index: int) -> Ranges:
         r"""Read `\p{...}`, `\pL` or `\h`."""
