@@ -1,4 +1,4 @@
-"""All exceptions of the library.
+"""All exceptions of the library, and its warnings.
 
     ConstrainError(ValueError)
     ├── SchemaError          a JSON Schema is malformed or uses an unsupported keyword
@@ -19,6 +19,12 @@ A message names the fault, its place and a fix, on lines of their own:
 """
 
 from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+PACKAGE = str(Path(__file__).resolve().parent)
 
 
 class ConstrainError(ValueError):
@@ -203,3 +209,15 @@ def span(text: str, index: int, length: int = 1) -> str:
     shown = row[left : column + 40]
     carets = "^" * max(1, min(length, len(shown) - (column - left)))
     return f"line {line}, column {column + 1}\n{shown}\n{' ' * (column - left)}{carets}"
+
+
+def warn(message: str) -> None:
+    """Warn of the line outside of this package that called it; Python says it once for each such line.
+
+    Args:
+        message: What is wrong, and the fix.
+    """
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and str(Path(frame.f_code.co_filename)).startswith(PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, UserWarning, stacklevel=level)

@@ -28,6 +28,7 @@ SAID = frozenset({
     "type", "properties", "required", "additionalProperties", "items", "prefixItems", "enum", "const", "anyOf", "oneOf",
     "allOf", "$ref", "format", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
     "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "x-span",
+    "x-python",
 })  # fmt: skip
 
 
@@ -219,6 +220,13 @@ def _quoted(span: Any) -> str:
     return f"that quotes {source}" + (f" ({unit})" if "unit" in given else "")
 
 
+_ASKED = {  # by a type of Python
+    "ge": "from {}", "gt": "above {}", "le": "up to {}", "lt": "below {}", "multiple_of": "a multiple of {}",
+    "max_digits": "with at most {} digits", "decimal_places": "with at most {} decimals",
+    "pattern": "that matches /{}/",
+}  # fmt: skip
+
+
 def _limits(schema: dict[str, Any]) -> list[str]:
     """The limits of a scalar or an array in words."""
     said = []
@@ -246,6 +254,8 @@ def _limits(schema: dict[str, Any]) -> list[str]:
         said.append(f"that matches /{schema['pattern']}/")
     if "x-span" in schema:
         said.append(_quoted(schema["x-span"]))
+    asked = schema.get("x-python", {})
+    said += [words.format(asked[key]) for key, words in _ASKED.items() if key in asked]
     if schema.get("uniqueItems"):
         said.append("that all differ")
     return said

@@ -15,7 +15,6 @@ from enum import Enum
 from typing import Any
 
 from constrain.languages.schema.api import JsonSchema
-from constrain.languages.schema.read.inputs import runs_functions
 
 AFTERWARDS = {"given", "parse_with", "limits"}  # fields of a schema constraint that its schema stands for
 
@@ -37,7 +36,7 @@ def _described(value: Any) -> Any:
         return value
     if isinstance(value, bytes):
         return ["bytes", value.hex()]
-    if isinstance(value, JsonSchema) and value.parse_with is not None and runs_functions(value.given):
+    if isinstance(value, JsonSchema) and value.untold:
         raise TypeError("validators have no description")
     if is_dataclass(value) and not isinstance(value, type):
         parts = [

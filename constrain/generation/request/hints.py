@@ -13,18 +13,16 @@ The reference models are warned of neither: they know both forms from their trai
 from __future__ import annotations
 
 import re
-import sys
-import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
+from constrain.errors import warn
 from constrain.generation.request.entries import Entries
 from constrain.generation.request.prompts import ParsedPrompts
 from constrain.languages.schema import JsonSchema
 
-PACKAGE = str(Path(__file__).resolve().parents[2])
 STARTS = tuple(b'{["-0123456789tfn')
 BLANK = (
     "the prompt ends with a blank, and the model has a token for that blank together with the first character of JSON, "
@@ -50,7 +48,7 @@ def warn_of(prompts: ParsedPrompts, constraints: Entries, handle: Any) -> None:
         if isinstance(content, str) and not prompt.healing and not prompt.is_between
     ]
     if any(_ends_with_a_blank(text, constraint, handle) for text, constraint in texts):
-        _warn(BLANK)
+        warn(BLANK)
     if (
         prompts.bare
         and not BASE.search(name.name)
@@ -58,7 +56,7 @@ def warn_of(prompts: ParsedPrompts, constraints: Entries, handle: Any) -> None:
     ):
         with suppress(TypeError):  # a tokenizer of another make may have no weak references: told each time
             _told.add(handle.tokenizer)
-        _warn(NO_TEMPLATE)
+        warn(NO_TEMPLATE)
 
 
 def _ends_with_a_blank(text: str, constraint: Any, handle: Any) -> bool:
@@ -75,11 +73,3 @@ def _lacks_its_template(text: str, tokenizer: Any) -> bool:
     if not text or not isinstance(getattr(tokenizer, "chat_template", None), (str, dict, list)) or tokenizer in _told:
         return False
     return not any(token in text for token in getattr(tokenizer, "all_special_tokens", ()))
-
-
-def _warn(message: str) -> None:
-    """Warn of the line outside of this package that called it; Python says it once for each such line."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and str(Path(frame.f_code.co_filename)).startswith(PACKAGE):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, UserWarning, stacklevel=level)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from constrain.errors import ConstrainError, LimitError, SchemaError, span
+from constrain.errors import ConstrainError, LimitError, SchemaError, span, warn
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.report import ReportLine
@@ -183,9 +183,27 @@ class JsonSchema(Constraint):
         entries = make_report(read(self.written, self.options, self.registry, True), self.document)
         entries = [*closing.lines, *(line._replace(pointer=closing.original(line.pointer)) for line in entries)]
         if self.parse_with is not None:
-            name = getattr(self.given, "__name__", repr(self.given))
-            entries.append(ReportLine("(type)", "$", "residual", f"the value must be an instance of {name}"))
+            status = "residual" if self.untold else "enforced"
+            entries.append(ReportLine("(type)", "$", status, f"the value must be an instance of {self._name}"))
         return entries
+
+    @property
+    def untold(self) -> list[tuple[str, str]]:
+        """(place, note) of all that a Python type asks and the mask does not know, such as a validator."""
+        found = [(site.pointer, note) for site, word, note in self.document.residuals if word == "x-python"]
+        return list(dict.fromkeys(found))
+
+    @property
+    def _name(self) -> str:
+        return getattr(self.given, "__name__", None) or repr(self.given)
+
+    def _warn_of_what_is_checked_later(self) -> None:
+        """Warn if a value of the type may be refused when its text is finished."""
+        if self.parse_with is not None and self.untold:
+            places = "".join(f"\n  at {place}: {note}" for place, note in self.untold)
+            fix = "say it in the schema (Field(pattern=...), bounds, Literal), or tell the model in the prompt"
+            asked = f"no mask knows all that {self._name:.60} asks; texts that it refuses are drawn again"
+            warn(f"{asked}{places}\n  fix: {fix}")
 
     def parse(self, text: str) -> Any:
         """Return the value of a valid text.
@@ -353,7 +371,8 @@ def json_schema(
 
     Args:
         schema: A schema: dict, bool or JSON text; or a Python type: pydantic model, dataclass, TypedDict, Enum, Literal
-            or Union; or a function, which stands for the object of its arguments.
+            or Union; or a function, which stands for the object of its arguments. What no mask knows of a type, such as
+            a validator, is told in a warning and in `report`, and checked (docs/howto/types.md).
         spelling: "plain": every value as serializers write it, with escapes only where JSON needs them and for what is
             not ASCII, integers as digits, other numbers with the digits of a double; "any": all that JSON allows. It
             says which texts of a value count, not which values (docs/notes/0012).
@@ -439,6 +458,7 @@ def json_schema(
     check_root(raw)
     constraint = JsonSchema(raw, options, registry, schema, parse_with, limits or DEFAULT)
     warn_of_misspelt(constraint.document.sites)  # reads the schema: faults are raised here, not at the first use
+    constraint._warn_of_what_is_checked_later()
     return constraint if undeclared == "allow" else _closed(constraint, undeclared)
 
 

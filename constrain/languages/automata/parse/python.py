@@ -22,7 +22,7 @@ from constrain.languages.automata.parse import assertions, atomic
 from constrain.languages.automata.parse.assertions import Look, Near, Tree
 from constrain.languages.automata.parse.parser import PLAIN_RUN, Kind, OpenGroup, PatternParser, finish_pattern
 from constrain.languages.automata.parse.sets import Flags
-from constrain.languages.automata.syntax import ANY_CHAR, Node, Ranges, chars, literals
+from constrain.languages.automata.syntax import ANY_CHAR, ANY_TEXT, Node, Ranges, chars, literals
 from constrain.languages.automata.unicode import casing, intervals
 from constrain.languages.automata.unicode.classes import (
     ASCII_DIGIT,
@@ -42,8 +42,9 @@ _MANY_DIGITS = re.compile(r"[0-9]{4301}")  # Python reads no more of a number
 _ASCII_CLASSES = {"d": ASCII_DIGIT, "s": ASCII_SPACE, "w": ASCII_WORD}
 
 
-def parse_python(pattern: str, *, flags: int = 0) -> Node:
-    """The texts that `re.fullmatch(pattern, text, flags)` matches.
+def parse_python(pattern: str, *, flags: int = 0, anywhere: bool = False) -> Node:
+    """The texts that `re.fullmatch(pattern, text, flags)` matches; if anywhere, those in which `re.search`
+    finds it, for which sets in classes are no sets.
 
     Raises:
         RegexError: The pattern cannot be read or is not regular; with its place.
@@ -66,12 +67,14 @@ def parse_python(pattern: str, *, flags: int = 0) -> Node:
         verbose=bool(effective & re.VERBOSE),
         ascii=bool(effective & re.ASCII),
     )
-    parser = PythonParser(pattern, modes)
+    parser = (_SearchParser if anywhere else PythonParser)(pattern, modes)
     if fault is None:
-        return finish_pattern(parser, parser.read())
-    from constrain.languages.automata.parse.extended import parse_extended
+        tree = parser.read()
+    else:
+        from constrain.languages.automata.parse.extended import parse_extended
 
-    return finish_pattern(parser, parse_extended(pattern, modes, fault))
+        tree = parse_extended(pattern, modes, fault)
+    return finish_pattern(parser, assertions.sequence([ANY_TEXT, tree, ANY_TEXT]) if anywhere else tree)
 
 
 def _compiled_flags(pattern: str, flags: int) -> int:
@@ -274,3 +277,13 @@ class PythonParser(PatternParser):
             folding = casing.ascii_folding() if self.flags.ascii else casing.python_folding()
             singles = [*folding.close(intervals.union(singles))]
         return intervals.union(singles, *sets)
+
+
+class _SearchParser(PythonParser):
+    """Python's dialect as `re` itself reads it, also where a set may be meant."""
+
+    def settled(self, plain: tuple[Ranges, int] | None, nested: Ranges, doubt: int) -> Ranges:
+        if plain is None:
+            return nested
+        ranges, self.at = plain
+        return ranges

@@ -24,6 +24,7 @@ from constrain.languages.schema.formats import idn as formats_idn
 from constrain.languages.schema.formats import net as formats_net
 from constrain.languages.schema.formats import time as formats_time
 from constrain.languages.schema.formats import uri as formats_uri
+from constrain.languages.schema.formats.python import OF_FORMATS, language_of
 
 
 def _language(pattern: str) -> Callable[[], Node]:
@@ -54,6 +55,7 @@ FORMATS: dict[str, Callable[[], Node]] = {
     "relative-json-pointer": _language(formats_uri.RELATIVE_JSON_POINTER),
     "regex": lambda: ANY_TEXT,
 }
+FORMATS = {**{name: partial(language_of, known) for name, known in OF_FORMATS.items()}, **FORMATS}
 
 CHECKED_LATER = {
     "hostname": "labels that begin with xn-- are decoded when the value is complete",

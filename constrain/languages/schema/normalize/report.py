@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from constrain.languages.constraints.report import ReportLine
+from constrain.languages.schema.formats.python import NARROWED_TYPES
 from constrain.languages.schema.formats.registry import FORMATS, NARROWED_FORMATS
 from constrain.languages.schema.read.document import Document, ReadOptions, Site
 from constrain.languages.schema.read.keywords import KEYWORDS
+from constrain.languages.schema.read.keywords_python import names_type
 from constrain.languages.schema.read.meant import meant
 from constrain.languages.schema.read.reader import SchemaReader
 from constrain.languages.schema.sets.plain_numbers import MAX_SIGNIFICANT, MAX_WHOLE
@@ -62,6 +64,8 @@ def _entries(
         note = residual.get((id(first), keyword))
         if note is not None:
             yield ReportLine(keyword, pointer, "enforced" if keyword == "uniqueItems" else "residual", note)
+        elif keyword == "format" and names_type(site.raw):
+            yield ReportLine(keyword, pointer, "enforced", "as x-python says")
         elif keyword == "format" and (value not in FORMATS or options.formats == "annotate"):
             known = "not asserted on request" if value in FORMATS else f"the format {value!r} is not known"
             yield ReportLine(keyword, pointer, "annotation", known)
@@ -84,4 +88,6 @@ def _narrowing(keyword: str, value: object, options: ReadOptions) -> str:
     if keyword == "type" and options.spelling == "any":
         kinds = value if isinstance(value, list) else [value]
         return "; ".join(dict.fromkeys(NARROWED[kind] for kind in kinds if kind in NARROWED))
+    if isinstance(value, dict) and keyword == "x-python":
+        return NARROWED_TYPES.get(str(value.get("type")), "")
     return NARROWED_FORMATS.get(str(value), "") if keyword == "format" else ""

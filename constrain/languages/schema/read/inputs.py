@@ -1,20 +1,19 @@
 """Python types as schemas: pydantic models, dataclasses, TypedDict, Enum, Literal, Union, and signatures of callables.
 
 pydantic makes the schema (`TypeAdapter.json_schema`), and turns a generated text into an instance of the type
-(`TypeAdapter.validate_json`). `datetime` and `time` are with and without offset, as pydantic takes them, where its own
-schema asks for one. The schema of a callable is the object of its arguments; its texts become validated
-keyword arguments. pydantic is imported when first needed.
+(`TypeAdapter.validate_json`); `types.py` adds what pydantic leaves out. The schema of a callable is the object of its
+arguments; its texts become validated keyword arguments. pydantic is imported when first needed.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from constrain.errors import SchemaError
+from constrain.languages.schema.read.types import generator
 from constrain.languages.schema.sets.json_types import Json
 
 FIX = (
@@ -47,20 +46,6 @@ def schema_of_type(given: Any) -> tuple[Json, Callable[[str], Any]]:
 def published_schema(given: Any) -> Json:
     """The schema of a Python type as pydantic publishes it, and as services get it. Raises SchemaError."""
     return _schema(_adapter_of(given), given, as_published=True)
-
-
-def runs_functions(given: Any) -> bool:
-    """True if an instance of a Python type is made with functions, such as validators, which no schema tells of."""
-    parts = [_adapter_of(given).core_schema]
-    while parts:
-        part = parts.pop()
-        if isinstance(part, dict):
-            if str(part.get("type", "")).startswith("function-"):
-                return True
-            parts += part.values()
-        elif isinstance(part, (list, tuple)):
-            parts += part
-    return False
 
 
 def _adapter_of(given: Any) -> Any:
@@ -111,29 +96,9 @@ def _schema(adapter: Any, given: Any, as_published: bool = False) -> Json:
     import pydantic
 
     try:
-        return adapter.json_schema() if as_published else adapter.json_schema(schema_generator=_generator())
+        return adapter.json_schema() if as_published else adapter.json_schema(schema_generator=generator())
     except (pydantic.errors.PydanticUserError, TypeError, ValueError) as error:
         raise SchemaError(f"{given!r} has no schema: {str(error).splitlines()[0]}", fix=FIX) from error
-
-
-@cache
-def _generator() -> Any:
-    """The class that makes schemas of pydantic's types, with the offsets that the types take."""
-    from pydantic.json_schema import GenerateJsonSchema
-
-    def either(schema: Any, name: str) -> dict[str, Any]:
-        aware, naive = ({"type": "string", "format": each} for each in (name, f"{name}-local"))
-        asked = schema.get("tz_constraint")
-        return naive if asked == "naive" else {"anyOf": [aware, naive]} if asked is None else aware
-
-    class WithOffsets(GenerateJsonSchema):
-        def datetime_schema(self, schema: Any) -> dict[str, Any]:
-            return either(schema, "date-time")
-
-        def time_schema(self, schema: Any) -> dict[str, Any]:
-            return either(schema, "time")
-
-    return WithOffsets
 
 
 def _arguments(function: Callable[..., Any]) -> Any:

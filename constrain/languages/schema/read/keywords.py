@@ -19,6 +19,7 @@ from constrain.languages.schema.read import keywords_containers as containers
 from constrain.languages.schema.read import keywords_logic as logic
 from constrain.languages.schema.read import keywords_unevaluated as unevaluated
 from constrain.languages.schema.read import keywords_values as values
+from constrain.languages.schema.read.keywords_python import xPython
 from constrain.languages.schema.read.keywords_span import xSpan
 from constrain.languages.schema.read.reading import SubschemaReading
 from constrain.languages.schema.sets.formula import Formula
@@ -44,6 +45,7 @@ KEYWORDS: dict[str, Keyword] = {
     "pattern": values.pattern,
     "format": values.format_,
     "x-span": xSpan,
+    "x-python": xPython,
     "items": containers.items,
     "prefixItems": containers.prefixItems,
     "additionalItems": containers.additionalItems,

@@ -11,6 +11,7 @@ from constrain.languages.automata.syntax import Node
 from constrain.languages.schema.formats.bounds import format_language
 from constrain.languages.schema.formats.registry import CHECKED_LATER, FORMATS
 from constrain.languages.schema.read.dialect import UNSTATED
+from constrain.languages.schema.read.keywords_python import names_type
 from constrain.languages.schema.read.patterns import pattern_node
 from constrain.languages.schema.read.reading import TYPES, SubschemaReading
 from constrain.languages.schema.sets.digits import is_regular
@@ -175,10 +176,10 @@ def pattern_value(reading: SubschemaReading, keyword: str, value: Json) -> Node:
 
 
 def format_(reading: SubschemaReading, value: Json) -> None:
-    """A known format is asserted, unless `formats="annotate"`; an unknown one is an annotation."""
+    """A known format is asserted, unless `formats="annotate"`, or `x-python` says more; others are annotations."""
     if not isinstance(value, str):
         raise reading.site.error(f"format is a name, not {value!r}", "write the name of a format", "format")
-    if reading.document.options.formats == "assert" and value in FORMATS:
+    if reading.document.options.formats == "assert" and value in FORMATS and not names_type(reading.raw):
         reading.texts.append(format_language(value))
         if value in CHECKED_LATER:
             reading.document.residuals.append((reading.site, "format", CHECKED_LATER[value]))

@@ -1,0 +1,116 @@
+"""The rows of tests/data/python_types.toml: types of Python, by expressions in the names of this module."""
+
+from __future__ import annotations
+
+import enum
+import json
+import re  # noqa: F401  names of this module stand in the rows
+import tomllib
+from collections import Counter, OrderedDict, defaultdict, deque  # noqa: F401
+from collections.abc import Hashable  # noqa: F401
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta, timezone  # noqa: F401
+from decimal import Decimal  # noqa: F401
+from fractions import Fraction  # noqa: F401
+from ipaddress import *  # noqa: F403
+from pathlib import Path, PurePosixPath  # noqa: F401
+from re import Pattern  # noqa: F401
+from typing import Annotated, Any, Literal  # noqa: F401
+from uuid import UUID  # noqa: F401
+from zoneinfo import ZoneInfo  # noqa: F401
+
+import pydantic
+from annotated_types import *  # noqa: F403
+from annotated_types import IsAscii, Not  # noqa: F401
+from pydantic import *  # noqa: F403
+from pydantic.networks import *  # noqa: F403
+from pydantic.types import *  # noqa: F403
+from test_schema_walks import EOS, TOKENS
+
+from constrain.languages.vocab import Vocabulary
+
+WHOLE = {b"\xc3": "É".encode(), b"\xa9": "1²".encode()}  # walks must not begin a character that they cannot end
+VOCABULARY = Vocabulary([WHOLE.get(token or b"", token) for token in TOKENS], eos_ids=[EOS])
+INDIA = timezone(timedelta(hours=5, minutes=30))
+ROWS = tomllib.loads((Path(__file__).parents[2] / "data" / "python_types.toml").read_text(encoding="utf-8"))["row"]
+
+
+class Number(enum.IntEnum):
+    """Numbers with names."""
+
+    ONE = 1
+    TWO = 2
+
+
+def checked(value: Any) -> Any:
+    """A validator, or a predicate."""
+    return value
+
+
+class Rot:
+    """An encoder that is not pydantic's."""
+
+    @classmethod
+    def decode(cls, data: bytes) -> bytes:
+        return data
+
+    encode = decode
+
+    @classmethod
+    def get_json_format(cls) -> str:
+        return "rot"
+
+
+class Validated(pydantic.BaseModel):
+    """A model with a validator."""
+
+    a: int
+
+    @pydantic.model_validator(mode="after")
+    def refuse(self) -> Validated:
+        return self
+
+
+@dataclass
+class Made:
+    """A dataclass with a method of its own."""
+
+    a: int
+
+    def __post_init__(self) -> None:
+        pass
+
+
+class Nested(pydantic.BaseModel):
+    """JSON in a string of JSON."""
+
+    inner: pydantic.Json[Nested] | None = None
+    n: int
+
+
+class JsonText(str):
+    """The text that is read as a value of a type; raw: with its quotes, if it has any."""
+
+    def __new__(cls, text: str, raw: bool = False) -> JsonText:
+        return super().__new__(cls, text if raw else json.dumps(text))
+
+
+def evaluated(expression: str) -> Any:
+    """The value of an expression of a row."""
+    return eval(expression, globals())
+
+
+def written(adapter: pydantic.TypeAdapter[Any], value: Any) -> str:
+    """The text that pydantic writes of a value, or of what it reads as one."""
+    if isinstance(value, JsonText):
+        return str(value)
+    return adapter.dump_json(adapter.validate_python(value)).decode()
+
+
+def refusal(adapter: pydantic.TypeAdapter[Any], text: str) -> str | None:
+    """The error of pydantic about a text of JSON; None: it takes it."""
+    try:
+        adapter.validate_json(text)
+    except pydantic.ValidationError as error:
+        return str(error)
+    return None
