@@ -61,7 +61,8 @@ def tokenizer_of(case: Any) -> Tokenizer:
 def check(case: Any) -> None:
     """Own cuts are canonical and pass the default's masks, where forced text has one cut; other cuts are counted."""
     tokenizer = tokenizer_of(case)
-    vocabulary = constrain.Vocabulary.from_huggingface(tokenizer, eos_ids=[tokenizer.token_to_id("<end>")])
+    ends = [tokenizer.get_vocab()["<end>"]]
+    vocabulary = constrain.Vocabulary.from_huggingface(tokenizer, eos_ids=ends)
     canonical = canonical_tokens(tokenizer, vocabulary)
     assert not isinstance(canonical, str), canonical
     whole = [*case["texts"], *(text + case["texts"][0] for text in [*case["added"], *case["special"]])]
