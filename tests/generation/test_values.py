@@ -197,8 +197,7 @@ def test_types_that_a_validator_tells_apart_are_not_equal() -> None:
         age=(Annotated[int, pydantic.Field(ge=0, le=9), pydantic.AfterValidator(odd)], ...),
     )
     one, other = (constrain.json_schema(kind, whitespace="compact") for kind in (Small, model))
-    told = other.schema["properties"]["age"].pop("x-python")
-    assert one.schema == other.schema and "odd" in told["later"][0]
+    assert "odd" in other.schema["properties"]["age"]["x-python"]["later"][0]
     assert one != other
     either = constrain.compile(one | other, constrain.Vocabulary.of_bytes())
     for text in (b'{"age":3}', b'{"age":4}'):
