@@ -25,6 +25,17 @@ import warnings
 from pathlib import Path
 
 PACKAGE = str(Path(__file__).resolve().parent)
+MAX_LINE, MAX_LINES = 500, 200  # of a text of a message: what is at fault may be megabytes
+
+
+def shortened(text: str) -> str:
+    """Cut the long lines of a text in their middle, and the text after many lines."""
+    if len(text) <= MAX_LINE:
+        return text
+    lines = text.split("\n", MAX_LINES)
+    half = MAX_LINE // 2 - 20
+    cut = [f"{x[:half]} … ({len(x):,} characters) … {x[-half:]}" if len(x) > MAX_LINE else x for x in lines]
+    return "\n".join(cut)
 
 
 class ConstrainError(ValueError):
@@ -48,9 +59,9 @@ class ConstrainError(ValueError):
     """
 
     def __init__(self, message: str, *, place: str | None = None, fix: str | None = None) -> None:
-        self.message = message
-        self.place = place
-        self.fix = fix
+        self.message = message = shortened(message)
+        self.place = place = place and shortened(place)
+        self.fix = fix = fix and shortened(fix)
         lines = [message]
         if place:
             first, *rest = place.split("\n")

@@ -311,3 +311,32 @@ def test_guards_and_checks_have_the_limits_of_the_thread() -> None:
     with pytest.raises(LimitError, match="was cancelled"), Limits(None, None, Looks(1)):
         constraint.residual_fault(text)
     assert constraint.residual_fault(text) is None
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: constrain.seq(*["ab"] * 30_000).to_grammar(),
+        lambda: constrain.alt(*map(str, range(30_000))).to_grammar(),
+        lambda: constrain.choices(map(str, range(30_000))),
+        lambda: constrain.json_schema({"enum": list(range(30_000))}, limits=Limits(steps=10_000)).to_grammar(),
+        lambda: constrain.tools([{"name": f"t{i}"} for i in range(3_000)], format="qwen3"),
+    ],
+    ids=["seq", "alt", "choices", "enum", "tools"],
+)
+def test_what_a_user_may_make_long_looks_at_limits(make: Callable[[], object]) -> None:
+    """A limit of steps ends it: whatever loops over what is given counts them."""
+    with pytest.raises(constrain.LimitError), constrain.Limits(steps=10_000):
+        make()
+
+
+def test_messages_have_a_bound() -> None:
+    for make in (
+        lambda: constrain.json_schema({"$ref": "#/" + "a" * 1_000_000}),
+        lambda: constrain.regex("(" * 3 + "a" * 1_000_000),
+        lambda: constrain.json_schema({"type": "a" * 1_000_000}),
+        lambda: constrain.json_schema({"type": "object", "properties": {"b" * 1_000_000: {"type": "x"}}}),
+    ):
+        with pytest.raises(constrain.ConstrainError) as caught:
+            make()
+        assert len(str(caught.value)) < 10_000

@@ -18,6 +18,7 @@ from constrain.errors import ConstrainError
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.schema import JsonSchema, json_schema
 from constrain.languages.schema.read.references import step_into
+from constrain.limits import default_limits, tick, within_stack
 
 INDENT = "  "
 SILENT = frozenset({
@@ -30,6 +31,13 @@ SAID = frozenset({
     "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "x-span",
     "x-python",
 })  # fmt: skip
+
+_OF_NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+LIMITS = {
+    "string": ("format", "pattern", "minLength", "maxLength", "x-span"),
+    "number": _OF_NUMBERS,
+    "integer": _OF_NUMBERS,
+}
 
 
 def describe(wanted: Any) -> str:
@@ -46,6 +54,7 @@ def describe(wanted: Any) -> str:
 
     Raises:
         ConstrainError: It is a constraint without a schema; or what `constrain.json_schema` raises.
+        LimitError: It is nested too deeply, or its words take too long.
 
     Example:
         >>> import constrain
@@ -63,8 +72,9 @@ def describe(wanted: Any) -> str:
             f"describe takes a schema, and {wanted!r:.60} has none",
             fix="pass a schema or a type, or say in the prompt what is wanted",
         )
-    constraint = wanted if isinstance(wanted, JsonSchema) else json_schema(wanted)
-    return "\n".join(_Outline(constraint.written).whole())
+    with within_stack("the schema"), default_limits().of("describing the schema"):
+        constraint = wanted if isinstance(wanted, JsonSchema) else json_schema(wanted)
+        return "\n".join(_Outline(constraint.written).whole())
 
 
 class _Outline:
@@ -102,6 +112,7 @@ class _Outline:
 
     def phrase(self, schema: Any, indent: str) -> tuple[str, list[str]]:
         """(a subschema in words, lines below them for its parts)."""
+        tick()
         if not isinstance(schema, dict) or not schema.keys() - SILENT:
             return "any JSON value" if schema is not False else "nothing", []
         words, lines = self._kind(schema, indent)
@@ -126,11 +137,12 @@ class _Outline:
         kinds = schema.get("type")
         if isinstance(kinds, list):
             return self._branches([{**schema, "type": kind} for kind in kinds], "anyOf", indent)
-        if kinds == "array" or "items" in schema or "prefixItems" in schema:
+        if kinds == "array" or (kinds is None and ("items" in schema or "prefixItems" in schema)):
             return self._array(schema, indent)
-        if kinds == "object" or "properties" in schema or "additionalProperties" in schema:
+        if kinds == "object" or (kinds is None and ("properties" in schema or "additionalProperties" in schema)):
             return self._object(schema, indent)
-        return " ".join([kinds or "any JSON value", *_limits(schema)]), []
+        own = {key: value for key, value in schema.items() if kinds is None or key in LIMITS.get(kinds, ())}
+        return " ".join([kinds or "any JSON value", *_limits(own)]), []
 
     def _referred(self, reference: str, indent: str) -> tuple[str, list[str]]:
         name = "the whole" if reference == "#" else reference.rpartition("/")[2]
@@ -148,7 +160,7 @@ class _Outline:
     def _branches(self, branches: list[Any], key: str, indent: str) -> tuple[str, list[str]]:
         phrases = [self.phrase(branch, indent + INDENT) for branch in branches]
         if len(branches) == 1:
-            return self.phrase(branches[0], indent) if not phrases[0][1] else _dedented(phrases[0])
+            return phrases[0][0], [line.removeprefix(INDENT) for line in phrases[0][1]]
         if sum(bool(lines) for _, lines in phrases) + (key == "allOf") <= 1 and key != "allOf":
             lines = next((lines for _, lines in phrases if lines), [])
             return _or([words for words, _ in phrases]), [line.removeprefix(INDENT) for line in lines]
@@ -189,16 +201,13 @@ class _Outline:
 
 def _count(schema: Any, uses: dict[str, int]) -> None:
     """Count the references in a schema."""
+    tick()
     if isinstance(schema, dict):
         if isinstance(schema.get("$ref"), str):
             uses[schema["$ref"]] = uses.get(schema["$ref"], 0) + 1
         schema = list(schema.values())
     for part in schema if isinstance(schema, list) else ():
         _count(part, uses)
-
-
-def _dedented(phrase: tuple[str, list[str]]) -> tuple[str, list[str]]:
-    return phrase[0], [line.removeprefix(INDENT) for line in phrase[1]]
 
 
 def _line(text: Any) -> str:

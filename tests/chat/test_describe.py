@@ -46,3 +46,26 @@ def test_a_closed_schema_is_described_as_it_was_written() -> None:
 def test_a_constraint_without_a_schema(wanted: Any) -> None:
     with pytest.raises(constrain.ConstrainError, match="describe takes a schema"):
         constrain.describe(wanted)
+
+
+@pytest.mark.parametrize("key", ["anyOf", "oneOf", "allOf"])
+def test_unions_of_one_branch_are_worded_once(key: str) -> None:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(60):
+        schema = {key: [schema]}
+    with constrain.Limits(steps=2_000):
+        assert constrain.describe(schema) == "Answer with JSON: string"
+
+
+def test_schemas_without_an_end_are_a_limit_error() -> None:
+    deep: dict[str, Any] = {"type": "string"}
+    for _ in range(500):
+        deep = {"type": "object", "properties": {"a": deep}}
+    cyclic: dict[str, Any] = {"type": "object", "properties": {}}
+    cyclic["properties"]["a"] = cyclic
+    wide: dict[str, Any] = {"type": "string"}
+    for _ in range(40):
+        wide = {"type": "object", "properties": {"a": wide, "b": wide}}
+    for schema in (deep, cyclic, wide):
+        with pytest.raises(constrain.LimitError), constrain.Limits(steps=20_000):
+            constrain.describe(schema)

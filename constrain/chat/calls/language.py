@@ -30,6 +30,7 @@ from constrain.languages.constraints.regular import Regular, regex
 from constrain.languages.schema import json_schema
 from constrain.languages.schema.api import PropertyOrder, Undeclared
 from constrain.languages.schema.read.keywords import KEYWORDS
+from constrain.limits import tick
 from constrain.masks.derived.reasoning import after
 
 Arguments = dict[str, Constraint]  # the languages of the arguments, by the names of the tools
@@ -191,8 +192,19 @@ def _regions(form: Format, arguments: Arguments, wanted: Wanted) -> list[Argumen
             ends = [[begin.pop(0)]]
         regions.append(ArgumentsRegion(tuple(begin), content, tuple(map(tuple, ends))))
     texts = ["".join(piece for piece, _ in region.begin) for region in regions]
-    apart = not any(one in two for i, one in enumerate(texts) for j, two in enumerate(texts) if i != j)
-    return regions if apart and all(texts) else []
+    return regions if all(texts) and _apart(texts) else []
+
+
+def _apart(texts: list[str]) -> bool:
+    """True if none of some texts occurs in another one."""
+    known = set(texts)
+    lengths = {len(text) for text in known}
+    for text in texts:
+        tick()
+        for length in (each for each in lengths if each < len(text)):
+            if any(text[at : at + length] in known for at in range(len(text) - length + 1)):
+                return False
+    return len(known) == len(texts)
 
 
 def _ends(form: Format, pieces: list[tuple[str, bool]]) -> list[str]:

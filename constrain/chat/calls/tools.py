@@ -29,6 +29,7 @@ from constrain.languages.constraints.base import Constraint
 from constrain.languages.guards import Guard
 from constrain.languages.schema.api import Undeclared
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.limits import default_limits
 
 CHOICES = ("auto", "required", "none")
 THINKING = ("optional", "required", "none", "open")
@@ -247,7 +248,8 @@ def tools(
     called_as = choice if choice in CHOICES else "required"
     wanted = Wanted(called_as, parallel, thinking, thinking_tokens, undeclared, texts or {}, max_calls)
     opened = thinking == "open"
-    return ToolUse(language(form, called, wanted), form, found, opened)
+    with default_limits().reading("the tools", "offer fewer tools"):
+        return ToolUse(language(form, called, wanted), form, found, opened)
 
 
 def _check_thinking(form: Format, thinking: str, budget: int | None) -> None:

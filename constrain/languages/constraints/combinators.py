@@ -31,6 +31,7 @@ from constrain.languages.cfg.transform.fold import references, to_node
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.composite import Composite
 from constrain.languages.constraints.parts import part
+from constrain.limits import default_limits, tick
 
 _START = "start"
 
@@ -117,7 +118,8 @@ def _read(
     definitions: Mapping[str, Expression], start: str, any_order: Mapping[str, AnyOrder] = MappingProxyType({})
 ) -> GrammarReading:
     try:
-        return build(definitions, start, folded=True, place=lambda name: None, any_order=any_order)
+        with default_limits().reading("the parts"):
+            return build(definitions, start, folded=True, place=lambda name: None, any_order=any_order)
     except RecursionError:
         raise LimitError("the parts are nested too deeply", fix="name the inner ones, with rules and ref") from None
 
@@ -336,6 +338,7 @@ def rules(definitions: Mapping[str, Piece], *, start: str | None = None) -> Cons
 
 def expression_of(piece: Piece) -> Expression:
     """A text or a constraint as an expression. Raises GrammarError for anything else."""
+    tick()
     if isinstance(piece, str):
         if has_lone_surrogate(piece):
             raise GrammarError(f"a part has a lone surrogate: {piece!r:.60}", fix="it is not text: remove it")

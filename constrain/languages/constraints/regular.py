@@ -18,6 +18,7 @@ from constrain.languages.automata.syntax import Node, Ranges, Tokens, literals
 from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.constraints.base import Constraint
 from constrain.lazily import lazily
+from constrain.limits import default_limits, tick
 
 Dialect = Literal["python", "ecma", "rust"]
 _NAMED = re.compile(r"\(\?P?<([^\W\d]\w*)>")
@@ -185,12 +186,16 @@ def choices(options: Iterable[str] | type[Enum]) -> Constraint:
         )
     enum = options if isinstance(options, type) and issubclass(options, Enum) else None
     listed = tuple(options) if enum is None else tuple(member.value for member in enum)
-    for index, option in enumerate(listed):
-        if not isinstance(option, str):
-            message = f"choice {index} is not a str but {type(option).__name__}: {option!r:.60}"
-            raise GrammarError(message, fix="convert it with str() or json.dumps()")
-        if has_lone_surrogate(option):
-            raise GrammarError(f"choice {index} has a lone surrogate: {option!r:.60}", fix="it is not text: remove it")
+    with default_limits().reading("the choices", "give fewer"):
+        for index, option in enumerate(listed):
+            tick()
+            if not isinstance(option, str):
+                message = f"choice {index} is not a str but {type(option).__name__}: {option!r:.60}"
+                raise GrammarError(message, fix="convert it with str() or json.dumps()")
+            if has_lone_surrogate(option):
+                raise GrammarError(
+                    f"choice {index} has a lone surrogate: {option!r:.60}", fix="it is not text: remove it"
+                )
     if not listed:
         raise UnsatisfiableError("choices needs at least one option: no text is one of none", fix="give an option")
     distinct = tuple(dict.fromkeys(listed))

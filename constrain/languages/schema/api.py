@@ -147,7 +147,8 @@ class JsonSchema(Constraint):
     def _build(self) -> Grammar:
         lowering = Lowering(self.normalizer, self.options)
         after = lowering.before if self.options.whitespace == "any" else ()
-        sequence: list[Symbol] = [*lowering.before, lowering.value(self.document.root), *after]
+        with self.limits.reading("the schema", FEWER):
+            sequence: list[Symbol] = [*lowering.before, lowering.value(self.document.root), *after]
         if len(sequence) == 1 and isinstance(sequence[0], Nonterminal):
             return Grammar(sequence[0])
         return Grammar(Nonterminal("document", lambda: [sequence], key=(lowering.serial, "document")))

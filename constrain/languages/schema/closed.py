@@ -161,7 +161,7 @@ class Closing:
         return copied
 
     def branches(self, site: Site, name: str, closing: frozenset[_Kind], asked: frozenset[str]) -> list[Any]:
-        """The closed branches of a union; where others say their type, those that do not are of objects."""
+        """The closed branches of a union; where some say their type, one without a type is of objects."""
         parts = _parts(site, name, site.raw[name])
         copies = [self.copy(part, closing, asked) for part in parts]
         if TYPED.intersection(site.raw) or not any(isinstance(p.raw, dict) and TYPED & p.raw.keys() for p in parts):

@@ -10,7 +10,7 @@ rule, unless `with_loops` made a loop of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from constrain.languages.automata import syntax
@@ -183,33 +183,40 @@ class _Folder:
 
     def sequence(self, parts: list[Expression], owner: str) -> Expression:
         merged: list[Expression] = []
+        run: list[Leaf] = []
+        weight = 0
         for part in parts:
-            if merged and isinstance(part, Leaf) and isinstance(merged[-1], Leaf):
-                if joined := self.join(syntax.concat, merged[-1], part, owner):
-                    merged[-1] = joined
-                    continue
-            merged.append(part)
-        if not merged:
-            return Leaf(Terminal(syntax.EPSILON, owner))
+            joins = isinstance(part, Leaf) and not _mentions(part)
+            own = weight_of(part.terminal.node) if isinstance(part, Leaf) else 0
+            if run and (not joins or weight + own > self.limit):
+                merged.append(_joined(syntax.concat, run, owner))
+                run, weight = [], 0
+            if joins and isinstance(part, Leaf):
+                run.append(part)
+                weight += own
+            else:
+                merged.append(part)
+        if run or not merged:
+            merged.append(_joined(syntax.concat, run, owner))
         return merged[0] if len(merged) == 1 else Sequence(tuple(merged))
 
     def choice(self, parts: list[Expression], owner: str) -> Expression:
         merged: dict[Expression, None] = {}
-        regular: Leaf | None = None
+        regular: list[Leaf] = []
+        weight = 0
         for part in parts:
-            leaf = part if isinstance(part, Leaf) and not _mentions(part) else None
-            joined = self.join(syntax.alternate, regular, leaf, owner) if regular and leaf else None
-            if joined or (regular is None and leaf):
-                regular = joined or leaf
+            own = weight_of(part.terminal.node) if isinstance(part, Leaf) else 0
+            if isinstance(part, Leaf) and not _mentions(part) and (not regular or weight + own <= self.limit):
+                regular.append(part)
+                weight += own
             else:
                 merged[part] = None
-        parts = [*([regular] if regular else []), *merged]
+        parts = [*([_joined(syntax.alternate, regular, owner)] if regular else []), *merged]
         return parts[0] if len(parts) == 1 else Choice(tuple(parts))
 
-    def join(self, combine: object, left: Leaf, right: Leaf, owner: str) -> Leaf | None:
-        """One terminal for both, or None if it would be too large."""
-        if weight_of(left.terminal.node) + weight_of(right.terminal.node) > self.limit:
-            return None
-        if _mentions(left) or _mentions(right):
-            return None
-        return Leaf(Terminal(combine(left.terminal.node, right.terminal.node), owner))  # type: ignore[operator]
+
+def _joined(combine: Callable[..., Node], leaves: list[Leaf], owner: str) -> Leaf:
+    """One terminal for several."""
+    if len(leaves) == 1:
+        return leaves[0]
+    return Leaf(Terminal(combine(*(leaf.terminal.node for leaf in leaves)), owner))

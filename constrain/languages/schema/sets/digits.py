@@ -37,6 +37,7 @@ from constrain.languages.automata.syntax import (
     repeat,
 )
 from constrain.languages.schema.sets.numbers import ANY_NUMBER, NumberBox, Rational
+from constrain.limits import tick
 
 MAX_REMAINDERS = 1000  # largest divisor, without its factors 2 and 5
 MAX_LEVELS = 32  # of the tree of a bound's digits, beyond which a level has several digits
@@ -470,6 +471,7 @@ def _decimal_points(values: Iterable[Rational]) -> Node:
     """Every decimal of finitely many numbers, without exponent."""
     integers, fractions = [], []
     for value in values:
+        tick()
         whole, decimals = split_decimal(value if value >= 0 else -value)
         for sign in ("", "-") if value == 0 else ("-",) if value < 0 else ("",):
             (fractions if decimals else integers).append(f"{sign}{whole}" + (f".{decimals}" if decimals else ""))
@@ -508,6 +510,7 @@ def _points(values: Iterable[Rational], plain: bool) -> Node:
     fractions: list[str] = []
     mantissas: dict[int, tuple[list[str], list[str]]] = {}
     for value in values:
+        tick()
         whole, decimals = split_decimal(value if value >= 0 else -value)
         sign = "-" if value < 0 else ""
         if value == 0:

@@ -45,6 +45,7 @@ from constrain.languages.schema.sets.digits import (
     split_decimal,
 )
 from constrain.languages.schema.sets.numbers import ANY_NUMBER, NumberBox, Rational, steps_of
+from constrain.limits import tick
 
 MAX_SIGNIFICANT = 17  # digits that tell all doubles apart
 MAX_WHOLE = 21  # digits of an integer: JavaScript writes as many without an exponent, and 64 bits have 20
@@ -190,6 +191,7 @@ def _points(values: Iterable[Rational], whole: bool, fraction: bool) -> Node:
     texts: list[str] = []
     scientific: dict[int, list[str]] = {}
     for value in values:
+        tick()
         sign, size = "-" if value < 0 else "", _magnitude(value)
         integer, decimals = split_decimal(size)
         order = order_of(size) if size else 0
