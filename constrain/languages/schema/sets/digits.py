@@ -469,7 +469,8 @@ def _decimals(box: NumberBox) -> Node:
 
 def _decimal_points(values: Iterable[Rational]) -> Node:
     """Every decimal of finitely many numbers, without exponent."""
-    integers, fractions = [], []
+    integers: list[str] = []
+    fractions: list[str] = []
     for value in values:
         tick()
         whole, decimals = split_decimal(value if value >= 0 else -value)

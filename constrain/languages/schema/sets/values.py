@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from constrain.errors import SchemaError
 from constrain.languages.automata.syntax import ANY_TEXT, EMPTY, literals
 from constrain.languages.schema.sets.algebra import FALSE, NOTHING, ArrayBox, Conj, NormalForm, ObjectBox
-from constrain.languages.schema.sets.numbers import NumberBox, exact, is_number
+from constrain.languages.schema.sets.numbers import NumberBox, Rational, exact, is_number
 from constrain.limits import tick
 
 
@@ -53,7 +53,9 @@ def set_of_values(values: Iterable[Any], constant: Callable[[Any], Conj]) -> Nor
 
     Numbers without a point are called integers: serializers write them so, whatever their type is called.
     """
-    null, booleans, integers, points, texts = False, set(), set(), set(), []
+    null, booleans, texts = False, set(), []
+    integers: set[Rational] = set()
+    points: set[Rational] = set()
     arrays: list[ArrayBox] = []
     objects: list[ObjectBox] = []
     for value in values:
