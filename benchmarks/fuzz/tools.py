@@ -75,7 +75,7 @@ def check(case: Any) -> bool | None:
     names = list(dict.fromkeys([*schema.get("properties", ()), "to", "city", "when"]))
     for _ in range(12):
         chosen = sorted(source.sample(names, source.randint(0, min(len(names), 4))), key=names.index)
-        arguments = {one: source.choice(VALUES) for one in {*chosen, *schema.get("required", ())}}
+        arguments = {one: source.choice(VALUES) for one in sorted({*chosen, *schema.get("required", ())})}
         arguments = {one: arguments[one] for one in names if one in arguments}
         call = {"name": "m", "arguments": arguments, "id": IDS.get(name, "").format(name="m", index=0)}
         text = write(name, "" if name in CONTENT_OR_CALLS else "so", None, [call])
@@ -84,12 +84,12 @@ def check(case: Any) -> bool | None:
         valid = judge.is_valid(arguments)
         read = [one.arguments for one in turn.read(text).tool_calls]
         if taken and read == [arguments]:  # a text that spells another value is that value's (docs/howto/tools.md)
-            assert valid, (schema, text)
+            assert valid, ("taken", schema, text)
         declared = schema.get("properties", {}) or not any(key in schema for key in ("properties", *SAYS))
         flat = all(not isinstance(value, dict | list) for value in arguments.values())
         plain = flat and declared and "$ref" not in schema and "anyOf" not in schema and name != "minimax-m3"
         if valid and plain and (undeclared == "allow" or set(arguments) <= schema.get("properties", arguments).keys()):
-            assert taken, (schema, text)
+            assert taken, ("refused", schema, text, bytes(matcher.text))
     return None
 
 
