@@ -106,7 +106,7 @@ def _made(case: list[int]) -> Any:
 
 
 def check_result(case: Any) -> None:
-    """What a tool returns, or raises."""
+    """A tool returns or raises something odd."""
 
     def ask(a: int) -> Any:
         """Ask."""
