@@ -25,7 +25,7 @@ SAID = frozenset({
     "externalDocs",
 })  # fmt: skip
 """Keys that are no keywords of their own, or annotations."""
-ANSWERS = [name for name in (*KEYWORDS, *SAID) if name[0] not in "(x"]
+ANSWERS = [name for name in KEYWORDS if name[0] not in "(x"]  # a misspelt annotation changes no text
 CLOSE = 0.8  # of `difflib`: propertys, maxLenght, item; not property names
 
 
@@ -79,5 +79,6 @@ def warn_of_misspelt(sites: list[Site]) -> None:
 def meant(key: str) -> str | None:
     """The keyword that a key is nearly, or None."""
     same = [name for name in ANSWERS if name.lower() == key.lower().replace("_", "").replace("-", "")]
-    near = same or get_close_matches(key, ANSWERS, 1, CLOSE)
-    return near[0] if near and not key.startswith("x-") and key not in SAID else None
+    near = same or get_close_matches(key, [*ANSWERS, *SAID], 1, CLOSE)
+    found = near[0] if near and near[0] not in SAID else None
+    return None if key in SAID or key.startswith(("_", "x-")) else found  # "_": somebody put it out of action

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
+from math import prod
 
 from constrain.languages.automata.shape import common_start
 from constrain.languages.automata.syntax import (
@@ -426,6 +427,9 @@ def any_number_node(box: NumberBox) -> Node:
     node = number_node(box)
     if box.plain is True or box == ANY_NUMBER or len(box.points or ()) > MAX_SCALED_POINTS:
         return node
+    divisors = [Fraction(step).numerator for step in (*box.not_multiples, *([box.multiple] if box.multiple else []))]
+    if prod(_parts_of(divisor)[1] for divisor in divisors) > MAX_REMAINDERS:
+        return node  # remainders by all divisors at once, for each exponent
     multiple = Fraction(box.multiple or 0)
     tail, other = _parts_of(multiple.numerator) if multiple else (0, 1)
     parts = [
