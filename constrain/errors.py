@@ -25,7 +25,7 @@ import warnings
 from pathlib import Path
 
 PACKAGE = str(Path(__file__).resolve().parent)
-MAX_LINE, MAX_LINES = 500, 200  # of a text of a message: what is at fault may be megabytes
+MAX_LINE, MAX_LINES = 2_000, 200  # of a text of a message: what is at fault may be megabytes
 
 
 def shortened(text: str) -> str:

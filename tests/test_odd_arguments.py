@@ -112,7 +112,7 @@ RIGHT: dict[str, Callable[[], dict[str, Any]]] = {
     "token": lambda: {"...": "x", "but": None},
     "tools": lambda: {"functions": [_add], "format": "hermes", "choice": "auto", "parallel": True,
                       "thinking": "optional", "thinking_tokens": None, "tokenizer": None, "undeclared": "avoid",
-                      "texts": {"_add": {}}},
+                      "texts": {"_add": {}}, "max_calls": None},
     "trace": lambda: {"model": _model(), "prompt": "a", "output": "a", "top": 2, "tokenizer": None,
                       "temperature": 1.0},
     "triggered": lambda: {"start": "<", "inner": A, "stop": ">", "least": 0, "most": None},

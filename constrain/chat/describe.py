@@ -141,7 +141,8 @@ class _Outline:
             return self._array(schema, indent)
         if kinds == "object" or (kinds is None and ("properties" in schema or "additionalProperties" in schema)):
             return self._object(schema, indent)
-        own = {key: value for key, value in schema.items() if kinds is None or key in LIMITS.get(kinds, ())}
+        limiting = {*LIMITS.get(kinds, ()), "x-python"}
+        own = {key: value for key, value in schema.items() if kinds is None or key in limiting}
         return " ".join([kinds or "any JSON value", *_limits(own)]), []
 
     def _referred(self, reference: str, indent: str) -> tuple[str, list[str]]:

@@ -35,7 +35,7 @@ from constrain.masks.completion.length_budget import BudgetError, LengthBudget
 from constrain.masks.derived.forced import ForcedConstraint
 from made_tokenizers import MADE
 
-CASES = tomllib.loads((Path(__file__).parents[2] / "data" / "vllm_requests.toml").read_text(encoding="utf-8"))["case"]
+CASES = tomllib.loads((Path(__file__).parents[1] / "data" / "vllm_requests.toml").read_text(encoding="utf-8"))["case"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])

@@ -53,13 +53,19 @@ def test_every_page_with_examples_is_run(repository: Path) -> None:
         "streaming",
         "tags",
         "tools",
+        "types",
         "undeclared",
     }
 
 
 def test_regex(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    names = run(repository, "regex", 3)
+    names = run(repository, "regex", 4)
     assert names["g"].finish_reason == "stop" and "'x' is not allowed here" in capsys.readouterr().out
+
+
+def test_types(repository: Path) -> None:
+    names = run(repository, "types", 1)
+    assert names["Order"]
 
 
 def test_undeclared(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
 from constrain.chat.calls.auto import format_of
 from constrain.chat.calls.format import Format
@@ -27,7 +27,7 @@ from constrain.languages.automata.syntax import Node, Ranges, Tokens
 from constrain.languages.cfg.rules import Grammar
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.guards import Guard
-from constrain.languages.schema.api import Undeclared
+from constrain.languages.schema.api import Undeclared, check_option
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.limits import default_limits
 
@@ -244,6 +244,7 @@ def tools(
                 fix=f"name one of them, or {', '.join(map(repr, CHOICES))}",
             )
     _check_thinking(form, thinking, thinking_tokens)
+    check_option(undeclared, get_args(Undeclared), "undeclared")
     checked_texts(texts, found)
     called_as = choice if choice in CHOICES else "required"
     wanted = Wanted(called_as, parallel, thinking, thinking_tokens, undeclared, texts or {}, max_calls)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import marshal
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -56,6 +56,13 @@ Whitespace = Literal["consistent", "bounded", "compact", "any"]
 PropertyOrder = Literal["schema", "any"]
 Formats = Literal["assert", "annotate"]
 Undeclared = Literal["allow", "avoid", "refuse"]
+
+
+def check_option(value: Any, allowed: Collection[str], name: str) -> None:
+    """Raise ConstrainError if an option is none of the words that it may be."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ConstrainError(f"{name}={value!r:.60} is not an option", fix=f"use one of {', '.join(allowed)}")
+
 SPELLINGS, ORDERS, FORMAT_POLICIES = get_args(Spelling), get_args(PropertyOrder), get_args(Formats)
 
 
@@ -433,8 +440,7 @@ def json_schema(
         (formats, FORMAT_POLICIES, "formats"),
         (undeclared, get_args(Undeclared), "undeclared"),
     ):
-        if not isinstance(value, str) or value not in allowed:
-            raise ConstrainError(f"{name}={value!r:.60} is not an option", fix=f"use one of {', '.join(allowed)}")
+        check_option(value, allowed, name)
     strict = isinstance(dialect, str) and dialect == OPENAI_STRICT
     if dialect is not None and not strict and not (isinstance(dialect, str) and dialect in NAMED):
         known = ", ".join([*NAMED, OPENAI_STRICT])

@@ -121,7 +121,7 @@ EXACT: dict[str, Exact] = {
     ),
     "integers in any spelling": Exact(
         INTEGERS,
-        lambda: arrays(written({"type": "integer"}, [*spelled("01.e", 4), "1.1e1", "1.0e1"]), 2),
+        lambda: arrays(written({"type": "integer"}, [*spelled("01.e", 4), "1.1e1", "1.0e1", "0.1e1"]), 2),
         {"spelling": "any"},
         "01.e,]",
         1,

@@ -56,7 +56,7 @@ def test_the_report_takes_lists_of_types() -> None:
     schema = {"type": ["integer", "number", "null"]}
     plain, exact = (constrain.json_schema(schema, spelling=spelling).report for spelling in ("plain", "any"))
     assert [entry.note for entry in plain if entry.keyword == "type"] == [""]
-    assert "without bounds also 1.0 and 12e3" in next(entry.note for entry in exact if entry.keyword == "type")
+    assert "also 1.0 and 12e3" in next(entry.note for entry in exact if entry.keyword == "type")
 
 
 def test_the_report_names_equal_subschemas_too() -> None:

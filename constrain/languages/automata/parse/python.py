@@ -56,6 +56,8 @@ def parse_python(pattern: str, *, flags: int = 0, anywhere: bool = False) -> Nod
     try:
         effective = _compiled_flags(pattern, flags)
     except RegexError as error:
+        if _MANY_DIGITS.search(pattern):
+            raise
         effective, fault = flags, error
     except RecursionError:
         PythonParser(pattern, Flags()).read()  # raises an error with the place, unless the stack was nearly full before

@@ -72,12 +72,17 @@ def read_nested(text: str, index: int, begin: int, end: int, place: Draw, reader
     return _embedded(lambda: readers["lark"](text[begin:end]), index, 5, place)
 
 
+def _number(digits: str) -> float:
+    """An integer; of more digits than Python reads, infinity."""
+    return int(digits) if len(digits) <= 4_300 else float(digits)
+
+
 def _argument(text: str, index: int, kind: str, place: Draw) -> tuple[int, int, Any]:
     """(begin, end, value) of the JSON after `%kind` at an index."""
     directive = _DIRECTIVE.match(text, index)
     begin = directive.end() if directive else index + len(kind) + 1
     try:
-        value, end = json.JSONDecoder(parse_int=float).raw_decode(text, begin)
+        value, end = json.JSONDecoder(parse_int=_number).raw_decode(text, begin)
     except json.JSONDecodeError as error:
         at = min(error.pos, len(text) - 1)
         fix = f"write a JSON value after it, as in %{kind} {{...}}"

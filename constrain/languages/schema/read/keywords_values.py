@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from constrain.errors import ConstrainError, RegexError
+from constrain.errors import ConstrainError, LimitError, RegexError
 from constrain.languages.automata.counts import MANY
 from constrain.languages.automata.syntax import Node
 from constrain.languages.schema.formats.bounds import format_language
@@ -54,6 +54,8 @@ def _constants(reading: SubschemaReading, values: list[Any], keyword: str) -> No
     """Add the set of these values."""
     try:
         normal = set_of_values(values, reading.document.constant)
+    except LimitError:
+        raise
     except ConstrainError as error:
         raise reading.site.error(f"{keyword}: {error.message}", error.fix, keyword) from error
     except (ValueError, TypeError, AttributeError) as error:

@@ -76,8 +76,10 @@ def warn_of_misspelt(sites: list[Site]) -> None:
 
 
 @lru_cache(maxsize=1024)
-def meant(key: str) -> str | None:
+def meant(key: Any) -> str | None:
     """The keyword that a key is nearly, or None."""
+    if not isinstance(key, str):
+        return None
     same = [name for name in ANSWERS if name.lower() == key.lower().replace("_", "").replace("-", "")]
     near = same or get_close_matches(key, [*ANSWERS, *SAID], 1, CLOSE)
     found = near[0] if near and near[0] not in SAID else None
