@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from constrain.errors import ConstrainError, LimitError, RegexError
+from constrain.errors import ConstrainError, RegexError
 from constrain.languages.automata.counts import MANY
 from constrain.languages.automata.syntax import Node
 from constrain.languages.schema.formats.bounds import format_language
@@ -19,6 +19,7 @@ from constrain.languages.schema.sets.formula import KnownSet
 from constrain.languages.schema.sets.json_types import Json
 from constrain.languages.schema.sets.numbers import NumberBox, Rational, exact, is_number
 from constrain.languages.schema.sets.values import is_encodable, set_of_values
+from constrain.limits import tick
 
 NAMED_TYPES = TYPES | {"integer"}
 
@@ -52,10 +53,10 @@ def const(reading: SubschemaReading, value: Json) -> None:
 
 def _constants(reading: SubschemaReading, values: list[Any], keyword: str) -> None:
     """Add the set of these values."""
+    for _ in values:
+        tick()
     try:
         normal = set_of_values(values, reading.document.constant)
-    except LimitError:
-        raise
     except ConstrainError as error:
         raise reading.site.error(f"{keyword}: {error.message}", error.fix, keyword) from error
     except (ValueError, TypeError, AttributeError) as error:

@@ -13,7 +13,6 @@ from constrain.errors import SchemaError
 from constrain.languages.automata.syntax import ANY_TEXT, EMPTY, literals
 from constrain.languages.schema.sets.algebra import FALSE, NOTHING, ArrayBox, Conj, NormalForm, ObjectBox
 from constrain.languages.schema.sets.numbers import NumberBox, Rational, exact, is_number
-from constrain.limits import tick
 
 
 class ValueAtom(NamedTuple):
@@ -59,7 +58,6 @@ def set_of_values(values: Iterable[Any], constant: Callable[[Any], Conj]) -> Nor
     arrays: list[ArrayBox] = []
     objects: list[ObjectBox] = []
     for value in values:
-        tick()
         if value is None:
             null = True
         elif isinstance(value, bool):
