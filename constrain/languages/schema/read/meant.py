@@ -31,7 +31,7 @@ CLOSE = 0.8  # of `difflib`: propertys, maxLenght, item; not property names
 
 def check_root(raw: Any) -> None:
     """Raise SchemaError if a schema is the wrapper of one; warn if it has no keyword at all."""
-    if not isinstance(raw, dict) or not raw.keys() - SAID:
+    if not isinstance(raw, dict) or not [key for key in raw.keys() - SAID if not str(key).startswith("x-")]:
         return
     if isinstance(raw.get("openapi", raw.get("swagger")), str):
         place = "#/components/schemas/" if "openapi" in raw else "#/definitions/"
