@@ -63,6 +63,7 @@ def check_option(value: Any, allowed: Collection[str], name: str) -> None:
     if not isinstance(value, str) or value not in allowed:
         raise ConstrainError(f"{name}={value!r:.60} is not an option", fix=f"use one of {', '.join(allowed)}")
 
+
 SPELLINGS, ORDERS, FORMAT_POLICIES = get_args(Spelling), get_args(PropertyOrder), get_args(Formats)
 
 

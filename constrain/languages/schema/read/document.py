@@ -11,7 +11,6 @@ Nothing in the table refers back to it, so a schema that nobody uses is freed wi
 from __future__ import annotations
 
 import json
-import marshal
 import re
 from reprlib import Repr
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -116,14 +115,23 @@ def draw_step(step: str | int) -> str:
 def refuse_circles(schema: Any) -> None:
     """Refuse a schema that contains itself. Raises SchemaError with the place; LimitError: it is nested too deeply."""
     try:
-        marshal.dumps(schema, 2)  # PERF: some microseconds; it fails where there is a circle, and in some other cases
-    except ValueError:
-        try:
+        if _is_circular(schema, set(), set()):
             _refuse_circles(schema, (), {}, set())
-        except RecursionError:
-            raise LimitError(
-                "the schema is nested too deeply to be read", fix="break it up with fewer levels"
-            ) from None
+    except RecursionError:
+        raise LimitError("the schema is nested too deeply to be read", fix="break it up with fewer levels") from None
+
+
+def _is_circular(value: Any, above: set[int], done: set[int]) -> bool:
+    """True if a value contains itself. Parts that stand in several places are walked once. PERF: no places are kept."""
+    if id(value) in above:
+        return True
+    above.add(id(value))
+    for inner in value.values() if isinstance(value, dict) else value:
+        if isinstance(inner, (dict, list, tuple)) and id(inner) not in done and _is_circular(inner, above, done):
+            return True
+    above.discard(id(value))
+    done.add(id(value))
+    return False
 
 
 def _refuse_circles(value: Any, path: tuple[Any, ...], above: dict[int, int], done: set[int]) -> None:
