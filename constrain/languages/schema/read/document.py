@@ -115,7 +115,7 @@ def draw_step(step: str | int) -> str:
 def refuse_circles(schema: Any) -> None:
     """Refuse a schema that contains itself. Raises SchemaError with the place; LimitError: it is nested too deeply."""
     try:
-        if _is_circular(schema, set(), set()):
+        if isinstance(schema, dict) and _is_circular(schema, set(), set()):
             _refuse_circles(schema, (), {}, set())
     except RecursionError:
         raise LimitError("the schema is nested too deeply to be read", fix="break it up with fewer levels") from None
