@@ -141,8 +141,9 @@ class _Outline:
             return self._array(schema, indent)
         if kinds == "object" or (kinds is None and ("properties" in schema or "additionalProperties" in schema)):
             return self._object(schema, indent)
-        limiting = {*LIMITS.get(kinds, ()), "x-python"}
-        own = {key: value for key, value in schema.items() if kinds is None or key in limiting}
+        own = dict(schema)
+        if kinds is not None:
+            own = {key: value for key, value in schema.items() if key == "x-python" or key in LIMITS.get(kinds, ())}
         return " ".join([kinds or "any JSON value", *_limits(own)]), []
 
     def _referred(self, reference: str, indent: str) -> tuple[str, list[str]]:
