@@ -342,7 +342,7 @@ def test_whole_calls_of_a_cut_turn_are_run(
         message = turn.read("\n".join(parts), lambda place, number=number: f"call {number} {place}")
         given.append(SimpleNamespace(**vars(message), finish_reason=reason))
     turns = iter(given)
-    monkeypatch.setattr(constrain.generation.chat, "generate", lambda *_, **__: next(turns))
+    monkeypatch.setattr("constrain.generation.chat.generate", lambda *_, **__: next(turns))
     seen: list[str] = []
     talk = constrain.converse(
         SimpleNamespace(),
