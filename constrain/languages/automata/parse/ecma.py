@@ -15,10 +15,10 @@ from __future__ import annotations
 from typing import NoReturn
 
 from constrain.languages.automata.parse import assertions
-from constrain.languages.automata.parse.assertions import Near, Tree
+from constrain.languages.automata.parse.assertions import Tree
 from constrain.languages.automata.parse.parser import Kind, PatternParser, finish_pattern
 from constrain.languages.automata.parse.sets import Flags
-from constrain.languages.automata.syntax import ANY_CHAR, ANY_TEXT, Node, Ranges, chars
+from constrain.languages.automata.syntax import ANY_TEXT, Node, Ranges, chars
 from constrain.languages.automata.unicode import casing, intervals
 from constrain.languages.automata.unicode.classes import (
     ASCII_DIGIT,
@@ -53,6 +53,8 @@ def parse_ecma(pattern: str, *, whole: bool = False, flags: str = "") -> Node:
 class EcmaParser(PatternParser):
     """The ECMA-262 dialect."""
 
+    line_ends = ECMA_LINE_END
+
     closes_at_once = True  # `[]` matches nothing, `[^]` any character
     posix_fix = "write \\[ for a bracket, or \\p{Alphabetic}, \\p{Lu}, [0-9]: ECMA-262 has no classes of POSIX"
 
@@ -75,22 +77,11 @@ class EcmaParser(PatternParser):
             self.fail("unknown kind of group", index, 3, f"the kinds are {known}, (?i:...)")
         self.push("group", index)
 
-    def atom(self) -> Tree:
-        index, character = self.at, self.peek()
-        if character == "[":
-            return self.read_class()
-        if character == "\\":
-            return self.escape()
-        self.at += 1
-        if character == ".":
-            return ANY_CHAR if self.flags.dot_all else chars(intervals.negate(ECMA_LINE_END))
-        if character in "^$":
-            self.repeatable = False
-            return Near(character == "$", ECMA_LINE_END if self.flags.multi_line else (), True, index)
-        return self.one(ord(character))
+    def line_edge(self, character: str, index: int) -> Tree:
+        self.repeatable = False
+        return super().line_edge(character, index)
 
     def escape(self) -> Tree:
-        """Read an escape outside of a class."""
         index = self.at
         letter = self.text[index + 1 : index + 2]
         if letter and letter in "AZzbB":

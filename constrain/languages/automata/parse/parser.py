@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Literal, NoReturn
+from typing import ClassVar, Literal, NoReturn
 
 from constrain.errors import LimitError, RegexError, span
 from constrain.languages.automata.counts import read_count
 from constrain.languages.automata.parse import assertions, lookaround
-from constrain.languages.automata.parse.assertions import Tree
+from constrain.languages.automata.parse.assertions import Near, Tree
 from constrain.languages.automata.parse.atomic import OrderedPart, Ways, repeated
 from constrain.languages.automata.parse.sets import Flags, SetParser
-from constrain.languages.automata.syntax import Node, chars, literal
+from constrain.languages.automata.syntax import ANY_CHAR, Node, Ranges, chars, literal
+from constrain.languages.automata.unicode import intervals
+from constrain.languages.automata.unicode.classes import NEWLINE
 from constrain.limits import tick
 
 MAX_NESTING = 200
@@ -75,7 +77,10 @@ class PatternParser(SetParser):
     Attributes:
         frames: The open groups, innermost last.
         repeatable: Whether a quantifier may follow.
+        line_ends: The characters that end a line.
     """
+
+    line_ends: ClassVar[Ranges] = NEWLINE
 
     def __init__(self, text: str, flags: Flags) -> None:
         super().__init__(text, flags)
@@ -307,9 +312,25 @@ class PatternParser(SetParser):
         """Read the text after `(` and push a frame; or handle a group without contents."""
         raise NotImplementedError
 
+    def escape(self) -> Tree:
+        """Read an escape outside of a class."""
+        raise NotImplementedError
+
+    def line_edge(self, character: str, index: int) -> Tree:
+        """The anchor `^` or `$`, which has been read."""
+        return Near(character == "$", self.line_ends if self.flags.multi_line else (), True, index)
+
     def atom(self) -> Tree:
         """Read one character, class, escape or anchor."""
-        raise NotImplementedError
+        index, character = self.at, self.peek()
+        if character == "[":
+            return self.read_class()
+        if character == "\\":
+            return self.escape()
+        self.at += 1
+        if character == ".":
+            return ANY_CHAR if self.flags.dot_all else chars(intervals.negate(self.line_ends))
+        return self.line_edge(character, index) if character in "^$" else self.one(ord(character))
 
 
 def finish_pattern(parser: PatternParser, tree: Tree) -> Node:

@@ -22,13 +22,12 @@ from constrain.languages.automata.parse import assertions, atomic
 from constrain.languages.automata.parse.assertions import Look, Near, Tree
 from constrain.languages.automata.parse.parser import PLAIN_RUN, Kind, OpenGroup, PatternParser, finish_pattern
 from constrain.languages.automata.parse.sets import Flags
-from constrain.languages.automata.syntax import ANY_CHAR, ANY_TEXT, Node, Ranges, chars, literals
+from constrain.languages.automata.syntax import ANY_TEXT, Node, Ranges, chars, literals
 from constrain.languages.automata.unicode import casing, intervals
 from constrain.languages.automata.unicode.classes import (
     ASCII_DIGIT,
     ASCII_SPACE,
     ASCII_WORD,
-    NEWLINE,
     posix_class,
     python_class,
     unicode_property,
@@ -168,25 +167,12 @@ class PythonParser(PatternParser):
         r"""Refuse `\1` and `(?P=name)`."""
         self.fail("a backreference is not regular: it needs memory of the text", index, end - index, IRREGULAR)
 
-    def atom(self) -> Tree:
-        index, character = self.at, self.peek()
-        if character == "[":
-            return self.read_class()
-        if character == "\\":
-            return self.escape()
-        self.at += 1
-        if character == ".":
-            return ANY_CHAR if self.flags.dot_all else chars(intervals.negate(NEWLINE))
-        if character == "^":
-            return Near(False, NEWLINE if self.flags.multi_line else (), True, index)
-        if character == "$":  # it also matches before a newline at the end of the text
-            return (
-                Near(True, NEWLINE, True, index) if self.flags.multi_line else Look(True, literals(["", "\n"]), index)
-            )
-        return self.one(ord(character))
+    def line_edge(self, character: str, index: int) -> Tree:
+        if character == "$" and not self.flags.multi_line:
+            return Look(True, literals(["", "\n"]), index)  # also before a newline at the end of the text
+        return super().line_edge(character, index)
 
     def escape(self) -> Tree:
-        """Read an escape outside of a class."""
         index, letter = self.at, self.text[self.at + 1]
         if letter in "AZbB":
             self.at += 2

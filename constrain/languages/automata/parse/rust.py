@@ -14,12 +14,12 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from constrain.languages.automata.parse import assertions
-from constrain.languages.automata.parse.assertions import Near, Tree
+from constrain.languages.automata.parse.assertions import Tree
 from constrain.languages.automata.parse.parser import PatternParser, finish_pattern
 from constrain.languages.automata.parse.sets import Flags
-from constrain.languages.automata.syntax import ANY_CHAR, ANY_TEXT, Node, Ranges, chars
+from constrain.languages.automata.syntax import ANY_TEXT, Node, Ranges, chars
 from constrain.languages.automata.unicode import casing, intervals
-from constrain.languages.automata.unicode.classes import NEWLINE, POSIX, loose_property
+from constrain.languages.automata.unicode.classes import POSIX, loose_property
 
 CONTROLS = {"a": 7, "f": 12, "t": 9, "n": 10, "r": 13, "v": 11}
 _CLASSES = {"d": "digit", "s": "space", "w": "word"}
@@ -79,22 +79,12 @@ class RustParser(PatternParser):
             self.push("group", index)
 
     def atom(self) -> Tree:
-        index, character = self.at, self.peek()
-        if character == "[":
-            return self.read_class()
-        if character == "\\":
-            return self.escape()
-        self.at += 1
-        if character == ".":
-            return ANY_CHAR if self.flags.dot_all else chars(intervals.negate(NEWLINE))
-        if character in "^$":
-            return Near(character == "$", NEWLINE if self.flags.multi_line else (), True, index)
-        if character == "{":
-            self.fail("there is nothing to repeat here, or this is no count", index, fix="write \\{ for the character")
-        return self.one(ord(character))
+        if self.peek() == "{":
+            fix = "write \\{ for the character"
+            self.fail("there is nothing to repeat here, or this is no count", self.at, fix=fix)
+        return super().atom()
 
     def escape(self) -> Tree:
-        """Read an escape outside of a class."""
         index, letter = self.at, self.text[self.at + 1 : self.at + 2]
         if letter and letter in "AzbB":
             self.at += 2
