@@ -15,7 +15,6 @@ them.
 from __future__ import annotations
 
 import logging
-from importlib import import_module
 from pathlib import Path
 
 __version__ = "0.1.0"
@@ -27,7 +26,7 @@ if (Path(__file__).parent / "api" / "verification_library.py").exists():
         f"{Path(__file__).parent}\n  fix: pip uninstall constrain constrain-lm; pip install constrain-lm"
     )
 
-from constrain.lazily import names_of_stub
+from constrain.lazily import loader, names_of_stub
 from constrain.packages import PACKAGES, install
 
 install()
@@ -35,17 +34,7 @@ install()
 _PACKAGES = (*PACKAGES, "engines", "monitors", "papers", "sampling", "speculative")
 _HOMES = {name: module for name, module in names_of_stub(__file__).items() if name not in _PACKAGES}
 __all__ = sorted(_HOMES)
-
-
-def __getattr__(name: str) -> object:
-    """Load a public name, or a package, when it is first used."""
-    if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-        globals()[name] = value
-        return value
-    if name in _PACKAGES:
-        return import_module(f"constrain.{name}")
-    raise AttributeError(f"module 'constrain' has no attribute {name!r}")
+__getattr__ = loader(__name__, _HOMES, _PACKAGES)
 
 
 def __dir__() -> list[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -47,18 +48,26 @@ def names_of_stub(init: str) -> dict[str, str]:
     return {name: module for module, name in re.findall(r"^from ([\w.]+) import \w+ as (\w+)", stub, re.MULTILINE)}
 
 
-def loader(package: str, init: str) -> Callable[[str], object]:
-    """Make the `__getattr__` of a package that loads each name of its stub when it is first asked for.
+def loader(package: str, homes: Mapping[str, str], packages: Collection[str] = ()) -> Callable[[str], Any]:
+    """Make the `__getattr__` of a package that loads each of its names when it is first used.
 
     Args:
-        package: its name, and `init` its `__file__`.
-    """
-    homes = names_of_stub(init)
+        package: its name.
+        homes: the module of each name, as `names_of_stub` gives them.
+        packages: names of packages inside it.
 
-    def find(name: str) -> object:
+    Returns:
+        The function. It raises AttributeError for a name that is not offered.
+    """
+
+    def find(name: str) -> Any:
+        if name in packages:
+            return import_module(f"{package}.{name}")
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(homes[name]), name)
+        value = getattr(import_module(homes[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
 
     return find
 

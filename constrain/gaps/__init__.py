@@ -5,6 +5,6 @@ gives: whether there is a filling; what may stand at a gap; a shortest filling
 start reading at: solution.py; then rules.py and lexer.py (the grammar as tables), pattern.py
 """
 
-from constrain.lazily import loader
+from constrain.lazily import loader, names_of_stub
 
-__getattr__ = loader(__name__, __file__)
+__getattr__ = loader(__name__, names_of_stub(__file__))

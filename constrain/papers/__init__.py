@@ -13,21 +13,9 @@ that it samples, and, where its record says so, that it does not pay. Which to u
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
-from constrain.lazily import names_of_stub
+from constrain.lazily import loader, names_of_stub
 
 _HOMES = names_of_stub(__file__)
 _PACKAGES = {module.split(".")[2] for module in _HOMES.values()}
 __all__ = sorted(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    """Load a public name, or a package of this one, when it is first used."""
-    if name in _PACKAGES:
-        return import_module(f"{__name__}.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
-    return value
+__getattr__ = loader(__name__, _HOMES, _PACKAGES)

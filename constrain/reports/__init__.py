@@ -5,6 +5,6 @@ gives: tokens in colours, plots, votes, confidence in parts, scores of options, 
 start reading at: display/tokens.py, then vote.py and answers/__init__.py
 """
 
-from constrain.lazily import loader
+from constrain.lazily import loader, names_of_stub
 
-__getattr__ = loader(__name__, __file__)
+__getattr__ = loader(__name__, names_of_stub(__file__))
