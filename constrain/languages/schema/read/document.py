@@ -115,41 +115,40 @@ def draw_step(step: str | int) -> str:
 def refuse_circles(schema: Any) -> None:
     """Refuse a schema that contains itself. Raises SchemaError with the place; LimitError: it is nested too deeply."""
     try:
-        if isinstance(schema, dict) and _is_circular(schema, set(), set()):
-            _refuse_circles(schema, (), {}, set())
+        steps = _circle(schema, set(), set()) if isinstance(schema, dict) else None
     except RecursionError:
         raise LimitError("the schema is nested too deeply to be read", fix="break it up with fewer levels") from None
+    if steps is None:
+        return
+    along = [schema]
+    for step in steps:
+        along.append(along[-1][step])
+    begin = next(i for i, each in enumerate(along) if each is along[-1])
+    drawn = [draw_step(step if isinstance(step, (str, int)) else str(step)) for step in steps]
+    around, place = ("$" + "".join(each) for each in (drawn[:begin], drawn))
+    raise SchemaError(
+        f"the schema contains itself: what stands at {around} stands there, too",
+        place=place,
+        fix='write a reference instead: {"$ref": "#"}, or {"$ref": "#/$defs/name"}',
+    )
 
 
-def _is_circular(value: Any, above: set[int], done: set[int]) -> bool:
-    """True if a value contains itself. Parts that stand in several places are walked once. PERF: no places are kept."""
+def _circle(value: Any, above: set[int], done: set[int]) -> tuple[Any, ...] | None:
+    """The steps to a part that is one of the values around it, or None.
+
+    above: the identities of the values around. done: of those without a circle; what stands twice is walked once.
+    """
     if id(value) in above:
-        return True
+        return ()
     above.add(id(value))
-    for inner in value.values() if isinstance(value, dict) else value:
-        if isinstance(inner, (dict, list, tuple)) and id(inner) not in done and _is_circular(inner, above, done):
-            return True
+    for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(inner, (dict, list, tuple)) and id(inner) not in done:
+            below = _circle(inner, above, done)
+            if below is not None:
+                return (step, *below)
     above.discard(id(value))
     done.add(id(value))
-    return False
-
-
-def _refuse_circles(value: Any, path: tuple[Any, ...], above: dict[int, int], done: set[int]) -> None:
-    """above: the identities of the values around, with their depths. done: of values without a circle."""
-    if not isinstance(value, (dict, list, tuple)) or id(value) in done:
-        return
-    if id(value) in above:
-        around, place = ("$" + "".join(map(draw_step, each)) for each in (path[: above[id(value)]], path))
-        raise SchemaError(
-            f"the schema contains itself: what stands at {around} stands there, too",
-            place=place,
-            fix='write a reference instead: {"$ref": "#"}, or {"$ref": "#/$defs/name"}',
-        )
-    above[id(value)] = len(path)
-    for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
-        _refuse_circles(inner, (*path, step if isinstance(step, (str, int)) else str(step)), above, done)
-    del above[id(value)]
-    done.add(id(value))
+    return None
 
 
 class _Unwritten(Repr):
