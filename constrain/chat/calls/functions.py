@@ -21,6 +21,7 @@ from constrain.errors import ConstrainError, SchemaError
 from constrain.languages.schema.openai_strict import check as check_strict
 from constrain.languages.schema.openai_strict import is_strict
 from constrain.languages.schema.read.inputs import schema_of_type
+from constrain.languages.schema.read.types import without_types
 
 FIX = 'pass a function, a pydantic model, {"type": "function", "function": {"name": ..., "parameters": ...}}'
 
@@ -57,7 +58,8 @@ class Function:
     def json(self) -> dict[str, Any]:
         """The tool as OpenAI's JSON, for chat templates and requests."""
         described = {"description": self.description} if self.description else {}
-        return {"type": "function", "function": {"name": self.name, **described, "parameters": dict(self.parameters)}}
+        parameters = without_types(dict(self.parameters))
+        return {"type": "function", "function": {"name": self.name, **described, "parameters": parameters}}
 
 
 def functions_of(given: Any) -> tuple[Function, ...]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pickle
 import re
+from datetime import date
 from typing import Any
+from uuid import UUID
 
 import pydantic
 import pytest
@@ -96,6 +98,22 @@ def test_a_vocabulary_says_which_marks_are_tokens() -> None:
     tokens = [257, *text.removeprefix("<|tool_call|>").encode()]
     assert constrain.compile(turn, marked).matcher().advance_tokens(tokens) == len(tokens)
     assert turn.read_tokens(tokens, marked).tool_calls[0].arguments == {"city": "Bern", "days": 1}
+
+
+def test_models_are_not_told_what_only_masks_read() -> None:
+    """A template renders pydantic's schema; `x-python` is for the mask, but as the name of a property."""
+    given: Any = {"day": (date, ...), "x-python": (dict[str, UUID], ...)}
+    [function] = functions_of([pydantic.create_model("Booking", **given)])
+    assert "x-python" in function.parameters["properties"]["day"]
+    shown = function.json["function"]["parameters"]
+    assert shown["properties"] == {
+        "day": {"type": "string", "format": "date", "title": "Day"},
+        "x-python": {
+            "type": "object",
+            "additionalProperties": {"type": "string", "format": "uuid"},
+            "title": "X-Python",
+        },
+    }
 
 
 def test_tools_of_every_kind() -> None:

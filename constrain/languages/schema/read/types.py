@@ -15,6 +15,7 @@ from functools import cache, partial
 from typing import Any
 
 from constrain.languages.schema.formats.python import OF_FORMATS, PREDICATES
+from constrain.languages.schema.read.duplicates import MAPS
 
 KNOWN = "x-python"
 _Schema = dict[str, Any]
@@ -133,6 +134,16 @@ def _of_values() -> Any:
             return _with(super().multi_host_url_schema(schema), {"type": "Url", "hosts": True, **_url(schema)})
 
     return OfValues
+
+
+def without_types(schema: Any, are_names: bool = False) -> Any:
+    """A schema without `x-python`, for models and services, which read the rest. are_names: its keys are names."""
+    if isinstance(schema, list):
+        return [without_types(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {key: value for key, value in schema.items() if are_names or key != KNOWN}
+    return {key: without_types(value, not are_names and key in (*MAPS, "$defs")) for key, value in kept.items()}
 
 
 def _with(made: _Schema, known: _Schema, *later: str) -> _Schema:
