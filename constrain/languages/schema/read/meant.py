@@ -7,12 +7,11 @@ other keys without meaning are told by a warning if they are nearly a keyword, o
 
 from __future__ import annotations
 
-import warnings
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
-from constrain.errors import SchemaError
+from constrain.errors import SchemaError, warn
 from constrain.languages.schema.read.document import Site, excerpt
 from constrain.languages.schema.read.keywords import KEYWORDS
 
@@ -56,11 +55,7 @@ def check_root(raw: Any) -> None:
             fix=f"did you mean schema{named}?",
         )
     if KEYWORDS.keys().isdisjoint(raw) and not any(meant(key) for key in raw.keys() - SAID):
-        warnings.warn(
-            f"no key of the schema is a keyword of JSON Schema, so it takes any JSON value: {excerpt(raw)}",
-            UserWarning,
-            stacklevel=3,
-        )
+        warn(f"no key of the schema is a keyword of JSON Schema, so it takes any JSON value: {excerpt(raw)}")
 
 
 def warn_of_misspelt(sites: list[Site]) -> None:
@@ -68,11 +63,7 @@ def warn_of_misspelt(sites: list[Site]) -> None:
     for site in sites:
         for key in site.raw.keys() - KEYWORDS.keys() - SAID if isinstance(site.raw, dict) else ():
             if meant(key):
-                warnings.warn(
-                    f"{key!r} at {site.pointer} is no keyword, and says nothing: did you mean {meant(key)!r}?",
-                    UserWarning,
-                    stacklevel=3,
-                )
+                warn(f"{key!r} at {site.pointer} is no keyword, and says nothing: did you mean {meant(key)!r}?")
 
 
 @lru_cache(maxsize=1024)
