@@ -51,6 +51,7 @@ import tempfile
 import threading
 import time
 import traceback
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -72,43 +73,13 @@ Row = dict[str, Any]
 
 
 def targets() -> dict[str, Any]:
-    """All targets by name."""
+    """All targets by name: those of each file of the folder."""
     for folder in FOLDERS:
         sys.path.insert(0, str(ROOT / "tests" / folder))
-    from fuzz import (
-        arguments,
-        chats,
-        cuts,
-        files,
-        grammars,
-        inputs,
-        laws,
-        patterns,
-        sampling,
-        schemas,
-        tools,
-        types,
-        vocabularies,
-        walks,
-    )
-
-    rooms = (
-        schemas,
-        patterns,
-        grammars,
-        walks,
-        vocabularies,
-        sampling,
-        inputs,
-        arguments,
-        files,
-        chats,
-        cuts,
-        laws,
-        tools,
-        types,
-    )
-    return {each.name: each for room in rooms for each in room.TARGETS}
+    files = [
+        path for path in sorted(Path(__file__).parent.glob("fuzz/*.py")) if path.stem not in ("__init__", "target")
+    ]
+    return {each.name: each for file in files for each in import_module(f"fuzz.{file.stem}").TARGETS}
 
 
 class Watch:
