@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -53,7 +53,7 @@ def loader(package: str, homes: Mapping[str, str], packages: Collection[str] = (
 
     Args:
         package: its name.
-        homes: the module of each name, as `names_of_stub` gives them.
+        homes: the module of each name, as `names_of_stub` gives them, or a package that offers it.
         packages: names of packages inside it.
 
     Returns:
@@ -68,26 +68,5 @@ def loader(package: str, homes: Mapping[str, str], packages: Collection[str] = (
         value = getattr(import_module(homes[name]), name)
         setattr(sys.modules[package], name, value)
         return value
-
-    return find
-
-
-def names_from(home: str, names: Iterable[str], package: str) -> Callable[[str], object]:
-    """Make the `__getattr__` of a package that offers names of another one, which is imported when one is asked for.
-
-    Args:
-        home: the package that has them, such as "constrain.papers".
-        names: what is offered.
-        package: the package that offers them, for the message of an unknown name.
-
-    Returns:
-        The function. It raises AttributeError for a name that is not offered.
-    """
-    offered = frozenset(names)
-
-    def find(name: str) -> object:
-        if name not in offered:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(home), name)
 
     return find

@@ -6,7 +6,7 @@ start reading at: front.py
 """
 
 from constrain.extras import require
-from constrain.lazily import names_from
+from constrain.lazily import loader
 
 require("hf", "constrain.generate")  # before torch is imported: the message names the line for pip
 
@@ -37,4 +37,4 @@ __all__ = [
 ]
 
 _GAPS = ("Infilled", "infill")
-__getattr__ = names_from("constrain.gaps", _GAPS, __name__)
+__getattr__ = loader(__name__, dict.fromkeys(_GAPS, "constrain.gaps"))

@@ -7,7 +7,7 @@ start reading at: core/step.py (one token), then methods/lcd.py (one method), co
 """
 
 from constrain.extras import require
-from constrain.lazily import names_from
+from constrain.lazily import loader
 
 require("hf", "constrain.sampling")  # before torch is imported: the message names the line for pip
 
@@ -112,4 +112,4 @@ _PAPERS = (
     "Retrying",
     "ValueGuided",
 )
-__getattr__ = names_from("constrain.papers", _PAPERS, __name__)
+__getattr__ = loader(__name__, dict.fromkeys(_PAPERS, "constrain.papers"))

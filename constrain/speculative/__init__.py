@@ -8,7 +8,7 @@ start reading at: tree.py (draft trees), drafter.py and verifier.py (what can be
 """
 
 from constrain.extras import require
-from constrain.lazily import names_from
+from constrain.lazily import loader
 
 require("hf", "constrain.speculative")  # before torch is imported: the message names the line for pip
 
@@ -75,4 +75,4 @@ _PAPERS = (
     "Translated",
     "optimal_acceptance",
 )
-__getattr__ = names_from("constrain.papers", _PAPERS, __name__)
+__getattr__ = loader(__name__, dict.fromkeys(_PAPERS, "constrain.papers"))

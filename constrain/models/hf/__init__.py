@@ -7,7 +7,7 @@ start reading at: model.py
 """
 
 from constrain.extras import require
-from constrain.lazily import names_from
+from constrain.lazily import loader
 
 require("hf", "constrain.hf")  # before torch is imported: the message names the line for pip
 
@@ -20,4 +20,4 @@ __all__ = [
 ]
 
 _PAPERS = ("DraftHeads", "EarlyExit", "ExitLens", "SelfDraft", "load_heads", "search_layers", "skip_layers")
-__getattr__ = names_from("constrain.papers", _PAPERS, __name__)
+__getattr__ = loader(__name__, dict.fromkeys(_PAPERS, "constrain.papers"))

@@ -7,7 +7,7 @@ start reading at: score.py, then token_tree.py
 """
 
 from constrain.extras import require
-from constrain.lazily import names_from
+from constrain.lazily import loader
 
 require("hf", "constrain.answers")  # before torch is imported: the message names the line for pip
 
@@ -27,4 +27,4 @@ __all__ = [
 ]
 
 _PAPERS = ("Orders", "Span", "Spans", "distinct", "extract", "plackett_luce", "rank")
-__getattr__ = names_from("constrain.papers", _PAPERS, __name__)
+__getattr__ = loader(__name__, dict.fromkeys(_PAPERS, "constrain.papers"))

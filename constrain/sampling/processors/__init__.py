@@ -6,7 +6,7 @@ start reading at: core/model.py (the distribution), core/processor.py (a rule), 
 """
 
 from constrain.extras import require
-from constrain.lazily import names_from
+from constrain.lazily import loader
 
 require("hf", "constrain.processors")  # before torch is imported: the message names the line for pip
 
@@ -37,4 +37,4 @@ __all__ = [
 ]
 
 _PAPERS = ("Mirostat", "Momentum", "Typical")
-__getattr__ = names_from("constrain.papers", _PAPERS, __name__)
+__getattr__ = loader(__name__, dict.fromkeys(_PAPERS, "constrain.papers"))
