@@ -10,6 +10,7 @@ for all, beside a call for each? How much quicker are two threads than one?
 |---|---|
 | constrain, single | `fill_mask`, `advance` of each matcher |
 | constrain, batch, 1 or 2 threads | `fill_masks`, `advance_all` |
+| constrain, batch, rehearsed | the same after `compile(..., rehearse=True)`; processes of their own |
 | constrain, two automata, 1 or 2 threads | the same, half of the constraints in each of two `TokenAutomaton`s |
 | llguidance, single; executor, 1 or 2 threads | `LLMatcher`; `LLExecutor` |
 | xgrammar, single; batch, 1 or 2 threads | `GrammarMatcher`; `BatchGrammarMatcher` |
@@ -114,6 +115,7 @@ def summary(records: list[dict[str, Any]], described: dict[str, Any], batch: int
         cold = np.array(mine[0]["fill_us"]) / batch
         figures[way] = {
             "cold": float(cold.mean()),
+            "slowest": float(cold.max()),
             "warm": float(np.median(warm.mean(1))),
             "p50": float(np.percentile(warm, 50)),
             "p99": float(np.percentile(warm, 99)),
@@ -126,7 +128,7 @@ def summary(records: list[dict[str, Any]], described: dict[str, Any], batch: int
         gains = [f"{one[key] / of[key]:.2f}" if one else "" for key in ("cold", "warm")]
         rows.append([way, *(f"{value:.2f}" for value in of.values()), *gains])
         rows[-1].append(f"{of['warm'] / single['warm']:.2f}" if single else "")
-    head = ["µs a sequence", "mask, cold", "mask, warm", "warm p50", "warm p99", "advance, warm"]
+    head = ["µs a sequence", "mask, cold", "slowest step, cold", "mask, warm", "warm p50", "warm p99", "advance, warm"]
     head += ["1 ÷ 2 threads, cold", "1 ÷ 2 threads, warm", "warm ÷ single"]
     title = f"# Batches of {batch}\n\n{described['command']}\n{described['machine']}\n"
     return "\n".join([title, table(head, rows), ""])

@@ -48,11 +48,19 @@ class Way:
 
 
 class Constrain(Way):
-    """`fill_masks` and `advance_all`; automata: how many share the constraints."""
+    """`fill_masks` and `advance_all`; automata: how many share the constraints; rehearse: as in `constrain.compile`."""
 
     engine = "constrain"
 
-    def __init__(self, name: str, vocabulary: BenchVocabulary, batch: int, threads: int = 1, automata: int = 1) -> None:
+    def __init__(
+        self,
+        name: str,
+        vocabulary: BenchVocabulary,
+        batch: int,
+        threads: int = 1,
+        automata: int = 1,
+        rehearse: bool = False,
+    ) -> None:
         import constrain
 
         super().__init__(name, vocabulary, batch, threads)
@@ -61,11 +69,16 @@ class Constrain(Way):
         shared = constrain.Vocabulary(vocabulary.tokens, eos_ids=[vocabulary.eos_id])
         self.automata = [constrain.TokenAutomaton(shared) for _ in range(automata)]
         self.shared = shared
+        self.rehearse = rehearse
 
     def compile(self, schemas: list[Any]) -> None:
-        compiled = self.constrain.compile
         self.compiled = [
-            compiled(self.constrain.json_schema(schema), self.shared, automaton=self.automata[k % len(self.automata)])
+            self.constrain.compile(
+                self.constrain.json_schema(schema),
+                self.shared,
+                automaton=self.automata[k % len(self.automata)],
+                rehearse=self.rehearse,
+            )
             for k, schema in enumerate(schemas)
         ]
 
@@ -181,6 +194,7 @@ def _with(kind: type[Way], **more: int) -> Callable[[str, BenchVocabulary, int],
 WAYS: dict[str, Callable[[str, BenchVocabulary, int], Way]] = {
     "constrain, single": _with(ConstrainSingle),
     "constrain, batch, 1 thread": _with(Constrain),
+    "constrain, batch, rehearsed": _with(Constrain, rehearse=True),
     "constrain, batch, 2 threads": _with(Constrain, threads=2),
     "constrain, two automata, 1 thread": _with(Constrain, automata=2),
     "constrain, two automata, 2 threads": _with(Constrain, automata=2, threads=2),

@@ -12,8 +12,8 @@ import constrain
 from constrain.engines.vllm import drafter as drafter_module
 from constrain.engines.vllm.chains import ESTIMATES, FADE, WORTH, ConstraintPrior, Draft
 from constrain.engines.vllm.drafter import ConstraintDrafter
+from constrain.languages.vocab.longest import longest_match
 from constrain.sampling import canonical
-from constrain.speculative.drafters.longest import longest_match
 from constrain.speculative.drafters.tally import Tally
 from made_tokenizers import MADE
 

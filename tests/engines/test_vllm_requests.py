@@ -80,7 +80,7 @@ def test_a_schema_that_takes_too_long_is_refused_in_time() -> None:
             {"second": 1},
             "there is no option 'second'\n  at additional_config.constrain\n"
             "  fix: use seconds, megabytes, characters, cached, spelling, whitespace, property_order, undeclared, "
-            "formats, lexer, canonical, complete",
+            "formats, lexer, canonical, complete, rehearse",
         ),
         ({"seconds": 0}, "seconds is a number above 0, not 0\n  at additional_config.constrain.seconds"),
         ({"cached": True}, "cached is a number above 0, not True\n  at additional_config.constrain.cached"),

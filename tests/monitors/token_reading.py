@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from constrain.speculative.drafters.longest import longest_match
+from constrain.languages.vocab.longest import longest_match
 
 
 def read_by_token(compiled: Any, text: bytes) -> Any:

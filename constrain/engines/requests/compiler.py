@@ -2,12 +2,15 @@
 
 The idea: what is dear is done when the engine starts. The vocabulary is read, the kernels are loaded (where they are
 not compiled yet, that takes a minute once), and common constraints are followed (warm.py), so that no request pays for
-what many of them need. Equal constraints are compiled once.
+what many of them need. Equal constraints are compiled once. A new schema is rehearsed in a thread of its own while the
+model reads the prompt (masks/completion/rehearsal.py); where many wait, the rest goes without.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from threading import BoundedSemaphore
 from typing import Any
 
 from constrain.engines.requests.constraints import constraint_of, writable
@@ -17,12 +20,15 @@ from constrain.engines.requests.vocabulary import vocabulary_of
 from constrain.engines.requests.warm import warm_up
 from constrain.errors import ConstrainError
 from constrain.languages.cuts import CanonicalTokens
+from constrain.masks.completion.rehearsal import rehearse
 from constrain.masks.completion.spelled import spelled
 from constrain.masks.derived.canonical import CanonicalConstraint, canonical_tokens
 from constrain.masks.derived.forced import ForcedConstraint
 from constrain.masks.derived.narrowed import ALL
 from constrain.masks.engine.compiled import CompiledConstraint, compile_bytewise
 from constrain.masks.engine.followed import refuse_tempered
+
+WAITING = 16  # schemas that are rehearsed or wait for it; a request that has begun needs it less
 
 
 class RequestCompiler:
@@ -58,12 +64,18 @@ class RequestCompiler:
                 f"canonical tokens are not possible: {tokens}", place="the option canonical", fix="leave it out"
             )
         warm_up(self.vocabulary, options, self._narrowed)
+        self._beside = ThreadPoolExecutor(1, "constrain-rehearsal")  # its thread starts with the first new schema
+        self._waiting = BoundedSemaphore(WAITING)
 
     def _compile(self, kind: str, text: str) -> CompiledConstraint | CanonicalConstraint:
         constraint = constraint_of(kind, text, self.options)
         compiled = spelled(compile_bytewise(writable(constraint, self.vocabulary, self.options), self.vocabulary))
         refuse_tempered(compiled, "the engine")
-        return self._narrowed(compiled)
+        made = self._narrowed(compiled)
+        if self.options.rehearse and self._waiting.acquire(blocking=False):
+            rehearsal = self._beside.submit(rehearse, made, tokens=self.options.rehearse)
+            rehearsal.add_done_callback(lambda _: self._waiting.release())
+        return made
 
     def _narrowed(self, compiled: CompiledConstraint) -> CompiledConstraint | CanonicalConstraint:
         return compiled if self._canonical is None else self._kind.of(compiled, self._canonical)

@@ -6,13 +6,14 @@ This module imports no kernels: every process of an engine reads the options, an
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import Any
 
 from constrain.errors import ConstrainError
 
-_NUMBERS = ("seconds", "megabytes", "characters", "cached")
-_WHOLE = ("characters", "cached")
+_NUMBERS = ("seconds", "megabytes", "characters", "cached", "rehearse")
+_WHOLE = ("characters", "cached", "rehearse")
 _SWITCHES = {"canonical": "true, false or null", "complete": "true or false"}
 
 
@@ -30,6 +31,8 @@ class EngineOptions:
         lexer: As in `constrain.grammar`, for grammars in Lark's format.
         canonical: Where only tokens count that the tokenizer itself would write. null: where the text is forced, if the
             tokenizer is understood; true: everywhere, or the engine does not start; false: nowhere.
+        rehearse: The tokens of a likely text of a new schema whose masks are made beside the engine's loop, before the
+            request asks for them; 0: none.
         complete: A token is allowed only if the text can still be ended within the request's limit of tokens.
     """
 
@@ -45,6 +48,7 @@ class EngineOptions:
     lexer: Any = "dynamic"
     canonical: bool | None = None
     complete: bool = False
+    rehearse: int = 40
 
 
 def options_of(given: Any, place: str) -> EngineOptions:
@@ -57,8 +61,11 @@ def options_of(given: Any, place: str) -> EngineOptions:
     for name, value in given.items():
         if name not in names:
             raise ConstrainError(f"there is no option {name!r}", place=place, fix=f"use {', '.join(names)}")
-        if name in _NUMBERS and (isinstance(value, bool) or not isinstance(value, (int, float)) or value <= 0):
-            raise ConstrainError(f"{name} is a number above 0, not {value!r}", place=f"{place}.{name}")
+        if name in _NUMBERS:
+            least = 0 if name == "rehearse" else math.ulp(0)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value:
+                said = "of 0 or more" if name == "rehearse" else "above 0"
+                raise ConstrainError(f"{name} is a number {said}, not {value!r}", place=f"{place}.{name}")
         if name in _SWITCHES:
             if not isinstance(value, bool) and not (name == "canonical" and value is None):
                 raise ConstrainError(f"{name} is {_SWITCHES[name]}, not {value!r}", place=f"{place}.{name}")

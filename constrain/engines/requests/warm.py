@@ -11,14 +11,12 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from constrain.engines.requests.constraints import constraint_of
 from constrain.engines.requests.options import EngineOptions
 from constrain.errors import LimitError
 from constrain.languages.schema.formats.registry import FORMATS
 from constrain.languages.vocab.vocabulary import Vocabulary
-from constrain.masks.derived.canonical import CanonicalConstraint
+from constrain.masks.completion.rehearsal import rehearse
 from constrain.masks.engine.compiled import CompiledConstraint, compile_bytewise
 
 
@@ -117,26 +115,12 @@ def warm_up(
     vocabulary: Vocabulary, options: EngineOptions, narrowed: Callable[[CompiledConstraint], Any] | None = None
 ) -> None:
     """Make the masks of `WARM`'s texts for a vocabulary, character by character, and those of narrowed constraints."""
-    row = np.zeros(vocabulary.words, np.uint32)
     for warm in WARM:
         constraint = _constraint(warm, options)
-        if constraint is None:
-            continue
-        compiled = compile_bytewise(constraint, vocabulary)
-        for member in warm.members:
-            matcher = compiled.matcher()
-            for character in member:
-                matcher.fill_mask(row)
-                if not matcher.advance_bytes(character.encode()):
-                    break  # another whitespace or spelling was asked for
-            else:
-                matcher.fill_mask(row)
-        made = compiled if narrowed is None else narrowed(compiled)
-        if isinstance(made, CanonicalConstraint):
+        if constraint is not None:
+            compiled = compile_bytewise(constraint, vocabulary)
             for member in warm.members:
-                own = made.matcher()
-                own.read_text(member.encode())
-                own.fill_mask(row)
+                rehearse(compiled if narrowed is None else narrowed(compiled), member.encode(), tokens=len(member) + 1)
 
 
 def _constraint(warm: Warm, options: EngineOptions) -> Any:

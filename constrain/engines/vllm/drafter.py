@@ -26,7 +26,7 @@ from constrain.engines.requests.compiler import RequestCompiler
 from constrain.engines.requests.options import EngineOptions
 from constrain.engines.vllm.chains import FADE, ConstraintPrior, Draft
 from constrain.engines.vllm.options import options_in
-from constrain.speculative.drafters.longest import longest_match
+from constrain.languages.vocab.longest import longest_match
 from constrain.speculative.drafters.tally import Tally
 
 logger = logging.getLogger("vllm.constrain")

@@ -17,6 +17,7 @@ from constrain.errors import ConstrainError
 from constrain.generation.request.prompts import tokenize
 from constrain.languages.constraints.regular import Choices
 from constrain.languages.constraints.union import Union
+from constrain.languages.vocab.longest import longest_match
 from constrain.masks.derived.canonical import CanonicalConstraint
 from constrain.masks.engine import CompiledConstraint
 from constrain.masks.engine.followed import tempered_rule
@@ -29,7 +30,6 @@ from constrain.sampling.methods.mcmc import MCMC
 from constrain.sampling.methods.sir import SIR
 from constrain.speculative import AUTO, NAMED, Drafter, Match, Model, Speculation, Verifier, drafter_named
 from constrain.speculative.controller import affordable
-from constrain.speculative.drafters.longest import longest_match
 from constrain.speculative.fused import FusedMatch
 
 CHOOSING = (SIR, MCMC, Faithful)  # methods that may leave the choice of tokens to a verifier, beside lcd

@@ -134,6 +134,10 @@ class Constraint:
         """A `ReportLine` for each keyword or part that says how it is enforced; none if the grammar enforces all."""
         return []
 
+    def likely_text(self, most: int) -> str:
+        """The beginning of a member as a model would write it, about `most` characters; "" where none is known."""
+        return ""
+
     def accepts(self, text: str | bytes) -> bool:
         """True if a text is in the language: complete, and all of its conditions hold. No vocabulary is needed.
 

@@ -264,6 +264,12 @@ class JsonSchema(Constraint):
                 fault = str(error)
         return fault
 
+    def likely_text(self, most: int) -> str:
+        from constrain.languages.schema.write.sample import sample  # loads numba
+
+        with self.limits.reading("the schema", FEWER):
+            return sample(self.normalizer, self.document.root, most=most, whitespace=self.options.whitespace)
+
     def _intersect(self, other: Constraint) -> Constraint:
         """The intersection of two schemas with the same options and no references."""
         if not isinstance(other, JsonSchema) or other.options != self.options:

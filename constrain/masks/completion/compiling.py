@@ -15,6 +15,7 @@ from __future__ import annotations
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.limits import within_stack
+from constrain.masks.completion.rehearsal import rehearse as read_ahead
 from constrain.masks.completion.spelled import spelled
 from constrain.masks.completion.writable import written
 from constrain.masks.engine import CompiledConstraint, compile_bytewise
@@ -22,7 +23,11 @@ from constrain.masks.engine.automaton import TokenAutomaton
 
 
 def compile(  # noqa: A001
-    constraint: Constraint, vocabulary: Vocabulary, *, automaton: TokenAutomaton | None = None
+    constraint: Constraint,
+    vocabulary: Vocabulary,
+    *,
+    automaton: TokenAutomaton | None = None,
+    rehearse: bool = False,
 ) -> CompiledConstraint:
     """Compile a constraint for a vocabulary.
 
@@ -32,6 +37,8 @@ def compile(  # noqa: A001
             left out of the constraint.
         automaton: Holds the states. Default: one of the two that all constraints on the vocabulary share in turn, with
             256 MiB at most each. Pass `TokenAutomaton(vocabulary, budget=...)` for a budget of its own.
+        rehearse: Make the masks that a likely text of a JSON Schema needs, some milliseconds: for a constraint that is
+            compiled ahead of its requests. Masks are the same without it.
 
     Returns:
         The compiled constraint. Equal constraints share their states. Cost: usually under 1 ms.
@@ -54,4 +61,7 @@ def compile(  # noqa: A001
     with within_stack("the constraint"):
         if isinstance(constraint, Constraint) and isinstance(vocabulary, Vocabulary):
             constraint = written(constraint, vocabulary)
-        return spelled(compile_bytewise(constraint, vocabulary, automaton=automaton))
+        compiled = spelled(compile_bytewise(constraint, vocabulary, automaton=automaton))
+        if rehearse:
+            read_ahead(compiled)
+        return compiled

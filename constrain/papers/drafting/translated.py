@@ -19,10 +19,10 @@ from typing import Any
 
 import torch
 
+from constrain.languages.vocab.longest import longest_match
 from constrain.sampling.core.logits import scaled
 from constrain.sampling.core.model import LanguageModel
 from constrain.speculative.drafter import Context, DraftBudget
-from constrain.speculative.drafters.longest import longest_match
 from constrain.speculative.drafters.model import Model
 from constrain.speculative.tree import EMPTY, NONE, DraftTree, given_chain
 

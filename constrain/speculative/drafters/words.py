@@ -27,9 +27,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from constrain.errors import ConstrainError
+from constrain.languages.vocab.longest import longest_match
 from constrain.masks.engine.matcher import Matcher, engine_of
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
-from constrain.speculative.drafters.longest import longest_match
 from constrain.speculative.drafters.tables import DraftTable, DraftTables
 from constrain.speculative.drafters.tally import Tally
 from constrain.speculative.tree import EMPTY, DraftTree, given_paths

@@ -15,11 +15,11 @@ from speculative_cases import context_of
 
 import constrain
 from constrain import reference
+from constrain.languages.vocab.longest import longest_match
 from constrain.models.hf import HFModel
 from constrain.sampling import TorchDraw, lcd
 from constrain.sampling.core.sampler import drive
 from constrain.speculative import DraftBudget, Fixed, Speculation, Translated
-from constrain.speculative.drafters.longest import longest_match
 from toy_model import TableModel
 
 PIECES = {"skewed": [b"00", b"1", b"0", b"10", None], "ambiguous": [b"f", b"t", b"ru", b"e", b"als", b"r", b"u", None]}
