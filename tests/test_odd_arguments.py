@@ -78,7 +78,7 @@ RIGHT: dict[str, Callable[[], dict[str, Any]]] = {
     "alt": lambda: {"...": "a"},
     "between": lambda: {"constraint": A, "prefix": "a", "suffix": "a", "text": None, "holes": ()},
     "choices": lambda: {"options": ["a"]},
-    "compile": lambda: {"constraint": A, "vocabulary": BYTES, "automaton": None},
+    "compile": lambda: {"constraint": A, "vocabulary": BYTES, "automaton": None, "rehearse": False},
     "describe": lambda: {"wanted": A},
     "fill_draft_masks": lambda: {"matcher": COMPILED.matcher(), "draft": [97],
                                  "out": np.zeros((2, BYTES.words), np.uint32), "parents": None},

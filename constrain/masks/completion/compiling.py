@@ -12,6 +12,7 @@ Cost: nothing for a vocabulary with all bytes; else see writable.py, once for ea
 
 from __future__ import annotations
 
+from constrain.errors import ConstrainError
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.limits import within_stack
@@ -58,6 +59,8 @@ def compile(  # noqa: A001
         >>> [chr(byte) for byte in range(256) if matcher.allows(byte)]
         ['a', 'b']
     """
+    if not isinstance(rehearse, bool):
+        raise ConstrainError(f"rehearse={rehearse!r:.60} is not True or False", place="rehearse", fix="rehearse=True")
     with within_stack("the constraint"):
         if isinstance(constraint, Constraint) and isinstance(vocabulary, Vocabulary):
             constraint = written(constraint, vocabulary)
