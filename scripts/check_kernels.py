@@ -1,10 +1,11 @@
-"""Checks the rules of `constrain/kernels`, as part of `make lint`. Prints each fault with its place.
+"""Checks the rules of kernels, the core's and wings' (`constrain/*/kernels`), as part of `make lint`. Prints each fault
+with its place.
 
     python scripts/check_kernels.py
 
 * A constant, a layout or an accessor has one owner: no name is defined in two files.
 * Offsets are named. Only `kernels/records` computes with KEY, MEMO, KIND_BITS or KIND_MASK, or adds numbers to indices
-  of the arena A or the scratch stack S; outside `kernels` nobody adds anything but a declared field to an index of A.
+  of the arena A or the scratch stack S; outside kernels nobody adds anything but a declared field to an index of A.
 * Each module with an entry kernel, one that Python calls, names its plain-Python reference, a file that exists.
 * Each kernel and accessor has a docstring that is a statement.
 * A function has at most 80 lines of code, 6 blocks one inside the other, and 10 parameters, here and in
@@ -23,8 +24,8 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PACKAGE = REPOSITORY / "constrain"
-KERNELS = PACKAGE / "kernels"
-RECORDS = KERNELS / "records"
+KERNELS = PACKAGE / "kernels", *sorted(PACKAGE.glob("*/kernels"))
+RECORDS = PACKAGE / "kernels" / "records"
 FUSED = PACKAGE / "speculative" / "fused"
 PRIVATE = {"KEY", "MEMO", "KIND_BITS", "KIND_MASK"}
 RIDDLES = ("See above", "see above", "those that", "?")
@@ -38,7 +39,7 @@ def faults() -> Iterator[str]:
     for path in sorted(PACKAGE.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         where = path.relative_to(REPOSITORY).as_posix()
-        within = path.is_relative_to(KERNELS)
+        within = any(map(path.is_relative_to, KERNELS))
         if not path.is_relative_to(RECORDS):
             yield from raw_offsets(tree, where, {"A", "S"} if within else {"A"})
         if within:
@@ -50,7 +51,7 @@ def faults() -> Iterator[str]:
     for name, places in sorted(owners.items()):
         if len(places) > 1:
             yield f"{places[1]}: {name} is defined at {places[0]} as well"
-    for folder in {KERNELS, *(path.parent for path in KERNELS.rglob("*.py"))}:
+    for folder in {path.parent for kernels in KERNELS for path in kernels.rglob("*.py")}:
         if len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) > MAX_FILES:
             yield f"{folder.relative_to(REPOSITORY)}: more than {MAX_FILES} files"
 

@@ -16,8 +16,8 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_token
 from tokenizers.trainers import BpeTrainer
 
 import constrain
-from constrain.masks.derived.canonical import canonical_tokens
-from constrain.masks.derived.forced import ForcedConstraint
+from constrain.languages.cuts import canonical_tokens
+from constrain.masks.derived.forced import ForcedCuts
 from fuzz.target import Target
 from made_tokenizers import CHAIN, LLAMA3
 
@@ -84,7 +84,7 @@ def _walk(tokenizer: Tokenizer, vocabulary: Any, canonical: Any, language: list[
     """Each own cut of a language passes, and where its text is forced no other token may come next."""
     compiled = constrain.compile(constrain.choices(language), vocabulary)
     for text in language:
-        matcher = ForcedConstraint.of(compiled, canonical).matcher()
+        matcher = ForcedCuts.of(compiled, canonical).matcher()
         for token in tokenizer.encode(text, add_special_tokens=False).ids:
             before = matcher.text.decode("utf-8", "ignore")
             rests = [each[len(before) :] for each in language if each.startswith(before)]

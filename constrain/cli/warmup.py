@@ -37,7 +37,7 @@ def command(
 def read_tokenizer(name: str) -> None:
     """Compute all that a vocabulary needs, so that it lies in the disk cache."""
     from constrain import Vocabulary
-    from constrain.masks.derived.canonical import canonical_tokens
+    from constrain.languages.cuts import canonical_tokens
 
     vocabulary = Vocabulary.from_huggingface(name)
     assert len(vocabulary.trie) > 0

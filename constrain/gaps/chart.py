@@ -1,6 +1,6 @@
 """The chart of a grammar over some positions: which symbol derives a text from where to where, and what of it is live.
 
-The positions are numbered along the pattern (kernels/gaps/derivations.py).
+The positions are numbered along the pattern (gaps/kernels/derivations.py).
 
 Where text is fixed, few symbols begin, so most rows of a long text stay empty, and the system gives them no memory.
 
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from constrain.errors import LimitError
 from constrain.gaps.adjacency import ones
-from constrain.kernels.gaps import derivations
-from constrain.kernels.records.gaps import AGENDA, Int32
+from constrain.gaps.kernels import derivations
+from constrain.gaps.kernels.records import AGENDA, Int32
 from constrain.kernels.records.schema import pack
 
 if TYPE_CHECKING:

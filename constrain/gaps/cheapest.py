@@ -5,7 +5,7 @@
     derivation.settle()
     derivation.under(derivation.item(symbol, begin, end))    # the lexemes, from left to right
 
-Costs of lexemes are integers, not negative, and add up (kernels/gaps/least.py).
+Costs of lexemes are integers, not negative, and add up (gaps/kernels/least.py).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.gaps.chart import Rows
+from constrain.gaps.kernels import least
+from constrain.gaps.kernels.lexemes import NOWHERE
+from constrain.gaps.kernels.records import ITEMS
 from constrain.gaps.rules import BinaryRules
-from constrain.kernels.gaps import least
-from constrain.kernels.gaps.lexemes import NOWHERE
-from constrain.kernels.records.gaps import ITEMS
 from constrain.kernels.records.schema import pack
 
 Int32 = NDArray[np.int32]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import LimitError
-from constrain.kernels.gaps.lexemes import ACCEPTING, FRESH
+from constrain.gaps.kernels.lexemes import ACCEPTING, FRESH
 from constrain.languages.automata.paths import Language
 from constrain.languages.automata.syntax import Node
 

@@ -20,10 +20,10 @@ from functools import lru_cache, partial
 import numpy as np
 
 from constrain.errors import UnsatisfiableError, span
+from constrain.gaps.kernels.lexemes import ACCEPTING
 from constrain.gaps.pattern import Pattern
 from constrain.gaps.rules import language_of
 from constrain.gaps.solution import GapLanguage, Solution
-from constrain.kernels.gaps.lexemes import ACCEPTING
 from constrain.languages.automata.paths import Paths
 from constrain.languages.automata.syntax import Node
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import LimitError
-from constrain.kernels.records.gaps import RULE, RULES
+from constrain.gaps.kernels.records import RULE, RULES
 from constrain.kernels.records.schema import pack
 from constrain.languages.automata.quotient import spelled
 from constrain.languages.automata.shape import nullable

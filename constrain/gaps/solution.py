@@ -4,7 +4,7 @@
     solution = language.solve(pattern)
     solution.is_empty, solution.live_arcs(), solution.shortest()
 
-The idea: lexemes between the nodes of the pattern (kernels/gaps/lexemes.py), then derivations between them from the
+The idea: lexemes between the nodes of the pattern (gaps/kernels/lexemes.py), then derivations between them from the
 bottom up, then those of whole texts from the top down (derivations.py). What is left is exactly what some filling uses.
 Only nodes where a lexeme may end become positions, so rows of bits are short although patterns are long.
 
@@ -24,12 +24,12 @@ from constrain.gaps.adjacency import Adjacency
 from constrain.gaps.chart import MOST_BYTES, GapChart, Rows, too_large
 from constrain.gaps.cheapest import CheapestDerivation
 from constrain.gaps.folding import fold_ignored
+from constrain.gaps.kernels import lexemes
+from constrain.gaps.kernels.lexemes import ACCEPTING, FRESH, NOWHERE
+from constrain.gaps.kernels.records import ARC, PAIRS, PATTERN
 from constrain.gaps.lexer import LexerTable
 from constrain.gaps.pattern import Pattern
 from constrain.gaps.rules import BinaryRules
-from constrain.kernels.gaps import lexemes
-from constrain.kernels.gaps.lexemes import ACCEPTING, FRESH, NOWHERE
-from constrain.kernels.records.gaps import ARC, PAIRS, PATTERN
 from constrain.kernels.records.schema import pack
 from constrain.languages.automata.decide import shared_store
 from constrain.languages.cfg.rules import Grammar

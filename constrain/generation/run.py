@@ -31,8 +31,8 @@ from constrain.generation.request.request import Request
 from constrain.generation.result import Generation, Stats, reports
 from constrain.generation.verdict import Refused, refused_end, verdict
 from constrain.masks.completion.length_budget import LengthBudget
-from constrain.masks.derived.canonical import CanonicalConstraint
-from constrain.masks.derived.forced import ForcedConstraint, fill_forced
+from constrain.masks.derived.cuts import CompiledCuts
+from constrain.masks.derived.forced import ForcedCuts, fill_forced
 from constrain.masks.derived.narrowed import with_canonical
 from constrain.masks.derived.stopping import Stopped
 from constrain.masks.engine import CompiledConstraint, fill_masks
@@ -129,7 +129,7 @@ class Run:
         self.stats = [Stats(seed=self.seed, seconds=self.clock.seconds) for _ in self.rows]
         self.begun: dict[int, Any] = {}  # matchers of rows at their beginnings, that dead ends are read by
 
-    def _canonical(self, compiled: Any) -> tuple[CanonicalConstraint | None, str]:
+    def _canonical(self, compiled: Any) -> tuple[CompiledCuts | None, str]:
         """The canonical tokens of a constraint, and what `Stats.cuts` says. Raises ConstrainError."""
         told = getattr(self.decoding, "canonical", None)  # by the options of an engine
         wanted = self.request.canonical if told is None else told
@@ -295,7 +295,7 @@ class Run:
     def _mask_filler(self) -> Any:
         """The engine's batched `fill_masks`; matchers of another make are asked one by one."""
         kinds = {type(self.canonical[terms.compiled][0] or terms.compiled) for terms in self.distinct}
-        if kinds == {ForcedConstraint}:
+        if kinds == {ForcedCuts}:
             return fill_forced
         return fill_masks if kinds == {CompiledConstraint} else fill_one_by_one
 

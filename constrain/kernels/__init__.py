@@ -10,8 +10,8 @@ start reading at: records/ (what the arena holds, and the words for it), then in
     masks/dynamic    walks, differences, tables, dependent
     masks/greedy     blocks, walk, lexer_lists, following, greedy_mask
     masks/           fill, batch, logits
-    gaps/            lexemes, layers, derivations, least
-    cuts/            merging, neighbours, rows, lookahead, firsts
+    cuts/            merging, neighbours, steps, firsts
+constrain/gaps/kernels and constrain/papers/kernels are those of wings, which are declared when somebody asks for them.
 compiler/ says how kernels are compiled, linked with each other and kept in a cache. `python scripts/check_kernels.py`
 holds the rules of this folder.
 """

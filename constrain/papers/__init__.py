@@ -8,7 +8,8 @@ that it samples, and, where its record says so, that it does not pay. Which to u
     heads/      draft heads on the hidden states of a model                  verifying/  rules that accept drafts
     layers/     a model with fewer layers as its own draft model             composed/   models made of other models
     diffusion/  masked-diffusion models, tokens in any order                 answers/    spans, orders, distinct outputs
-    processors/ rules for the next token                                     tractable.py  n-grams, Markov models
+    processors/ rules for the next token                                     cuts/       canonical tokens everywhere
+    tractable.py  n-grams, Markov models                                     kernels/    compiled code of these
 """
 
 from __future__ import annotations

@@ -20,6 +20,8 @@ from constrain.papers.composed import Guided as Guided
 from constrain.papers.composed import LayerContrast as LayerContrast
 from constrain.papers.composed import MixtureOfPrompts as MixtureOfPrompts
 from constrain.papers.composed import SelectiveContrast as SelectiveContrast
+from constrain.papers.cuts.canonical import CanonicalCuts as CanonicalCuts
+from constrain.papers.cuts.canonical import canonical as canonical
 from constrain.papers.diffusion import Denoised as Denoised
 from constrain.papers.diffusion import MaskedDiffusion as MaskedDiffusion
 from constrain.papers.diffusion import denoise as denoise

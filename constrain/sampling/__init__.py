@@ -11,7 +11,6 @@ from constrain.lazily import loader
 
 require("hf", "constrain.sampling")  # before torch is imported: the message names the line for pip
 
-from constrain.masks.derived.canonical import canonical
 from constrain.sampling.bitmask.apply import apply_bitmask_, bitmask_words
 from constrain.sampling.bitmask.buffer import MaskBuffer
 from constrain.sampling.core.draw import Draw, TorchDraw, enumerate_draws, substream
@@ -78,7 +77,6 @@ __all__ = [
     "apply_bitmask_",
     "automaton",
     "bitmask_words",
-    "canonical",
     "diagnose",
     "effective_size",
     "enumerate_draws",
@@ -111,5 +109,6 @@ _PAPERS = (
     "Planned",
     "Retrying",
     "ValueGuided",
+    "canonical",
 )
 __getattr__ = loader(__name__, dict.fromkeys(_PAPERS, "constrain.papers"))

@@ -21,7 +21,7 @@ from constrain.engines.requests.compiler import RequestCompiler
 from constrain.engines.requests.options import EngineOptions
 from constrain.engines.requests.request import RequestMatcher
 from constrain.errors import ConstrainError
-from constrain.masks.derived.canonical import CanonicalConstraint
+from constrain.papers.cuts.canonical import CanonicalCuts
 from made_tokenizers import MADE
 
 TEXTS = ["aa", "a", "'s", "''s", "a's a", "  a", " \n a", "11 1", "1", "!!", '"!', "s\n\n\na", "\n\n", "ss"]
@@ -119,7 +119,7 @@ def test_who_asks_for_all_tokens_gets_them(held: Held) -> None:
     compiler = compiler_of(held, canonical=False)
     assert compiler.cuts == "all"
     assert isinstance(compiler.compiled("choice", '["aa"]'), constrain.masks.engine.CompiledConstraint)
-    assert type(compiler_of(held, canonical=True).compiled("choice", '["aa"]')) is CanonicalConstraint
+    assert type(compiler_of(held, canonical=True).compiled("choice", '["aa"]')) is CanonicalCuts
 
 
 def test_by_default_the_own_cut_is_written_where_text_is_forced(held: Held) -> None:

@@ -21,7 +21,7 @@ from weighted_laws import distance, estimate, exact_law, noise_band, weighted
 import constrain
 from constrain import ConstrainError
 from constrain.engines.vllm import particles
-from constrain.engines.vllm.masked import EngineDecoding, RequestedConstraint, TokenNumbers, take
+from constrain.engines.vllm.masked import EngineDecoding, StructuredOutput, TokenNumbers, take
 from constrain.generation import make_job
 from constrain.sampling import AWRS, MCMC, SIR, SMC, Job, Particle, Settings, TorchDraw, predicate
 
@@ -176,7 +176,7 @@ def test_the_forwards_of_a_row(rescore: bool) -> None:
     model = handle_of_toy(toy(), rescore=rescore)
     job = make_job(model, PROMPT, regex=PATTERN, n=2, seed=3, max_tokens=8)
     drawn = [Particle(job, row) for row in (0, 1, 0, 0)]
-    EngineDecoding(model, RequestedConstraint("regex", PATTERN)).grow(job, drawn)
+    EngineDecoding(model, StructuredOutput("regex", PATTERN)).grow(job, drawn)
     tokens = [len(particle.sample.tokens) for particle in drawn]
     counted = [particle.sample.forwards - rescore for particle in drawn]
     assert counted == [tokens[0], tokens[1], tokens[2] - 1, tokens[3] - 1]

@@ -32,7 +32,7 @@ from constrain.engines.vllm.versions import INTERFACE, TESTED
 from constrain.errors import ConstrainError, VocabularyError
 from constrain.languages.cuts import CanonicalTokens
 from constrain.masks.completion.length_budget import BudgetError, LengthBudget
-from constrain.masks.derived.forced import ForcedConstraint
+from constrain.masks.derived.forced import ForcedCuts
 from made_tokenizers import MADE
 
 CASES = tomllib.loads((Path(__file__).parents[1] / "data" / "vllm_requests.toml").read_text(encoding="utf-8"))["case"]
@@ -212,7 +212,7 @@ def compiled(request: pytest.FixtureRequest) -> Any:
     tokenizer = MADE["no pieces"]()
     vocabulary = constrain.Vocabulary.from_huggingface(tokenizer, eos_ids=[tokenizer.token_to_id("<end>")])
     made = constrain.compile(constrain.regex(LIST), vocabulary)
-    return ForcedConstraint.of(made, CanonicalTokens.of(tokenizer, vocabulary)) if request.param else made
+    return ForcedCuts.of(made, CanonicalTokens.of(tokenizer, vocabulary)) if request.param else made
 
 
 def in_time(compiled: Any, room: Callable[[], int], stops: tuple[int, ...] = ()) -> RequestMatcher:

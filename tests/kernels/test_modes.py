@@ -112,7 +112,7 @@ def test_kernels_of_another_type_are_refused():
 
 def test_who_has_no_gaps_does_not_pay_for_their_kernels() -> None:
     """They are declared, and so compiled by `load`, once a module of gaps is imported; then all of them."""
-    names = [f"constrain.kernels.gaps.{name}" for name in ("derivations", "layers", "least", "lexemes")]
+    names = [f"constrain.gaps.kernels.{name}" for name in ("derivations", "least", "lexemes")]
     code = f"""
 import sys
 import constrain.masks.engine

@@ -19,12 +19,11 @@ from constrain.engines.requests.recent import Recent
 from constrain.engines.requests.vocabulary import vocabulary_of
 from constrain.engines.requests.warm import warm_up
 from constrain.errors import ConstrainError
-from constrain.languages.cuts import CanonicalTokens
+from constrain.languages.cuts import CanonicalTokens, canonical_tokens
 from constrain.masks.completion.rehearsal import rehearse
 from constrain.masks.completion.spelled import spelled
-from constrain.masks.derived.canonical import CanonicalConstraint, canonical_tokens
-from constrain.masks.derived.forced import ForcedConstraint
-from constrain.masks.derived.narrowed import ALL
+from constrain.masks.derived.cuts import CompiledCuts
+from constrain.masks.derived.narrowed import ALL, kind_of
 from constrain.masks.engine.compiled import CompiledConstraint, compile_bytewise
 from constrain.masks.engine.followed import refuse_tempered
 
@@ -57,7 +56,7 @@ class RequestCompiler:
         self.compiled = Recent(self._compile, options.cached)
         tokens = ALL if options.canonical is False else canonical_tokens(tokenizer, self.vocabulary)
         self._canonical = tokens if isinstance(tokens, CanonicalTokens) else None
-        self._kind = CanonicalConstraint if options.canonical else ForcedConstraint
+        self._kind = kind_of(options.canonical)
         self.cuts = self._kind.identity if self._canonical else ALL if tokens == ALL else f"{ALL}: {tokens}"
         if options.canonical and self._canonical is None:
             raise ConstrainError(
@@ -67,7 +66,7 @@ class RequestCompiler:
         self._beside = ThreadPoolExecutor(1, "constrain-rehearsal")  # its thread starts with the first new schema
         self._waiting = BoundedSemaphore(WAITING)
 
-    def _compile(self, kind: str, text: str) -> CompiledConstraint | CanonicalConstraint:
+    def _compile(self, kind: str, text: str) -> CompiledConstraint | CompiledCuts:
         constraint = constraint_of(kind, text, self.options)
         compiled = spelled(compile_bytewise(writable(constraint, self.vocabulary, self.options), self.vocabulary))
         refuse_tempered(compiled, "the engine")
@@ -77,5 +76,5 @@ class RequestCompiler:
             rehearsal.add_done_callback(lambda _: self._waiting.release())
         return made
 
-    def _narrowed(self, compiled: CompiledConstraint) -> CompiledConstraint | CanonicalConstraint:
+    def _narrowed(self, compiled: CompiledConstraint) -> CompiledConstraint | CompiledCuts:
         return compiled if self._canonical is None else self._kind.of(compiled, self._canonical)

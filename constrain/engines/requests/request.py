@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from constrain.errors import ConstrainError
 from constrain.masks.completion.length_budget import BudgetError, LengthBudget
-from constrain.masks.derived.canonical import CanonicalConstraint
+from constrain.masks.derived.cuts import CompiledCuts
 from constrain.masks.engine.compiled import CompiledConstraint
 
 Rows = NDArray[np.uint32]
@@ -36,7 +36,7 @@ class RequestMatcher:
         logger: Where faults are reported.
 
     Attributes:
-        matcher (Matcher | CanonicalMatcher): What was read, without the tokens after an end.
+        matcher (Matcher | CutsMatcher): What was read, without the tokens after an end.
         fault: Why the request cannot go on; empty: it can.
     """
 
@@ -45,7 +45,7 @@ class RequestMatcher:
     )  # fmt: skip
 
     def __init__(
-        self, compiled: CompiledConstraint | CanonicalConstraint, stop_ids: Iterable[int], logger: logging.Logger
+        self, compiled: CompiledConstraint | CompiledCuts, stop_ids: Iterable[int], logger: logging.Logger
     ) -> None:
         vocabulary = compiled.vocabulary
         stops = tuple(sorted({i for i in stop_ids if 0 <= i < vocabulary.size}))
@@ -100,7 +100,7 @@ class RequestMatcher:
         except BudgetError as error:
             self._logger.warning("constrain: thoughts took the tokens of the text, which will be cut: %s", error)
             return
-        self.matcher = self.compiled.matcher(limited) if isinstance(self.compiled, CanonicalConstraint) else limited
+        self.matcher = self.compiled.matcher(limited) if isinstance(self.compiled, CompiledCuts) else limited
 
     @property
     def ended(self) -> bool:

@@ -114,7 +114,7 @@ def read_warm(options: EngineOptions) -> None:
 def warm_up(
     vocabulary: Vocabulary, options: EngineOptions, narrowed: Callable[[CompiledConstraint], Any] | None = None
 ) -> None:
-    """Make the masks of `WARM`'s texts for a vocabulary, character by character, and those of narrowed constraints."""
+    """Make the masks of `WARM`'s texts for a vocabulary. narrowed: what an engine makes of a compiled constraint."""
     for warm in WARM:
         constraint = _constraint(warm, options)
         if constraint is not None:

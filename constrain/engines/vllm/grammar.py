@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from constrain.engines.requests.request import RequestMatcher, Rows
-from constrain.masks.derived.canonical import CanonicalConstraint
+from constrain.masks.derived.cuts import CompiledCuts
 from constrain.masks.engine.compiled import CompiledConstraint
 
 logger = logging.getLogger("vllm.constrain")  # below vLLM's logger, which has the handlers
@@ -33,7 +33,7 @@ class VLLMGrammar(RequestMatcher):
 
     def __init__(
         self,
-        compiled: CompiledConstraint | CanonicalConstraint,
+        compiled: CompiledConstraint | CompiledCuts,
         stop_ids: Iterable[int],
         rows_of: Callable[[Any], Rows],
     ) -> None:

@@ -44,7 +44,7 @@ from constrain.sampling.core.shape import ShapedModel
 from constrain.sampling.methods.lcd import lcd
 
 
-class RequestedConstraint(NamedTuple):
+class StructuredOutput(NamedTuple):
     """A constraint as a request says it: a field of vLLM's `StructuredOutputsParams`, and its text."""
 
     kind: str
@@ -63,17 +63,17 @@ class TokenNumbers(NamedTuple):
     log_z: list[float]
 
 
-def request_of(constraint: Any, options: EngineOptions) -> RequestedConstraint | None:
+def request_of(constraint: Any, options: EngineOptions) -> StructuredOutput | None:
     """A request whose constraint is this one when an engine with these options reads it; None: there is none."""
     match constraint:
         case Choices():
-            asked = RequestedConstraint("choice", json.dumps(list(constraint.options)))
+            asked = StructuredOutput("choice", json.dumps(list(constraint.options)))
         case Regex():
-            asked = RequestedConstraint("regex", constraint.pattern)
+            asked = StructuredOutput("regex", constraint.pattern)
         case JsonSchema():
-            asked = RequestedConstraint("json", json.dumps(constraint.written))
+            asked = StructuredOutput("json", json.dumps(constraint.written))
         case GrammarText():
-            asked = RequestedConstraint("grammar", constraint.text)
+            asked = StructuredOutput("grammar", constraint.text)
         case _:
             return None
     try:
@@ -104,7 +104,7 @@ class EngineDecoding:
     name = "lcd"
     random = True
 
-    def __init__(self, model: VLLMModel, asked: RequestedConstraint) -> None:
+    def __init__(self, model: VLLMModel, asked: StructuredOutput) -> None:
         self.model = model
         self.asked = asked
         self.canonical: bool | None = None if model.options is None else model.options.canonical

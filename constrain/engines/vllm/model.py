@@ -23,8 +23,8 @@ from constrain.engines.vllm.recording import NO_ID, ROW, WEIGHTS, RowLogprobs, i
 from constrain.engines.vllm.versions import GRAMMARS, STEPS
 from constrain.errors import ConstrainError
 from constrain.extras import require
+from constrain.languages.cuts import canonical_tokens
 from constrain.languages.vocab.vocabulary import Vocabulary
-from constrain.masks.derived.canonical import canonical_tokens
 
 if TYPE_CHECKING:
     import torch

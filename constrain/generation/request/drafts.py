@@ -18,7 +18,7 @@ from constrain.generation.request.prompts import tokenize
 from constrain.languages.constraints.regular import Choices
 from constrain.languages.constraints.union import Union
 from constrain.languages.vocab.longest import longest_match
-from constrain.masks.derived.canonical import CanonicalConstraint
+from constrain.masks.derived.cuts import CompiledCuts
 from constrain.masks.engine import CompiledConstraint
 from constrain.masks.engine.followed import tempered_rule
 from constrain.models.hf.encoder_decoder import EncoderDecoder
@@ -74,7 +74,7 @@ def speculation_by_default(request: Any, handle: Any, compiled: Sequence[Any], l
     lengths: about how many tokens the model has to remember of each row
     """
     shaped = request.processors or request.heals or request.sees
-    own = all(isinstance(each, CompiledConstraint | CanonicalConstraint) for each in compiled)
+    own = all(isinstance(each, CompiledConstraint | CompiledCuts) for each in compiled)
     if request.method is not lcd or shaped or type(handle) is not HFModel or not own or tempered_rule(compiled[0]):
         return None
     device = handle.model.device.type

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -115,11 +114,12 @@ def _add_plainly(counter: Any, word: int, amount: int) -> int:
 
 
 def declare_all() -> None:
-    """Import every module of kernels, so that `load` makes all of them ready."""
-    package = sys.modules["constrain.kernels"]
-    for found in pkgutil.walk_packages(package.__path__, "constrain.kernels."):
-        if not found.name.startswith("constrain.kernels.compiler."):  # no kernels; some need numba
-            importlib.import_module(found.name)
+    """Import every module of kernels, those of wings too, so that `load` makes all of them ready."""
+    for folder in native.FOLDERS:
+        package = f"constrain.{folder.replace('/', '.')}."
+        for found in pkgutil.walk_packages([str(native.PACKAGE / folder)], package):
+            if not found.name.startswith("constrain.kernels.compiler."):  # no kernels; some need numba
+                importlib.import_module(found.name)
 
 
 def load(progress: Callable[[int, int], None] | None = None) -> None:

@@ -14,15 +14,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-KERNELS = Path(__file__).resolve().parents[1]
+PACKAGE = Path(__file__).resolve().parents[2]
+FOLDERS = "kernels", "gaps/kernels", "papers/kernels"  # those of the core, and those that only a wing calls
 
 
 def stamp() -> str:
     """A hash of all kernel sources."""
     digest = hashlib.sha256()
-    for path in sorted(KERNELS.rglob("*.py")):
+    for path in (path for folder in FOLDERS for path in sorted((PACKAGE / folder).rglob("*.py"))):
         text = path.read_bytes()
-        digest.update(f"{path.relative_to(KERNELS).as_posix()} {len(text)}\n".encode())
+        digest.update(f"{path.relative_to(PACKAGE).as_posix()} {len(text)}\n".encode())
         digest.update(text)
     return digest.hexdigest()
 

@@ -10,22 +10,9 @@ Records: tables.py. Cost: some 0.1 µs a token that is tried. Reference: tests/l
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.cuts.lookahead import may_end, step_cut
 from constrain.kernels.cuts.neighbours import stay_apart
-from constrain.kernels.cuts.rows import NO_TOKEN
-from constrain.kernels.cuts.tables import (
-    AFTER_TOKENS,
-    AHEAD,
-    ASK,
-    BORDERS,
-    CUT,
-    FIRSTS,
-    GOOD,
-    LEVEL,
-    MISSES,
-    REFUSED,
-    UNSURE,
-)
+from constrain.kernels.cuts.steps import NO_TOKEN, may_end, step_cut
+from constrain.kernels.cuts.tables import BORDERS, CUT, FIRSTS, GOOD, LEVEL, MISSES, REFUSED, TOKEN_TEXTS, UNSURE
 
 TRIED = 8  # tokens that are tried one by one
 
@@ -34,14 +21,14 @@ TRIED = 8  # tokens that are tried one by one
 def byte_of(F, order, at, k):
     """Byte k of the token order[at]; −1 behind its last byte, so that it comes before longer ones."""
     token = order[at]
-    place = AFTER_TOKENS.STARTS(F, token) + k
-    return AFTER_TOKENS.BYTES(F, place) if place < AFTER_TOKENS.STARTS(F, token + 1) else np.int64(-1)
+    place = TOKEN_TEXTS.STARTS(F, token) + k
+    return TOKEN_TEXTS.BYTES(F, place) if place < TOKEN_TEXTS.STARTS(F, token + 1) else np.int64(-1)
 
 
 @kernel("i(arena, i)")
 def size_of(F, token):
     """Number of bytes of a token."""
-    return AFTER_TOKENS.STARTS(F, token + 1) - AFTER_TOKENS.STARTS(F, token)
+    return TOKEN_TEXTS.STARTS(F, token + 1) - TOKEN_TEXTS.STARTS(F, token)
 
 
 @kernel("i(arena, arena, i, i, i, i)")
@@ -81,7 +68,7 @@ def enter(F, order, Q, level, at):
 def step_token(P, F, T, M, slots, written, Q, level, token):
     """Write the place behind a token to the next LEVEL. Returns a verdict, UNSURE of tokens that the tables do not say
     enough of. written: the tokens that a tokenizer writes."""
-    if AFTER_TOKENS.ROW(F, token) == ASK:
+    if TOKEN_TEXTS.UNKNOWN(F, token) != 0:
         return UNSURE
     if (written[token >> 5] >> np.uint32(token & 31)) & np.uint32(1) == 0:
         return REFUSED
@@ -100,7 +87,7 @@ def read_rest(P, Q, level):
         entry = p * 256 + Q[FIRSTS.TEXT + at]
         p = BORDERS.NEXT(P, entry)
         if p < 0:
-            Q[AHEAD.EXPAND] = entry >> 8
+            Q[FIRSTS.EXPAND] = entry >> 8
             return MISSES
         borders, opened = BORDERS.ENDED(P, entry), BORDERS.OPEN(P, p)
         ends, owed = ends << 1, owed << 1
@@ -133,7 +120,7 @@ def first_tokens(P, F, T, M, slots, written, order, Q, found):
     """Write the tokens that may come next to `found`: tokens within the text (FIRSTS), then longer ones.
 
     order: the tokens with bytes, in the order of these. Returns GOOD; UNSURE, where the tables do not say enough of a
-    token; or MISSES: AHEAD.EXPAND. Q[FIRSTS.WITHIN] and Q[FIRSTS.BEYOND] count them.
+    token; or MISSES: FIRSTS.EXPAND. Q[FIRSTS.WITHIN] and Q[FIRSTS.BEYOND] count them.
     """
     first = enter(F, order, Q, np.int64(FIRSTS.LEVELS) + np.int64(Q[FIRSTS.LENGTH]), 0)
     level, chosen, left = first, np.int64(NO_TOKEN), np.int64(Q[FIRSTS.TOP])

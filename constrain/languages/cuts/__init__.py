@@ -5,6 +5,6 @@ gives: `CanonicalTokens`: the tokens that may follow in a sequence that the toke
 start reading at: canonical.py; pieces.py (borders of pieces while bytes arrive), merges.py (neighbours within a piece)
 """
 
-from constrain.languages.cuts.canonical import CanonicalTokens
+from constrain.languages.cuts.canonical import CanonicalTokens, canonical_tokens
 
-__all__ = ["CanonicalTokens"]
+__all__ = ["CanonicalTokens", "canonical_tokens"]

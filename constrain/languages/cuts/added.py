@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from constrain.errors import VocabularyError
-from constrain.languages.vocab.bits import Row, set_bits, tokens_of
+from constrain.languages.vocab.bits import set_bits
 from constrain.languages.vocab.joined import JoinedTokens
 from constrain.languages.vocab.vocabulary import Vocabulary
 
@@ -112,7 +112,6 @@ class AddedTokens:
         if added:
             self._search(JoinedTokens.of(vocabulary), frozenset(added))
         self._tokens = tokens
-        self._first = JoinedTokens.of(vocabulary).first()
 
     def _search(self, joined: JoinedTokens, added: frozenset[int]) -> None:
         """Find where added tokens begin in others."""
@@ -151,14 +150,6 @@ class AddedTokens:
         if self.texts.tokens.get(text) == token:
             return (*found, text) if text in self.texts.beginnings else found
         return found + self.begun.get(token, ())
-
-    def completing(self, begun: Begun, row: Row) -> list[int]:
-        """The tokens of a row that complete what was begun."""
-        longer = [part + bytes([byte]) for part in begun for byte in range(256)]
-        bytes_after = [text[-1] for text in longer if text in self.texts.beginnings or text in self.texts.tokens]
-        some = tokens_of(row)
-        some = some[np.isin(self._first[some], bytes_after)]
-        return [token for token in some.tolist() if self.after(begun, token) is None]
 
 
 def taken_out(backend: Any, vocabulary: Vocabulary) -> tuple[list[int], dict[bytes, int]]:

@@ -6,7 +6,7 @@ piece no two neighbours would have been joined in another way. Whether a place i
 a state remembers the ends of tokens at places that are still open, and which of them have to become borders, since the
 tokens around them would else have been joined.
 
-Cost: a bitmask row is three bitmaps of the state of the pieces (made once for each) and one of the last token.
+Cost: a step some 0.2 µs where it is known, some microseconds else.
 Limits: a piece that is a token as a whole, though no merges make it (`ignore_merges`), counts as canonical in its
 merged form too. The beginning of a sequence is the beginning of a text, without a blank that the tokenizer would put
 before it. A text that spells a special token has no canonical sequence; states do not tell, `strays` does.
@@ -27,28 +27,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain import kernels
-from constrain.kernels.cuts.lookahead import follow_bytes
-from constrain.kernels.cuts.rows import narrow_row
-from constrain.kernels.cuts.tables import AFTER_TOKEN
+from constrain.errors import VocabularyError
+from constrain.kernels.cuts.tables import TOKEN_TEXTS
+from constrain.kernels.records.schema import pack
 from constrain.languages.cuts.added import AddedTexts, AddedTokens, Begun, taken_out
-from constrain.languages.cuts.following import CutPlace, FollowTables
-from constrain.languages.cuts.forced import ForcedCuts
+from constrain.languages.cuts.firsts import FirstTokens
 from constrain.languages.cuts.merges import Merges
 from constrain.languages.cuts.pieces import Pieces
-from constrain.languages.cuts.remembered import Remembered
 from constrain.languages.cuts.sentence_pieces import read_pieces
-from constrain.languages.vocab.bits import clear_bits, has_bit, has_bits, set_bits, tokens_of
+from constrain.languages.vocab.bits import Row, clear_bits, has_bit, has_bits, set_bits, tokens_of
 from constrain.languages.vocab.joined import JoinedTokens
 from constrain.languages.vocab.readers import Ranked
 from constrain.languages.vocab.vocabulary import Vocabulary
 
-Row = NDArray[np.uint32]
-
 NONE = -1  # no token: what comes next begins a piece
-BLANKS = b"\t\n\x0b\x0c\r \x85\xa0\x80"  # last bytes of characters that are blanks
-MOST_BLANKS = 4096  # tokens that end in a blank whose following bytes are found beforehand
-MANY = 1 << 16  # steps of tokens that are remembered (43 MB), and bytes that leave a state as it is (10 MB)
-MEMORY = 64 << 20  # bytes of rows that are remembered
+MANY = 1 << 16  # steps of tokens that are remembered (43 MB)
 UNWRITTEN, ALONE, WHOLE, ADDED, SPECIAL = range(5)  # how a tokenizer writes a token
 
 
@@ -72,18 +65,27 @@ DEAD = CutState(NONE, 0, 0, 0)
 """After a sequence that is not canonical."""
 
 
+class CutPlace(NamedTuple):
+    """A state of the canonical tokens, as far as kernels know it: what stays undecided of the tokens before."""
+
+    pieces: int
+    ends: int
+    owed: int
+
+
 class CanonicalTokens:
     """The canonical sequences of a tokenizer. Threads may share it.
 
-    What it remembers is bounded, however many texts are read: `MEMORY` bytes of rows, as much again by the merges, and
-    `MANY` steps; its tables for kernels (following.py) grow up to 72 bytes a token.
+    What it remembers is bounded, however many texts are read: `MANY` steps, and the first tokens of texts (firsts.py).
 
     Attributes:
         start: The state before a sequence.
-        places: What constraints remember of the masks of their places, all together `MEMORY` bytes.
-        first_bytes: int32[V], the first byte of each token, 256 where it has none.
-        forced: The cuts of texts that must follow.
-        refused: The tokens that they refuse since no completion is left, all together a quarter of that.
+        alone, whole, added, specials: uint32[words], the tokens that merging makes of their own text; that are written
+            where a piece is their text; that are taken out of a text; that have no bytes.
+        outside: uint32[words], those of `alone` that need no other token to write a character.
+        unknown: uint32[words], the tokens of which the tables of kernels do not say what follows.
+        firsts: The first tokens of texts that must follow.
+        kept: What others keep of these sequences, by its type.
 
     Example:
         >>> import constrain
@@ -111,35 +113,31 @@ class CanonicalTokens:
         self.tokens, self.words = vocabulary.tokens, vocabulary.words  # not the vocabulary, which may keep this
         self.pieces = pieces
         self.merges = merges
-        self._byte_tokens = frozenset(tokens_of(merges.byte_tokens).tolist())
-        joined = JoinedTokens.of(vocabulary)
-        self.added = AddedTokens(vocabulary, added)
+        self.byte_tokens = frozenset(tokens_of(merges.byte_tokens).tolist())
+        self.added_tokens = AddedTokens(vocabulary, added)
+        self.added = self.added_tokens.row
         self._all_taken_out = taken_out or {}
-        self.first_bytes = joined.first()
-        self._specials = np.zeros(self.words, np.uint32)
-        set_bits(self._specials, np.flatnonzero(self.first_bytes == 256))
-        self._alone = merges.alone() & ~self.added.broken
-        self._whole = merges.whole & ~self.added.broken
-        self._kinds = _kinds(self._alone, self._whole, self._specials, self.added.row)
-        self._outside = self._alone.copy()  # less those that are written only within a character, if at all
-        clear_bits(
-            self._outside, [t for t in self._byte_tokens if self._partial(b"", t, self.tokens[t] or b"") is None]
-        )
-        self._written = self._outside | self._whole
-        self._nothing = np.zeros(self.words, np.uint32)
-        ending = self._specials | self.added.row
-        self._ending_words = np.flatnonzero(ending)
-        self._ending = ending[self._ending_words]
-        self._becoming = _becoming([self.tokens[token] or b"" for token in tokens_of(self._whole).tolist()])
-        self._rows = Remembered[Row](MEMORY)
-        self.places = Remembered[Any](MEMORY)
-        self.refused = Remembered[Any](MEMORY // 4)
+        joined = JoinedTokens.of(vocabulary)
+        first = joined.first()
+        self.specials = np.zeros(self.words, np.uint32)
+        set_bits(self.specials, np.flatnonzero(first == 256))
+        self.alone = merges.alone() & ~self.added_tokens.broken
+        self.whole = merges.whole & ~self.added_tokens.broken
+        self._kinds = _kinds(self.alone, self.whole, self.specials, self.added)
+        self.outside = self.alone.copy()
+        clear_bits(self.outside, [t for t in self.byte_tokens if self.partial(b"", t, self.tokens[t] or b"") is None])
+        self.unknown = self.specials | self.added | self.added_tokens.broken
+        set_bits(self.unknown, [*self.added_tokens.begun, *(t for t in self.byte_tokens if first[t] >= 0x80)])
+        is_unknown = np.zeros(len(self.tokens), np.int32)
+        is_unknown[tokens_of(self.unknown)] = 1
+        texts = {"STARTS": joined.starts, "BYTES": joined.text.astype(np.int32), "UNKNOWN": is_unknown}
+        self._texts = pack(TOKEN_TEXTS, **texts)[0]
+        self._written = self.outside | self.whole
         self._after: dict[tuple[int, int, int, int], tuple[int, int, int, int]] = {}
         self._steps: dict[tuple[Any, ...], CutState] = {}
-        self._loose: dict[CutState, NDArray[np.int32]] = {}
+        self.kept: dict[Any, Any] = {}
         self.start = CutState(NONE, pieces.start, 0, 0)
-        self.forced = ForcedCuts(self, vocabulary.trie)
-        self.following = self._following(joined)
+        self.firsts = FirstTokens(self, vocabulary.trie)
 
     @classmethod
     def of(cls, tokenizer: Any, vocabulary: Vocabulary) -> CanonicalTokens:
@@ -182,7 +180,7 @@ class CanonicalTokens:
             return DEAD
         if kind == SPECIAL:
             return self.start if self.may_end(state) else DEAD
-        begun = self.added.after(state.begun, token)
+        begun = self.added_tokens.after(state.begun, token)
         if begun is None:
             return DEAD
         if kind == ADDED:
@@ -193,7 +191,7 @@ class CanonicalTokens:
     def _read(self, before: CutState, token: int, *, whole: bool) -> CutState:
         """The state after a token with bytes that is no added one: the plain form of the kernel `step_cut`."""
         text = self.tokens[token] or b""
-        partial = self._partial(before.partial, token, text)
+        partial = self.partial(before.partial, token, text)
         if partial is None:
             return DEAD
         joined = before.last != NONE and (whole or not self.merges.together(before.last, token))
@@ -226,9 +224,9 @@ class CanonicalTokens:
         after = self.pieces.step(pieces, byte)
         return after, int(self.pieces.ended[pieces, byte]), int(self.pieces.open[after])
 
-    def _partial(self, partial: bytes, token: int, text: bytes) -> bytes | None:
-        """The bytes of an unfinished character of byte tokens; None where the character has a token of its own."""
-        if token not in self._byte_tokens:
+    def partial(self, partial: bytes, token: int, text: bytes) -> bytes | None:
+        """The bytes of an unfinished character after a token; None where the character has a token of its own."""
+        if token not in self.byte_tokens:
             return None if partial else b""
         whole = partial + text
         length = _character_length(whole[0])
@@ -245,12 +243,12 @@ class CanonicalTokens:
         return CutPlace(state.pieces, state.ends, state.owed)
 
     def tables(self) -> tuple[NDArray[Any], ...]:
-        """The tables of kernels that read tokens: of the pieces, what follows tokens, the merges; tokens it writes."""
-        return self.pieces.packed(), self.following.table, *self.merges.tables, self._written
+        """The tables of kernels that read tokens: of the pieces, of texts, of merges; the tokens that it writes."""
+        return self.pieces.packed(), self._texts, *self.merges.tables, self._written
 
     def is_unknown(self, token: int) -> bool:
         """True if the tables do not say enough of what follows a token."""
-        return token != NONE and self.following.is_unknown(token)
+        return token != NONE and has_bit(self.unknown, token)
 
     def unlinked(self, state: CutState, *, joined: bool = False) -> CutState:
         """The state without the token before it, equal for many states: what follows joins it only if `joined`, and a
@@ -272,7 +270,7 @@ class CanonicalTokens:
         pieces = state.pieces or self.pieces.start
         for byte in text:
             pieces = self.pieces.step(pieces, byte) or self.pieces.start
-        return CutState(token, pieces, int(self.pieces.open[pieces]), 0, begun=self.added.begun.get(token, ()))
+        return CutState(token, pieces, int(self.pieces.open[pieces]), 0, begun=self.added_tokens.begun.get(token, ()))
 
     def after(self, state: CutState, token: int) -> CutState:
         """The state after a token, canonical or not."""
@@ -284,7 +282,8 @@ class CanonicalTokens:
         if tokens.size and state.last != NONE:
             byte = (self.tokens[tokens[0]] or b"")[:1]
             if not self._settled(state.pieces, state.ends | 1, state.owed | 1, byte, False)[0]:  # no border before them
-                tokens = tokens[~has_bits(self.merges.conflicts(state.last) & ~self.added.row, tokens)]
+                may_follow = self.merges.all_together(state.last, tokens.astype(np.int32))
+                tokens = tokens[may_follow | has_bits(self.added, tokens)]
         return (token for token in tokens.tolist() if self.step(state, token) != DEAD)
 
     def strays(self, tokens: Sequence[int]) -> list[int]:
@@ -311,124 +310,25 @@ class CanonicalTokens:
             if not self.tokens[self._taken_out.tokens[text[start:end]]]:
                 yield bisect.bisect_left(ends, end)
 
-    # -- rows ----------------------------------------------------------------------------------------------------------
 
-    def row(self, state: CutState) -> Row:
-        """uint32[words], read-only: the tokens after which a sequence may still be canonical.
+def canonical_tokens(tokenizer: Any, vocabulary: Vocabulary) -> CanonicalTokens | str:
+    """The canonical sequences of a tokenizer, made once for a vocabulary, or why they are not known.
 
-        Tokens without bytes are in it where the text may end.
-        """
-        known = self._rows.get(state)
-        if known is None:
-            known = np.full(self.words, 0xFFFFFFFF, np.uint32)
-            self.narrow(state, known)
-            known.flags.writeable = False
-            self._rows.keep(state, known, known.nbytes)
-        return known
-
-    def narrow(self, state: CutState, row: Row) -> bool:
-        """Keep those tokens of a mask that are in `row(state)`. Returns whether some of them are `joined`."""
-        if state == DEAD:
-            row[:] = 0
-            return False
-        kept = row[self._ending_words] & self._ending if self.may_end(state) else None
-        alone, whole = self._alone if state.partial else self._outside, self._whole
-        conflicts = self.merges.conflicts(state.last) if state.last != NONE else self._nothing
-        if state.last == NONE:
-            alone, whole = alone | whole, self._nothing
-        joined = narrow_row(self._before(state.pieces, state.ends, state.owed), conflicts, alone, whole, row)
-        if state.partial:
-            self._keep_bytes(row, state.partial)
-        if kept is not None:
-            row[self._ending_words] |= kept
-        if state.begun:
-            clear_bits(row, self.added.completing(state.begun, row))
-        return bool(joined)
-
-    def joined(self, state: CutState) -> Row:
-        """uint32[words], those tokens of `row` before which a border still has to come, as they would join."""
-        opened = self._before(state.pieces, state.ends, state.owed)[2 * self.words :]
-        return opened & (self.merges.conflicts(state.last) | self._whole)
-
-    def _keep_bytes(self, row: Row, partial: bytes) -> None:
-        """Keep the byte tokens that go on with a character, if it has no token of its own."""
-        kept = [token for token in self._byte_tokens if has_bit(row, token)]
-        row[:] = 0
-        set_bits(row, [t for t in kept if self._partial(partial, t, self.tokens[t] or b"") is not None])
-
-    def _before(self, pieces: int, ends: int, owed: int) -> Row:
-        """The tokens before which is a border, is none, or may be one: three masks."""
-        place = CutPlace(pieces, ends, owed)
-        known = self._rows.get(place)
-        if known is None:
-            known = self.following.fronts(place)
-            self._rows.keep(place, known, known.nbytes)
-        return known
-
-    def _following(self, joined: JoinedTokens) -> FollowTables:
-        """The tables by which kernels look ahead."""
-        text, starts = joined.text.astype(np.int32), joined.starts
-        unknown = self._specials | self.added.row | self.added.broken
-        set_bits(unknown, [token for token in self._byte_tokens if self.first_bytes[token] >= 0x80])
-        set_bits(unknown, self.added.begun)
-        return FollowTables(
-            self.pieces, self.merges, classes=lambda: self._apart_by_class(text, starts), first=self.first_bytes,
-            starts=starts, text=text, becoming=lambda token: self._becoming.get(self.tokens[token] or b"", ()),
-            unknown=tokens_of(unknown).astype(np.int32), others=list(self.added.texts.tokens.values()),
-        )  # fmt: skip
-
-    def _apart_by_class(
-        self, text: NDArray[np.int32], starts: NDArray[np.int32]
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The class of each token, and for each class the bytes that may be told at once to leave it as it is.
-
-        A token's class is its last byte, and those bytes follow that one in no token. But what follows a blank may
-        still put a border before it, so tokens that end in one have classes of their own.
-        """
-        ends = starts[1:] - 1
-        classes = np.where(ends >= starts[:-1], text[ends], 0).astype(np.int32)
-        tables = [_apart(text, starts)]
-        if self.pieces.open[self.pieces.step(self.pieces.start, ord(" "))]:
-            blank = np.flatnonzero(np.isin(classes, list(BLANKS)) & (ends >= starts[:-1]))
-            for number, token in enumerate(blank.tolist()):
-                state = self.step(self.start, token) if number < MOST_BLANKS else DEAD
-                classes[token] = 256 + number
-                tables.append(np.zeros(8, np.int32) if state == DEAD else self.loose(state))
-        return classes, np.concatenate(tables)
-
-    def loose(self, state: CutState) -> NDArray[np.int32]:
-        """int32[8], a bitmap of bytes: whatever begins with one of them leaves the tokens so far as they are.
-
-        So a text that goes on with such a byte has a canonical sequence that begins with the one so far.
-        """
-        known = self._loose.get(state)
-        if known is None:
-            if len(self._loose) > MANY:
-                self._loose.clear()
-            known = self._loose[state] = self._loose_bytes(state)
-        return known
-
-    def _loose_bytes(self, now: CutState) -> NDArray[np.int32]:
-        loose = np.zeros(256, bool)
-        if now.partial or now.begun:
-            return np.packbits(loose, bitorder="little").view(np.int32)
-        pieces = self.pieces
-        if pieces.next[now.pieces].min() < 0:
-            pieces.expand(now.pieces)
-        after, borders = pieces.next[now.pieces], pieces.ended[now.pieces]
-        opened = pieces.open[after]
-        ends, owed = (now.ends | 1) << 1, now.owed << 1
-        safe = (after > 0) & (borders & ~(ends | 1) == 0) & (owed & ~borders == 0) & (opened & ~(ends | 1) == 0)
-        if now.last == NONE:
-            loose = safe
-        else:
-            conflicts, counts = self.merges.conflicts(now.last), np.zeros(257, np.int32)
-            follow_bytes(
-                conflicts, self._alone, self.first_bytes, counts, counts, np.zeros(AFTER_TOKEN.WORDS, np.int32)
-            )
-            counts[self._becoming.get(self.tokens[now.last] or b"", [])] = 1
-            loose = safe & ((borders >> 1 & 1 == 1) | (counts[:256] == 0))
-        return np.packbits(loose, bitorder="little").view(np.int32)
+    tokenizer: None: what the vocabulary was read from
+    """
+    source = vocabulary.tokenizer if tokenizer is None else tokenizer
+    if source is None:
+        return "the vocabulary does not say which tokenizer it is of"
+    source = getattr(source, "backend_tokenizer", source)
+    of, known = vocabulary.kept.get(CanonicalTokens, (None, None))
+    if of is not source:
+        try:
+            known = CanonicalTokens.of(source, vocabulary)
+        except VocabularyError as error:
+            known = error.message
+        if source is vocabulary.tokenizer or not isinstance(known, str):
+            vocabulary.kept[CanonicalTokens] = source, known
+    return known
 
 
 def _kinds(alone: Row, whole: Row, specials: Row, added: Row) -> bytes:
@@ -437,26 +337,6 @@ def _kinds(alone: Row, whole: Row, specials: Row, added: Row) -> bytes:
     for kind, row in ((WHOLE, whole), (ALONE, alone), (ADDED, added), (SPECIAL, specials)):
         kinds[tokens_of(row)] = kind
     return kinds.tobytes()
-
-
-def _becoming(texts: Sequence[bytes]) -> dict[bytes, list[int]]:
-    """By a text within some texts, the bytes that follow it there: a piece that ends with it may become one of them."""
-    found: dict[bytes, set[int]] = {}
-    for text in texts:
-        for end in range(1, len(text)):
-            for start in range(end):
-                found.setdefault(text[start:end], set()).add(text[end])
-    return {text: sorted(following) for text, following in found.items()}
-
-
-def _apart(text: NDArray[np.int32], starts: NDArray[np.int32]) -> NDArray[np.int32]:
-    """int32[256 * 8], for each byte a bitmap of the bytes that follow it in no token."""
-    inside = np.ones(len(text), bool)
-    inside[starts[1:][starts[1:] > starts[:-1]] - 1] = False  # last bytes
-    first = np.flatnonzero(inside)
-    apart = np.ones((256, 256), bool)
-    apart[text[first], text[first + 1]] = False
-    return np.packbits(apart, axis=1, bitorder="little").view(np.int32).reshape(-1)
 
 
 def _character_length(byte: int) -> int:

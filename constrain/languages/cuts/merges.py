@@ -4,14 +4,12 @@ The idea: within one piece of a text, tokens are what the tokenizer writes if an
 token's own text (it is *alone*), and each two neighbours are what it makes of the text of both (Berglund and van der
 Merwe, "Formalizing BPE tokenization", 2023; Vieira et al., "Language models over canonical byte-pair encodings", 2025).
 The first is found by merging the text of every token once. The second follows from the merges that made the two:
-kernels/cuts/neighbours.py decides a pair in a few steps, and writes all that may not follow a token as a row.
+kernels/cuts/neighbours.py decides a pair in a few steps.
 
 Two things are not between neighbours: a tokenizer that ignores its merges where a piece is a token (`whole`), and bytes
 that stand for a character without a token (`byte_tokens`, `has_character`).
 
-Cost: tables 0.03 s for 49,000 tokens and merges, 0.17 s for 262,000 tokens with 515,000 merges (38 MB); reading these
-from a tokenizer 0.07 and 1 s, from the disk cache 0.01 and 0.03 s. A row 2 and 3 µs (p99 5 and 24; after a space 30 and
-400), cached up to ROW_BYTES.
+COST
 """
 
 from __future__ import annotations
@@ -30,15 +28,14 @@ from numpy.typing import NDArray
 from constrain import kernels
 from constrain.errors import VocabularyError
 from constrain.kernels.cuts import merging, neighbours
-from constrain.kernels.cuts.tables import LEAF, MERGE, NO_MERGE, RUN, TOKEN, UNMADE
+from constrain.kernels.cuts.tables import LEAF, MERGE, NO_MERGE, TOKEN, UNMADE
 from constrain.languages.cuts.sentence_pieces import ScoredPieces
 from constrain.languages.vocab import disk_cache
-from constrain.languages.vocab.bits import Row, has_bit
+from constrain.languages.vocab.bits import Row
 from constrain.languages.vocab.huggingface import model_key
 from constrain.languages.vocab.vocabulary import Vocabulary
 
 Ints = NDArray[np.int32]
-ROW_BYTES = 64 << 20  # of all cached rows of one tokenizer
 FIX = "use canonical=False: tokens are then any that spell the text"
 
 
@@ -75,6 +72,7 @@ class Merges:
             a piece is not written otherwise.
         byte_tokens (Row): The tokens of single bytes that stand for a character without a token.
         tables: TOKEN rows, MERGE rows and their slots (kernels/cuts/tables.py).
+        by_length: The tokens that merging makes of their own text, parts before wholes.
 
     Example:
         >>> import constrain
@@ -87,22 +85,19 @@ class Merges:
 
     def __init__(self, rules: Rules, vocabulary: Vocabulary) -> None:
         kernels.load()
-        self._rules = rules
-        self._merges, self._slots = _table(rules.merges)
-        self._table = np.zeros((vocabulary.size + 1, TOKEN.WORDS), np.int32)
-        self._flat = self._table.reshape(-1)
-        self._tokens, self._runs = self._fill()
+        self._characters = rules.characters
+        merges, slots = _table(rules.merges)
+        table = np.zeros((vocabulary.size, TOKEN.WORDS), np.int32)
+        self.tables = table.reshape(-1), merges, slots
+        self.by_length = self._fill(rules, table)
         has_bytes = np.fromiter(map(bool, vocabulary.tokens), bool, vocabulary.size)
-        is_made = self._table[:-1, TOKEN.LEFT] != UNMADE
-        self._table[:-1, TOKEN.ALONE] = has_bytes & is_made
+        is_made = table[:, TOKEN.LEFT] != UNMADE
+        table[:, TOKEN.ALONE] = has_bytes & is_made
         self._alone = _row_of(has_bytes & is_made)
-        self._not_alone = _row_of(np.ones(vocabulary.size, bool)) & ~self._alone
         self.byte_tokens = _row_of(np.isin(np.arange(vocabulary.size), list(rules.byte_tokens.values())))
         self.whole = np.zeros_like(self._alone)
         if rules.ignores_merges:
             self.whole = _row_of(has_bytes & (np.diff(rules.starts) > 0) & ~is_made) & ~self.byte_tokens
-        self.tables = self._flat, self._merges, self._slots
-        self._cached = functools.lru_cache(max(1, ROW_BYTES // self._alone.nbytes))(self._conflicts)
 
     # --- readers ------------------------------------------------------------------------------------------------------
 
@@ -206,18 +201,18 @@ class Merges:
             a: A token id.
             b: The token id that follows.
         """
-        return bool(neighbours.stay_apart(self._flat, self._merges, self._slots, a, b))
+        return bool(neighbours.stay_apart(*self.tables, a, b))
 
-    def conflicts(self, a: int) -> Row:
-        """The tokens b for which `together(a, b)` is not so.
+    def all_together(self, a: int, tokens: Ints) -> NDArray[np.bool_]:
+        """`together(a, b)` for each b of some tokens.
 
         Args:
             a: A token id.
-
-        Returns:
-            A row of bits, which is not to be changed.
+            tokens: int32[n], the token ids that may follow.
         """
-        return self._cached(a)
+        answers = np.empty(len(tokens), np.int32)
+        neighbours.all_stay_apart(*self.tables, a, tokens, answers)
+        return answers > 0
 
     def has_character(self, text: bytes) -> bool:
         """True if a character is a token, so that it is never written in bytes.
@@ -225,61 +220,20 @@ class Merges:
         Args:
             text: The bytes of one character.
         """
-        return text in self._rules.characters
+        return text in self._characters
 
-    def spelling(self, token: int) -> list[int]:
-        """The tokens that merging makes of the text of a token: for one that is alone, itself.
-
-        Args:
-            token: A token id.
-
-        Returns:
-            Token ids; empty if the text has a character without a token.
-        """
-        if has_bit(self._alone, token):
-            return [token]
-        rules = self._rules
-        text = rules.symbols[rules.starts[token] : rules.starts[token + 1]]
-        if not text.size or (text < 0).any():
-            return []
-        words = np.concatenate((text, text))
-        count = merging.merge_symbols(self._merges, self._slots, words, text.size)
-        return words[:count].tolist()
-
-    # --- tables -------------------------------------------------------------------------------------------------------
-
-    def _conflicts(self, a: int) -> Row:
-        if not has_bit(self._alone, a):
-            return self._alone | self._not_alone
-        row = self._not_alone.copy()
-        neighbours.add_conflicts(self._flat, self._runs, self._tokens, a, row)
-        return row
-
-    def _fill(self) -> tuple[Ints, Ints]:
-        """Fill the table of tokens. Returns the tokens by position, and the runs (kernels/cuts/tables.py)."""
-        rules, table = self._rules, self._table
+    def _fill(self, rules: Rules, table: Ints) -> Ints:
+        """Fill the table of tokens. Returns those that are made, parts before wholes."""
         lengths = np.diff(rules.starts)
         scratch = np.empty(2 * int(lengths.max()), np.int32)
-        merging.find_parts(rules.symbols, rules.starts, self._merges, self._slots, scratch, self._flat)
+        merging.find_parts(rules.symbols, rules.starts, *self.tables[1:], scratch, self.tables[0])
         for byte, token in rules.byte_tokens.items():
             table[token, : TOKEN.RIGHT + 1] = UNMADE if bytes([byte]) in rules.characters else LEAF
-        made = np.flatnonzero(table[:-1, TOKEN.LEFT] != UNMADE).astype(np.int32)
+        made = np.flatnonzero(table[:, TOKEN.LEFT] != UNMADE).astype(np.int32)
         narrow = np.min_scalar_type(lengths.max())  # PERF: short integers are sorted by their digits
         by_length = made[np.argsort(lengths[made].astype(narrow), kind="stable")]
-        neighbours.find_times(by_length, self._flat)
-
-        parents = made[table[made, TOKEN.LEFT] >= 0]
-        left = table[parents, TOKEN.LEFT]
-        parents = parents[np.argsort((left.astype(np.int64) << 32) + table[parents, TOKEN.UNTIL_LEFT])]
-        counts = np.bincount(left, minlength=len(table))
-        table[:, TOKEN.PARENTS] = np.cumsum(counts) - counts
-        tokens = np.empty(made.size, np.int32)
-        neighbours.find_positions(by_length, parents, self._flat, tokens)
-
-        runs = np.empty(self._merges.size // MERGE.WORDS * RUN.WORDS, np.int32)
-        count = neighbours.sort_runs(self._merges, self._flat, runs)
-        neighbours.place_runs(self._flat, parents, runs, count)
-        return tokens, runs[: count * RUN.WORDS]
+        neighbours.find_times(by_length, self.tables[0])
+        return by_length
 
 
 def _table(merges: Ints) -> tuple[Ints, Ints]:

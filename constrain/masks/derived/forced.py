@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from constrain.kernels.cuts.rows import SEVERAL_LEFT, only_token
+from constrain.kernels.cuts.steps import SEVERAL_LEFT, only_token
 from constrain.languages.cuts.canonical import CutState
-from constrain.languages.cuts.forced import NO_TOKENS, Firsts
+from constrain.languages.cuts.firsts import NO_TOKENS, Firsts
 from constrain.languages.vocab.bits import has_bit, has_bits, set_bits
-from constrain.masks.derived.canonical import CanonicalConstraint, CanonicalMatcher, CutMask
+from constrain.masks.derived.cuts import CompiledCuts, CutsMatcher
 from constrain.masks.engine import fill_masks
 from constrain.masks.engine.matcher import engine_of
 from constrain.masks.engine.rows import Row, checked_row
@@ -66,7 +66,7 @@ class ForcedPlace:
 OPEN = ForcedPlace(SEVERAL_LEFT, NO_TEXT, None)
 
 
-class ForcedConstraint(CanonicalConstraint):
+class ForcedCuts(CompiledCuts):
     """A compiled constraint whose forced texts are cut as the tokenizer cuts them. Use it as `constraint=`."""
 
     identity = "forced"
@@ -75,7 +75,7 @@ class ForcedConstraint(CanonicalConstraint):
         super().__init__(*given)
         self.none = np.zeros(self.vocabulary.words, np.uint32)
         self._places: dict[Any, ForcedPlace] = {}
-        self._added = self.canonical.added.texts
+        self._added = self.canonical.added_tokens.texts
         self.window = WINDOW + self._added.longest
         self.is_plain = not (self.checks or self.guards)  # what follows a place depends on nothing before it
 
@@ -130,7 +130,7 @@ class ForcedConstraint(CanonicalConstraint):
         while length < len(text) and self._added.is_begun(text[:length]):
             length += 1
         is_end = is_end and length >= len(text)
-        return self.canonical.forced.firsts(state, text[:length], is_end=is_end) if text else NONE_FIRST
+        return self.canonical.firsts.of(state, text[:length], is_end=is_end) if text else NONE_FIRST
 
 
 def _forced(inner: Any, window: int) -> Forced:
@@ -148,18 +148,18 @@ def _forced(inner: Any, window: int) -> Forced:
     return Forced(text, is_end, is_end or len(text) < window)
 
 
-class ForcedMatcher(CanonicalMatcher):
-    """One sequence under a `ForcedConstraint`.
+class ForcedMatcher(CutsMatcher):
+    """One sequence under a `ForcedCuts`.
 
     states: before each token and after the last; in place of one that was not needed yet stands the token before it
     here: the place, if it is known. came: the place and the token before it, if text was forced there
     """
 
     __slots__ = ("came", "here")
-    constraint: ForcedConstraint
+    constraint: ForcedCuts
     states: list[Any]  # CutState | int
 
-    def __init__(self, constraint: ForcedConstraint, inner: Any, states: list[Any]) -> None:
+    def __init__(self, constraint: ForcedCuts, inner: Any, states: list[Any]) -> None:
         super().__init__(constraint, inner, states)
         self.here: ForcedPlace | None = None
         self.came: tuple[ForcedPlace, int] | None = None
@@ -189,18 +189,17 @@ class ForcedMatcher(CanonicalMatcher):
 
     def only(self) -> int:
         here = self.place()
-        return here.only if here is not OPEN else super().only()
+        return here.only if here is not OPEN else only_token(self.constraint.masked(self.inner))
 
-    def _here(self) -> CutMask:
+    def mask(self) -> Row:
         only = self.place().only
-        if only >= 0:
-            row = np.zeros(self.constraint.vocabulary.words, np.uint32)
-            set_bits(row, [only])
-        else:
+        if only < 0:
             row = self.constraint.masked(self.inner)
-            only = only_token(row)
+        else:
+            row = self.constraint.none.copy()
+            set_bits(row, [only])
         row.flags.writeable = False
-        return CutMask(row, only, False)
+        return row
 
     def fill_mask(self, row: Row) -> None:
         only = (self.here or self.place()).only

@@ -4,7 +4,7 @@ A model was trained on texts as its tokenizer cuts them, the canonical tokens. U
 another cut where the constraint leaves it no choice of text (`<tool_call>` as `< t oo l`), and goes on from what it
 never saw. So where the text is forced it is cut as the tokenizer does (`forced.py`), wherever the tokenizer is
 understood exactly and nothing else keeps the masks: in `generate`, and in the loops of transformers, mlx-lm and others;
-if it is wanted, everywhere in the text (`canonical.py`). What is said of it in `Stats.cuts`, in the `cuts` of a
+if it is wanted, everywhere in the text (papers/cuts). What is said of it in `Stats.cuts`, in the `cuts` of a
 processor and in the log of an engine is "forced", "canonical", or "all" and why.
 """
 
@@ -14,15 +14,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from constrain.errors import ConstrainError
-from constrain.languages.cuts import CanonicalTokens
-from constrain.masks.derived.canonical import CanonicalConstraint, canonical_tokens
-from constrain.masks.derived.forced import ForcedConstraint
+from constrain.languages.cuts import CanonicalTokens, canonical_tokens
+from constrain.lazily import later
+from constrain.masks.derived.cuts import CompiledCuts
+from constrain.masks.derived.forced import ForcedCuts
 from constrain.masks.engine import CompiledConstraint
 
 ALL = "all"
 
 
-def with_canonical(compiled: Any, tokenizer: Any, wanted: bool | None) -> tuple[CanonicalConstraint | None, str]:
+def kind_of(wanted: bool | None) -> type[CompiledCuts]:
+    """The class whose tokens count: canonical ones everywhere if `wanted`, else where the text is forced."""
+    kind: type[CompiledCuts] = later("constrain.papers").CanonicalCuts if wanted else ForcedCuts
+    return kind
+
+
+def with_canonical(compiled: Any, tokenizer: Any, wanted: bool | None) -> tuple[CompiledCuts | None, str]:
     """A compiled constraint of which not all tokens count, or None, and what is said of it.
 
     Args:
@@ -33,7 +40,7 @@ def with_canonical(compiled: Any, tokenizer: Any, wanted: bool | None) -> tuple[
     Raises:
         ConstrainError: It is wanted and not possible.
     """
-    if isinstance(compiled, CanonicalConstraint):
+    if isinstance(compiled, CompiledCuts):
         return None, compiled.identity
     if wanted is False or compiled is None:
         return None, ALL
@@ -41,7 +48,7 @@ def with_canonical(compiled: Any, tokenizer: Any, wanted: bool | None) -> tuple[
     if isinstance(compiled, CompiledConstraint):
         tokens = canonical_tokens(tokenizer, compiled.vocabulary)
     if isinstance(tokens, CanonicalTokens):
-        kind = CanonicalConstraint if wanted else ForcedConstraint
+        kind = kind_of(wanted)
         return kind.of(compiled, tokens), kind.identity
     if wanted:
         raise ConstrainError(f"canonical=True is not possible: {tokens}", place="canonical", fix="leave it out")

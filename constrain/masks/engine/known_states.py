@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.languages.automata.memory import MAX_WORDS
-from constrain.languages.cuts.remembered import Remembered
 
-NARROW = 32 << 20  # bytes of look-aheads
 MAX_ROWS = 512  # complete masks that are kept for `Matcher.mask`
 
 
@@ -21,14 +19,13 @@ class KnownStates:
     Attributes:
         epoch: The automaton's.
         masks: Configuration -> (mask, the flags of `fill_mask`).
-        narrow: (source of masks, lexer states, place) -> the look-ahead of its tokens (canonical_ahead.py), up to
-            `NARROW` bytes.
+        kept: What others keep of this epoch, by its type.
     """
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
         self.masks: dict[int, tuple[NDArray[np.uint32], int]] = {}
-        self.narrow = Remembered[Any](NARROW)
+        self.kept: dict[Any, Any] = {}
         self._watched: dict[tuple[int, Hashable], int] = {}
 
     def keep_mask(self, epoch: int, configuration: int, row: NDArray[np.uint32], flags: int) -> None:

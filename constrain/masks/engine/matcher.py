@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
@@ -24,10 +24,7 @@ from constrain.kernels.records.arena import HEADER
 from constrain.kernels.records.configurations import CONFIG, is_watched
 from constrain.languages.automata.marks import MARK
 from constrain.languages.automata.memory import words_of
-from constrain.languages.cuts.following import CutPlace, FollowTables, Verdicts
-from constrain.masks.engine.canonical_ahead import look_ahead, settle
 from constrain.masks.engine.masks import MaskedSteps
-from constrain.masks.engine.rows import Row
 from constrain.masks.engine.steps import STATE
 
 if TYPE_CHECKING:
@@ -288,27 +285,6 @@ class Matcher(MaskedSteps):
             LimitError: A step does not fit into the automaton's memory.
         """
         return not self.ended and bool(self._ask(advance.any_byte, bits))
-
-    def look_ahead(self, row: Row, cut: Row, following: FollowTables, place: CutPlace, guarded: bool) -> Verdicts:
-        """The tokens of a mask after which no canonical completion is left, and those of which that is not known.
-
-        Args:
-            row: uint32[ceil(V / 32)], some of the tokens that the matcher's own mask allows, and `cut`, no EOS.
-            cut: uint32[ceil(V / 32)], the tokens that the tokenizer may write at the place.
-            following: The tables of the tokenizer.
-            place: The place before the tokens.
-            guarded: Acceptance has to be asked of the matcher.
-
-        Raises:
-            LimitError: A step does not fit into the automaton's memory.
-        """
-        if self.ended or self._automaton.layout.offset:  # tokens that are read in two ways are not looked ahead from
-            return Verdicts(*2 * [np.zeros(0, np.int32)])
-        return self.locked(lambda c: look_ahead(self._automaton, c, row, cut, following, place, guarded))
-
-    def settle(self, tokens: Sequence[int], place: CutPlace) -> None:
-        """Have `look_ahead` take it for known that much may follow some tokens, wherever the lexer is in this state."""
-        self.locked(lambda c: settle(self._automaton, c, tokens, place))
 
     @property
     def state(self) -> int:

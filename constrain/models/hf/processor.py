@@ -33,7 +33,7 @@ import torch
 from transformers import LogitsProcessor
 
 from constrain.errors import ConstrainError
-from constrain.masks.derived.canonical import CanonicalConstraint
+from constrain.masks.derived.cuts import CompiledCuts
 from constrain.masks.derived.narrowed import narrowed
 from constrain.masks.engine.followed import refuse_tempered
 from constrain.models.hf.endings import Endings, call_of_caller, endings_of, ids_in, stops_of_caller
@@ -211,7 +211,7 @@ class ConstraintProcessor(LogitsProcessor):
     def _begin(self, group: int, endings: Endings) -> _Cursor:
         """A cursor at the beginning of an output."""
         compiled = self.compiled[group]
-        if endings.text and isinstance(compiled, CanonicalConstraint):  # that text may be in a text's own cut
+        if endings.text and isinstance(compiled, CompiledCuts):  # that text may be in a text's own cut
             matcher = compiled.matcher(eos_ids=endings.stops)
             return _Cursor(matcher, group, self.size, Endings(tuple(endings.stops), endings.stops))
         return _Cursor(compiled.matcher(), group, self.size, endings)

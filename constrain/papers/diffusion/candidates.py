@@ -22,8 +22,8 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from constrain.gaps.kernels.lexemes import ACCEPTING
 from constrain.gaps.solution import GapLanguage
-from constrain.kernels.gaps.lexemes import ACCEPTING
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.papers.diffusion.token_classes import TokenClasses
 

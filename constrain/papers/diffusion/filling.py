@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.gaps.cheapest import CheapestDerivation, PricedLexeme
-from constrain.kernels.gaps.layers import HOLDS, STARTS, STAYS
 from constrain.papers.diffusion.layered import LayeredSolution
+from constrain.papers.kernels.layers import HOLDS, STARTS, STAYS
 
 PRICE, NOISE, TAKEN_IN = 4, 4, 2
 

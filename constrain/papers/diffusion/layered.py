@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from constrain.gaps.chart import GapChart, Rows, too_large
 from constrain.gaps.solution import GapLanguage
-from constrain.kernels.gaps import layers
-from constrain.kernels.records.gaps import ARCS
 from constrain.kernels.records.schema import pack
 from constrain.papers.diffusion.token_classes import TokenClasses
+from constrain.papers.kernels import layers
+from constrain.papers.kernels.records import ARCS
 
 Int64 = NDArray[np.int64]
 

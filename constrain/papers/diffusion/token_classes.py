@@ -4,7 +4,7 @@
     classes.of[token], classes.path(classes.of[token]), classes.tokens(live_arcs)
 
 A token may lie within one lexeme, end one, hold several, or begin one. So what it does is a small automaton of arcs
-(kernels/gaps/layers.py) from what the lexer knows before the token to what it knows behind it. Tokens with the same
+(papers/kernels/layers.py) from what the lexer knows before the token to what it knows behind it. Tokens with the same
 arcs are one class: most words do the same, whatever their letters.
 
 The idea: read all tokens byte by byte and at once, from every state of the lexer. After a prefix of a token, each
@@ -29,11 +29,11 @@ from numpy.typing import NDArray
 
 from constrain.errors import LimitError
 from constrain.gaps.adjacency import ones
+from constrain.gaps.kernels.lexemes import ACCEPTING, FRESH
 from constrain.gaps.solution import GapLanguage
-from constrain.kernels.gaps.layers import ENDS, HOLDS, STARTS, STAYS
-from constrain.kernels.gaps.lexemes import ACCEPTING, FRESH
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.limits import tick
+from constrain.papers.kernels.layers import ENDS, HOLDS, STARTS, STAYS
 
 MOST_CONFIGURATIONS = 100_000
 SEAM, NOWHERE = 0, -1
@@ -46,7 +46,7 @@ class Arc(NamedTuple):
     """An arc, and how arcs are sorted: nodes have larger numbers than the ones that lead to them.
 
     Attributes:
-        kind: See kernels/gaps/layers.py.
+        kind: See papers/kernels/layers.py.
         origin: As in `Item`.
         label: The terminal of a lexeme that ends; -1: none does.
         behind: The state behind the token; within a token, the node; -1: the seam behind the token.
@@ -142,7 +142,7 @@ class TokenClasses:
         count: The number of classes.
         states: The states of the lexer. Cells of a layer are its pairs, one for each state; the seam; its nodes.
         stride: The number of cells of a layer. The cells of the next one follow.
-        kind, label, source, target: int32[arcs], see kernels/gaps/layers.py; in their order there.
+        kind, label, source, target: int32[arcs], see papers/kernels/layers.py; in their order there.
 
     Raises:
         LimitError: The terminals are too ambiguous.

@@ -13,8 +13,8 @@ import pytest
 
 import vocabularies
 from constrain import Vocabulary
+from constrain.languages.cuts import canonical_tokens
 from constrain.languages.cuts.pieces import GPT2
-from constrain.masks.derived.canonical import canonical_tokens
 
 PARTS = ["a", "as", " a", "'s", "  ", "\n", "11", "!!", "é", "日", "<call>", "the test"]
 TEXT = ["it's a test: the 's and 12 345", "the end, it ends 's tests! aaaa aa as as", "é é as'é 11 11 !! !!"]

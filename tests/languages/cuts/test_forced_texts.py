@@ -52,7 +52,7 @@ def test_the_first_tokens_are_those_of_all_sequences(both: tuple[Tokenizer, Cano
     for _, _, state in places(tokenizer, canonical):
         for is_end in (False, False, False, True, True):
             text = "".join(rng.choices(ALPHABET, k=rng.randint(1, 4))).encode()
-            within, beyond = canonical.forced.firsts(state, text, is_end=is_end)
+            within, beyond = canonical.firsts.of(state, text, is_end=is_end)
             for token, own in enumerate(canonical.tokens):
                 fits = bool(own) and text.startswith(own or b"")
                 expected = fits and has_cut(canonical, canonical.step(state, token), text[len(own or b"") :], is_end)
@@ -69,8 +69,8 @@ def test_the_kernel_finds_what_python_finds(both: tuple[Tokenizer, CanonicalToke
         for is_end in (False, True):
             text = "".join(rng.choices(ALPHABET, k=rng.randint(5, 12))).encode()
             searched, plain = (
-                canonical.forced._searched(state, text, is_end),
-                canonical.forced._plain(state, text, is_end),
+                canonical.firsts._searched(state, text, is_end),
+                canonical.firsts._plain(state, text, is_end),
             )
             if searched is not None:
                 answered += 1
@@ -92,7 +92,7 @@ def test_no_token_of_the_tokenizer_is_missing(both: tuple[Tokenizer, CanonicalTo
             if whole[: len(tokens)] != tokens or own != (before + text + rest).encode():
                 continue
             asked += 1
-            within, beyond = canonical.forced.firsts(state, text.encode(), is_end=not rest)
+            within, beyond = canonical.firsts.of(state, text.encode(), is_end=not rest)
             assert whole[len(tokens)] in [*within, *beyond.tolist()]
     assert asked > 200
 
@@ -105,5 +105,5 @@ def test_the_tokenizer_writes_each_of_the_first_tokens(both: tuple[Tokenizer, Ca
     rng = random.Random(4)
     for text in ["11", "a11", *("".join(rng.choices(ALPHABET, k=rng.randint(1, 5))) for _ in range(60))]:
         own = {tuple(tokenizer.encode(text + rest, add_special_tokens=False).ids[:1]) for rest in rests}
-        found = {(token,) for token in canonical.forced.firsts(canonical.start, text.encode()).within}
+        found = {(token,) for token in canonical.firsts.of(canonical.start, text.encode()).within}
         assert found <= own or found & {(token,) for token in tokens_of(canonical.merges.whole)}, text

@@ -19,51 +19,13 @@ from constrain.errors import VocabularyError
 from constrain.languages.cuts.merges import Merges
 from constrain.languages.vocab.bits import Row, has_bit
 from constrain.languages.vocab.vocabulary import Vocabulary
+from made_merges import HAND_MADE, Pairs, ids_of, random_merges, tokenizer_of
 from real_models import real_model
 
 tokenizers = pytest.importorskip("tokenizers")
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers  # noqa: E402
 
-Pairs = list[tuple[str, str]]
 Encode = Callable[[str], list[int]]
-HAND_MADE: list[tuple[str, str, Pairs]] = [  # (name, symbols, merges in their order)
-    ("runs of one symbol", "a", [("a", "a"), ("aa", "a")]),
-    ("longer runs first", "a", [("a", "a"), ("aa", "aa"), ("aa", "a"), ("aaaa", "aaaa")]),
-    ("a token by two merges", "ab", [("a", "b"), ("b", "a"), ("ab", "a"), ("a", "ba")]),
-    ("the later way comes first", "ab", [("a", "b"), ("b", "a"), ("a", "ba"), ("ab", "a")]),
-    ("a token that is never reached", "abc", [("a", "b"), ("b", "c"), ("a", "bc"), ("ab", "c"), ("bc", "bc")]),
-    ("a part after its whole", "abc", [("ab", "c"), ("c", "ab"), ("a", "b")]),
-    ("a part long after its whole", "ab", [("aa", "b"), ("b", "b"), ("aab", "bb"), ("a", "a"), ("b", "aa")]),
-    ("one pair twice: the later counts", "ab", [("a", "b"), ("b", "b"), ("a", "b"), ("ab", "b")]),
-    ("no merges", "ab", []),
-]
-
-
-def tokenizer_of(ids: dict[str, int], merges: Pairs, **options: Any) -> tuple[Tokenizer, Merges]:
-    """A tokenizer, and what is read of it."""
-    tokenizer = Tokenizer(models.BPE(ids, merges, **options))
-    bytes_of = {token: piece.encode() for piece, token in ids.items()}
-    vocabulary = Vocabulary([bytes_of.get(token) for token in range(max(ids.values()) + 2)], [max(ids.values()) + 1])
-    return tokenizer, Merges.of(tokenizer, vocabulary)
-
-
-def ids_of(symbols: str, merges: Pairs) -> dict[str, int]:
-    pieces = dict.fromkeys([*symbols, *(left + right for left, right in merges)])
-    return {piece: token for token, piece in enumerate(pieces)}
-
-
-def random_merges(rng: random.Random, symbols: str, longest: int = 8, most: int = 30) -> Pairs:
-    """Merges of symbols: in an order in which they could be learnt, sorted by what they make, or in any order."""
-    pieces, merges = list(symbols), []
-    for _ in range(rng.randint(1, most)):
-        left, right = rng.choice(pieces), rng.choice(pieces)
-        if len(left + right) <= longest and (left, right) not in merges:
-            merges.append((left, right))
-            pieces += [left + right] * (left + right not in pieces)
-    order = rng.choice(["learnt", "by product", "any"])
-    if order == "any":
-        rng.shuffle(merges)
-    return sorted(merges, key=lambda merge: pieces.index("".join(merge))) if order == "by product" else merges
 
 
 def encoder(tokenizer: Tokenizer) -> Encode:
@@ -85,12 +47,10 @@ def check_all_pairs(merges: Merges, pieces: dict[int, str], encode: Encode) -> N
     """Every token and every pair of tokens are what the tokenizer says."""
     for a, left in pieces.items():
         assert has_bit(merges.alone(), a) == (encode(left) == [a]), left
-        assert merges.spelling(a) == encode(left)
-        row = merges.conflicts(a)
-        for b, right in pieces.items():
+        all_together = merges.all_together(a, np.array([*pieces], np.int32)).tolist()
+        for (b, right), together in zip(pieces.items(), all_together, strict=True):
             is_own = encode(left + right) == [a, b]
-            assert merges.together(a, b) == is_own, (left, right)
-            assert has_bit(row, b) != is_own, (left, right)
+            assert merges.together(a, b) == together == is_own, (left, right)
 
 
 def by_id(ids: dict[str, int]) -> dict[int, str]:
@@ -254,35 +214,36 @@ def test_merges_as_older_versions_of_tokenizers_write_them() -> None:
 
     read = Merges.of(SimpleNamespace(model=BPE()), Vocabulary([b"a", b"b", b"ab", None], [3]))
     assert [(a, b) for a, b in itertools.product(range(3), range(3)) if not read.together(a, b)] == [(0, 1)]
-    assert bits(read.conflicts(0)) == [1, 3]
-    assert read.conflicts(0) is read.conflicts(0)
 
 
 def test_a_token_without_bytes_is_not_alone_but_parts_of_others_may_be() -> None:
     tokenizer = Tokenizer(models.BPE({"a": 0, "aa": 1, "aaa": 2, "b": 3}, [("a", "a"), ("aa", "a")]))
     read = Merges.of(tokenizer, Vocabulary([b"a", None, b"aaa", b"b"], [1]))
     assert bits(read.alone()) == [0, 2, 3]
-    assert bits(read.conflicts(1)) == [0, 1, 2, 3]
     assert not read.together(1, 3)
-    assert read.together(2, 3) and not has_bit(read.conflicts(2), 3)
+    assert read.together(2, 3)
     assert not any(read.together(a, b) for a, b in ((-1, 0), (0, 4), (3, 10**9)))
 
 
 # --- larger tokenizers, by samples ------------------------------------------------------------------------------------
 
 
+def joining(merges: Merges, a: int) -> list[int]:
+    """The tokens that are alone and do not stay behind a token."""
+    alone = np.array(bits(merges.alone()), np.int32)
+    return alone[~merges.all_together(a, alone)].tolist()
+
+
 def check_sample(
-    merges: Merges, pieces: dict[int, str], encode: Encode, rng: random.Random, pairs: int, rows: int
+    merges: Merges, pieces: dict[int, str], encode: Encode, rng: random.Random, pairs: int, firsts: int
 ) -> None:
-    """Random pairs of tokens are what the tokenizer says, random rows what pairs say."""
+    """Random pairs of tokens are what the tokenizer says, and some behind a token, most of which join it."""
     alone = [token for token in bits(merges.alone()) if token in pieces]
     for a, b in zip(rng.choices(alone, k=pairs), rng.choices(alone, k=pairs), strict=True):
         assert merges.together(a, b) == (encode(pieces[a] + pieces[b]) == [a, b]), (pieces[a], pieces[b])
-    for a in rng.sample(alone, rows):
-        row = merges.conflicts(a)
-        others = bits(row & merges.alone())
+    for a in rng.sample(alone, firsts):
+        others = joining(merges, a)
         for b in {*rng.choices(alone, k=200), *rng.sample(others, min(200, len(others)))}:
-            assert has_bit(row, b) != merges.together(a, b), (pieces[a], pieces[b])
             assert merges.together(a, b) == (encode(pieces[a] + pieces[b]) == [a, b]), (pieces[a], pieces[b])
 
 
@@ -302,7 +263,7 @@ def test_a_tokenizer_trained_on_this_repository(repository: Path) -> None:
     for word in sorted(words):
         ids = encode(word)
         assert all(has_bit(read.alone(), token) for token in ids)
-        assert all(read.together(a, b) and not has_bit(read.conflicts(a), b) for a, b in itertools.pairwise(ids))
+        assert all(read.together(a, b) for a, b in itertools.pairwise(ids))
 
 
 @pytest.mark.parametrize("name", ["smollm2", "gemma3-270m"])
@@ -339,9 +300,6 @@ def test_the_ranks_of_llama_3() -> None:
         assert has_bit(read.alone(), token) == (merged(token) == [token])
     alone = bits(read.alone())
     for a in rng.sample(alone, 100):
-        row = read.conflicts(a)
-        others = bits(row & read.alone())
+        others = joining(read, a)
         for b in {*rng.choices(alone, k=30), *rng.sample(others, min(30, len(others)))}:
-            assert has_bit(row, b) != read.together(a, b)
             assert read.together(a, b) == (merged(a, b) == [a, b]), (texts[a], texts[b])
-    assert all(merged(token) == read.spelling(token) for token in rng.sample(bits(read.whole), 100))

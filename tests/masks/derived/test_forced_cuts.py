@@ -15,7 +15,7 @@ from constrain.languages.cuts import CanonicalTokens
 from constrain.languages.vocab.bits import tokens_of
 from constrain.masks.completion.length_budget import LengthBudget
 from constrain.masks.derived import forced
-from constrain.masks.derived.forced import ForcedConstraint
+from constrain.masks.derived.forced import ForcedCuts
 from made_tokenizers import MADE
 
 LANGUAGES = [
@@ -41,7 +41,7 @@ def forced_text(texts: list[bytes], before: bytes) -> bytes:
 def test_masks_of_open_places_are_read_only(both: tuple[Tokenizer, constrain.Vocabulary]) -> None:
     tokenizer, vocabulary = both
     compiled = constrain.compile(constrain.choices(["a", "s"]), vocabulary)
-    matcher = ForcedConstraint.of(compiled, CanonicalTokens.of(tokenizer, vocabulary)).matcher()
+    matcher = ForcedCuts.of(compiled, CanonicalTokens.of(tokenizer, vocabulary)).matcher()
     assert matcher.is_open() and not matcher.mask().flags.writeable
 
 
@@ -50,7 +50,7 @@ def test_every_place(both: tuple[Tokenizer, constrain.Vocabulary], language: lis
     """All tokens where less than two bytes are forced; the one of the own cuts where they agree on it."""
     tokenizer, vocabulary = both
     compiled = constrain.compile(constrain.choices(language), vocabulary)
-    matcher = ForcedConstraint.of(compiled, CanonicalTokens.of(tokenizer, vocabulary)).matcher()
+    matcher = ForcedCuts.of(compiled, CanonicalTokens.of(tokenizer, vocabulary)).matcher()
     plain: Any = compiled.matcher()
     texts = [text.encode() for text in language]
     own = [tokenizer.encode(text, add_special_tokens=False).ids for text in language]
@@ -88,7 +88,7 @@ def test_within_a_budget(both: tuple[Tokenizer, constrain.Vocabulary], language:
     same as without."""
     tokenizer, vocabulary = both
     compiled = constrain.compile(constrain.choices(language), vocabulary)
-    cuts = ForcedConstraint.of(compiled, CanonicalTokens.of(tokenizer, vocabulary))
+    cuts = ForcedCuts.of(compiled, CanonicalTokens.of(tokenizer, vocabulary))
     budget = LengthBudget(compiled)
     shortest = budget.matcher().needs()
 
@@ -117,9 +117,9 @@ def test_few_places_are_remembered(
     tokenizer, vocabulary = both
     compiled = constrain.compile(constrain.choices(['{"a":"a"}', '{"a":"as","as":"!"}']), vocabulary)
     canonical = CanonicalTokens.of(tokenizer, vocabulary)
-    endless = ForcedConstraint(compiled, canonical).matcher()
+    endless = ForcedCuts(compiled, canonical).matcher()
     monkeypatch.setattr(forced, "MANY", 2)
-    constraint = ForcedConstraint(compiled, canonical)
+    constraint = ForcedCuts(compiled, canonical)
     for chosen in (min, max):
         matcher, beside = constraint.matcher(), endless.fork()
         while not beside.is_finished():
@@ -141,7 +141,7 @@ def test_behind_a_token_that_the_tokenizer_would_not_cut() -> None:
     vocabulary = constrain.Vocabulary([b"a", b"b", b"c", b"!", b"bc", b"ab", b"abc", None], eos_ids=[7])
     assert tokenizer.encode("abc!").ids == [6, 3] and tokenizer.encode("bc!").ids == [4, 3]
     compiled = constrain.compile(constrain.choices(["abc!", "b!"]), vocabulary)
-    matcher = ForcedConstraint.of(compiled, CanonicalTokens.of(tokenizer, vocabulary)).matcher()
+    matcher = ForcedCuts.of(compiled, CanonicalTokens.of(tokenizer, vocabulary)).matcher()
     assert [token for token in range(8) if matcher.allows(token)] == [0, 1, 5, 6]  # the text is open
     assert matcher.advance(0)
     assert [token for token in range(8) if matcher.allows(token)] == [4]

@@ -13,8 +13,8 @@ import torch
 
 import constrain
 from constrain.errors import ConstrainError
+from constrain.languages.cuts import canonical_tokens
 from constrain.languages.vocab.vocabulary import Vocabulary
-from constrain.masks.derived.canonical import canonical_tokens
 from constrain.models.hf import ConstraintProcessor, HFModel
 from toy_matcher import ToyConstraint, ToyMatcher, ToyVocabulary
 from toy_model import tiny_gpt2, tiny_llama

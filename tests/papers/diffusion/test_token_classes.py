@@ -11,8 +11,8 @@ from naive_gaps import Rules, grammar_of, random_rules
 
 from constrain import collection
 from constrain.errors import LimitError
+from constrain.gaps.kernels.lexemes import ACCEPTING, FRESH
 from constrain.gaps.solution import GapLanguage
-from constrain.kernels.gaps.lexemes import ACCEPTING, FRESH
 from constrain.languages.cfg.rules import Terminal
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.papers.diffusion import token_classes

@@ -9,7 +9,7 @@ from tokenizers import Tokenizer
 
 import constrain
 from constrain.languages.cuts import CanonicalTokens
-from constrain.masks.derived.canonical import CanonicalConstraint, CanonicalMatcher
+from constrain.papers.cuts.canonical import CanonicalCuts, CanonicalMatcher
 from made_tokenizers import MADE
 
 # A constraint, and all of its texts.
@@ -66,7 +66,7 @@ def test_each_text_in_its_own_cut(both: tuple[Tokenizer, constrain.Vocabulary, C
     (eos,) = vocabulary.eos_ids
     language, texts = LANGUAGES[name]
     compiled = _compiled(language, vocabulary)
-    constraint = CanonicalConstraint(compiled, canonical)
+    constraint = CanonicalCuts(compiled, canonical)
     found = _finished(constraint.matcher(), [], eos)
     own = [tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
     if all(vocabulary.to_bytes(cut) == text.encode() for cut, text in zip(own, texts, strict=True)):

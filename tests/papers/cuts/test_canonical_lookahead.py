@@ -11,11 +11,9 @@ import pytest
 
 import constrain
 from constrain.languages.cuts import CanonicalTokens
-from constrain.languages.cuts.remembered import Remembered
-from constrain.masks.derived import canonical as derived
-from constrain.masks.derived.canonical import CanonicalConstraint
-from constrain.masks.engine import canonical_ahead
-from constrain.masks.engine.matcher import Matcher
+from constrain.papers.cuts import canonical as everywhere
+from constrain.papers.cuts import lookahead
+from constrain.papers.cuts.canonical import CanonicalCuts
 from made_tokenizers import MADE
 
 PERSON = {
@@ -41,26 +39,26 @@ def made(kind: str) -> tuple[Any, constrain.Vocabulary]:
 
 @pytest.mark.parametrize("kind", list(MADE))
 @pytest.mark.parametrize("name", list(LANGUAGES))
-@pytest.mark.parametrize("many", [canonical_ahead.MANY, 60, 2], ids=["alone", "by reference", "by blanks"])
+@pytest.mark.parametrize("many", [lookahead.MANY, 60, 2], ids=["alone", "by reference", "by blanks"])
 def test_kernels_and_python_give_the_same_masks(
     kind: str, name: str, many: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """many: from so many tokens on they are compared with those of another lexer state, or asked for blanks first."""
-    monkeypatch.setattr(canonical_ahead, "MANY", many)
-    monkeypatch.setattr(canonical_ahead, "FEW", 0)
+    monkeypatch.setattr(lookahead, "MANY", many)
+    monkeypatch.setattr(lookahead, "FEW", 0)
     tokenizer, vocabulary = made(kind)
     compiled = constrain.compile(LANGUAGES[name], vocabulary)
-    compiled.matcher()._automaton.known.narrow = Remembered(1 << 20)  # nothing of other tests
-    kernels = CanonicalConstraint(compiled, CanonicalTokens.of(tokenizer, vocabulary))
-    python = CanonicalConstraint(compiled, CanonicalTokens.of(tokenizer, vocabulary))
+    compiled.matcher()._automaton.known.kept.clear()  # nothing of other tests
+    kernels = CanonicalCuts(compiled, CanonicalTokens.of(tokenizer, vocabulary))
+    python = CanonicalCuts(compiled, CanonicalTokens.of(tokenizer, vocabulary))
     rng = random.Random(f"{kind} {name}")
-    monkeypatch.setattr(derived, "FEW", vocabulary.size)
+    monkeypatch.setattr(everywhere, "FEW", vocabulary.size)
     for _ in range(6):
         by_kernels, by_python = kernels.matcher(), python.matcher()
         for _ in range(12):
             row = by_kernels.mask()
             with monkeypatch.context() as patch:
-                patch.delattr(Matcher, "look_ahead")
+                patch.setattr(everywhere, "look_ahead", lambda *_: None)
                 assert np.array_equal(row, by_python.mask()), by_kernels.text
             allowed = [token for token in range(vocabulary.size) if by_kernels.allows(token)]
             token = rng.choice(allowed)

@@ -1,18 +1,16 @@
-"""Rows of tokens by what they do to the pieces of a text: which borders a token settles, from one state.
+"""Steps of the automaton of canonical tokens: from one place to that behind a token.
 
 A tokenizer cuts a text into pieces before it merges within them (`constrain.languages.cuts.pieces`). From a state of
 that automaton each token either breaks a piece at a place where no token ends, or leaves the place before the token a
 border, no border, or open.
 
-Cost: a few nanoseconds a byte of the vocabulary. Reference: tests/languages/cuts/test_canonical_tokens.py.
+Records: tables.py. Cost: a few nanoseconds a byte. Reference: tests/languages/cuts/test_canonical_tokens.py.
 """
 
 import numpy as np
 
 from constrain.kernels import kernel
 from constrain.kernels.cuts.tables import (
-    AFTER_TOKENS,
-    AHEAD,
     BORDER,
     BORDERS,
     CUT,
@@ -20,7 +18,11 @@ from constrain.kernels.cuts.tables import (
     INSIDE,
     MISSES,
     OPEN,
+    QUESTION,
     REFUSED,
+    TOKEN,
+    TOKEN_TEXTS,
+    UNSURE,
 )
 
 SEVERAL_LEFT, NO_TOKEN = -1, -2  # `only_token`
@@ -37,12 +39,12 @@ def read_token(F, P, Q, before, after, token, joins):
     owed = np.int64(Q[before + CUT.OWED]) | joins
     front = OPEN
     borders = np.int64(0)
-    start, stop = AFTER_TOKENS.STARTS(F, token), AFTER_TOKENS.STARTS(F, token + 1)
+    start, stop = TOKEN_TEXTS.STARTS(F, token), TOKEN_TEXTS.STARTS(F, token + 1)
     for at in range(start, stop):
-        entry = p * 256 + AFTER_TOKENS.BYTES(F, at)
+        entry = p * 256 + TOKEN_TEXTS.BYTES(F, at)
         p = BORDERS.NEXT(P, entry)
         if p < 0:
-            Q[AHEAD.EXPAND] = entry >> 8
+            Q[QUESTION.EXPAND] = entry >> 8
             return MISSES
         borders = BORDERS.ENDED(P, entry)
         opened = BORDERS.OPEN(P, p)
@@ -63,49 +65,30 @@ def read_token(F, P, Q, before, after, token, joins):
     return GOOD
 
 
-@kernel("i(arena, arena, arena, row)", entry=True)
-def cut_rows(F, P, Q, out):
-    """Write three masks, one after the other: the tokens before which is a border, is none, or may be one.
+@kernel("i(arena, arena, arena, arena, i, i, i, i)")
+def step_cut(P, F, T, Q, before, after, token, joins):
+    """Write the place Q[after] that a token leads to from Q[before]. joins: 1 if a border has to be before it, else 0.
 
-    Q: a question (AHEAD) about no tokens, from the place BEFORE. Tokens without bytes are in no mask.
-    Returns GOOD, or MISSES: EXPAND; then nothing that was written counts.
+    A token that is not what merging makes of its text is written where that is a piece: a border has to be behind it.
+    Returns GOOD, REFUSED where no canonical sequence goes on so, UNSURE or MISSES.
     """
-    words = out.size // 3
-    out[:] = 0
-    for token in range(F[AFTER_TOKENS.TOKENS]):
-        if AFTER_TOKENS.STARTS(F, token) == AFTER_TOKENS.STARTS(F, token + 1):
-            continue
-        kind = read_token(F, P, Q, AHEAD.BEFORE, AHEAD.AFTER, token, 0)
-        if kind == MISSES:
-            return MISSES
-        if kind == GOOD:
-            out[(Q[AHEAD.AFTER + CUT.FRONT] - 1) * words + (token >> 5)] |= np.uint32(1) << np.uint32(token & 31)
-    return GOOD
+    alone = T[token * TOKEN.WORDS + TOKEN.ALONE]
+    if alone == 0 and TOKEN_TEXTS.UNKNOWN(F, token) != 0:
+        return UNSURE
+    kind = read_token(F, P, Q, before, after, token, joins)
+    if kind == GOOD and alone == 0 and Q[after + CUT.LAST] >= 0:
+        if Q[after + CUT.ENDS] & 1 == 0:
+            return REFUSED
+        Q[after + CUT.OWED] |= 1
+    return kind
 
 
-@kernel("i(row, row, row, row, row)", entry=True)
-def narrow_row(before, conflicts, alone, whole, row):
-    """Keep those tokens of a mask that may follow a token. before: three masks, as `cut_rows` writes them.
-
-    conflicts: the tokens that do not stay beside it within a piece. alone: what merging makes of its own text
-    whole: tokens that are written only where a piece is their text.
-    Returns 1 if some are left before which a border has to come, though that is still open, else 0.
-    """
-    words = row.size
-    some = np.uint32(0)
-    for w in range(words):
-        opened = before[2 * words + w]
-        outside = before[w] | opened
-        some |= row[w] & opened & (conflicts[w] & alone[w] | whole[w])
-        row[w] &= (before[words + w] & ~conflicts[w] | outside) & alone[w] | outside & whole[w]
-    return 1 if some != 0 else 0
-
-
-@kernel("void(row, arena)", entry=True)
-def drop_tokens(row, tokens):
-    """Clear the bits of some tokens."""
-    for i in range(tokens.size):
-        row[tokens[i] >> 5] &= ~(np.uint32(1) << np.uint32(tokens[i] & 31))
+@kernel("i(arena, arena, i)")
+def may_end(P, Q, at):
+    """True if the tokens up to the place Q[at] are canonical when nothing follows."""
+    borders = BORDERS.FINISH(P, np.int64(Q[at + CUT.PIECES]))
+    ends = np.int64(Q[at + CUT.ENDS])
+    return borders & ~(ends | 1) == 0 and np.int64(Q[at + CUT.OWED]) & ~(borders | 1) == 0
 
 
 @kernel("i(row)", entry=True)

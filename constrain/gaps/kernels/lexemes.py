@@ -8,13 +8,13 @@ pairs that a text from the first node leads to, `retain` drops the ones from whi
 goes back from live lexemes to live arcs of the pattern. Arcs lead to later nodes or back to the same one, so only pairs
 of one node wait for each other.
 
-Records: records/gaps.py. Cost: pairs x arcs x positions / 32. Reference: tests/gaps/naive_gaps.py.
+Records: records.py. Cost: pairs x arcs x positions / 32. Reference: tests/gaps/naive_gaps.py.
 """
 
 import numpy as np
 
+from constrain.gaps.kernels.records import ARC, PAIRS, PATTERN, has_bit_of, moves_of, set_bit_of
 from constrain.kernels import kernel
-from constrain.kernels.records.gaps import ARC, PAIRS, PATTERN, has_bit_of, moves_of, set_bit_of
 
 FRESH = 2
 ACCEPTING = 1

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import constrain
 from constrain.languages.cuts import CanonicalTokens
-from constrain.masks.derived.canonical import CanonicalConstraint
+from constrain.papers.cuts.canonical import CanonicalCuts
 from made_tokenizers import LLAMA3, MADE
 from real_models import real_model
 from vocabularies import LLAMA3_SPECIAL, llama3_model
@@ -75,7 +75,7 @@ def _closing(vocabulary: constrain.Vocabulary) -> NDArray[np.bool_]:
     )
 
 
-def _walk(constraint: CanonicalConstraint, closing: NDArray[np.bool_], rng: random.Random) -> tuple[list[int], bool]:
+def _walk(constraint: CanonicalCuts, closing: NDArray[np.bool_], rng: random.Random) -> tuple[list[int], bool]:
     """A random output of up to 150 tokens, and whether it ended. Tokens that close are drawn more often."""
     matcher, tokens, ends = constraint.matcher(), [], constraint.vocabulary.eos_ids
     while len(tokens) < 150:
@@ -96,7 +96,7 @@ def test_round_trips(tokenizer: str) -> None:
     vocabulary, canonical, encode = _tiktoken() if tokenizer == "llama3 ranks" else _made(tokenizer)
     rng, closing = random.Random(5), _closing(vocabulary)
     for kind, make in KINDS.items():
-        constraint = CanonicalConstraint(constrain.compile(make(), vocabulary), canonical)
+        constraint = CanonicalCuts(constrain.compile(make(), vocabulary), canonical)
         for _ in range(8 if tokenizer in MADE else 3):  # a walk with a real vocabulary takes seconds
             tokens, ended = _walk(constraint, closing, rng)
             text = vocabulary.to_bytes(tokens)

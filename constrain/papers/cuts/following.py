@@ -1,4 +1,4 @@
-"""The tables by which kernels look ahead: what bytes do after a token (kernels/cuts/lookahead.py).
+"""The tables by which kernels look ahead: what bytes do after a token (papers/kernels/lookahead.py).
 
 Rows of tokens and of states of the pieces are made when a kernel has missed them. Cost: 3 µs a row of a token.
 """
@@ -6,19 +6,21 @@ Rows of tokens and of states of the pieces are made when a kernel has missed the
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.kernels.cuts.lookahead import follow_bytes, let_blanks_follow
-from constrain.kernels.cuts.rows import cut_rows
-from constrain.kernels.cuts.tables import AFTER_TOKEN, AFTER_TOKENS, AHEAD, ASK, CUT, MISSES, REFUSED, UNSURE
+from constrain.kernels.cuts.tables import MISSES, REFUSED, UNSURE
 from constrain.kernels.records.schema import pack
-from constrain.languages.cuts.merges import Merges
-from constrain.languages.cuts.pieces import Pieces
+from constrain.languages.cuts.canonical import CanonicalTokens, CutPlace
 from constrain.languages.vocab.bits import Row, tokens_of
+from constrain.languages.vocab.joined import JoinedTokens
+from constrain.papers.cuts.conflicts import Conflicts
+from constrain.papers.kernels.lookahead import follow_bytes, let_blanks_follow
+from constrain.papers.kernels.records import AFTER_TOKEN, AHEAD, CUT_AHEAD, FOLLOWED
+from constrain.papers.kernels.tokens_at import cut_rows
 
 Ints = NDArray[np.int32]
 
@@ -30,62 +32,39 @@ class Verdicts(NamedTuple):
     unsure: Ints
 
 
-class CutPlace(NamedTuple):
-    """A state of the canonical tokens, as far as kernels know it: what stays undecided of the tokens before."""
-
-    pieces: int
-    ends: int
-    owed: int
-
-
 class FollowTables:
-    """The tables of a tokenizer.
+    """The tables of a tokenizer. They grow up to 72 bytes a token.
 
     Args:
-        pieces, merges: Of the tokenizer.
-        classes: Called when a kernel first looks ahead. Gives int32[V], the class of each token, and int32[8 C], for
-            each class the bytes that follow its tokens in no token, a bitmap.
-        first: int32[V], the first byte of each token, 256 of those without bytes.
-        starts, text: int32[V + 1], where each token begins in the bytes of all, and these.
-        becoming: By token, the bytes behind it in a piece that is a token as a whole.
-        unknown: The tokens that the tables say nothing of.
-        others: Tokens that may follow at any place.
+        canonical: Its canonical sequences.
+        conflicts: The tokens that may not follow each.
+        joined: The bytes of its tokens.
+        classes: int32[V], the class of each token.
+        apart: int32[8 C], for each class the bytes that follow its tokens in no token, a bitmap.
+        becoming: By the text of a token, the bytes behind it in a piece that is a token as a whole.
     """
 
     def __init__(
-        self, pieces: Pieces, merges: Merges, *, classes: Callable[[], tuple[Ints, Ints]], first: Ints, starts: Ints,
-        text: Ints, becoming: Callable[[int], Sequence[int]], unknown: Ints, others: Sequence[int],
+        self, canonical: CanonicalTokens, conflicts: Conflicts, joined: JoinedTokens, classes: Ints, apart: Ints,
+        becoming: Mapping[bytes, Sequence[int]],
     ) -> None:  # fmt: skip
-        self._pieces, self._merges = pieces, merges
-        self._first, self._becoming = first, becoming
-        self._alone = merges.alone()
-        begins = np.concatenate([first[tokens_of(self._alone)], first[list(others)]])
+        self._pieces, self._merges, self._texts = canonical.pieces, canonical.merges, canonical.tokens
+        self._conflicts, self._becoming, self._first = conflicts, becoming, joined.first()
+        self._alone = canonical.merges.alone()
+        others = list(canonical.added_tokens.texts.tokens.values())  # which may follow at any place
+        begins = np.concatenate([self._first[tokens_of(self._alone)], self._first[others]])
         self._totals = np.bincount(begins, minlength=257).astype(np.int32)
-        self._rows = np.zeros(len(first), np.int32)
-        self._rows[unknown] = ASK
-        self._tokens = {"STARTS": starts, "BYTES": text}
-        self._classes: Callable[[], tuple[Ints, Ints]] | None = classes
-        self.table = self._packed(np.zeros(0, np.int32), np.zeros(0, np.int32))
+        strict = apart.copy()
+        strict.reshape(-1, 8)[128:] = 0  # a token may end within a character, or in a blank
+        count = len(self._first)
+        unknown = np.zeros(count, np.int32)
+        unknown[tokens_of(canonical.unknown)] = 1
+        columns = {"STARTS": joined.starts, "BYTES": joined.text.astype(np.int32), "UNKNOWN": unknown, "TOKENS": count}
+        rows = np.zeros(count, np.int32)
+        self.table = pack(FOLLOWED, **columns, CLASS=classes, ROW=rows, APART=apart, STRICT=strict)[0]
         self._end = len(self.table)
         self._before_blanks: dict[CutPlace, Row] = {}
         self._lock = threading.Lock()
-
-    def _packed(self, classes: Ints, apart: Ints) -> Ints:
-        """The table without rows of tokens."""
-        strict = apart.copy()
-        strict.reshape(-1, 8)[128:] = 0  # a token may end within a character, or in a blank
-        count = len(self._rows)
-        columns = {"CLASS": classes, "ROW": self._rows, "TOKENS": count, **self._tokens}
-        return pack(AFTER_TOKENS, **columns, APART=apart, STRICT=strict)[0]
-
-    def _classify(self) -> None:
-        """Put the classes of tokens into the table, which only looking ahead asks for."""
-        classes = self._classes
-        if classes is not None:
-            table = self._packed(*classes())
-            with self._lock:
-                if self._classes is not None:
-                    self.table, self._end, self._classes = table, len(table), None
 
     def ask(
         self, kernel: Callable[..., int], text: int, place: CutPlace, tokens: Ints, *, guarded: bool = False
@@ -99,11 +78,10 @@ class FollowTables:
             tokens: The tokens.
             guarded: Not all texts that the grammar accepts are valid.
         """
-        self._classify()
         refused, unsure = [tokens[:0]], [tokens[:0]]
         while True:
             question = _question(tokens, place)
-            question[AHEAD.GUARDED], question[AHEAD.BEFORE + CUT.TEXT] = guarded, text
+            question[AHEAD.GUARDED], question[AHEAD.BEFORE + CUT_AHEAD.TEXT] = guarded, text
             unknown = kernel(self._pieces.packed(), self.table, *self._merges.tables, question)
             kinds = question[AHEAD.TOKENS + len(tokens) :]
             refused.append(tokens[kinds == REFUSED])
@@ -115,10 +93,6 @@ class FollowTables:
             self._make(question[AHEAD.ROWS : AHEAD.ROWS + question[AHEAD.MISSING]].tolist())
             tokens = tokens[kinds == MISSES]
 
-    def is_unknown(self, token: int) -> bool:
-        """True if the tables say nothing of what follows a token."""
-        return bool(self.table[self.table[AFTER_TOKENS.ROW] + token] == ASK)
-
     def before_blanks(self, place: CutPlace, cut: Row) -> Row:
         """The tokens after which a blank joins no token.
 
@@ -128,7 +102,6 @@ class FollowTables:
         """
         known = self._before_blanks.get(place)
         if known is None:
-            self._classify()
             question, known = _question(tokens_of(cut), place), np.zeros_like(cut)
             rows = self._merges.tables[0]
             while let_blanks_follow(self._pieces.packed(), self.table, rows, question, known) == MISSES:
@@ -155,11 +128,11 @@ class FollowTables:
                 table = np.concatenate([table, np.zeros(AFTER_TOKEN.WORDS * len(tokens) + len(table) // 4, np.int32)])
             for token in dict.fromkeys(tokens):
                 row = table[end : end + AFTER_TOKEN.WORDS]
-                conflicts = self._merges.conflicts(token)
+                conflicts = self._conflicts.row(token)
                 follow_bytes(conflicts, self._alone, self._first, self._totals, np.zeros(257, np.int32), row)
-                for byte in self._becoming(token):
+                for byte in self._becoming.get(self._texts[token] or b"", ()):
                     row.view(np.uint32)[AFTER_TOKEN.JOINING + (byte >> 5)] |= np.uint32(1 << (byte & 31))
-                table[table[AFTER_TOKENS.ROW] + token] = end
+                table[table[FOLLOWED.ROW] + token] = end
                 end += AFTER_TOKEN.WORDS
             self.table, self._end = table, end
 
@@ -168,7 +141,7 @@ def _question(tokens: NDArray[np.integer], place: CutPlace) -> Ints:
     """A question (AHEAD) about some tokens at a place."""
     question = np.zeros(AHEAD.TOKENS + 2 * len(tokens), np.int32)
     question[AHEAD.COUNT] = len(tokens)
-    question[AHEAD.BEFORE + CUT.PIECES : AHEAD.BEFORE + CUT.OWED + 1] = place
-    question[AHEAD.BEFORE + CUT.LAST] = -1
+    question[AHEAD.BEFORE + CUT_AHEAD.PIECES : AHEAD.BEFORE + CUT_AHEAD.OWED + 1] = place
+    question[AHEAD.BEFORE + CUT_AHEAD.LAST] = -1
     question[AHEAD.TOKENS : AHEAD.TOKENS + len(tokens)] = tokens
     return question

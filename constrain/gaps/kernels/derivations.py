@@ -11,13 +11,13 @@ Row of (A, p): A * positions + p. Arrays: G the rules (RULES), Q which symbols h
 the live ones; the row of a symbol in `begins` has the positions where items of it begin, in `fresh` the ends of items
 that were found since its consequences were.
 
-Records: records/gaps.py. Cost: rules x positions^3 / 32 at most. Reference: tests/gaps/naive_gaps.py.
+Records: records.py. Cost: rules x positions^3 / 32 at most. Reference: tests/gaps/naive_gaps.py.
 """
 
 import numpy as np
 
+from constrain.gaps.kernels.records import AGENDA, RULE, RULES, has_bit_of, set_bit_of
 from constrain.kernels import kernel
-from constrain.kernels.records.gaps import AGENDA, RULE, RULES, has_bit_of, set_bit_of
 
 
 @kernel("i(rows, i, rows, i, rows, i, i)")

@@ -8,14 +8,14 @@ Items are numbered in the order of their rows and bits: item (A, p, q) is `offse
 bits below q in the row. Those of a symbol that end at q are listed too, so that a settled item meets only live ones.
 Arrays: G the rules (RULES), C the items (ITEMS), L their rows.
 
-Records: records/gaps.py. Cost: items x rules x positions. Reference: tests/gaps/naive_gaps.py.
+Records: records.py. Cost: items x rules x positions. Reference: tests/gaps/naive_gaps.py.
 """
 
 import numpy as np
 
+from constrain.gaps.kernels.lexemes import NOWHERE
+from constrain.gaps.kernels.records import ITEMS, RULE, RULES, has_bit_of, set_heap_place, set_item_cost
 from constrain.kernels import kernel
-from constrain.kernels.gaps.lexemes import NOWHERE
-from constrain.kernels.records.gaps import ITEMS, RULE, RULES, has_bit_of, set_heap_place, set_item_cost
 
 SETTLED = -2  # the place of an item that has left the heap
 

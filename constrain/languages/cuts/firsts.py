@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.kernels.cuts.firsts import first_tokens
-from constrain.kernels.cuts.tables import AHEAD, CUT, FIRSTS, GOOD, LEVEL, MISSES
+from constrain.kernels.cuts.tables import CUT, FIRSTS, GOOD, LEVEL, MISSES
 from constrain.languages.cuts.remembered import Remembered
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Firsts(NamedTuple):
     beyond: NDArray[np.int64]
 
 
-class ForcedCuts:
+class FirstTokens:
     """The first tokens of texts. Threads may share it.
 
     Args:
@@ -51,7 +51,7 @@ class ForcedCuts:
         >>> from constrain.languages.cuts import CanonicalTokens
         >>> tokenizer = constrain.reference.load().tokenizer
         >>> canonical = CanonicalTokens.of(tokenizer, constrain.Vocabulary.from_huggingface(tokenizer))
-        >>> firsts = canonical.forced.firsts(canonical.start, b"return the")
+        >>> firsts = canonical.firsts.of(canonical.start, b"return the")
         >>> [tokenizer.decode(token) for token in firsts.within], len(firsts.beyond)
         (['return'], 0)
     """
@@ -68,7 +68,7 @@ class ForcedCuts:
         order = np.argsort(nodes, kind="stable")[np.count_nonzero(nodes < 0) :].astype(np.int32)
         return order, int(np.bincount(nodes[nodes >= 0]).max(initial=1))
 
-    def firsts(self, state: CutState, text: bytes, *, is_end: bool = False) -> Firsts:
+    def of(self, state: CutState, text: bytes, *, is_end: bool = False) -> Firsts:
         """The tokens that may come next, in a state of the canonical tokens, where a text of a byte or more follows.
 
         is_end: nothing follows the text
@@ -97,7 +97,7 @@ class ForcedCuts:
             arrays = *canonical.tables(), order, question, found
             verdict = first_tokens(*arrays)
             if verdict == MISSES:
-                canonical.pieces.expand(int(question[AHEAD.EXPAND]))
+                canonical.pieces.expand(int(question[FIRSTS.EXPAND]))
         if verdict != GOOD:
             return None
         within = int(question[FIRSTS.WITHIN])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +11,11 @@ import pytest
 import constrain
 from constrain.languages.cuts import canonical as tokens_module
 from constrain.languages.cuts.canonical import CanonicalTokens
-from constrain.languages.cuts.remembered import EACH, Remembered
-from constrain.masks.derived.canonical import ENDINGS, CanonicalConstraint
+from constrain.languages.cuts.remembered import EACH
+from constrain.masks.derived.cuts import ENDINGS
+from constrain.papers.cuts import rows as rows_module
+from constrain.papers.cuts.canonical import CanonicalCuts
+from constrain.papers.cuts.rows import CanonicalRows
 from made_tokenizers import MADE
 
 PATTERNS = [f'[as\' ]{{{low},9}}[!1]|"a{{{low}}}"' for low in range(1, 9)]
@@ -25,7 +27,7 @@ def made(name: str) -> tuple[constrain.Vocabulary, CanonicalTokens]:
     return vocabulary, CanonicalTokens.of(tokenizer, vocabulary)
 
 
-def walk(constraint: CanonicalConstraint, seed: int) -> list[bytes]:
+def walk(constraint: CanonicalCuts, seed: int) -> list[bytes]:
     """The masks of a random text."""
     chance, matcher, rows = random.Random(seed), constraint.matcher(), []
     while not matcher.ended:
@@ -37,8 +39,8 @@ def walk(constraint: CanonicalConstraint, seed: int) -> list[bytes]:
     return rows
 
 
-def constraints_of(vocabulary: constrain.Vocabulary, tokens: CanonicalTokens) -> list[CanonicalConstraint]:
-    return [CanonicalConstraint(constrain.compile(constrain.regex(each), vocabulary), tokens) for each in PATTERNS]
+def constraints_of(vocabulary: constrain.Vocabulary, tokens: CanonicalTokens) -> list[CanonicalCuts]:
+    return [CanonicalCuts(constrain.compile(constrain.regex(each), vocabulary), tokens) for each in PATTERNS]
 
 
 @pytest.mark.parametrize("name", ["gpt2", "sentencepiece"])
@@ -47,15 +49,17 @@ def test_what_is_remembered_is_bounded(name: str, monkeypatch: pytest.MonkeyPatc
     vocabulary, endless = made(name)
     expected = [[walk(each, seed) for seed in range(12)] for each in constraints_of(vocabulary, endless)]
     room = 6 * (4 * vocabulary.words + EACH)
-    monkeypatch.setattr(tokens_module, "MEMORY", room)
+    monkeypatch.setattr(rows_module, "MEMORY", room)
+    monkeypatch.setattr(rows_module, "MANY", 8)
     monkeypatch.setattr(tokens_module, "MANY", 8)
     vocabulary, tokens = made(name)
+    kept = CanonicalRows.of(tokens, vocabulary)
     for constraint, texts in zip(constraints_of(vocabulary, tokens), expected, strict=True):
         for seed, rows in enumerate(texts):
             assert walk(constraint, seed) == rows
-            assert tokens.places.size <= room and tokens._rows.size <= max(room, 12 * vocabulary.words + EACH)
-            assert max(map(len, (tokens._after, tokens._steps, tokens._loose))) <= 9
-    assert 0 < len(tokens.places) < len(endless.places)
+            assert kept.places.size <= room and kept._rows.size <= max(room, 12 * vocabulary.words + EACH)
+            assert max(map(len, (tokens._after, tokens._steps, kept._loose))) <= 9
+    assert 0 < len(kept.places) < len(CanonicalRows.of(endless, vocabulary).places)
 
 
 def test_threads_share_what_is_remembered() -> None:
@@ -75,29 +79,10 @@ def test_endings_of_requests_are_bounded() -> None:
     tokenizer = MADE["gpt2"]()
     size = tokenizer.get_vocab_size()
     vocabulary = constrain.Vocabulary.from_huggingface(tokenizer, eos_ids=[size - 1], size=size + 40)
-    constraint = CanonicalConstraint(
+    constraint = CanonicalCuts(
         constrain.compile(constrain.regex("a+"), vocabulary), CanonicalTokens.of(tokenizer, vocabulary)
     )
     for end in [*range(size, size + 40)] * 2:
         matcher = constraint.matcher(eos_ids=[end])
         assert matcher.advance(vocabulary.tokens.index(b"a")) and matcher.allows(end) and not matcher.allows(size - 1)
     assert len(constraint._ended_by) == ENDINGS
-
-
-@pytest.mark.parametrize("threads", [1, 6])
-def test_as_much_as_fits(threads: int) -> None:
-    remembered: Remembered[Any] = Remembered(20 * (100 + EACH))
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(lambda n: (remembered.get(n % 31), remembered.keep(n % 31, n % 31, 100)), range(5000)):
-            assert remembered.size <= remembered.limit
-    assert len(remembered) == 20 and remembered.size == remembered.limit
-    assert {remembered.get(n) for n in range(31)} >= {None} and all(remembered.get(n) in (None, n) for n in range(31))
-
-
-def test_the_least_used_goes_first() -> None:
-    remembered: Remembered[str] = Remembered(2 * EACH)
-    for name in "ab":
-        remembered.keep(name, name, 0)
-    assert remembered.get("a") == "a"
-    remembered.keep("c", "c", 0)
-    assert [remembered.get(name) for name in "abc"] == ["a", None, "c"]

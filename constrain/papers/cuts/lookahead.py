@@ -2,27 +2,30 @@
 
 The idea: the tokens of a mask that stay within a lexeme are shared by many masks. For each source of masks, the lexer
 states and the place, those are found once after which little may follow; only these and the mask's own tokens are
-looked ahead from. Kernels: kernels/cuts/lookahead.py.
+looked ahead from. Kernels: papers/kernels/lookahead.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.kernels.cuts import lookahead
 from constrain.kernels.masks import fill
 from constrain.kernels.records.arena import key_end
 from constrain.kernels.records.configurations import PAIR, config_is_greedy, config_pairs
 from constrain.kernels.records.masks import MASK, TOKENS, own_end, own_start, tokens_end
 from constrain.kernels.records.masks import source as source_of
-from constrain.languages.cuts.following import CutPlace, FollowTables, Verdicts
+from constrain.languages.cuts.canonical import CutPlace
+from constrain.languages.cuts.remembered import Remembered
 from constrain.languages.vocab.bits import has_bits, tokens_of
+from constrain.masks.engine.matcher import Matcher
 from constrain.masks.engine.rows import Row
+from constrain.papers.cuts.following import FollowTables, Verdicts
+from constrain.papers.kernels import lookahead
 
 Ints = NDArray[np.int32]
 
@@ -32,47 +35,46 @@ if TYPE_CHECKING:
 FEW = 64  # tokens of a source that are all looked ahead from
 SETTLED = -1  # in place of a source: tokens of a lexeme after which much may follow
 MANY = 4096  # tokens that are not compared with those of another lexer state
+MEMORY = 32 << 20  # bytes of look-aheads that are remembered in an epoch of an automaton
 
 
 def look_ahead(
-    automaton: TokenAutomaton,
-    configuration: int,
-    row: Row,
-    cut: Row,
-    following: FollowTables,
-    place: CutPlace,
-    guarded: bool,
-) -> Verdicts:
+    matcher: Any, row: Row, cut: Row, following: FollowTables, place: CutPlace, guarded: bool
+) -> Verdicts | None:
     """The tokens of a row after which no canonical completion is left, and those of which that is not known.
 
-    The caller holds the automaton's lock.
-
     Args:
-        automaton: Of the configuration.
-        configuration: The one before the tokens.
+        matcher: Before the tokens.
         row: Some of the tokens that its mask allows, and `cut`, no EOS.
         cut: The tokens that the tokenizer may write at the place.
         following: The tables of the tokenizer.
         place: The place before the tokens.
         guarded: Not all texts that the grammar accepts are valid.
+
+    Returns:
+        None for a matcher that is not the engine's.
+
+    Raises:
+        LimitError: A step does not fit into the automaton's memory.
     """
-    look = PlaceLook(automaton, following, place, cut)
-    region = automaton.memory.call(fill.mask, configuration)
-    A = automaton.memory.A
-    tokens = [A[own_start(A, region) : own_end(A, region)].copy()]
-    refused = [tokens[0][:0]]
-    lexers = _lexers(A, configuration)
-    settled = automaton.known.narrow.get((SETTLED, lexers, place))
-    for source in [source_of(A, region, k) for k in range(MASK.N_SOURCES(A, region))]:
-        if source < 0 and TOKENS.COUNT(A, -source) <= FEW:
-            tokens.append(A[TOKENS.LIST(A, -source) : tokens_end(A, -source)].copy())
-        else:
-            dead, unsure = look.within(source, lexers)
-            refused.append(dead)
-            tokens.append(unsure if settled is None else unsure[~np.isin(unsure, settled)])
-    some, dead = np.concatenate(tokens), np.concatenate(refused)
-    answer = look.ahead(configuration, some[has_bits(row, some)], guarded)
-    return Verdicts(np.append(answer.refused, dead[has_bits(row, dead)]), answer.unsure) if dead.size else answer
+    if not isinstance(matcher, Matcher):
+        return None
+    automaton = matcher._automaton
+    if matcher.ended or automaton.layout.offset:  # tokens that are read in two ways are not looked ahead from
+        return Verdicts(*2 * [np.zeros(0, np.int32)])
+    return matcher.locked(lambda c: PlaceLook(automaton, following, place, cut).of_mask(c, row, guarded))
+
+
+def settle(matcher: Any, tokens: Sequence[int], place: CutPlace) -> None:
+    """Take it for known that much may follow some tokens from here, and wherever else the lexer is in this state."""
+    if isinstance(matcher, Matcher):
+        matcher.locked(lambda c: _settle(matcher._automaton, c, tokens, place))
+
+
+def known_of(automaton: TokenAutomaton) -> Remembered[Any]:
+    """(source of masks, lexer states, place) -> the look-ahead of its tokens, of the automaton's epoch."""
+    kept: Remembered[Any] = automaton.known.kept.setdefault(PlaceLook, Remembered(MEMORY))
+    return kept
 
 
 class PlaceLook(NamedTuple):
@@ -82,6 +84,26 @@ class PlaceLook(NamedTuple):
     following: FollowTables
     place: CutPlace
     cut: Row
+
+    def of_mask(self, configuration: int, row: Row, guarded: bool) -> Verdicts:
+        """The tokens of a row after which no canonical completion is left, and those of which that is not known."""
+        memory = self.automaton.memory
+        region = memory.call(fill.mask, configuration)
+        A = memory.A
+        tokens = [A[own_start(A, region) : own_end(A, region)].copy()]
+        refused = [tokens[0][:0]]
+        lexers = _lexers(A, configuration)
+        settled = known_of(self.automaton).get((SETTLED, lexers, self.place))
+        for source in [source_of(A, region, k) for k in range(MASK.N_SOURCES(A, region))]:
+            if source < 0 and TOKENS.COUNT(A, -source) <= FEW:
+                tokens.append(A[TOKENS.LIST(A, -source) : tokens_end(A, -source)].copy())
+            else:
+                dead, unsure = self.within(source, lexers)
+                refused.append(dead)
+                tokens.append(unsure if settled is None else unsure[~np.isin(unsure, settled)])
+        some, dead = np.concatenate(tokens), np.concatenate(refused)
+        answer = self.ahead(configuration, some[has_bits(row, some)], guarded)
+        return Verdicts(np.append(answer.refused, dead[has_bits(row, dead)]), answer.unsure) if dead.size else answer
 
     def ahead(self, text: int, tokens: Ints, guarded: bool = False) -> Verdicts:
         """Those of some tokens that have no canonical completion. text: a configuration; or a lexer state, negative."""
@@ -93,7 +115,7 @@ class PlaceLook(NamedTuple):
         if not lexers:
             tokens = _tokens_of_source(self.automaton.memory.A, source, self.cut)
             return Verdicts(tokens, tokens[:0])
-        known, key = self.automaton.known.narrow, (source, lexers, self.place)
+        known, key = known_of(self.automaton), (source, lexers, self.place)
         found: Verdicts | None = known.get(key)
         if found is None:
             before = self.within(source, lexers[:-1])
@@ -110,7 +132,7 @@ class PlaceLook(NamedTuple):
             return Verdicts(tokens[:0], tokens)
         if len(tokens) <= MANY:
             return self.ahead(-lexer, tokens)
-        memory, known = self.automaton.memory, self.automaton.known.narrow
+        memory, known = self.automaton.memory, known_of(self.automaton)
         reference = memory.call(lookahead.reference_of, lexer)
         differing = np.empty(MANY, np.int32)
         count = memory.call(lookahead.tokens_that_differ, lexer, reference, differing) if reference else -1
@@ -132,12 +154,11 @@ class PlaceLook(NamedTuple):
         return Verdicts(np.append(dead, tokens[kinds == 1]), np.append(unsure, tokens[kinds == 2]))
 
 
-def settle(automaton: TokenAutomaton, configuration: int, tokens: Sequence[int], place: CutPlace) -> None:
-    """Take it for known that much may follow some tokens from here, and wherever else the lexer is in this state."""
+def _settle(automaton: TokenAutomaton, configuration: int, tokens: Sequence[int], place: CutPlace) -> None:
     key = SETTLED, _lexers(automaton.memory.A, configuration), place
-    known = automaton.known.narrow.get(key)
+    known = known_of(automaton).get(key)
     settled = np.array(tokens, np.int32) if known is None else np.union1d(known, tokens).astype(np.int32)
-    automaton.known.narrow.keep(key, settled, settled.nbytes)
+    known_of(automaton).keep(key, settled, settled.nbytes)
 
 
 def _tokens_of_source(A: Ints, source: int, cut: Row) -> Ints:

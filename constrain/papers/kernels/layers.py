@@ -8,16 +8,17 @@ arcs to its source (T: ARCS). Their kinds are
     HOLDS   from a node to a node: a lexeme of terminal LABEL
     STARTS  from a node to a pair of the next seam: a lexeme begins there, and goes on behind the token
 
-The idea is that of lexemes.py: for each pair, a row of bits has all positions where its lexeme began. No arc leads
-back, so each row is complete after one pass.
+The idea is that of gaps/kernels/lexemes.py: for each pair, a row of bits has all positions where its lexeme began. No
+arc leads back, so each row is complete after one pass.
 
-Records: records/gaps.py. Cost: arcs x positions / 32. Reference: tests/gaps/naive_gaps.py.
+Records: records.py. Cost: arcs x positions / 32. Reference: tests/gaps/naive_gaps.py.
 """
 
 import numpy as np
 
+from constrain.gaps.kernels.records import has_bit_of, set_bit_of
 from constrain.kernels import kernel
-from constrain.kernels.records.gaps import ARCS, has_bit_of, set_bit_of
+from constrain.papers.kernels.records import ARCS
 
 STAYS = 0
 ENDS = 1

@@ -3,36 +3,21 @@
 The idea: a token is *good* if the text may end after it, or a byte may follow that joins no token before it, since from
 there on any text has a cut. It is *refused* if every byte that may follow begins only tokens that do not stay beside
 it. Where neither is known, the same is asked of the few tokens that may come next; what is left is unsure, and Python
-looks on (masks/derived/canonical.py).
+looks on (papers/cuts/canonical.py).
 
 Which bytes join is told by the state of the pieces and by a row of two bitmaps for each token (AFTER_TOKEN), made when
 it is asked for: a kernel that misses one says so, and is called again.
 
-Records: tables.py. Cost: some 0.1 µs a token, most of it for the step of the configuration.
-Reference: tests/masks/derived/test_canonical_lookahead.py.
+Records: records.py. Cost: some 0.1 µs a token, most of it for the step of the configuration.
+Reference: tests/papers/cuts/test_lookahead.py.
 """
 
 import numpy as np
 
 from constrain.kernels import kernel
 from constrain.kernels.cuts.neighbours import stay_apart
-from constrain.kernels.cuts.rows import read_token
-from constrain.kernels.cuts.tables import (
-    AFTER_TOKEN,
-    AFTER_TOKENS,
-    AHEAD,
-    ASK,
-    BORDERS,
-    CUT,
-    GOOD,
-    LIVE,
-    MISSES,
-    N_LIVE,
-    N_ROWS,
-    REFUSED,
-    TOKEN,
-    UNSURE,
-)
+from constrain.kernels.cuts.steps import may_end, step_cut
+from constrain.kernels.cuts.tables import BORDERS, GOOD, MISSES, REFUSED, TOKEN, UNSURE
 from constrain.kernels.lexer.derivatives import step
 from constrain.kernels.lexer.states import tags
 from constrain.kernels.masks.common.slices import text_part
@@ -56,8 +41,9 @@ from constrain.kernels.records.vocabulary import (
     word_byte,
     word_depth,
 )
+from constrain.papers.kernels.records import AFTER_TOKEN, AHEAD, CUT_AHEAD, FOLLOWED, LIVE, N_LIVE, N_ROWS
 
-JOINED = 2  # CUT.STRICT of a token that is written only if a border follows
+JOINED = 2  # CUT_AHEAD.STRICT of a token that is written only if a border follows
 JOINS, LOOSE, MAY_JOIN = 0, 1, 2  # of a byte after a token; or MISSES
 LEAVES = 0  # `text_after`
 MOST = 2048  # tokens of a mask that are all asked
@@ -88,23 +74,15 @@ def follow_bytes(conflicts, alone, first, totals, counts, out):
 
 
 @kernel("i(arena, arena, arena, arena, i, i, i, i)")
-def step_cut(P, F, T, Q, before, after, token, joins):
-    """Write the place Q[after] that a token leads to from Q[before]. joins: 1 if a border has to be before it, else 0.
-
-    A token that is not what merging makes of its text is written where that is a piece: a border has to be behind it.
-    Returns GOOD, REFUSED where no canonical sequence goes on so, UNSURE or MISSES.
-    """
-    alone = T[token * TOKEN.WORDS + TOKEN.ALONE]
-    if AFTER_TOKENS.ROW(F, token) == ASK and alone == 0:
-        return UNSURE
-    strict = np.int64(Q[before + CUT.OWED]) | joins | (BORDERS.OPEN(P, np.int64(Q[before + CUT.PIECES])) & ~1)
-    kind = read_token(F, P, Q, before, after, token, joins)
-    Q[after + CUT.STRICT] = 1 if strict != 0 else 0
-    if kind == GOOD and alone == 0 and Q[after + CUT.LAST] >= 0:
-        if Q[after + CUT.ENDS] & 1 == 0:
-            return REFUSED
-        Q[after + CUT.OWED] |= 1
-        Q[after + CUT.STRICT] = JOINED
+def step_place(P, F, T, Q, before, after, token, joins):
+    """Write the place Q[after] that a token leads to from Q[before], as `step_cut` does, and STRICT of it."""
+    strict = (
+        np.int64(Q[before + CUT_AHEAD.OWED]) | joins | (BORDERS.OPEN(P, np.int64(Q[before + CUT_AHEAD.PIECES])) & ~1)
+    )
+    kind = step_cut(P, F, T, Q, before, after, token, joins)
+    Q[after + CUT_AHEAD.STRICT] = 1 if strict != 0 else 0
+    if T[token * TOKEN.WORDS + TOKEN.ALONE] == 0 and Q[after + CUT_AHEAD.LAST] >= 0:
+        Q[after + CUT_AHEAD.STRICT] = JOINED
     return kind
 
 
@@ -114,9 +92,9 @@ def byte_after(P, F, Q, at, row, b):
 
     row: the AFTER_TOKEN row of the token before.
     """
-    p = np.int64(Q[at + CUT.PIECES])
-    ends = (np.int64(Q[at + CUT.ENDS]) | 1) << 1
-    owed = np.int64(Q[at + CUT.OWED]) << 1
+    p = np.int64(Q[at + CUT_AHEAD.PIECES])
+    ends = (np.int64(Q[at + CUT_AHEAD.ENDS]) | 1) << 1
+    owed = np.int64(Q[at + CUT_AHEAD.OWED]) << 1
     following = BORDERS.NEXT(P, p * 256 + b)
     if following < 0:
         Q[AHEAD.EXPAND] = p
@@ -126,21 +104,13 @@ def byte_after(P, F, Q, at, row, b):
     if following == 0 or borders & ~(ends | 1) != 0 or owed & ~(borders | opened) != 0:
         return JOINS
     is_settled = owed & ~borders == 0 and opened & ~(ends | 1) == 0
-    if Q[at + CUT.LAST] < 0 or (borders >> 1) & 1:
+    if Q[at + CUT_AHEAD.LAST] < 0 or (borders >> 1) & 1:
         return LOOSE if is_settled else MAY_JOIN
     if is_settled and not (F[row + AFTER_TOKEN.JOINING + (b >> 5)] >> (b & 31)) & 1:
         return LOOSE
     if not (opened >> 1) & 1 and (F[row + AFTER_TOKEN.CLOSED + (b >> 5)] >> (b & 31)) & 1:
         return JOINS
     return MAY_JOIN
-
-
-@kernel("i(arena, arena, i)")
-def may_end(P, Q, at):
-    """True if the tokens up to the place Q[at] are canonical when nothing follows."""
-    borders = BORDERS.FINISH(P, np.int64(Q[at + CUT.PIECES]))
-    ends = np.int64(Q[at + CUT.ENDS])
-    return borders & ~(ends | 1) == 0 and np.int64(Q[at + CUT.OWED]) & ~(borders | 1) == 0
 
 
 @kernel("i(arena, arena, arena, arena, i)")
@@ -173,18 +143,18 @@ def is_at_an_end(A, H, S, d):
 @kernel("i(arena, arena, i)")
 def apart_from(F, Q, at):
     """The index in F of the bitmap of bytes that follow the last byte before the place Q[at] in no token."""
-    table = np.int64(F[AFTER_TOKENS.STRICT] if Q[at + CUT.STRICT] else F[AFTER_TOKENS.APART])
-    return table + 8 * AFTER_TOKENS.CLASS(F, np.int64(Q[at + CUT.LAST]))
+    table = np.int64(F[FOLLOWED.STRICT] if Q[at + CUT_AHEAD.STRICT] else F[FOLLOWED.APART])
+    return table + 8 * FOLLOWED.CLASS(F, np.int64(Q[at + CUT_AHEAD.LAST]))
 
 
 @kernel("i(arena, arena, arena, arena, arena, i)")
 def any_apart(A, H, S, F, Q, at):
     """True if a byte may follow the place Q[at] that no token has after the last byte of the token before."""
-    token = np.int64(Q[at + CUT.LAST])
+    token = np.int64(Q[at + CUT_AHEAD.LAST])
     if token < 0:
         return False
     apart = apart_from(F, Q, at)
-    d = np.int64(Q[at + CUT.TEXT])
+    d = np.int64(Q[at + CUT_AHEAD.TEXT])
     if Q[AHEAD.LIVE + LIVE.WORDS * (d & (N_LIVE - 1)) + LIVE.OF] != d and F[apart + (BLANK >> 5)] & 1:
         # PERF: a blank may follow in most texts, and is asked before all bytes are.
         following = step_configuration(A, H, S, d, BLANK) if d > 0 else step(A, H, S, -d, BLANK)
@@ -203,10 +173,10 @@ def verdict(A, H, S, P, F, Q, at):
     or MISSES."""
     if any_apart(A, H, S, F, Q, at):
         return GOOD
-    token, d = np.int64(Q[at + CUT.LAST]), np.int64(Q[at + CUT.TEXT])
-    row = AFTER_TOKENS.ROW(F, token) if token >= 0 else np.int64(0)
-    if row == ASK:
+    token, d = np.int64(Q[at + CUT_AHEAD.LAST]), np.int64(Q[at + CUT_AHEAD.TEXT])
+    if token >= 0 and FOLLOWED.UNKNOWN(F, token) != 0:
         return UNSURE
+    row = FOLLOWED.ROW(F, token) if token >= 0 else np.int64(0)
     if token >= 0 and row == 0:
         if Q[AHEAD.MISSING] < N_ROWS:
             Q[AHEAD.ROWS + Q[AHEAD.MISSING]] = token
@@ -249,17 +219,17 @@ def text_after(A, H, S, d, token):
 @kernel("i(arena, arena, arena, arena, arena, arena, arena, arena, arena, i)")
 def verdict_of_next(A, H, S, P, F, T, M, slots, Q, token):
     """The verdict after the place Q[AHEAD.AFTER] if this token comes next."""
-    last = np.int64(Q[AHEAD.AFTER + CUT.LAST])
-    if AFTER_TOKENS.ROW(F, token) == ASK:
+    last = np.int64(Q[AHEAD.AFTER + CUT_AHEAD.LAST])
+    if FOLLOWED.UNKNOWN(F, token) != 0:
         return UNSURE
     joins = 1 if last >= 0 and not stay_apart(T, M, slots, last, token) else 0
-    kind = step_cut(P, F, T, Q, AHEAD.AFTER, AHEAD.LATER, token, joins)
+    kind = step_place(P, F, T, Q, AHEAD.AFTER, AHEAD.LATER, token, joins)
     if kind != GOOD:
         return kind
-    d = text_after(A, H, S, np.int64(Q[AHEAD.AFTER + CUT.TEXT]), token)
+    d = text_after(A, H, S, np.int64(Q[AHEAD.AFTER + CUT_AHEAD.TEXT]), token)
     if d == NONE or d == LEAVES:
         return REFUSED if d == NONE else UNSURE
-    Q[AHEAD.LATER + CUT.TEXT] = d
+    Q[AHEAD.LATER + CUT_AHEAD.TEXT] = d
     return verdict(A, H, S, P, F, Q, AHEAD.LATER)
 
 
@@ -268,10 +238,10 @@ def verdict_of_walk(A, H, S, P, F, T, M, slots, Q, longest):
     """The verdict after the place Q[AHEAD.AFTER], by the tokens of at most so many bytes that may come next; UNSURE
     where the walk is long."""
     trie, nodes, states = trie_of(A), np.int64(A[HEADER.N_NODES]), top(S)
-    answer = UNSURE if is_at_an_end(A, H, S, np.int64(Q[AHEAD.AFTER + CUT.TEXT])) else REFUSED
+    answer = UNSURE if is_at_an_end(A, H, S, np.int64(Q[AHEAD.AFTER + CUT_AHEAD.TEXT])) else REFUSED
     room(S, np.int64(A[HEADER.DEPTH]) + 2)
     set_top(S, states + np.int64(A[HEADER.DEPTH]) + 2)
-    S[states] = Q[AHEAD.AFTER + CUT.TEXT]
+    S[states] = Q[AHEAD.AFTER + CUT_AHEAD.TEXT]
     i = visited = np.int64(0)
     while i < nodes and answer != GOOD and answer != MISSES:
         depth = node_depth(A, trie, i)
@@ -297,7 +267,7 @@ def verdict_of_walk(A, H, S, P, F, T, M, slots, Q, longest):
 @kernel("i(arena, arena, arena, arena, arena, arena, arena, arena, arena)")
 def verdict_of_all_next(A, H, S, P, F, T, M, slots, Q):
     """The verdict after the place Q[AHEAD.AFTER], by the tokens that may come next; the short ones if they are many."""
-    d = np.int64(Q[AHEAD.AFTER + CUT.TEXT])
+    d = np.int64(Q[AHEAD.AFTER + CUT_AHEAD.TEXT])
     region = mask(A, H, S, d)
     count = own_end(A, region) - own_start(A, region)
     for k in range(MASK.N_SOURCES(A, region)):
@@ -341,10 +311,10 @@ def look_ahead(A, H, S, P, F, T, M, slots, Q):
     unknown = 0
     for i in range(AHEAD.TOKENS, AHEAD.TOKENS + Q[AHEAD.COUNT]):
         token = np.int64(Q[i])
-        kind = step_cut(P, F, T, Q, AHEAD.BEFORE, AHEAD.AFTER, token, 0)
+        kind = step_place(P, F, T, Q, AHEAD.BEFORE, AHEAD.AFTER, token, 0)
         if kind == GOOD:
-            d = text_after(A, H, S, np.int64(Q[AHEAD.BEFORE + CUT.TEXT]), token)
-            Q[AHEAD.AFTER + CUT.TEXT] = d
+            d = text_after(A, H, S, np.int64(Q[AHEAD.BEFORE + CUT_AHEAD.TEXT]), token)
+            Q[AHEAD.AFTER + CUT_AHEAD.TEXT] = d
             kind = REFUSED if d == NONE else UNSURE
             if d != NONE and d != LEAVES:
                 kind = verdict(A, H, S, P, F, Q, AHEAD.AFTER)
@@ -409,15 +379,15 @@ def let_blanks_follow(P, F, T, Q, out):
     begin(Q)
     for i in range(AHEAD.TOKENS, AHEAD.TOKENS + Q[AHEAD.COUNT]):
         token = np.int64(Q[i])
-        kind = step_cut(P, F, T, Q, AHEAD.BEFORE, AHEAD.AFTER, token, 0)
-        if kind == GOOD and Q[AHEAD.AFTER + CUT.LAST] < 0:
+        kind = step_place(P, F, T, Q, AHEAD.BEFORE, AHEAD.AFTER, token, 0)
+        if kind == GOOD and Q[AHEAD.AFTER + CUT_AHEAD.LAST] < 0:
             kind = byte_after(P, F, Q, AHEAD.AFTER, 0, BLANK)
             kind = GOOD if kind == LOOSE else kind
-        elif kind == GOOD and Q[AHEAD.AFTER + CUT.STRICT] != JOINED:
+        elif kind == GOOD and Q[AHEAD.AFTER + CUT_AHEAD.STRICT] != JOINED:
             kind = GOOD if F[apart_from(F, Q, AHEAD.AFTER) + (BLANK >> 5)] & 1 else REFUSED
         if kind == MISSES:
             return MISSES
-        if kind == GOOD and Q[AHEAD.AFTER + CUT.STRICT] != JOINED:
+        if kind == GOOD and Q[AHEAD.AFTER + CUT_AHEAD.STRICT] != JOINED:
             out[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
     return GOOD
 

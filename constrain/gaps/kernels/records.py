@@ -1,4 +1,4 @@
-"""Records of texts with gaps. Each is an int32 array of its own, and stands at its first word. Owner: kernels/gaps/.
+"""Records of texts with gaps. Each is an int32 array of its own, and stands at its first word. Owner: gaps/kernels/.
 
 A field that says "by rule", "by pair" ... is where a column begins; `pack` lays the columns behind the last field.
 """
@@ -81,17 +81,6 @@ class PAIRS(Region):
     NODE = column("by pair: the node")
     POSITION = column("by node: the number of its position, or -1")
     NUMBER = column("by state and node: the number of the pair, or -1")
-
-
-class ARCS(Region):
-    """Arcs along a canvas of tokens (kernels/gaps/layers.py), each after all arcs to its source."""
-
-    COUNT = word("number of arcs")
-    POSITIONS = word("number of positions")
-    SOURCE = column("by arc: the pair or position that it leads from")
-    TARGET = column("by arc: the pair or position that it leads to")
-    KIND = column("by arc: STAYS, ENDS, HOLDS or STARTS")
-    LABEL = column("by arc: the terminal of a lexeme that ends, or -1")
 
 
 class ITEMS(Region):

@@ -4,6 +4,6 @@ Whoever imports one of these files declares the kernels of all, so that the next
 has no gaps does not pay for them.
 """
 
-from constrain.kernels.gaps import derivations, layers, least, lexemes
+from constrain.gaps.kernels import derivations, least, lexemes
 
-__all__ = ["derivations", "layers", "least", "lexemes"]
+__all__ = ["derivations", "least", "lexemes"]
