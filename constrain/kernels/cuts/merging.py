@@ -41,7 +41,7 @@ def fill_slots(M, slots):
     return count
 
 
-@kernel("i(arena, arena, arena, i)", entry=True)
+@kernel("i(arena, arena, arena, i)")
 def merge_symbols(M, slots, W, n):
     """Merge the symbols W[:n], in place. Returns how many tokens are left; if one, W[n] is the merge that made it.
 

@@ -10,7 +10,7 @@ Arrays: M the merges (MERGE), T the tokens (TOKEN), B their spines (SPINE), R th
 their left parts and UNTIL_LEFT, `by_length` the tokens that are made, parts before wholes.
 
 Records: records.py. Cost of a row: a step for each merge of the right spine whose gate is open, and for each bit.
-Reference: tests/papers/cuts/test_conflicts.py.
+Reference: tests/papers/cuts/test_canonical_conflicts.py.
 """
 
 import numpy as np

@@ -9,7 +9,7 @@ Which bytes join is told by the state of the pieces and by a row of two bitmaps 
 it is asked for: a kernel that misses one says so, and is called again.
 
 Records: records.py. Cost: some 0.1 µs a token, most of it for the step of the configuration.
-Reference: tests/papers/cuts/test_lookahead.py.
+Reference: tests/papers/cuts/test_canonical_lookahead.py.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Masks of canonical tokens at a place: by what they do to the pieces of the text, and by the token before.
 
-Cost: a few nanoseconds a byte of the vocabulary. Reference: tests/papers/cuts/test_rows.py.
+Cost: a few nanoseconds a byte of the vocabulary. Reference: tests/papers/cuts/test_canonical_rows.py.
 """
 
 import numpy as np

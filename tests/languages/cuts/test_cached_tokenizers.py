@@ -54,8 +54,8 @@ def read(tokenizer: Tokenizer) -> tuple[Vocabulary, Merges]:
 
 def content(found: tuple[Vocabulary, Merges]) -> Any:
     vocabulary, made = found
-    rules = [part.tolist() if isinstance(part, np.ndarray) else part for part in made._rules]
-    return vocabulary.tokens, vocabulary.names, rules, [table.tolist() for table in made.tables]
+    tables = [*made.tables, made.alone(), made.whole, made.byte_tokens]
+    return vocabulary.tokens, vocabulary.names, made._characters, [table.tolist() for table in tables]
 
 
 @pytest.mark.parametrize("name", MADE)

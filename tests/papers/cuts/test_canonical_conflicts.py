@@ -1,4 +1,4 @@
-"""Rows of the tokens that may not follow a token, beside the pairs: small tokenizers exhaustively, real ones by sample."""
+"""Rows of the tokens that may not follow one, beside the pairs: small tokenizers exhaustively, real ones by samples."""
 
 from __future__ import annotations
 
