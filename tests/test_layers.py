@@ -144,14 +144,15 @@ def test_the_core_loads_nothing_that_is_apart() -> None:
 def test_kernels_import_numpy_and_numba_only(repository: Path) -> None:
     allowed = sys.stdlib_module_names | {"numba", "numpy", "llvmlite"}  # llvmlite: the compiler under numba
     ours = {PACKAGE, f"{PACKAGE}.files"}  # imports the standard library only
-    for path in sorted((repository / PACKAGE / "kernels").rglob("*.py")):
-        outside = {module for _, module in imports(path, repository) if place_of(module, repository)[0] != "kernels"}
+    kernels = re.compile(rf"{PACKAGE}(\.\w+)?\.kernels\b")  # of the core, or of a wing
+    for path in sorted((repository / PACKAGE).rglob("kernels/**/*.py")):
+        outside = {module for _, module in imports(path, repository)}
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 outside |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.level == 0:
                 outside.add(node.module or "")
-        inside = {module for module in outside if module.startswith(f"{PACKAGE}.kernels")}
+        inside = set(filter(kernels.match, outside))
         assert {module.split(".")[0] for module in outside - inside - ours} <= allowed, path
 
 

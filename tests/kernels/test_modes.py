@@ -110,14 +110,21 @@ def test_kernels_of_another_type_are_refused():
         configurations.accepts(wrong, wrong, wrong, 0)
 
 
-def test_who_has_no_gaps_does_not_pay_for_their_kernels() -> None:
-    """They are declared, and so compiled by `load`, once a module of gaps is imported; then all of them."""
-    names = [f"constrain.gaps.kernels.{name}" for name in ("derivations", "least", "lexemes")]
+@pytest.mark.parametrize("wing, door", [("gaps", "gaps.solution"), ("papers", "papers.cuts.canonical")])
+def test_who_does_not_ask_for_a_wing_does_not_pay_for_its_kernels(wing: str, door: str) -> None:
+    """They are declared, and so compiled by `load`, once a module of the wing is imported that calls them."""
     code = f"""
 import sys
-import constrain.masks.engine
-assert not set({names}) & sys.modules.keys()
-import constrain.gaps.solution
-assert set({names}) <= sys.modules.keys()
+import constrain.masks.engine, constrain.masks.derived.narrowed
+assert not [name for name in sys.modules if name.startswith("constrain.{wing}")]
+import constrain.{door}
+assert [name for name in sys.modules if name.startswith("constrain.{wing}.kernels.")]
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_every_folder_of_kernels_is_known(repository: Path) -> None:
+    """Kernels of a folder that the compiler does not know are not in a wheel, nor warmed."""
+    package = repository / "constrain"
+    found = {path.relative_to(package).as_posix() for path in package.rglob("kernels") if path.is_dir()}
+    assert found == {*native.FOLDERS}

