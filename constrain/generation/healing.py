@@ -20,6 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from constrain.masks.engine.matcher import MAX_FORCED
+from constrain.masks.engine.narrowed import Narrowed
+
 
 class Healing:
     """The tokens of a vocabulary by what they begin with; shared by the matchers of a request."""
@@ -49,15 +52,17 @@ class Healing:
         return HealedMatcher(self, inner, begin) if begin else inner
 
 
-class HealedMatcher:
+class HealedMatcher(Narrowed):
     """A matcher that wants some bytes before those of the constraint.
 
     begin: those bytes. steps: for each token read, the steps of the inner matcher; none: they are still to be written
     """
 
+    layer = "healed prompt"
+
     def __init__(self, healing: Healing, inner: Any, begin: bytes) -> None:
+        super().__init__(inner)
         self.healing = healing
-        self.inner = inner
         self.begin = begin
         self.steps: list[int] = []
 
@@ -93,7 +98,6 @@ class HealedMatcher:
         return taken
 
     def advance(self, token_id: int) -> bool:
-        """Read a token. Returns False, and stays where it is, if it may not come next."""
         if self.steps:
             if not self.inner.advance(token_id):
                 return False
@@ -108,32 +112,30 @@ class HealedMatcher:
         self.steps.append(int(bool(rest)))
         return True
 
-    def allows(self, token_id: int) -> bool:
-        """True if the token may come next."""
-        if not self.advance(token_id):
-            return False
-        self.rollback(1)
-        return True
-
     def forced_tokens(self) -> list[int]:
         """See `Matcher.forced_tokens`; none at the beginning, where several tokens may begin with the bytes."""
-        return [] if self.left else list(self.inner.forced_tokens())
+        return [] if self.left else super().forced_tokens()
+
+    def forced_end(self, most: int = MAX_FORCED) -> tuple[bytes, bool]:
+        """No bytes: a text whose first token overlaps the prompt is cut as the model cuts it."""
+        return b"", True
+
+    def is_forced(self) -> bool:
+        """False; see `forced_end`."""
+        return False
 
     def is_accepting(self) -> bool:
         """The bytes were written, and what follows them is a member."""
-        return not self.left and bool(self.inner.is_accepting())
+        return not self.left and super().is_accepting()
 
     def is_finished(self) -> bool:
-        """EOS was read, or nothing but EOS can follow."""
-        return not self.left and bool(self.inner.is_finished())
+        return not self.left and super().is_finished()
 
     def rollback(self, n_tokens: int) -> None:
-        """Take back the last n tokens."""
         for _ in range(n_tokens):
             self.inner.rollback(self.steps.pop())
 
     def fork(self) -> HealedMatcher:
-        """An independent matcher at the same place."""
         twin = HealedMatcher(self.healing, self.inner.fork(), self.begin)
         twin.steps = list(self.steps)
         return twin

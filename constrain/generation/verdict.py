@@ -20,7 +20,7 @@ import numpy as np
 from constrain.languages.constraints.union import Union
 from constrain.languages.guards.repeats import Repeats
 from constrain.masks.derived.members import is_member
-from constrain.masks.engine.matcher import engine_of
+from constrain.masks.engine.narrowed import engine_of
 from constrain.sampling.bitmask.apply import bitmask_words
 from constrain.sampling.core.job import Sample
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import ConstrainError
+from constrain.masks.engine.matcher import Matcher
 from constrain.sampling.core.job import Job, Sample
 from constrain.speculative.tree import NONE, BuiltTree
 
@@ -105,9 +106,8 @@ def _filled(job: Job, asked: Sequence[tuple[TreeMasks, int]]) -> Words:
 
 
 def _fill_one(matcher: Any, row: Words) -> None:
-    """By `mask`, which matchers of the engine have: it looks at less than `fill_mask`."""
-    mask = getattr(matcher, "mask", None)
-    if mask is None:
-        matcher.fill_mask(row)
+    """Of the engine's matcher by `mask`: it looks at less than `fill_mask`."""
+    if isinstance(matcher, Matcher):
+        row[:] = matcher.mask()
     else:
-        row[:] = mask()
+        matcher.fill_mask(row)

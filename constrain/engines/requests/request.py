@@ -85,7 +85,8 @@ class RequestMatcher:
                 place="stop_token_ids",
                 fix="leave stop_token_ids out, or start the engine without complete",
             )
-        compiled: Any = getattr(self.compiled, "compiled", self.compiled)
+        own = self.compiled
+        compiled = own.compiled if isinstance(own, CompiledCuts) else own
         known = compiled.derived.get(LengthBudget)
         self._budget = known or compiled.derived.setdefault(LengthBudget, LengthBudget(compiled))
         self._budget.matcher(most=left())

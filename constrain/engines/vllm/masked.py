@@ -37,6 +37,7 @@ from constrain.errors import ConstrainError
 from constrain.languages.constraints.regular import Choices, Regex
 from constrain.languages.grammar_text.text import GrammarText
 from constrain.languages.schema.api import JsonSchema
+from constrain.masks.engine.narrowed import engine_of
 from constrain.sampling.core.draw import TorchDraw
 from constrain.sampling.core.job import Job, Sample, Settings, TokenRecord
 from constrain.sampling.core.particles import Particle
@@ -261,7 +262,8 @@ def take_token(job: Job, particle: Particle, record: TokenRecord) -> None:
     particle.sample.masks += 1
     is_end = record.token in job.eos_ids
     if particle.matcher is not None and not particle.matcher.advance(record.token):
-        if is_end and getattr(particle.matcher, "fault", None) is not None:
+        engine = engine_of(particle.matcher)
+        if is_end and engine is not None and engine.fault is not None:
             particle.dead_end()
             return
         raise ConstrainError(

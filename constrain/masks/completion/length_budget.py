@@ -43,7 +43,8 @@ from constrain.masks.completion.monitored import FEW, SURE, MonitoredEnds
 from constrain.masks.completion.parts import OUTER, PartsEnds, ends_of
 from constrain.masks.completion.tokens_to_end import NEVER, UNKNOWN, Counts, TokensToEnd
 from constrain.masks.engine.compiled import CompiledConstraint
-from constrain.masks.engine.matcher import MAX_FORCED, Matcher
+from constrain.masks.engine.matcher import Matcher
+from constrain.masks.engine.narrowed import Narrowed
 
 NEAR = 32  # tokens that are left beyond those that the text needs
 TRIED = 200  # tokens of a mask, under a monitor, for which a completion is looked for: others are refused
@@ -119,8 +120,8 @@ class LengthBudget:
         return without_marks(text).decode()
 
 
-class LimitedMatcher:
-    """A matcher with a length budget; it has the methods of `Matcher` that samplers use.
+class LimitedMatcher(Narrowed):
+    """A matcher with a length budget.
 
     Attributes:
         budget: Shared with other matchers of the same constraint.
@@ -130,9 +131,12 @@ class LimitedMatcher:
         taken: The number of tokens so far.
     """
 
+    layer = "token budget"
+    inner: Matcher
+
     def __init__(self, budget: LengthBudget, inner: Matcher, least: int, most: int) -> None:
+        super().__init__(inner)
         self.budget = budget
-        self.inner = inner
         self.least = least
         self.most = most
         self.taken = 0
@@ -143,16 +147,6 @@ class LimitedMatcher:
     def state(self) -> Hashable:
         """A hashable state: equal states allow the same continuations, whatever was taken of whichever budget."""
         return self.inner.state, self.left, max(self.least - self.taken, 0), self._ends.get(self.taken)
-
-    @property
-    def text(self) -> bytes:
-        """The bytes that were read so far."""
-        return self.inner.text
-
-    @property
-    def ended(self) -> bool:
-        """True if an id that ends the text was read."""
-        return self.inner.ended
 
     @property
     def left(self) -> int:
@@ -319,13 +313,6 @@ class LimitedMatcher:
         words.view(np.uint8)[: len(bits)] = bits
         return words
 
-    def allows(self, token_id: int) -> bool:
-        """True if the token may come next."""
-        if not self.advance(token_id):
-            return False
-        self.rollback(1)
-        return True
-
     def advance(self, token_id: int) -> bool:
         ends = token_id in self.budget.compiled.vocabulary.eos_ids
         near = not ends and self._is_near()
@@ -359,33 +346,12 @@ class LimitedMatcher:
         self.fill_mask(row)
         return bool((row & ~self.budget.eos).any())
 
-    def is_finished(self) -> bool:
-        return self.inner.is_finished()
-
-    def forced_tokens(self) -> list[int]:
-        """The tokens that the constraint forces. Tokens that only the budget forces are not included."""
-        return self.inner.forced_tokens()
-
-    def forced_bytes(self, most: int = MAX_FORCED) -> bytes:
-        """The bytes that the constraint forces, as `Matcher.forced_bytes`."""
-        return self.inner.forced_bytes(most)
-
-    def forced_end(self, most: int = MAX_FORCED) -> tuple[bytes, bool]:
-        """The bytes that the constraint forces, as `Matcher.forced_end`."""
-        return self.inner.forced_end(most)
-
-    def is_forced(self) -> bool:
-        """True if the constraint forces two bytes or more."""
-        return self.inner.is_forced()
-
     def rollback(self, n_tokens: int) -> None:
-        """Undo the last n tokens."""
         self.inner.rollback(n_tokens)
         self.taken -= n_tokens
         self._ends = {taken: end for taken, end in self._ends.items() if taken <= self.taken}
 
     def fork(self) -> LimitedMatcher:
-        """An independent copy at the same place."""
         copy = LimitedMatcher(self.budget, self.inner.fork(), self.least, self.most)
         copy.taken = self.taken
         copy._ends = dict(self._ends)

@@ -7,7 +7,6 @@ The idea: the constraint's own matcher says what the text may be, and a state of
 
 from __future__ import annotations
 
-import itertools
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
@@ -17,7 +16,7 @@ from typing_extensions import Self
 
 from constrain.languages.cuts.canonical import CanonicalTokens, CutState
 from constrain.languages.vocab.bits import tokens_of
-from constrain.masks.engine.matcher import engine_of
+from constrain.masks.engine.narrowed import Narrowed, engine_of
 from constrain.masks.engine.rows import Row
 
 ENDINGS = 8  # sets of ids that end a text, other than the vocabulary's, whose masks are remembered for a constraint
@@ -91,35 +90,23 @@ class CompiledCuts:
         return self.canonical.strays(tokens)
 
 
-class CutsMatcher:
-    """One sequence under a `CompiledCuts`; the part of a matcher that samplers use. A subclass says `cut`, `mask`,
-    `only`, `fill_mask`, `allows`, `advance`, `is_accepting`, `is_finished` and `fork`.
+class CutsMatcher(Narrowed):
+    """One sequence under a `CompiledCuts`. A subclass says `cut`, `mask`, `only`, `fill_mask`, `advance` and `fork`.
 
     states: those of the canonical tokens, before each token and after the last
     """
 
-    __slots__ = ("constraint", "inner", "states")
+    __slots__ = ("constraint", "states")
 
     def __init__(self, constraint: Any, inner: Any, states: list[Any]) -> None:
+        super().__init__(inner)
         self.constraint = constraint
-        self.inner = inner
         self.states = states
 
     @property
     def state(self) -> tuple[Any, CutState]:
         """Equal states allow the same continuations."""
         return self.inner.state, self.cut()
-
-    @property
-    def text(self) -> bytes:
-        """The bytes that were read so far."""
-        text: bytes = self.inner.text
-        return text
-
-    @property
-    def ended(self) -> bool:
-        """True if an id that ends the text was read."""
-        return bool(getattr(self.inner, "ended", False))
 
     def cut(self) -> CutState:
         """The state of the canonical tokens."""
@@ -128,22 +115,6 @@ class CutsMatcher:
     def only(self) -> int:
         """The one token that may come next; negative where there are more or none."""
         raise NotImplementedError
-
-    def mask(self) -> Row:
-        """uint32[words], read-only: the mask of the tokens that may come next."""
-        raise NotImplementedError
-
-    def advance(self, token_id: int) -> bool:
-        """Read a token. Returns False, and stays where it is, if it may not come next."""
-        raise NotImplementedError
-
-    def fork(self) -> CutsMatcher:
-        """An independent matcher at the same place."""
-        raise NotImplementedError
-
-    def advance_tokens(self, token_ids: Iterable[int]) -> int:
-        """Read tokens up to the first that is not allowed. Returns how many were read."""
-        return sum(1 for _ in itertools.takewhile(self.advance, token_ids))
 
     def read_text(self, text: bytes, most: int = 1 << 16) -> list[int]:
         """Read tokens that spell a text, at each place the longest that may come next. Returns them.

@@ -25,7 +25,7 @@ from constrain.languages.cuts.firsts import NO_TOKENS, Firsts
 from constrain.languages.vocab.bits import has_bit, has_bits, set_bits
 from constrain.masks.derived.cuts import CompiledCuts, CutsMatcher
 from constrain.masks.engine import fill_masks
-from constrain.masks.engine.matcher import engine_of
+from constrain.masks.engine.narrowed import engine_of
 from constrain.masks.engine.rows import Row, checked_row
 
 LEAST = 2  # bytes: one alone is one token, or one of the twins that a vocabulary with byte tokens has
@@ -135,10 +135,7 @@ class ForcedCuts(CompiledCuts):
 
 def _forced(inner: Any, window: int) -> Forced:
     """The text that must follow a matcher, up to so many bytes."""
-    if hasattr(inner, "forced_end"):
-        text, may_end = inner.forced_end(window)
-    else:
-        text, may_end = inner.forced_bytes(window) if hasattr(inner, "forced_bytes") else b"", True
+    text, may_end = inner.forced_end(window)
     if len(text) < LEAST:
         return NO_TEXT
     if not may_end:
@@ -156,6 +153,8 @@ class ForcedMatcher(CutsMatcher):
     """
 
     __slots__ = ("came", "here")
+
+    layer = "forced tokens"
     constraint: ForcedCuts
     states: list[Any]  # CutState | int
 
@@ -177,8 +176,7 @@ class ForcedMatcher(CutsMatcher):
         """The place; `OPEN` where no text is forced."""
         here, came, inner = self.here, self.came, self.inner
         if here is None:
-            is_forced = inner.is_forced() if hasattr(inner, "is_forced") else _forced(inner, LEAST).text
-            here = self.here = self.constraint.forced_place(inner, self.cut(), came) if is_forced else OPEN
+            here = self.here = self.constraint.forced_place(inner, self.cut(), came) if inner.is_forced() else OPEN
             if came is not None and self.constraint.is_plain:
                 came[0].after[came[1]] = here
         return here
@@ -223,12 +221,6 @@ class ForcedMatcher(CutsMatcher):
         self.came = (here, token_id) if after is None and here is not OPEN else None
         self.states.append(token_id if after is None or after is OPEN else after.state)
         return True
-
-    def is_accepting(self) -> bool:
-        return bool(self.inner.is_accepting())
-
-    def is_finished(self) -> bool:
-        return bool(self.inner.is_finished())
 
     def rollback(self, n_tokens: int) -> None:
         super().rollback(n_tokens)

@@ -13,10 +13,13 @@ import numpy as np
 
 from constrain.errors import ConstrainError
 from constrain.masks.engine.matcher import Matcher
+from constrain.masks.engine.narrowed import Narrowed
 from constrain.masks.engine.rows import Rows, shared_array
 
 
-def fill_draft_masks(matcher: Matcher, draft: Sequence[int], out: Rows, *, parents: Sequence[int] | None = None) -> int:
+def fill_draft_masks(
+    matcher: Matcher | Narrowed, draft: Sequence[int], out: Rows, *, parents: Sequence[int] | None = None
+) -> int:
     """Write the masks of a matcher and of its continuations by each token of a draft.
 
     Row 0 is the mask of the matcher, row 1 + i the mask after `draft[i]`, for which the tokens on its path from the
@@ -47,7 +50,7 @@ def fill_draft_masks(matcher: Matcher, draft: Sequence[int], out: Rows, *, paren
         >>> [f"{row:03b}" for row in rows[:, 0]]
         ['001', '110', '100', '000']
     """
-    if not hasattr(matcher, "fork"):
+    if not isinstance(matcher, Matcher | Narrowed):
         raise ConstrainError(f"matcher is {matcher!r:.60}", place="matcher", fix="pass compiled.matcher()")
     out, draft = shared_array(out), list(draft)
     before = list(range(-1, len(draft) - 1)) if parents is None else list(parents)

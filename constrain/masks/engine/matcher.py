@@ -308,13 +308,6 @@ class Matcher(MaskedSteps):
         return ~state if self.ended else state
 
 
-def engine_of(matcher: Any) -> Matcher | None:
-    """The matcher of the engine inside of what limits, heals or narrows it; None for those of another make, or none."""
-    while matcher is not None and not isinstance(matcher, Matcher):
-        matcher = getattr(matcher, "inner", None)
-    return matcher
-
-
 def reread(compiled: CompiledConstraint, steps: list[int | bytes], eos_ids: tuple[int, ...] | None) -> Matcher:
     """Rebuild a matcher from a pickle, by reading its steps again. Raises ConstrainError."""
     matcher = compiled.make_matcher(eos_ids)

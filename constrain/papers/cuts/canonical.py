@@ -218,6 +218,8 @@ class CanonicalMatcher(CutsMatcher):
     """One sequence under a `CanonicalCuts`."""
 
     __slots__ = ()
+
+    layer = "canonical tokens"
     constraint: CanonicalCuts
     states: list[CutState]
 
@@ -234,7 +236,6 @@ class CanonicalMatcher(CutsMatcher):
         return self._here().row
 
     def fill_mask(self, row: Row) -> None:
-        """Write the mask of the tokens that may come next, as `Matcher.fill_mask` does."""
         known = self._here().row
         words = row.view(np.uint32)
         words[: len(known)] = known
@@ -257,7 +258,6 @@ class CanonicalMatcher(CutsMatcher):
         return bool(self.inner.is_accepting()) and bool((self._here().row & self.constraint.eos_row).any())
 
     def is_finished(self) -> bool:
-        """EOS was read, or nothing but EOS can follow."""
         if self.ended:
             return True
         row, ends = self._here().row, self.constraint.eos_row

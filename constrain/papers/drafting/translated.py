@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 from constrain.languages.vocab.longest import longest_match
+from constrain.masks.engine.matcher import Matcher
 from constrain.sampling.core.logits import scaled
 from constrain.sampling.core.model import LanguageModel
 from constrain.speculative.drafter import Context, DraftBudget
@@ -118,8 +119,7 @@ class _Bytes:
         return NONE
 
     def _takes(self, piece: bytes) -> bool:
-        advance = getattr(self.matcher, "advance_bytes", None)
-        return advance is None or bool(advance(piece))
+        return not isinstance(self.matcher, Matcher) or self.matcher.advance_bytes(piece)
 
     def tree(self) -> DraftTree:
         """The bytes as tokens of the target; each as likely as the tokens of the draft model that begin inside it."""

@@ -24,7 +24,7 @@ from typing import Any
 from constrain.errors import ConstrainError
 from constrain.languages.automata.marks import without_marks
 from constrain.masks.completion.tokens_to_end import TokensToEnd
-from constrain.masks.engine.matcher import engine_of
+from constrain.masks.engine.narrowed import engine_of
 from constrain.papers.search.found import Asking, BestTexts, Reward, check_number, each_prompt, reward_of, text_of
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle, Particles

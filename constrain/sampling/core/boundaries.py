@@ -68,7 +68,7 @@ def _rule(earlier: Callable[[], Any], new: bytes, name: str) -> bool:
 
 
 def _follower(earlier: Callable[[], Any], name: str) -> Any:
-    from constrain.masks.engine.matcher import engine_of
+    from constrain.masks.engine.narrowed import engine_of
 
     matcher = engine_of(earlier())
     if matcher is None:

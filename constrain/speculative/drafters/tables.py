@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import torch
 
-from constrain.masks.engine.matcher import engine_of
+from constrain.masks.engine.narrowed import engine_of
 from constrain.sampling.bitmask.apply import bitmask_words, masked_logits
 from constrain.sampling.core.logits import scaled
 from constrain.speculative.drafter import Context, Outcome
@@ -42,13 +42,13 @@ class DraftTable(dict[Hashable, T]):
 
 
 def constraint_of(context: Context) -> Any:
-    """The compiled constraint of a sequence; None where it has none, or its matcher does not name it."""
+    """The compiled constraint of a sequence; None where it has none, or one of another make."""
     engine = engine_of(context.matcher)
-    return getattr(context.matcher, "compiled", None) if engine is None else engine.compiled
+    return None if engine is None else engine.compiled
 
 
 class DraftTables(Generic[T]):
-    """A table for each compiled constraint; one for all sequences that have none, or whose matcher does not name it."""
+    """A table for each compiled constraint; one for all sequences that have none, or one of another make."""
 
     def __init__(self, new: Callable[[], T]) -> None:
         self._new = new

@@ -28,7 +28,8 @@ import numpy as np
 
 from constrain.errors import ConstrainError
 from constrain.languages.vocab.longest import longest_match
-from constrain.masks.engine.matcher import Matcher, engine_of
+from constrain.masks.engine.matcher import Matcher
+from constrain.masks.engine.narrowed import engine_of
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
 from constrain.speculative.drafters.tables import DraftTable, DraftTables
 from constrain.speculative.drafters.tally import Tally

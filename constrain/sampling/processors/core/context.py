@@ -16,7 +16,7 @@ import torch
 
 from constrain.masks.engine import Matcher
 from constrain.masks.engine.inspect import open_rules
-from constrain.masks.engine.matcher import engine_of
+from constrain.masks.engine.narrowed import engine_of
 from constrain.sampling.processors.core.terminals import terminal_kinds
 
 

@@ -30,7 +30,7 @@ import torch
 from constrain.errors import ConstrainError
 from constrain.kernels.records import view
 from constrain.masks.engine import Matcher
-from constrain.masks.engine.matcher import engine_of
+from constrain.masks.engine.narrowed import engine_of
 from constrain.sampling.core.sampler import check_count
 from constrain.sampling.processors.core.context import StepContext
 from constrain.sampling.processors.core.processor import Processor, number
