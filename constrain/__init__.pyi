@@ -32,6 +32,7 @@ from constrain.generation import Stream as Stream
 from constrain.generation import agenerate as agenerate
 from constrain.generation import astream as astream
 from constrain.generation import converse as converse
+from constrain.generation import explain as explain
 from constrain.generation import generate as generate
 from constrain.generation import progress as progress
 from constrain.languages import collection as collection

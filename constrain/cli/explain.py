@@ -2,7 +2,7 @@
 
 A token is the bytes behind it, so the answer needs a vocabulary only to look up an id. A mask allows a token if and
 only if its bytes lead to a state from which the text can be completed, hence the first byte without such a state is
-the reason.
+the reason. With `--model` the whole stack of `generate` is asked, which refuses more tokens than the constraint does.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ import typer
 
 from constrain.cli.console import NOT_A_MEMBER, UsageError, say, say_json
 from constrain.cli.constraints import SourceOptions, with_source
+from constrain.cli.generate import MaskOptions, load_model
 from constrain.masks.derived.refusal import advance_far
 
 
 @with_source
 def command(
     options: SourceOptions,
+    asked: MaskOptions,
     prefix: Annotated[str, typer.Option(help="The text so far.")] = "",
     text: Annotated[str | None, typer.Option(help="The token, by its text.")] = None,
     token: Annotated[int | None, typer.Option(help="The token, by its id in --vocab.")] = None,
@@ -35,17 +37,36 @@ def command(
 ) -> None:
     """Say why a token is refused: which byte has no continuation, and what is expected there.
 
-    Without a token: show where the text stands, in the words of the grammar.
+    Without a token: show where the text stands, in the words of the grammar. With --model (reference: the embedded one)
+    and the options of `generate`: which layer of its masks refuses it.
     """
     if text is not None and token is not None:
         raise UsageError("give at most one of --text and --token")
-    allowed, lines = _answer(options.constraint(undeclared="avoid"), prefix.encode("utf-8"), text, token, vocab)
+    if asked.model is not None:
+        allowed, lines = _of_generate(
+            options.constraint(generating=True), asked, prefix, text if token is None else token
+        )
+    else:
+        allowed, lines = _answer(options.constraint(undeclared="avoid"), prefix.encode("utf-8"), text, token, vocab)
     if as_json:
         say_json(_as_json(allowed, lines))
     else:
         say("\n".join(lines))
     if not allowed:
         raise typer.Exit(NOT_A_MEMBER)
+
+
+def _of_generate(constraint: Any, asked: MaskOptions, prefix: str, given: str | int | None) -> tuple[bool, list[str]]:
+    """(allowed, lines that say which layer of `generate` refuses it) of a token by text or id. Raises UsageError."""
+    if given is None:
+        raise UsageError("with --model, give --text or --token")
+    from constrain.generation import explain as explain_stack
+
+    model = load_model(None if asked.model == "reference" else asked.model)
+    options = {"constraint": constraint, "max_tokens": asked.length(), "complete": asked.complete, "stop": asked.stop}
+    refusal = explain_stack(model, "", given, after=prefix, **options)
+    after = f" after {_short(prefix.encode())}" if prefix else " at the start"
+    return refusal is None, [f"allowed: {given!r}{after}"] if refusal is None else str(refusal).splitlines()
 
 
 def _answer(
@@ -78,7 +99,7 @@ def explanation(
     begun: the prefix's name.
     """
     import constrain
-    from constrain.masks.derived.expected import expectation, in_words
+    from constrain.masks.engine.expected import expectation, in_words
 
     matcher = constrain.compile(constraint, constrain.Vocabulary.of_bytes()).matcher()
     good = advance_far(matcher, prefix)
@@ -103,7 +124,7 @@ def explanation(
 def state(constraint: Any, prefix: bytes, begun: str = "the text") -> tuple[bool, list[str]]:
     """(is it a prefix of a member, lines that say where a text stands). begun: the prefix's name."""
     import constrain
-    from constrain.masks.derived.expected import expectation, in_words
+    from constrain.masks.engine.expected import expectation, in_words
 
     matcher = constrain.compile(constraint, constrain.Vocabulary.of_bytes()).matcher()
     good = advance_far(matcher, prefix)

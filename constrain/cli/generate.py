@@ -27,12 +27,33 @@ COUNTS = ("tokens", "forced", "forwards", "method", "seed")  # of its stats
 
 
 @dataclass
-class RequestOptions:
-    """The options of a request, as `constrain.generate` has them."""
+class MaskOptions:
+    """The options that say which tokens a mask allows, beside the constraint, as `constrain.generate` has them."""
 
     model: Annotated[
         str | None, typer.Option(metavar="NAME", help="A Hugging Face model; the embedded reference model by default.")
     ] = None
+    max_tokens: Annotated[int, typer.Option(help="End after this many tokens.", min=1)] = 512
+    min_tokens: Annotated[int, typer.Option(help="At least so many tokens, where the text can go on.", min=0)] = 0
+    complete: Annotated[bool, typer.Option("--complete", help="Always complete the text within --max-tokens.")] = False
+    stop: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEXT", help="End the text where this is first written; may be given several times."),
+    ] = None
+
+    def length(self) -> Any:
+        """The least and the greatest number of tokens. Raises UsageError."""
+        from constrain.generation import Length
+
+        if self.min_tokens > self.max_tokens:
+            raise UsageError(f"--min-tokens ({self.min_tokens}) is greater than --max-tokens ({self.max_tokens})")
+        return Length(self.max_tokens, self.min_tokens)
+
+
+@dataclass
+class RequestOptions(MaskOptions):
+    """The options of a request, as `constrain.generate` has them."""
+
     prompt: Annotated[str, typer.Option(help="What the model reads first.")] = ""
     message: Annotated[
         str | None, typer.Option(metavar="TEXT", help="In place of --prompt: what a user says to a chat model.")
@@ -44,7 +65,6 @@ class RequestOptions:
         str | None,
         typer.Option(metavar="FILE", help="A JSON array of tools, as OpenAI has them: text, or calls of them."),
     ] = None
-    max_tokens: Annotated[int, typer.Option(help="End after this many tokens.", min=1)] = 512
     temperature: Annotated[float, typer.Option(help="0 takes the likeliest token.", min=0.0)] = 1.0
     top_k: Annotated[int | None, typer.Option(help="Only the k likeliest allowed tokens.", min=1)] = None
     top_p: Annotated[
@@ -66,12 +86,6 @@ class RequestOptions:
         ),
     ] = None
     seed: Annotated[int | None, typer.Option(help="The same seed writes the same text.")] = None
-    stop: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TEXT", help="End the text where this is first written; may be given several times."),
-    ] = None
-    min_tokens: Annotated[int, typer.Option(help="At least so many tokens, where the text can go on.", min=0)] = 0
-    complete: Annotated[bool, typer.Option("--complete", help="Always complete the text within --max-tokens.")] = False
     prefix: Annotated[str | None, typer.Option(help="What comes before the text in a member; see --suffix.")] = None
     suffix: Annotated[
         str | None, typer.Option(help="Fill in the middle: prefix (or prompt), text and suffix are a member.")
@@ -80,16 +94,14 @@ class RequestOptions:
 
     def request(self, constraint: Any) -> Any:
         """The request, checked before a model is loaded. Raises UsageError, ConstrainError."""
-        from constrain.generation import Length, Prompt
+        from constrain.generation import Prompt
         from constrain.generation.request.request import Request
 
-        content = self._content()
-        if self.min_tokens > self.max_tokens:
-            raise UsageError(f"--min-tokens ({self.min_tokens}) is greater than --max-tokens ({self.max_tokens})")
+        content, length = self._content(), self.length()
         names = ("temperature", "top_k", "top_p", "method", "seed", "complete", "n")
         given = {name: getattr(self, name) for name in names} | {"constraint": constraint}
         given |= {"draft": self.draft or None, "stop": self.stop or None}
-        given["max_tokens"] = Length(self.max_tokens, self.min_tokens)
+        given["max_tokens"] = length
         if self.tools is not None:
             given["tools"] = _read_tools(self.tools)
         return Request.of(Prompt(content, prefix=self.prefix, suffix=self.suffix), given)

@@ -16,10 +16,13 @@ state. Limit: one token is taken back, none where the prompt has only one, or en
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from constrain.languages.constraints.refusal import Refusal
+from constrain.masks.engine.layers import explained
 from constrain.masks.engine.matcher import MAX_FORCED
 from constrain.masks.engine.narrowed import Narrowed
 
@@ -111,6 +114,18 @@ class HealedMatcher(Narrowed):
             return False
         self.steps.append(int(bool(rest)))
         return True
+
+    def refused_inside(self, token_id: int) -> Refusal | None:
+        """The constraint reads what a first token has behind the bytes to begin with."""
+        if not self.left:
+            return super().refused_inside(token_id)
+        token = self.healing.vocabulary.tokens[token_id] or b""
+        rest = token[len(self.left) :] if token.startswith(self.left) else b""
+        found = explained(self.inner, rest) if rest and not self._takes(rest) else None
+        return found and replace(found, message=f"behind the bytes of the prompt {found.message}")
+
+    def because(self, token_id: int) -> str:
+        return f"the prompt's last token, {self.begin!r}, was taken back: the first token begins with its bytes"
 
     def forced_tokens(self) -> list[int]:
         """See `Matcher.forced_tokens`; none at the beginning, where several tokens may begin with the bytes."""

@@ -234,7 +234,7 @@ class Run:
         return Job(
             model=self._model(),
             prompts=[self.prompts[row] for row in rows],
-            matchers=[self._matcher(row) for row in rows] if self.constrained else None,
+            matchers=[self.matcher(row) for row in rows] if self.constrained else None,
             size=self.vocabulary.size,
             eos_ids=self.vocabulary.eos_ids,
             settings=self.settings,
@@ -281,7 +281,8 @@ class Run:
             return self.handle
         return TemperedModel(self.handle, compiled, self.prompts, self.settings.temperature)
 
-    def _matcher(self, row: int) -> Any:
+    def matcher(self, row: int) -> Any:
+        """The matcher of a row at its beginning, with all layers. Of a run with constraints."""
         terms = self.terms[row]
         if self.budgets:
             room = math.inf if self.handle.context is None else self.handle.context - len(self.prompts[row])
@@ -339,7 +340,7 @@ class Run:
             # Nothing was drawn: there is no law that a weight could correct.
             output.log_weight, output.log_evidence = 0.0 if output.log_weight > -math.inf else -math.inf, None
         if sample.finish_reason == "dead_end" and self.constrained:
-            begun = self.begun.get(row) or self.begun.setdefault(row, self._matcher(row))
+            begun = self.begun.get(row) or self.begun.setdefault(row, self.matcher(row))
             refused = refused_end(begun.fork(), sample, self.vocabulary.size, self._narrowed_by())
             output.fault = refused.fault
         named = self._named(sample.tokens, skipped) if getattr(constraint, "token_sets", ()) else None

@@ -19,6 +19,7 @@ from constrain.languages.vocab import disk_cache
 
 PROPERTIES = '{"name": {"type": "string"}, "ok": {"type": "boolean"}}'
 ONE = '{"type": "object", "properties": {"a": {"type": "null"}}, "required": ["a"]}'
+BUDGET = ("--regex", "(very )*long", "--model", "reference", "--max-tokens", "5", "--complete")
 SCHEMA = f'{{"type": "object", "properties": {PROPERTIES}, "required": ["name", "ok"]}}'
 TABLE = Path(__file__).parent.parent / "data" / "cli_errors.toml"
 ROWS = tomllib.loads(TABLE.read_text(encoding="utf-8"))["row"]
@@ -148,6 +149,8 @@ def test_check_can_be_quiet() -> None:
         (("--schema", SCHEMA, "--prefix", '{"name": "a", "ok": ', "--text", "null"), 1, ["byte 1 of 4, 0x6e 'n'"]),
         (("--schema", ONE, "--prefix", '{"a": null', "--text", ","), 1, ["refused: ','"]),
         (("--schema", ONE, "--undeclared", "allow", "--prefix", '{"a": null', "--text", ","), 0, ["allowed: ','"]),
+        ((*BUDGET, "--prefix", "very ", "--text", "very very"), 1, ["refused by the token budget", "are left"]),
+        ((*BUDGET, "--prefix", "very", "--text", " long"), 0, ["allowed: ' long' after 'very'"]),
     ],
 )
 def test_explain(args: tuple[str, ...], code: int, lines: list[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from constrain.masks.derived.expected import describe
+from constrain.masks.engine.expected import describe
 from constrain.masks.derived.refusal import character_start, named
 
 

@@ -83,9 +83,9 @@ def test_local_servers(repository: Path) -> None:
 
 
 def test_debugging_masks(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    names = run(repository, "debugging-masks", 2)
+    names = run(repository, "debugging-masks", 4)
     printed = capsys.readouterr().out
-    assert printed.startswith(f"CONFIG at {names['configuration']}\n")
+    assert printed.startswith("token ") and f"CONFIG at {names['configuration']}\n" in printed
     assert "MASK region" in printed and "PAIR at" in printed
 
 

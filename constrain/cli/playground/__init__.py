@@ -209,8 +209,8 @@ def _following(constraint: Any, data: bytes, vocabulary: Vocabulary) -> dict[str
     import numpy as np
 
     import constrain
-    from constrain.masks.derived.expected import allowed_bytes, describe, in_words, telling_examples
     from constrain.masks.derived.refusal import advance_far, character_start
+    from constrain.masks.engine.expected import allowed_bytes, describe, in_words, telling_examples
 
     of_bytes = constrain.compile(constraint, constrain.Vocabulary.of_bytes())
     by_byte, compiled = of_bytes.matcher(), constrain.compile(constraint, vocabulary)

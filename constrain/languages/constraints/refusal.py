@@ -1,4 +1,7 @@
-"""`Refusal`: the reason why a text is not in the language of a constraint; `Constraint.explain` finds it."""
+"""`Refusal`: the reason why a text is not in a language, or a token may not come next.
+
+`Constraint.explain` finds the one, `Matcher.explain` the other.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Refusal:
-    """The reason why a text is not in the language of a constraint. `str` gives it as lines for a person.
+    """The reason why a text is not in the language, or a token may not come next. `str` gives it as lines for a person.
 
     Attributes:
         message: The fault in one sentence.
@@ -20,6 +23,9 @@ class Refusal:
         expected: The characters that could follow.
         examples: Short texts that could follow, if they say more.
         words: The same in the words of a grammar.
+        layer: What refuses it: the grammar, or what stands around it (docs/howto/debugging-masks.md).
+        allowed: Tokens that the layer would allow there, with their bytes; the first of them. Of a token only.
+        allowed_count: The number of all of them.
 
     Example:
         >>> import constrain
@@ -38,6 +44,9 @@ class Refusal:
     expected: str = ""
     examples: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
+    layer: str = "grammar"
+    allowed: dict[int, bytes | None] = field(default_factory=dict)
+    allowed_count: int = 0
 
     def __str__(self) -> str:
         lines = [self.message]
@@ -45,7 +54,14 @@ class Refusal:
             place, *drawing = self.place.split("\n")
             lines += [f"  at {place}", *(f"     {line}" for line in drawing)]
             lines += [] if self.because is None else [f"  because {self.because}"]
-            lines.append(f"  expected: {self.expected}")
+            lines += [f"  expected: {self.expected}"] if self.expected else []
+            lines += [f"  allowed: {self._allowed()}"] if self.layer != "grammar" else []
             lines += ["  for example: " + "  ".join(self.examples)] if self.examples else []
             lines += [f"  {line}" for line in self.words]
         return "\n".join(lines)
+
+    def _allowed(self) -> str:
+        """The tokens that would be allowed, as a person reads them."""
+        shown = [f"{token}" if text is None else f"{token} = {text!r}" for token, text in self.allowed.items()]
+        more = self.allowed_count - len(shown)
+        return (", ".join(shown) or "no token") + (f", and {more} more" if more else "")

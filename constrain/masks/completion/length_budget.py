@@ -341,6 +341,17 @@ class LimitedMatcher(Narrowed):
         """True if an EOS may come: the text is a member, and it is long enough or no other token is allowed."""
         return self.inner.is_accepting() and (self.taken + 1 >= self.least or not self._can_go_on())
 
+    def because(self, token_id: int) -> str:
+        if token_id in self.budget.compiled.vocabulary.eos_ids:
+            return (
+                f"at least {self.least} tokens are asked for, the end counted, and it would be number {self.taken + 1}"
+            )
+        to_end = self.budget.to_end
+        need = 0 if to_end is None else int(self.inner.locked(to_end.after)[token_id])
+        if need < self.left:
+            return f"{self.left} tokens are left, and no completion that the guard allows was found in time behind it"
+        return f"{self.left} tokens are left, and behind it the text needs {need} more, the end counted"
+
     def _can_go_on(self) -> bool:
         row = np.zeros(self.budget.compiled.vocabulary.words, np.uint32)
         self.fill_mask(row)

@@ -222,6 +222,11 @@ class ForcedMatcher(CutsMatcher):
         self.states.append(token_id if after is None or after is OPEN else after.state)
         return True
 
+    def because(self, token_id: int) -> str:
+        here = self.place()
+        text, token = here.forced.text, f"token {here.only} = {self.constraint.vocabulary.tokens[here.only]!r}"
+        return f"{text!r} must follow, and the tokenizer writes {token} first"
+
     def rollback(self, n_tokens: int) -> None:
         super().rollback(n_tokens)
         self.here = self.came = None

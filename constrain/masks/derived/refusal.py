@@ -13,8 +13,8 @@ from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.refusal import Refusal
 from constrain.languages.schema.api import JsonSchema
 from constrain.languages.schema.check.violation import find_violation
-from constrain.masks.derived.expected import allowed_bytes, describe, in_words, telling_examples
 from constrain.masks.derived.members import byte_matcher, decided_by_bytes
+from constrain.masks.engine.expected import allowed_bytes, describe, in_words, telling_examples
 
 BLOCK = 4096
 

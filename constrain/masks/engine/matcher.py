@@ -28,6 +28,7 @@ from constrain.masks.engine.masks import MaskedSteps
 from constrain.masks.engine.steps import STATE
 
 if TYPE_CHECKING:
+    from constrain.languages.constraints.refusal import Refusal
     from constrain.masks.engine.compiled import CompiledConstraint
 
 WATCH = advance.WATCH
@@ -201,6 +202,41 @@ class Matcher(MaskedSteps):
             return self.is_accepting()
         state = self._ask(self._kernels.step, token)
         return state != arena.NONE and (state < WATCH or self.is_clear(token))
+
+    def explain(self, given: int | str | bytes) -> Refusal | None:
+        """Say which layer refuses a token or a text, why, and what it would have allowed.
+
+        Layers are the grammar, the constraint's guards and checks, and the matchers around this one where `generate`
+        asks for more: `constrain.explain`.
+
+        Args:
+            given: A token id; or a text, which is written token by token as far as that goes.
+
+        Returns:
+            None if it may come next; else a `Refusal` with its `layer`. `str` gives it as lines for a person.
+
+        Raises:
+            ConstrainError: The id is not in the vocabulary, or the argument is neither an id nor a text.
+            LimitError: A step does not fit into the automaton's memory.
+
+        Example:
+            >>> import constrain
+            >>> vocabulary = constrain.Vocabulary([b"1", b"k", b"m", b"km", None], eos_ids=[4])
+            >>> matcher = constrain.compile(constrain.grammar('start: /[0-9]+/ ("km" | "m")'), vocabulary).matcher()
+            >>> matcher.advance(0), matcher.explain(3), matcher.explain("km")
+            (True, None, None)
+            >>> print(matcher.explain(4))
+            token 4 is refused by the grammar
+              at line 1, column 2
+                 1
+                  ^
+              because the text is not complete
+              expected: `0`–`9`, `k`, `m`
+              in the grammar: "km", "m", more of /[0-9]+/
+        """
+        from constrain.masks.engine.layers import explained
+
+        return explained(self, given)
 
     def is_finished(self) -> bool:
         """True if an EOS was read, or an EOS can follow and nothing else."""

@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from constrain.languages.constraints.refusal import Refusal
 from constrain.masks.engine.matcher import MAX_FORCED, Matcher
 from constrain.masks.engine.rows import Row
 
@@ -57,6 +58,10 @@ class Narrowed:
         """Take back the last n tokens."""
         self.inner.rollback(n_tokens)
 
+    def because(self, token_id: int) -> str:
+        """Say in one sentence why this layer refuses a token that the one inside allows."""
+        raise NotImplementedError
+
     # -- follows from these --------------------------------------------------------------------------------------------
 
     def mask(self) -> Row:
@@ -77,6 +82,18 @@ class Narrowed:
     def advance_tokens(self, token_ids: Iterable[int]) -> int:
         """Read tokens up to the first that is not allowed. Returns how many were read."""
         return sum(1 for _ in itertools.takewhile(self.advance, token_ids))
+
+    def explain(self, given: int | str | bytes) -> Refusal | None:
+        """Say which layer refuses a token or a text, as `Matcher.explain`."""
+        from constrain.masks.engine.layers import explained
+
+        return explained(self, given)
+
+    def refused_inside(self, token_id: int) -> Refusal | None:
+        """The reason why a layer inside refuses a token; None: all of them allow it."""
+        from constrain.masks.engine.layers import refusal_of
+
+        return refusal_of(self.inner, token_id)
 
     # -- passed on -----------------------------------------------------------------------------------------------------
 

@@ -263,6 +263,9 @@ class CanonicalMatcher(CutsMatcher):
         row, ends = self._here().row, self.constraint.eos_row
         return bool((row & ends).any()) and not (row & ~ends).any()
 
+    def because(self, token_id: int) -> str:
+        return "the tokenizer itself would not write it at this place of the text"
+
     def fork(self) -> CanonicalMatcher:
         return CanonicalMatcher(self.constraint, self.inner.fork(), list(self.states))
 
