@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from constrain.masks.engine.expected import describe
 from constrain.masks.derived.refusal import character_start, named
+from constrain.masks.engine.expected import describe
 
 
 @pytest.mark.parametrize(
