@@ -66,13 +66,14 @@ def explain(
         raise ConstrainError("explain() takes one prompt, and the constraint of its output", place="prompt")
     run = call.runs[0]
     matcher, constraint = run.matcher(0), run.terms[0].constraint
-    if isinstance(after, str | bytes) and after:
+    tokens: list[int] = []
+    if not isinstance(after, str | bytes):
+        tokens += after
+    elif after:
         text = run.begins[0] + (after.encode() if isinstance(after, str) else after)
         tokens, refusal = written(matcher, text, whole=True)
         if refusal is not None:
             return _by_stop(refusal, constraint, text)
-    else:
-        tokens = list(after)
     for token in tokens:
         if not matcher.advance(token):
             following = token

@@ -14,8 +14,13 @@ import constrain
 from constrain.errors import ConstrainError
 from constrain.generation.call import prepare
 from constrain.generation.request.request import Request
+from constrain.languages.guards.repeats import Repeats
 from constrain.languages.vocab.bits import has_bit
+from constrain.masks.completion.length_budget import LimitedMatcher
+from constrain.masks.derived.forced import ForcedMatcher
 from constrain.masks.engine.layers import written
+from constrain.masks.engine.narrowed import engine_of
+from constrain.masks.engine.parts import PartsGuard
 
 pytestmark = pytest.mark.filterwarnings("ignore:no mask knows all")
 
@@ -90,6 +95,43 @@ def test_it_refuses_what_the_mask_refuses(reference: Any, row: dict[str, Any]) -
     some = {*range(0, run.vocabulary.size, EVERY), *run.vocabulary.eos_ids}
     wrong = [token for token in sorted(some) if (matcher.explain(token) is None) != has_bit(mask, token)]
     assert wrong == [] and any(not has_bit(mask, token) for token in some)
+
+
+def emptied(self: Any, row: np.ndarray) -> None:
+    row[:] = 0
+
+
+PLANTED = [  # (the layer, the class whose mask is made empty, its method, the mask that it writes)
+    ("grammar", None, "", None),
+    ("keys and items that differ", Repeats, "veto", lambda self, state, row: emptied(self, row)),
+    ("region", PartsGuard, "veto", lambda self, state, row: emptied(self, row)),
+    ("token budget", LimitedMatcher, "fill_mask", emptied),
+    ("forced tokens", ForcedMatcher, "fill_mask", emptied),
+]
+
+
+@pytest.mark.parametrize("layer, kind, name, wrong", PLANTED, ids=[row[0] for row in PLANTED])
+def test_a_wrong_mask_is_of_the_layer_that_made_it(
+    reference: Any, monkeypatch: pytest.MonkeyPatch, layer: str, kind: Any, name: str, wrong: Any
+) -> None:
+    """The step allows the token, the mask of one layer does not: that layer is named, and that it is at fault."""
+    options = {"schema": {"type": "array", "items": {"type": "string"}, "uniqueItems": True}, "max_tokens": 9}
+    options = MADE["region"]() if layer == "region" else options | {"complete": layer == "token budget"}
+    after = "say: select * from " if layer == "region" else '["ab", "a'
+    options |= {"canonical": None if layer == "forced tokens" else False, "draft": False}
+    matcher = prepare(reference, Request.of(PROMPT, options)).runs[0].matcher(0)
+    tokens, _ = written(matcher, after.encode(), whole=True)
+    assert all(map(matcher.advance, tokens))
+    [token] = reference.tokenizer("u")["input_ids"]
+    assert matcher.explain(token) is None
+    if kind is None:  # of the kernels of this matcher
+        engine = engine_of(matcher)
+        assert engine is not None
+        engine._kernels = engine._kernels._replace(fill_mask=lambda *_: 0, known_mask=lambda *_: -1)
+    else:
+        monkeypatch.setattr(kind, name, wrong)
+    refusal = matcher.explain(token)
+    assert refusal is not None and refusal.layer == layer and "at fault" in str(refusal.because), refusal
 
 
 def test_tokens_that_lead_nowhere() -> None:

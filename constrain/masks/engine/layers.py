@@ -12,21 +12,26 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from constrain.errors import ConstrainError, span
 from constrain.kernels.parser import advance, configurations
 from constrain.kernels.records import arena
 from constrain.languages.automata.memory import words_of
 from constrain.languages.constraints.refusal import Refusal
-from constrain.languages.vocab.bits import tokens_of
+from constrain.languages.vocab.bits import has_bit, tokens_of
 from constrain.masks.engine.expected import describe, in_words
 from constrain.masks.engine.guarded import GuardedSteps
 from constrain.masks.engine.matcher import Matcher
 from constrain.masks.engine.narrowed import Narrowed, engine_of
+from constrain.masks.engine.rows import Row
 
 SHOWN = 8  # tokens that would be allowed
 TRIED = 10_000  # places of a text, each after other tokens
 GRAMMAR, END, CHECK, VOCABULARY = "grammar", "end of the text", "check of the finished text", "vocabulary"
 RULE = "token budget of a rule"
+MASK_ALONE = "its mask refuses what it would read: the mask of this layer is at fault"
+STEP_ALONE = "; its mask allows it: this layer is at fault"
 # The layer of a guard, by the name of its class: some are of wings that come later.
 GUARDS = {
     "Repeats": ("keys and items that differ", "a key or an item would occur twice"),
@@ -59,8 +64,10 @@ def refusal_of(matcher: Any, token: int) -> Refusal | None:
         taken = matcher.fork().advance(token)
         return None if taken else Refusal(f"token {token} is refused by a constraint of another make", layer=GRAMMAR)
     found = matcher.refused_inside(token)
-    if found is not None or matcher.allows(token):
+    if found is not None:
         return found
+    if matcher.allows(token):
+        return None if has_bit(mask_of(matcher), token) else refused(matcher, token, matcher.layer, MASK_ALONE)
     return refused(matcher, token, matcher.layer, matcher.because(token))
 
 
@@ -75,7 +82,7 @@ def written(matcher: Any, text: bytes, whole: bool = False) -> tuple[list[int], 
     tokens = engine.compiled.vocabulary.tokens
     best: tuple[int, Any, list[int]] = (0, matcher, [])
     pending: list[tuple[int, Any, list[int]]] = [(0, matcher.fork(), [])]
-    seen = set()
+    seen: set[Any] = set()
     while pending and len(seen) < TRIED:
         at, here, read = pending.pop()
         if at >= len(text):
@@ -85,7 +92,7 @@ def written(matcher: Any, text: bytes, whole: bool = False) -> tuple[list[int], 
         seen.add((at, here.state))
         if at > best[0]:
             best = at, here, read
-        allowed = tokens_of(here.mask()).tolist()
+        allowed = tokens_of(mask_of(here)).tolist()
         fitting = [
             t for t in allowed if goes_on(tokens[t], text[at:]) and (not whole or text[at:].startswith(tokens[t]))
         ]
@@ -102,9 +109,9 @@ def _refused_text(matcher: Any, text: bytes) -> Refusal:
     engine = engine_of(matcher)
     assert engine is not None
     tokens = engine.compiled.vocabulary.tokens
-    fitting = [token for token, spelled in enumerate(tokens) if goes_on(spelled, text)]
-    fitting.sort(key=lambda token: (not text.startswith(tokens[token]), -len(tokens[token])))
-    found = (refusal_of(matcher, token) for token in fitting)
+    fitting = [(spelled, token) for token, spelled in enumerate(tokens) if spelled and goes_on(spelled, text)]
+    fitting.sort(key=lambda each: (not text.startswith(each[0]), -len(each[0])))
+    found = (refusal_of(matcher, token) for _, token in fitting)
     reasons = [refusal for refusal in found if refusal is not None]
     refused_bytes = text[: _taken(engine.fork(), text) + 1]
     by_grammar = engine._ask(advance.advance_bytes, words_of(refused_bytes)) == arena.NONE
@@ -119,6 +126,15 @@ def _taken(matcher: Matcher, text: bytes) -> int:
     return next((i for i in range(len(text)) if not matcher.advance_bytes(text[i : i + 1])), len(text))
 
 
+def mask_of(matcher: Any) -> Row:
+    """The mask of a layer, as `generate` has it filled."""
+    engine = engine_of(matcher)
+    assert engine is not None
+    row = np.zeros(engine.compiled.vocabulary.words, np.uint32)
+    matcher.fill_mask(row)
+    return row
+
+
 def goes_on(token: bytes | None, text: bytes) -> bool:
     """True if a text begins with a token, or a token with the text."""
     return bool(token) and (text.startswith(token) or token.startswith(text))  # type: ignore[arg-type, union-attr]
@@ -130,7 +146,8 @@ def refused(matcher: Any, token: int, layer: str, because: str | None, **more: A
     assert engine is not None
     tokens = engine.compiled.vocabulary.tokens
     before, spelled = engine.text, tokens[token]
-    allowed = tokens_of(matcher.mask()).tolist()
+    row = mask_of(matcher)
+    allowed = tokens_of(row).tolist()
     whole = (before + (spelled or b"")).decode("utf-8", "replace")
     begin = len(before) + more.pop("byte", 0)
     name = f"token {token}" + ("" if spelled is None else f" = {spelled!r}")
@@ -138,7 +155,7 @@ def refused(matcher: Any, token: int, layer: str, because: str | None, **more: A
         f"{name} is refused by the {layer}",
         byte=begin,
         place=span(whole, len((before + (spelled or b""))[:begin].decode("utf-8", "replace"))),
-        because=because,
+        because=f"{because}{STEP_ALONE}" if has_bit(row, token) else because,
         layer=layer,
         allowed={token: tokens[token] for token in allowed[:SHOWN]},
         allowed_count=len(allowed),
@@ -159,10 +176,19 @@ def _refused_by_engine(matcher: Matcher, token: int) -> Refusal | None:
     if state == arena.NONE:
         return _refused_by_grammar(matcher, token)
     if matcher.allows(token):
-        return None
+        return None if has_bit(mask_of(matcher), token) else _refused_by_mask(matcher, token)
     if GuardedSteps.is_clear(matcher, token):
         return refused(matcher, token, VOCABULARY, "no tokens of the vocabulary complete the text behind it")
     return refused(matcher, token, *_guard_that_refuses(matcher, token))
+
+
+def _refused_by_mask(matcher: Matcher, token: int) -> Refusal:
+    """The refusal of a token that is read, by a mask that lacks it: the kernels', or what a guard leaves of it."""
+    row = np.zeros(matcher.compiled.vocabulary.words, np.uint32)
+    matcher._ask(matcher._kernels.fill_mask, row)
+    own = None if matcher.compiled.lookahead is None else matcher.compiled.lookahead.guard
+    layer = _layer_of(own)[0] if own is not None else RULE
+    return refused(matcher, token, layer if has_bit(row, token) else GRAMMAR, MASK_ALONE)
 
 
 def _refused_end(matcher: Matcher, token: int) -> Refusal:
