@@ -12,6 +12,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -281,28 +282,57 @@ def test_shaped_targets_under_every_rule(rule: str, settings: dict[str, Any]) ->
 # --- what is lossy ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_typical_tokens_are_taken(seed: int) -> None:
-    """By the definition: the likeliest drafted token, if it is above the threshold; else the target's own law."""
+BRANCHES = DraftTree(np.array([0, 1, 0, 1, 0], np.int32), np.array([-1, -1, 1, 1, 2], np.int32), np.zeros(5))
+"""a; b, ba, bb, baa"""
+
+
+def typical_law(world: World, ends: set[tuple[int, ...]], epsilon: float, delta: float) -> dict[tuple[int, ...], float]:
+    """Medusa's choice by its definition: all paths of the tree whose tokens are typical, and the longest of them."""
+
+    def typical(path: tuple[int, ...]) -> bool:
+        target = world.target(path[:-1])
+        entropy = -sum(p * math.log(p) for p in target if p > 0)
+        return bool(target[path[-1]] > min(epsilon, delta * math.exp(-entropy)))
+
+    def log_p(path: tuple[int, ...]) -> float:
+        return sum(math.log(world.target(path[:i])[path[i]]) for i in range(len(path)))
+
+    paths = [path for path in ends if all(typical(path[: i + 1]) for i in range(len(path)))]
+    best = max([(), *paths], key=lambda path: (len(path), log_p(path)))
+    law: dict[tuple[int, ...], float] = defaultdict(float)
+    for token, share in enumerate(world.target(best).tolist()):
+        path = (*best, token)
+        if path not in ends:
+            law[path] += share
+            continue
+        below = {other[len(path) :] for other in ends if len(other) > len(path) and other[: len(path)] == path}
+        rest = replace_root(world, path)
+        for emitted, chance in typical_law(rest, below, epsilon, delta).items():
+            law[(*path, *emitted)] += share * chance
+    return {path: chance for path, chance in law.items() if chance}
+
+
+def replace_root(world: World, path: tuple[int, ...]) -> Any:
+    """The same target after a path."""
+    return SimpleNamespace(target=lambda prefix: world.target((*path, *prefix)))
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("epsilon, delta", [(0.3, 0.09), (0.6, 0.9), (0.01, 0.3)])
+def test_the_longest_typical_path_is_taken(seed: int, epsilon: float, delta: float) -> None:
     world = World(seed)
     context = context_of(None, left=20)
     context = replace(context, setting=replace(context.setting, size=SIZE, eos_ids=[EOS]))
-    draft = DraftTree(np.array([0, 1], np.int32), np.array([-1, -1], np.int32), np.zeros(2))
-    tree = TreeBuilder().build(context, [draft], DraftBudget(2, 1))
-    target = world.target([])
-    entropy = -sum(p * math.log(p) for p in target if p > 0)
-    for epsilon, delta in ((0.3, 0.09), (0.6, 0.9), (0.01, 0.3)):
-        law: dict[int, float] = defaultdict(float)
-        rule = TypicalAcceptance(epsilon, delta)
-        for probability, verdict in enumerate_draws(
-            lambda draw, rule=rule: rule.decide(Case(tree, TableRows(world, tree, draw), 0), draw)  # type: ignore[misc]
-        ):
-            law[said(tree, verdict)[0]] += probability
-        best = int(np.argmax(target[:2]))
-        if target[best] > min(epsilon, delta * math.exp(-entropy)):
-            assert law == pytest.approx({best: 1.0})
-        else:
-            assert law == pytest.approx({i: p for i, p in enumerate(target.tolist()) if p})
+    tree = TreeBuilder().build(context, [BRANCHES], DraftBudget(5, 3))
+    ends = {tuple(int(tree.tokens[node]) for node in tree.path(node + 1)) for node in range(len(tree.tokens))}
+    assert len(ends) == 5
+    rule = TypicalAcceptance(epsilon, delta)
+    law: dict[tuple[int, ...], float] = defaultdict(float)
+    for probability, verdict in enumerate_draws(
+        lambda draw: rule.decide(Case(tree, TableRows(world, tree, draw), 0), draw)
+    ):
+        law[said(tree, verdict)] += probability
+    assert law == pytest.approx(typical_law(world, ends, epsilon, delta))
 
 
 def test_what_is_lossy_must_be_asked_for_and_says_so() -> None:
