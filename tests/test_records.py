@@ -1,5 +1,6 @@
 """Records keep a README with its command and a summary; raw rows leave, and their digests stay."""
 
+import ast
 import gzip
 import hashlib
 import importlib.util
@@ -50,6 +51,45 @@ def test_records_that_code_and_pages_name_are_there():
     }
     assert named
     assert [row for row in sorted(named) if not (RECORDS / row[1]).is_dir()] == []
+
+
+PAPERS = sorted((ROOT / "constrain" / "papers").rglob("*.py"))
+PAPER = re.compile(r"arXiv|et al\.|\b(19|20)\d\d\b(?!-)")  # not the year of a record
+VERDICT = re.compile(r"\b[Pp]ays?\b")
+SOURCE = re.compile(r"\b20\d\d-\d\d-\d\d-[a-z-]+|\bdocs/[\w/-]+\.md")
+
+
+def lack(source: str) -> str | None:
+    """The part of the promise of `constrain.papers` that a module breaks; None: it names no paper, or keeps it."""
+    told = ast.get_docstring(ast.parse(source)) or ""
+    if not PAPER.search(source) or "Not measured" in told:
+        return None
+    if not VERDICT.search(told):
+        return "no verdict"
+    found = SOURCE.findall(told)
+    missing = [name for name in found if not (RECORDS / name).is_dir() and not (ROOT / name).is_file()]
+    return None if found and not missing else "no source"
+
+
+@pytest.mark.parametrize(
+    "told, expected",
+    [
+        ("A helper.", None),
+        ("Of Li et al.", "no verdict"),
+        ("Of Li 2024. Pays.", "no source"),
+        ("Of Li 2024. Pays (record 2020-01-01-nothing).", "no source"),
+        ("Of Li 2024. Does not pay (record 2026-11-28-papers).", None),
+        ("Of Li 2024. Pays (docs/speculative.md).", None),
+        ("arXiv 2410.12345. Not measured.", None),
+    ],
+)
+def test_promises_are_read(told: str, expected: str | None) -> None:
+    assert lack(f'"""{told}"""') == expected
+
+
+def test_each_paper_says_whether_it_pays():
+    assert len(PAPERS) > 100
+    assert {path.name: broken for path in PAPERS if (broken := lack(path.read_text(encoding="utf-8")))} == {}
 
 
 def test_each_program_and_each_record_is_named_by_a_page():

@@ -1,8 +1,9 @@
 """Papers: decoding systems of the literature that the main job does not load.
 
 `generate`, masks and the samplers never import this package: tables name its modules (`METHODS`, `NAMED` of drafters,
-`VERIFIERS`), and a module is loaded when somebody asks for its name. Each module opens with the paper, the distribution
-that it samples, and, where its record says so, that it does not pay. Which to use: docs/howto/papers.md.
+`VERIFIERS`), and a module is loaded when somebody asks for its name. Each module opens with the paper, what of it is
+missing, the distribution that it samples, and whether it pays, by which record or page. Which to use:
+docs/howto/papers.md.
 
     search/     methods that look for good texts: beams, trees, best of n    drafting/   drafters and sizes of drafts
     heads/      draft heads on the hidden states of a model                  verifying/  rules that accept drafts

@@ -1,5 +1,7 @@
 """Models whose conditional can be computed: n-grams and hidden Markov models, times the automaton of a constraint.
 
+Not measured with a model of that size: a test bed, held to enumeration.
+
     β_k(q, h) = Pr[ the text is complete within k more tokens | constraint at q, model at h ]
               = Σ_v e(v | h) · Σ_h' M_v(h, h') β_{k−1}(q·v, h')          over allowed tokens v;  1 after EOS
 

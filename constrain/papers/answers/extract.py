@@ -1,5 +1,9 @@
 """`extract`: the likeliest span of a document after a prompt, proven, and whether greedy decoding finds it.
 
+Measured on 180 questions about generated documents: a span is proven in 2 to 2.6 forward passes. The embedded model's
+greedy span is the likeliest for 0.47, 0.33 and 0.07 of them, and for all once it was trained on 128 questions of each
+form: pays for a model that was not trained for its task (record 2026-11-23-extract).
+
     spans = extract(model, document + "\\nQuestion: who? Answer:", document)
     spans.best.text, spans.best.begin, spans.greedy_is_best
 

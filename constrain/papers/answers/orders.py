@@ -1,8 +1,11 @@
-"""Distributions over orders of items: by dynamic programming if an item depends on the last alone, or by drawing.
+"""Distributions over orders of items, by dynamic programming or by drawing ("Order matters": no part of its training).
+
+Not measured: the distributions are held to enumeration, and no task with a right order was asked.
 
 A model that writes all items in some order has a distribution over n! orders, and each step depends on everything
-before (Vinyals et al. 2016, "Order matters: sequence to sequence for sets", arXiv 1511.06391). Three distributions can
-be had:
+before (Vinyals et al. 2016, "Order matters: sequence to sequence for sets", arXiv 1511.06391). That paper trains a
+model on sets, by an encoder of its own and a search for the order to learn; neither is here. Three distributions can be
+had:
 
     the model's own      every order is a text: `generate(choices=[...], method="exact")`, for few items
     pairs (`Orders`)     P(σ) ∝ exp(begin[σ₁] + Σₜ follow[σₜ₋₁, σₜ]): the model with the last item as its memory. Its

@@ -1,8 +1,11 @@
-"""Ranking by first tokens: the order in which a model would name labels, from the logits after the prompt alone.
+"""Ranking by first tokens, from the logits after the prompt alone (FIRST: its decoding, without its training).
+
+Not measured beside lists that a model writes.
 
 A prompt lists passages as "[A] …", "[B] …" and asks for the best one. The model's next token is a label, and its logits
 order all labels, so a ranking takes one forward pass instead of a generated list (Reddy et al. 2024, "FIRST: faster
-improved listwise reranking with single token decoding", arXiv 2406.15657, section 3).
+improved listwise reranking with single token decoding", arXiv 2406.15657, section 3). The paper's other half, a loss
+that teaches a model to rank by its first token, is not here.
 
 Distribution: none is sampled. Cost: one forward pass of the prompt, whatever the number of labels.
 Limit: labels are told apart by their first tokens; labels that share one are an error.

@@ -1,5 +1,9 @@
 """`ByteFusion`: models of different tokenizers as one model, byte by byte.
 
+Measured with SmolLM2 and Gemma 3 270M (two facts): the document's answer has a share of 0.79 (product), 0.82 (average)
+and 0.90 (mixture), each model alone 0.89 and 0.88, for the CPU time of both. Does not pay there (record
+2026-11-29-papers).
+
 Paper: Hsu et al. 2024, "Let's fuse step by step: a generative fusion decoding algorithm with LLMs for robust and
 instruction-aware ASR and OCR" (GFD, arXiv 2405.14259, section 3): likelihoods of texts are compared as bytes, where
 models with different tokens meet. Its score is (1 − r) log P_one + r log P_other: "product" here, with weights 1 − r

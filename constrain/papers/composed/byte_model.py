@@ -1,5 +1,8 @@
 """`ByteModel`: a model read byte by byte, so that models of different tokenizers speak one language.
 
+Measured with SmolLM2: a byte costs 1.0 forward passes with two covers, 0.006 nats from the sum over all, and 2.4 with
+eight, 4e-8 nats from it. Pays where models of several vocabularies meet, and not for speed (record 2026-11-29-papers).
+
 A text may be cut into tokens in many ways. The probability that a text begins with the bytes t is the sum over its
 *covers*: sequences of tokens that spell t, or go beyond it with their last token (Vieira et al. 2024, "From language
 models over tokens to language models over characters", arXiv 2412.03719, section 3). So

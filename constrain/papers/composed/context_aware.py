@@ -1,5 +1,8 @@
 """`ContextAware`: context-aware decoding (CAD). What a context adds counts more than what is known anyway.
 
+Pays, measured with SmolLM2 (eight facts): the document's answer has a share of 0.95 with α = 0.5 and 0.97 with α = 1
+instead of 0.89, at twice the CPU time (record 2026-11-29-papers).
+
 Paper: Shi et al. 2023, "Trusting your evidence: hallucinate less with context-aware decoding" (arXiv 2305.14739),
 section 2.
 

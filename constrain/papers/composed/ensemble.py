@@ -1,5 +1,7 @@
 """`Ensemble`: several models of one tokenizer as one.
 
+Not measured with several models; of one model after several prompts, `MixtureOfPrompts` says what it brings.
+
     average     p''(v | x) = Σ_k w_k p_k(v | x)                 place by place
     product     p''(v | x) ∝ Π_k p_k(v | x)^(w_k)               place by place: what all find likely (Hinton 2002)
     mixture     p''(text)  = Σ_k w_k p_k(text)                  one model wrote the text, and which one is not known

@@ -1,5 +1,8 @@
 """`Guided`: classifier-free guidance. What a prompt says is amplified against another prompt.
 
+Pays, measured with SmolLM2 (eight facts): with γ = 3 the document's answer has a share of 0.97 instead of 0.89, at
+twice the CPU time (record 2026-11-29-papers).
+
 Paper: Sanchez et al. 2023, "Stay on topic with classifier-free guidance" (arXiv 2306.17806), section 2, for text;
 Ho and Salimans 2022 for images.
 

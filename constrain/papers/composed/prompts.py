@@ -1,5 +1,8 @@
 """`MixtureOfPrompts`: one model after several prompts, as one model.
 
+Measured with SmolLM2 (eight facts, two prompts): the document's answer has a share of 0.93 instead of 0.89, at 2.3
+times the CPU time; guidance has 0.97 for as much. Pays little (record 2026-11-29-papers).
+
 Paper: Guo et al. 2024, "M-Ped: multi-prompt ensemble decoding for large language models" (arXiv 2412.18299): the
 distribution of the next token is the average over prompts ("average"). "mixture" is the exact mixture of texts,
 p''(text) = Σ_k w_k p(text | prompt k), whose weights follow the text; "product" is their geometric mean. See

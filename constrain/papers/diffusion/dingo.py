@@ -1,5 +1,7 @@
 """The most probable member of a regular language, where each position has a distribution of its own.
 
+Not measured beside policies: tests hold it to the list of all texts of the language.
+
     likeliest_member(node, vocabulary, log_probabilities)
 
 The idea (Suresh et al., "DINGO: Constrained Inference for Diffusion LLMs", arXiv 2505.23061): Viterbi over pairs of a

@@ -1,5 +1,7 @@
 """Masked-diffusion models: logits for all positions of a text in which some tokens are masked.
 
+Not measured with these two: figures are of the model of `scripts/train_diffusion.py`.
+
 LLaDA (Nie et al., arXiv 2502.09992) predicts the token at each masked position from all others. Dream (Ye et al., arXiv
 2508.15487) was made of an autoregressive model, and its logits at a position are those of the next one: `shift=True`.
 """

@@ -1,5 +1,8 @@
 """`edit`: the output repeats a text that was given, but for a few changes: repairs, corrections, edits of code.
 
+Pays at temperature 0: on repairs of JSON by SmolLM2 7.4 tokens a forward pass, 10.4 beside `"auto"`, 2.9 times as fast
+as `model.generate`; at temperature 1 1.6 and 1.8 tokens and no gain (record 2026-11-29-papers).
+
 The idea (input-guided aggressive decoding, IAD: Ge et al. 2022, arXiv 2205.10350; Sun et al. 2021, arXiv 2106.04970):
 the source itself is the draft, from the place that the output has come to. Where the output leaves it, decoding goes on
 alone until its last tokens stand in the source again, and from there the rest of the source is the draft.

@@ -1,5 +1,8 @@
 """`Goodput`: as many nodes as give the most tokens a second, on this machine, at this batch.
 
+Measured on SmolLM2 in batches of 20: 3.45 tokens a forward pass where the fixed budget has 4.18, in the same CPU time,
+twice that of no drafts. Does not pay there (record 2026-11-29-lossless).
+
 The idea (SmartSpec: Liu et al. 2024, arXiv 2406.14066): goodput is what a step is expected to emit, divided by what it
 costs. Nodes come in the order in which the builder ranks them, so the worth of the n-th is how often it is there and
 is taken: running means. The cost of a forward pass is a + b · (tokens that it reads), fitted to measured times by

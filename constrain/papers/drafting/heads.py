@@ -1,5 +1,8 @@
 """Heads: small trained networks that go on from the target's last hidden state, as Medusa, Hydra and EAGLE have them.
 
+Measured on the embedded model after less than a minute of training (temperature 0): 1.8 to 2.1 tokens a forward pass,
+no drafts 1.1, at several times their CPU time: no head pays there (records 2026-11-23-train-draft, 2026-11-28-heads).
+
 The idea: what the target's head read at the last place says more than the token that came of it. Medusa (Cai et al.
 2024, arXiv 2401.10774) guesses token t + 1 + i from it by a head of its own for each i; Hydra (Ankner et al. 2024,
 arXiv 2402.05109) and EAGLE (Li et al. 2024, arXiv 2401.15077) let the guess at each token know the ones before it. Both

@@ -1,5 +1,8 @@
 """An n-gram model of the target, learned while it writes: the mean of the probabilities that it gave after a gram.
 
+Measured on SmolLM2 in batches of 20: 2.10 tokens a forward pass, no drafts 1.91, at 1.4 times their CPU time: does not
+pay there by itself (record 2026-11-29-lossless).
+
 The idea: ADED (Liu et al., "Adaptive Draft-Verification", 2024, arXiv 2407.12021) drafts from tri-gram statistics of
 what the target wrote; STAND (Song et al., "Accelerated Test-Time Scaling with Model-Free Speculative Sampling", 2025,
 arXiv 2506.04708) keeps the target's probabilities instead of counts, and draws drafts from them. Here: the running mean

@@ -1,5 +1,8 @@
 """A drafter that counts, by state of the constraint, the tokens that any request wrote there.
 
+Measured on SmolLM2 in batches of 20: 4.16 tokens a forward pass over 100 requests of one kind, no drafts 1.91, at 1.2
+times their CPU time. Pays where a forward pass is dear and requests are alike (record 2026-11-29-lossless).
+
 The idea (Domino: Beurer-Kellner et al., "Guiding LLMs the right way", 2024, arXiv 2403.06988): under a grammar
 the parser's state says much about the next token — which key comes, how a date goes on — so p(token | state) is
 estimated by counting, and the likeliest tokens are drafts. Counts stay with the compiled constraint for as long as it

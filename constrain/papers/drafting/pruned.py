@@ -1,6 +1,6 @@
 """`pruned`: what a store says next, as far as a draft model finds it likely (RASD).
 
-Measured: loses processor time at temperature 0, gains at 1 (docs/speculative.md).
+Measured on the embedded pair: loses processor time at temperature 0, pays at 1 (docs/speculative.md).
 
 The idea (RASD: Quan et al. 2025, arXiv 2503.03434): retrieval costs nothing and knows long passages, but much of what
 it finds does not fit here; a draft model knows what fits, but costs a forward pass for each token. So the draft model

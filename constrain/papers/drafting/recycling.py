@@ -1,5 +1,9 @@
 """Token Recycling: what the target thought likely after this token the last time is drafted again.
 
+Measured on SmolLM2 in batches of 20: 2.11 tokens a forward pass, no drafts 1.91, at 1.5 times their CPU time: does not
+pay there by itself (record 2026-11-29-lossless). Beside `"auto"` it saves 18 % of the forward passes of the embedded
+model (docs/speculative.md).
+
 The idea (Luo et al., "Turning Trash into Treasure", 2024, arXiv 2408.08696): every forward pass gives the likeliest
 next tokens at every place that it reads, taken or not. Keep the latest for each token, and walk these rows from the
 last token on. Here a row is kept for (constraint state, token) first, and for the token alone as a fall-back: after the

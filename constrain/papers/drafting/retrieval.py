@@ -1,5 +1,9 @@
 """Retrieval: what followed the last tokens in earlier outputs and in documents that were given.
 
+Measured: pays where the store has texts alike, 2.58 tokens a forward pass beside `"auto"` after two other outputs of
+the schema (docs/speculative.md); on short requests to SmolLM2 it finds nothing, 1.93 for 1.91 (record
+2026-11-29-lossless).
+
 The idea (REST: He et al. 2024, arXiv 2311.08252; SuffixDecoding: Oliaro et al. 2024, arXiv 2411.04975): the longest
 ending of the text that occurs in a store is looked up; what followed it there, with how often it did, is a tree of
 drafts. Likelier paths are read first, and what other drafters propose too is read once (RASD: Quan et al. 2025, arXiv

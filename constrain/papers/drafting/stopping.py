@@ -1,5 +1,8 @@
 """`Stopping`: no draft goes deeper than it is likely to be accepted.
 
+Measured on SmolLM2 in batches of 20: 2.97 tokens a forward pass where the fixed budget has 4.18, in 0.7 times its CPU
+time, 1.5 times that of no drafts. Does not pay there (record 2026-11-29-lossless).
+
 The idea (SpecDec++: Huang et al. 2024, arXiv 2405.19715): go on drafting while the chance that anything so far is
 rejected is below a threshold. They train a head for that chance. Here it is estimated while decoding: by drafter and
 depth, how often the text went on through a node of that drafter where it had proposed some and the text had come so

@@ -1,5 +1,7 @@
 """Texts as token ids, and where any sequence of tokens occurs in them: suffix arrays, bounded, kept in a file.
 
+Not measured by itself: `Retrieval` says what it brings.
+
 The idea: a sorted list of all suffixes (Manber and Myers, "Suffix arrays", SIAM J. Comput. 22, 1993) finds a sequence
 by binary search, and what follows it stands together. A store that grows has several: a text that is added is sorted by
 itself, and arrays of about the same size become one, so that there are never more than log2(n) of them (Bentley and

@@ -1,5 +1,8 @@
 """A draft model with another vocabulary: what it writes is taken as bytes, and cut into the target's tokens.
 
+Measured with SmolLM2 (100 calls of functions): 2.42 tokens a forward pass, no drafts 1.91, at 1.4 times their CPU time:
+does not pay there (record 2026-11-29-lossless).
+
 The idea (universal assisted generation; Timor et al. 2025, "Accelerating LLM Inference with Lossless Speculative
 Decoding Algorithms for Heterogeneous Vocabularies", arXiv 2502.05202): text is what two vocabularies have in common.
 The draft model reads the bytes of the text by its own tokenizer, goes on with the likeliest tokens that the constraint

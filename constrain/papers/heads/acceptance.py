@@ -1,5 +1,8 @@
 """A head that tells from the draft model's hidden state whether a drafted token will be accepted: when to stop.
 
+Measured on the embedded pair (temperature 1): 1.90 tokens a forward pass with 2.6 drafted, the draft model's own
+confidence 1.94 with 1.9: does not pay there (record 2026-11-23-train-draft).
+
 The idea (SpecDec++: Huang et al. 2024, arXiv 2405.19715): the chance that the target takes a token shows in what the
 draft model makes of it. A small head on its last hidden state is trained for that chance, and a draft ends where the
 product over its tokens falls below a bound: they show that for known chances the best stopping rule is such a bound.

@@ -1,5 +1,8 @@
 """EAGLE's head: one layer that goes on with the target's own features, and the target's head on what it makes of them.
 
+Measured on the embedded model after 27 s of training (temperature 0, n = 8): 1.93 tokens a forward pass, no drafts
+1.28; at 2.9 times the CPU time of no drafts: does not pay there (record 2026-11-28-heads).
+
 Li et al. 2024, "EAGLE", arXiv 2401.15077, section 4.1: at each place the layer reads the feature there (what the
 target's head reads) beside the embedding of the token that follows, and gives the feature of the next place; its
 attention sees all places of the text. EAGLE-2 (arXiv 2406.16858) has the same weights, and grows its tree by the

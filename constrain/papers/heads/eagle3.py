@@ -1,5 +1,9 @@
 """EAGLE-3's head: like EAGLE's, from three layers of the target, and with a smaller vocabulary of its own.
 
+Measured on the embedded model after 41 s of training (temperature 0, n = 8): 1.82 tokens a forward pass, no drafts 1.10
+(record 2026-11-23-train-draft). Before training, on SmolLM2, 2.25 and 1.91 at 3.9 times the CPU time of no drafts: does
+not pay there (record 2026-11-29-lossless).
+
 Li et al. 2025, "EAGLE-3", arXiv 2503.01840, section 3.1: what goes into a low, a middle and a high layer of the target
 is joined and narrowed; the layer reads that, normed, beside the normed embedding of the next token; its own features
 need not be the target's. Logits are over `draft_vocab_size` tokens, token i standing for i + d2t[i]. Parameters have

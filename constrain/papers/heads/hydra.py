@@ -1,5 +1,9 @@
 """Hydra's heads: like Medusa's, but head i reads the tokens that the heads before it guessed.
 
+Measured on the embedded model after half a minute of training (temperature 0, n = 8): 2.08 tokens a forward pass, no
+drafts 1.10 (record 2026-11-23-train-draft). Before training, on SmolLM2, 2.26 and 1.91 at 2.2 times the CPU time of no
+drafts: does not pay there (record 2026-11-29-lossless).
+
 Ankner et al. 2024, arXiv 2402.05109, sections 3 and 4.3 ("Hydra++"): a layer of attention over the target's hidden
 states of the whole text (the prefix); head i reads the prefix at the last place beside the embeddings of the i + 1
 tokens since, in residual blocks of which the first narrows, and has a matrix over the vocabulary of its own. Parameters

@@ -1,5 +1,7 @@
 """A head that tells from the target's hidden state after a token whether the token is harmless: for lossy drafts.
 
+Measured: does not pay (record 2026-11-23-judge).
+
 One linear layer, as in Judge Decoding (Bachmann et al. 2025, arXiv 2501.19309). The verifier around it, and what it
 costs in exactness: `constrain.papers.verifying.judge`. `scripts/train_judge.py` makes labels and trains.
 """

@@ -1,5 +1,7 @@
 """Kangaroo's adapter: one layer of attention and no MLP, between an early exit of the target and the target's head.
 
+Measured on the embedded model: does not pay there (record 2026-11-28-heads); the figures are in layers/kangaroo.py.
+
 Liu et al. 2024, "Kangaroo: lossless self-speculative decoding via double early exiting", arXiv 2404.18911, section 3.1:
 what comes out of the first layers goes through normed attention over all places so far, and a norm of its own; it is
 trained by cross-entropy against the target's distribution. Its keys and values are a memory of its own, filled with the

@@ -1,5 +1,7 @@
 """One layer of a Llama, whose attention sees rows of keys and values that the caller names.
 
+Not measured by itself: the heads that are made of it are.
+
 Heads that look back over a text (Hydra's prefix, EAGLE) are one such layer. Its parameters have the names of Llama's,
 so that checkpoints fit. Rows come in two kinds: those of the text, which a mask shows to each query, and those of a
 query's own draft, one for each step of it. So a step of training over all places at once is what drafting does place by

@@ -1,5 +1,9 @@
 """Medusa's heads: head i guesses the token i + 1 places behind the next from the hidden state alone.
 
+Measured on the embedded model after 17 s of training (temperature 0, n = 8): 1.91 tokens a forward pass, no drafts 1.10
+(record 2026-11-23-train-draft). Before training, on SmolLM2, 2.20 and 1.91 at 4.4 times the CPU time of no drafts: does
+not pay there (record 2026-11-29-lossless).
+
 Cai et al. 2024, arXiv 2401.10774, section 2.1: each head is residual blocks h + silu(A h + b), then a matrix over the
 vocabulary of its own, which begins as the target's. Parameters have the names of `medusa_lm_head.pt`.
 """

@@ -1,5 +1,8 @@
 """Heads that go on learning while they draft, from what the target says anyway.
 
+Measured on SmolLM2, heads that nobody trained before (100 calls of functions): 2.20 tokens a forward pass with learning
+and without, at nearly five times the CPU time of no drafts: does not pay there (record 2026-11-29-lossless).
+
 The idea (online speculative decoding, OSD: Liu et al. 2023, arXiv 2310.07177): each forward pass gives the target's own
 probabilities where the draft was verified, for nothing. They are kept, and every so many steps the heads are moved
 towards them, so that they follow the texts of the day. Here: the likely tokens of the masked target along the text,

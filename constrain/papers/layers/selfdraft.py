@@ -1,5 +1,8 @@
 """`SelfDraft`: the target drafts for itself with some of its layers, which it finds on the text at hand.
 
+Measured on SmolLM2 (100 calls of functions): the search finds no set of layers that would gain anything, so nothing is
+drafted, at 1.1 times the CPU time of no drafts. Does not pay there (record 2026-11-29-lossless).
+
 The idea: which layers can be left out depends on the model and the text. SWIFT (Xia et al. 2024, arXiv 2410.06916)
 tries sets of layers on what was read already: a set is as good as often as the model without the others would have
 named the token that the whole model names. DEL (Entezari Zarch et al. 2025, arXiv 2504.05598) picks number of layers

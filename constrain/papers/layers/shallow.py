@@ -1,5 +1,8 @@
 """The first layers of a model by themselves: what they read of a draft is not read again when it is verified.
 
+Measured on the embedded model: sharing saves 3 to 9 % of the CPU time of two layers with a memory of their own. No exit
+of its four layers pays (record 2026-11-23-early-exit).
+
 The idea (LayerSkip: Elhoushi et al. 2024, arXiv 2404.16710, section 4.3; Kangaroo: Liu et al. 2024, arXiv 2404.18911,
 section 3): a draft of the first layers leaves behind keys, values and hidden states that the whole model would compute
 again. So the first layers go on from the target's own cache, and the forward pass that verifies begins behind them.

@@ -1,5 +1,8 @@
 """A model without some of its layers, to draft for itself: self-speculation.
 
+Measured on SmolLM2 with half of its layers (100 calls of functions): 2.16 tokens a forward pass, no drafts 1.91, at
+three times their CPU time: does not pay there (record 2026-11-29-lossless).
+
 The idea (SWIFT: Xia et al. 2024, arXiv 2410.06916; evenly spaced layers: Liu et al. 2024, arXiv 2404.06954): the layers
 of a deep model refine what earlier ones found, so the model with some left out still guesses well, and what it guesses
 is verified by the whole. No other weights are needed: the copy shares every tensor, and has a cache of its own.

@@ -1,5 +1,9 @@
 """`Mirostat`: cuts at a surprise that follows the text, so that its mean surprise stays at a target.
 
+Measured on the embedded model (lists of records, temperature 0.7): with τ = 2 a share of 0.234 of the 4-grams is
+repeated, without a rule 0.198; τ = 0.5 holds the surprise at 0.54 bits a token, as asked. Does not pay there (record
+2026-11-22-processors).
+
 Paper: Basu et al. 2021, "Mirostat: a neural text decoding algorithm that directly controls perplexity" (ICLR; arXiv
 2007.14966); version 2 of the authors' code, which cuts at μ instead of estimating a k from a Zipf fit.
 

@@ -1,5 +1,9 @@
 """`Momentum`: momentum decoding. The likeliest token counts less, the longer the passage that it would repeat.
 
+Measured on the embedded model (lists of records, temperature 0): 0.15 of the 4-grams are repeated, without a rule 0.46,
+with `Repetition(1.3)` 0.14; with `structural=True` 0.004, and all lists end. Pays where greedy lists do not end
+(docs/howto/processors.md).
+
 Paper: Lan et al. 2022, "Momentum decoding: open-ended text generation as graph exploration" (arXiv 2212.02175). A text
 is a walk in a graph of tokens; a token that was visited is resisted, more so if the way to it was walked before. The
 rule and its table are those of the authors' program (gmftbyGMFTBY/MomentumDecoding on GitHub):

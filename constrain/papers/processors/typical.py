@@ -1,5 +1,8 @@
 """`Typical`: tokens survive whose surprise is near the expected one.
 
+Measured on the embedded model (lists of records, temperature 0.7): with τ = 0.9 a share of 0.242 of the 4-grams is
+repeated, without a rule 0.198. Does not pay there (record 2026-11-22-processors).
+
 Paper: Meister et al. 2023, "Locally typical sampling" (TACL 11), section 4.
 
     kept: the smallest set of tokens, in order of |−log p(v) − H(p)|, whose mass reaches τ

@@ -1,5 +1,8 @@
 """`AStar`: the members with the greatest log p(x) + reward(x) − cost · bytes(x), proven.
 
+Measured on SmolLM2 (eight one-line programs, the share of passed tests as the reward): 0.75 in 205 forward passes,
+masked decoding 0.16 in 4, `Planned` 0.50 in 36. Pays where passes are cheap (record 2026-11-29-papers).
+
 Distribution: none is sampled. With a bound that holds, the outputs of a prompt are the best members by this objective,
 in order, and `tv_bound` is 0; where `limit` ends the search, the best so far, and `tv_bound` is None.
 

@@ -1,5 +1,8 @@
 """`BestOf`: the masked sample of N with the greatest reward, or a draw from the distribution of best-of-k, k < N.
 
+Measured on SmolLM2 (eight one-line programs, the share of passed tests as the reward): 0.38 in 38 forward passes, one
+draw 0.16, `Planned` 0.50 in as many. Pays beside a draw (record 2026-11-29-papers).
+
 Distribution: let q be the distribution of masked decoding (`lcd`, complete outputs only; the rest counts as the least
 reward), and F(r) = q(reward ≤ r), F⁻(r) = q(reward < r). Then, with r = reward(y) and q(r) the mass of all texts of
 this reward,

@@ -1,5 +1,8 @@
 """`ConditionalBeam`: a beam for p(x | A), ordered by log p(prefix) + log P̂(A | prefix).
 
+Measured on the embedded model (width 8): log p of the best text inside the event −13.9, a beam's −16.7; of width 2 a
+beam finds none inside. Pays there (record 2026-11-22-search).
+
 Distribution: none is sampled. A is an event of complete texts: a property, an attribute, a test. By Bayes' rule
 p(prefix, A) = p(prefix) · P(A | prefix), so with the true P(A | prefix) a prefix is ordered by the mass of all its
 completions in A, and a complete text by log p(x) + log P(A | x). With an estimate it is the factorisation of FUDGE

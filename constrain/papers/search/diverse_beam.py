@@ -1,5 +1,8 @@
 """`DiverseBeam`: groups of beams that avoid each other's tokens.
 
+Measured on SmolLM2 (width 8): four outputs are 12.4 edits apart with strength 0.5, a beam's 7.2, at a mean log p of −43
+instead of −35. Pays where outputs must differ (record 2026-11-29-papers).
+
 Distribution: none is sampled. Groups take their tokens one after the other at every position. A group keeps the
 prefixes with the greatest log p − strength · (how many prefixes of the groups before it have just taken this token):
 Hamming diversity (Vijayakumar et al. 2016, "Diverse beam search", arXiv 1610.02424, sections 3 and 4.1). The penalty

@@ -1,5 +1,8 @@
 """`FirstFinish`: of N masked samples the first to finish; the rest is broken off.
 
+Measured on SmolLM2: 4.9 tokens in 26 forward passes, one sample 16.5 in 10, eight samples to their ends 102. Pays where
+short outputs are wanted; whether they are the right ones was not asked (record 2026-11-29-papers).
+
 Distribution: with q the distribution of masked decoding and F(t) = q(complete within t tokens, and accepted), the first
 output is y of t tokens with probability
 

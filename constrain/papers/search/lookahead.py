@@ -1,5 +1,8 @@
 """`Lookahead` (DeAL): each token by log p plus the reward of what the model would write after it.
 
+Measured on SmolLM2 (eight one-line programs, the share of passed tests as the reward): 0.38 in 129 forward passes,
+`Planned` 0.50 in 36. Does not pay there (record 2026-11-29-papers).
+
 Distribution: none is sampled. At every position the `top` likeliest tokens of each prefix are continued by masked
 greedy decoding for at most `ahead` tokens; a candidate counts log p(prefix, token) + weight · reward(continued text),
 and the `width` best go on. That is the decoding-time alignment of Huang et al. 2024 (DeAL, arXiv 2402.06147, section

@@ -1,5 +1,8 @@
 """`Pausing` (AdaDec): greedy decoding that pauses where the model is unsure, and looks ahead before it chooses.
 
+Measured on SmolLM2 (fields of texts, n = 20): with a threshold of 1 nat 74 % of the fields are right, greedy decoding
+68 %, for twice the forward passes; `Cautious` has more. Does not pay beside it (record 2026-11-29-papers).
+
 Paper: He et al. 2025, "AdaDec: an uncertainty-guided lookahead decoding framework for LLM-based code generation"
 (arXiv 2506.08980); the rule is that of the authors' program (SYSUSELab/AdaDec, mode "AdaFixL" with one beam). Where the
 entropy of the next token is below a threshold, the likeliest token is written. Else each of the `top` likeliest is

@@ -1,5 +1,8 @@
 """`Planned` (PG-TD): Monte Carlo tree search over tokens, with tests of the finished text as the reward.
 
+Measured on SmolLM2 (eight one-line programs, 24 rollouts): 0.50 of the tests pass in 36 forward passes, best of as many
+0.38, a draw 0.16. Pays (record 2026-11-29-papers).
+
 Distribution: none is sampled. Planning-guided Transformer decoding (Zhang et al. 2023, arXiv 2303.05510, section 4): a
 node is a prefix, its children are the `top` likeliest tokens that the mask allows. A rollout
 

@@ -1,5 +1,7 @@
 """`Retrying`: a unit that a check refuses, a statement or a line, is taken back and written again.
 
+Not measured: its distribution is held to enumeration.
+
 Paper: Ugare et al. 2024, "IterGen: iterative semantic-aware structured LLM generation with backtracking" (arXiv
 2410.07295), whose programs go back by a symbol of the grammar. Here a boundary says where units end
 (core/boundaries.py).

@@ -2,8 +2,8 @@
 
 Measured on SmolLM2 (fields of texts, n = 20): 1.63 nats from 356 places, 18 of them wrong. Pausing there has 73 % of
 the fields right in 984 forward passes, a guess of 1 nat 74 % in 1,228, greedy decoding 68 % in 633, and pausing
-everywhere 76 % in 5,619. The threshold saves a fifth of the passes of the guess; so few texts do not tell more (record
-2026-11-29-papers).
+everywhere 76 % in 5,619. The threshold pays beside the guess, a fifth of whose passes it saves; so few texts do not
+tell more (record 2026-11-29-papers).
 
 Paper: He et al. 2025, arXiv 2506.08980, section "threshold learning"; the procedure is that of the authors' program
 (SYSUSELab/AdaDec, commit c3efd5e): along each known text, the entropy at every place and

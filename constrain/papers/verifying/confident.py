@@ -1,4 +1,4 @@
-"""`ConfidentRuns`: drafted tokens that their drafter is sure of are taken as they are; the target is not asked. Lossy.
+"""`ConfidentRuns`: drafted tokens that their drafter is sure of are taken unasked (of LUD the taking alone). Lossy.
 
 Measured on units of SmolLM2 (`sure=0.5`, temperature 0, n = 2): 2.7 tokens a forward pass where verified ones give 2.3,
 and neither output is the one without drafts. Does not pay there (record 2026-11-28-papers).

@@ -1,5 +1,8 @@
 """K-SEQ: k independent siblings share the target between them (SpecTr: Sun et al. 2023, arXiv 2310.15141).
 
+Measured with the embedded pair (a chain of draws, temperature 1): 3.06 tokens a forward pass, `token` 2.9, `block`
+3.15, `traversal` with two siblings 4.35, all slower than no drafts. Does not pay there (record 2026-11-21-speculation).
+
     β(ρ) = Σ min(s, p/ρ);  ρ in [1, k] solves 1 − (1 − β)ᵏ = ρ β
     each child is accepted with probability min(1, p/(ρ s)); none accepted: draw from ∝ p − min(s, p/ρ) (1 − (1 − β)ᵏ)/β
 

@@ -1,5 +1,7 @@
 """The yardstick: how often any rule can accept one of k drafted siblings (Hu et al. 2025, arXiv 2502.18779).
 
+Not measured: a yardstick, for tests and tables.
+
     α* = 1 + min over sets H of tokens of  p(H) − Pr(all drafts are in H)
 
 by duality of optimal transport. The best H takes tokens in the order of s/p, largest first, so one pass over the
