@@ -1,6 +1,7 @@
 """Types of Python with bounds of many kinds: pydantic takes what a mask lets through, and the mask what it writes.
 
-A case is an expression in the names of tests/languages/schema/python_types.py, and a seed for the walks.
+A case is an expression in the names of tests/languages/schema/python_types.py, and a seed for the walks and for the
+outputs of the embedded model.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import constrain
 from fuzz.target import Target
 
 WALKS = 6
+DRAWS = 8
 ZONES = ("", ", tzinfo=timezone.utc", ", tzinfo=INDIA")
 PLAIN = [row["type"] for row in ROWS if not row.get("later") and "FutureDate" not in row["type"]]
 NOT_KEYS = ("Json", "Secret", "set", "dict", "deque", "Counter", "Nested", "None", "tuple", "Any", "list", "Base64")
@@ -96,7 +98,12 @@ def check(case: Any) -> None:
         if not any(word in case["type"] for word in NOT_WRITTEN):
             again = adapter.dump_json(adapter.validate_json(text)).decode()
             assert constraint.accepts(again), (text, again)
+    outputs = constrain.generate(
+        constrain.reference.load(), "Schema: {} JSON: ", type=kind, n=DRAWS, seed=case["seed"], max_tokens=60
+    )
+    for output in outputs:
+        assert output.finish_reason in ("stop", "length") and not output.stats.retries, (output.text, output.fault)
 
 
 CASES = st.fixed_dictionaries({"type": TYPES, "seed": st.integers(0, 2**32)})
-TARGETS = [Target("types", CASES, check, 60)]
+TARGETS = [Target("types", CASES, check, 30)]

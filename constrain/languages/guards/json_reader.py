@@ -44,6 +44,9 @@ class WatchedPlace(Protocol):
     def runs_out(self) -> frozenset[str]: ...  # of which kinds an item's beginning may leave only what was seen
 
     @property
+    def names_run_out(self) -> bool: ...  # a name's beginning may leave only names that were seen
+
+    @property
     def repeats(self) -> bool: ...  # two items of an array must be equal
 
     def item(self, i: int) -> WatchedPlace | None: ...

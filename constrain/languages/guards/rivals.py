@@ -39,7 +39,7 @@ class Rivals(NamedTuple):
         whole: The values that the innermost container agrees with and must not equal.
         outer: The same for each container around it, outermost first.
         values: The values that its next value, or the one under way, must not equal.
-        names: The names that lead on to one of `whole`.
+        names: The names that lead on to one of `whole`, and those that were seen where names may run out.
     """
 
     whole: list[Any]
@@ -65,7 +65,10 @@ def rivals(here: JsonState, every_kind: bool = False) -> Rivals:
         outer = (*inner.outer, frozenset(inner.whole))
         whole = _agreeing(frame, inner.values) if inner.values else []
         if frame.is_object and frame.name is None:
-            inner = Rivals(whole, [], [name for key in whole for name, _ in key[1]], outer)
+            names = [name for key in whole for name, _ in key[1]]
+            if can_run_out(frame, kind):
+                names += frame.seen or ()
+            inner = Rivals(whole, [], names, outer)
         elif frame.is_object:
             inner = Rivals(whole, [value for key in whole for name, value in key[1] if name == frame.name], [], outer)
         else:
@@ -80,21 +83,27 @@ EVERY = "every"
 
 
 def kind_of(here: JsonState) -> str:
-    """The kind of the value under way in the innermost container; "value" before it; "" if there is none."""
+    """The kind of the value under way in the innermost container; "value" before it, "name" at a name; else ""."""
+    if here.mode in (NAME, TEXT) and here.stack is not None and is_named(here.stack[0]):
+        return "name"
     if here.mode == SCALAR:
         return "" if here.raw[:1] in b"tfn" else "number"
     return {TEXT: "string", VALUE: "value"}.get(here.mode, "")
 
 
 def can_run_out(frame: OpenContainer, kind: str) -> bool:
-    """True if a container is an array whose items must differ, and its values of a kind may run out."""
-    if frame.is_object or frame.place is None or not frame.place.unique:
+    """True if the names of an object, or of an array whose items must differ its values of a kind, may run out."""
+    if frame.place is None:
+        return False
+    if frame.is_object:
+        return kind == "name" and frame.place.names_run_out
+    if not frame.place.unique:
         return False
     return kind in frame.place.runs_out or (kind == EVERY and bool(frame.place.runs_out))
 
 
 def item_in_question(here: JsonState, every_kind: bool = False) -> int | None:
-    """The number of open containers inside the innermost item that may reach a dead end; None: there is no such item.
+    """The number of open containers inside the innermost item or name that may reach a dead end; None: there is none.
 
     every_kind: see `rivals`.
     """
@@ -180,7 +189,7 @@ def watches(stack: Stack) -> bool:
     """True if values in an open container may run out at all."""
     while stack is not None:
         frame, stack = stack
-        if can_run_out(frame, EVERY):
+        if can_run_out(frame, "name" if frame.is_object else EVERY):
             return True
     return False
 

@@ -4,11 +4,11 @@ The idea: finitely many values were seen. So a value that can become infinitely 
 It can if a string or a number in it is not finished and takes one more byte without leaving its grammar's state: that
 byte can be repeated, and each time gives another value. Nor can one that can become `MANY` ones: an integer with some
 digits to come, since texts that differ in a digit, or in a plain character, are different values. Such a place is
-looked for ahead, inside of the item that must differ, along the bytes that the grammar allows. The answer depends on
-the grammar's state and on the kinds of the open containers, not on values, so it is remembered.
+looked for ahead, inside of the item or the name that must differ, along the bytes that the grammar allows. The answer
+depends on the grammar's state and on the kinds of the open containers, not on values, so it is remembered.
 
     mode    of the JSON reader; NAMED: inside a name
-    kinds   the open containers up to the item, innermost last: OBJECT, ARRAY,
+    kinds   the open containers up to the item, innermost last; none at a name that must differ: OBJECT, ARRAY,
             SET (an array whose items must differ: none is completed on the way), FIXED (nor is the array closed)
 
 Cost: some microseconds for each byte on the way, once for each place. Limit: after `MOST` places the answer is no, as
@@ -146,7 +146,7 @@ class Unbounded:
         """(mode, kinds) after a byte; None: not on the way."""
         if mode in (TEXT, NAMED):
             if byte == QUOTE:
-                return _completed(kinds) if mode == TEXT else (COLON, kinds)
+                return _completed(kinds) if mode == TEXT else (COLON, kinds) if kinds else None
             return None if byte == BACKSLASH else (mode, kinds)
         if mode == SCALAR and byte not in SPACE and byte not in b",]}":
             return None if byte in EXPONENT else (mode, kinds)

@@ -87,6 +87,17 @@ def unique(items: Any, **more: Any) -> Any:
     return {"type": "array", "items": items, "uniqueItems": True, **more}
 
 
+def objects(names: Iterable[str], most: int) -> Iterator[str]:
+    """The objects of at most so many members, names that repeat too; each value is null."""
+    members = [f"{name}:null" for name in names]
+    return (f"{{{','.join(each)}}}" for n in range(most + 1) for each in product(members, repeat=n))
+
+
+def keyed(names: Any, **more: Any) -> Any:
+    """Objects of any names of a schema, by default with null as values."""
+    return {"type": "object", "propertyNames": names, "additionalProperties": {"type": "null"}, **more}
+
+
 class Exact(NamedTuple):
     """A schema with a language that can be enumerated.
 
@@ -156,6 +167,29 @@ EXACT: dict[str, Exact] = {
         {},
         "[]{},",
     ),
+    "names of digits": Exact(
+        keyed({"pattern": "^(0|1[01]*)$"}, maxProperties=2),
+        lambda: objects((f'"{t}"' for t in spelled("01", 4)), 2),
+        {},
+        '01",:n}',
+        4,
+    ),
+    "names of a bounded length": Exact(
+        keyed({"pattern": "^[ab]*$", "maxLength": 3}, minProperties=3, maxProperties=3),
+        lambda: objects((f'"{t}"' for t in ["", *spelled("ab", 3)]), 3),
+    ),
+    "names by patterns": Exact(
+        {
+            "type": "object",
+            "patternProperties": {"^x[ab]*c?$": {"type": "null"}, "^y$": {"type": "null"}},
+            "additionalProperties": False,
+            "maxProperties": 2,
+        },
+        lambda: objects((f'"{t}"' for t in ("y", *("x" + t for t in ["", *spelled("abc", 3)]))), 2),
+        {},
+        'xyabc",:n}',
+        4,
+    ),
 }
 
 
@@ -205,6 +239,7 @@ CALL = {
     "additionalProperties": False,
 }
 CODE = {"type": "string", "pattern": "^[ab]{1,2}c?$"}
+PAIRS = keyed({"pattern": "^[ab]*$", "maxLength": 3}, minProperties=2, maxProperties=2)
 WALKED: dict[str, tuple[Any, dict[str, Any]]] = {
     "integers": (unique({"type": "integer"}, minItems=3), {}),
     "bounded integers": (unique({"type": "integer", "minimum": -3, "maximum": 12}, minItems=14), {}),
@@ -216,6 +251,10 @@ WALKED: dict[str, tuple[Any, dict[str, Any]]] = {
     "only codes": (unique(CODE, minItems=9), {"spelling": "any"}),
     "words": (unique({"type": ["boolean", "null", "array"], "maxItems": 1, "items": {"type": "null"}}, minItems=5), {}),
     "pretty": (unique(FLAG, minItems=3), {"whitespace": "any"}),
+    "names of digits": (keyed({"pattern": "^(0|1[01]*|x)$"}, minProperties=6), {}),
+    "names of a letter": (keyed({"maxLength": 1}, minProperties=9, additionalProperties={"type": "integer"}), {}),
+    "names, spelled": (keyed({"pattern": "^(x|[ab]{7})$"}, minProperties=4), {"spelling": "any"}),
+    "names in items": (unique(PAIRS, minItems=3), {}),
 }  # fmt: skip
 PIECES = (
     b"0,",
@@ -320,6 +359,8 @@ OPEN: dict[str, Any] = {
         }
     ),
     "bounded strings": unique({"type": "string", "pattern": "^[ab]+x?$", "maxLength": 3}),
+    "names of digits": keyed({"pattern": "^(0|1[01]*|x)$"}),
+    "names of a bounded length": keyed({"maxLength": 3}, additionalProperties={"type": "string"}),
     "many integers": unique({"type": "integer"}),
     "some integers": unique({"type": "integer", "maximum": 99, "minimum": 0}),
     "many strings": unique({"type": "string", "maxLength": 8}),

@@ -1,4 +1,5 @@
-"""The arrays in which the guard (`constrain.languages.guards`) has to prevent equal items, place by place.
+"""The arrays in which the guard (`constrain.languages.guards`) has to prevent equal items, place by place, and the
+objects whose names may run out.
 
 The idea: a place is the set of conjunctions that the value there may have to fulfil, over all branches. Items must
 differ if they must in every branch; where it depends on the branch, the check of the finished text decides. Arrays
@@ -11,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import chain
 
 from constrain.languages.automata.shape import endless
+from constrain.languages.automata.syntax import Node
 from constrain.languages.schema.normalize.normalizer import Normalizer
 from constrain.languages.schema.sets.algebra import FALSE, TRUE, ArrayBox, Conj, NormalForm, ObjectBox, value_of
 from constrain.languages.schema.sets.shapes_arrays import CountedArrays
-from constrain.languages.schema.sets.strings import is_void
+from constrain.languages.schema.sets.strings import finite_texts, is_void, meet_strings
 
 REMEMBERED = 1_000  # names of members
 
@@ -79,6 +82,22 @@ class Watched:
             return False
         return any(endless(language) and self.normalizer.inhabited(conj) for language, conj in box.classes)
 
+    @cached_property
+    def names_run_out(self) -> bool:
+        """True if a name's beginning may leave only names that were seen. Names that are few are in the grammar."""
+        return any(not endless(names) for box in self._objects for names in self._open_names(box))
+
+    def _open_names(self, box: ObjectBox) -> Iterator[Node]:
+        """The languages of the names that are not declared; none if any text is a name."""
+        kept = [language for language, conj in box.classes if self.normalizer.inhabited(conj)]
+        if box.names == TRUE and len(kept) == len(box.classes):
+            return
+        keys = self.normalizer.strings(box.names)
+        for language in kept:
+            names = meet_strings(language, keys)
+            if finite_texts(names) is None:
+                yield names
+
     def _is_long(self, box: ArrayBox) -> bool:
         """True if every beginning of an array takes any number of further items."""
         return box.high is None and not (box.counts or box.unique) and self.normalizer.inhabited(box.rest)
@@ -111,7 +130,9 @@ class Watched:
 
 
 def watched_root(normalizer: Normalizer) -> Watched | None:
-    """The place of the whole value; None if the schema has no `uniqueItems`."""
-    if not any(keyword == "uniqueItems" for _, keyword, _ in normalizer.document.residuals):
-        return None
-    return Watched(normalizer, frozenset({normalizer.document.root}), {})
+    """The place of the whole value; None if the schema has no `uniqueItems`, and no names that may run out."""
+    document = normalizer.document
+    names = chain(document.key_patterns, map(normalizer.strings, document.key_schemas))
+    if any(keyword == "uniqueItems" for _, keyword, _ in document.residuals) or not all(map(endless, names)):
+        return Watched(normalizer, frozenset({document.root}), {})
+    return None

@@ -97,10 +97,9 @@ def _box(options: Options, **more: Any) -> NumberBox:
 
 
 def _integer(options: Options) -> Node:
-    """A key that is an integer. Zeros may lead: a key that came already can then still become another one."""
-    if not options:
-        return parse_ecma("-?[0-9]+", whole=True)
-    return number_node(_box(options, multiple=exact(options.get("multiple_of", 1)), plain=True))
+    """A key that is an integer, in one spelling: of two keys with one value Python keeps one, and counts one less."""
+    node = number_node(_box(options, multiple=exact(options.get("multiple_of", 1)), plain=True))
+    return intersect(node, parse_ecma("0|-?[1-9][0-9]*", whole=True))
 
 
 def _decimal(options: Options) -> Node:

@@ -16,6 +16,7 @@ from reprlib import Repr
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from constrain.errors import ConstrainError, LimitError, SchemaError
+from constrain.languages.automata.syntax import Node
 from constrain.languages.schema.read.dialect import Dialect
 from constrain.languages.schema.read.dynamic import DynamicScope
 from constrain.languages.schema.read.references import Resource
@@ -188,6 +189,7 @@ class Document:
         atoms: The atom with each serial number; None for 0, the empty set.
         formulas: The meaning of each atom; None until it is read.
         residuals: Keywords that are left to the check of the finished text, as (site, keyword, note).
+        key_patterns, key_schemas: The key languages of `patternProperties`, and the schemas of `propertyNames`.
         must_explore: Some keyword needs complements or products: `explore` computes everything, to find errors early.
         root: The conjunction of the whole schema.
         root_site: The place of the root.
@@ -199,6 +201,8 @@ class Document:
         self.atoms: list[Atom] = [None]
         self.formulas: list[Formula | None] = [KnownSet(NOTHING)]
         self.residuals: list[tuple[Site, str, str]] = []
+        self.key_patterns: list[Node] = []
+        self.key_schemas: list[Conj] = []
         self.must_explore = False
         self.root_site = root_site
         self.root = TRUE

@@ -124,6 +124,7 @@ def patternProperties(reading: SubschemaReading, value: Json) -> None:
     for text, raw in _schemas(reading, "patternProperties", value).items():
         conj = reading.child(raw, "patternProperties", text)
         reading.patterns.append((pattern_value(reading, "patternProperties", text), conj))
+        reading.document.key_patterns.append(reading.patterns[-1][0])
 
 
 def additionalProperties(reading: SubschemaReading, value: Json) -> None:
@@ -140,6 +141,7 @@ def propertyNames(reading: SubschemaReading, value: Json) -> None:
     """A schema that every key fulfils as a string."""
     reading.document.must_explore = True
     reading.object["names"] = reading.child(value, "propertyNames")
+    reading.document.key_schemas.append(reading.object["names"])
 
 
 def minProperties(reading: SubschemaReading, value: Json) -> None:
