@@ -21,7 +21,7 @@ Targets, each with its oracle, stand in `benchmarks/fuzz/`:
 | cuts | small tokenizers: stages, merges, added and special tokens, texts | the tokenizers themselves |
 | sampling | options of `generate` beside each other | `re`, lark, jsonschema, jsonschema-rs: is each "stop" a member |
 | laws | small languages, truncations, methods | the plain law, by every way the draws of a call can go |
-| types | types of Python with bounds | pydantic: is each text of walks and of `generate` read, and what it writes a text |
+| types | types of Python with bounds | pydantic: is each text of walks and of `generate` read, what it writes a text |
 | texts, odd-schemas, calls | what is nearly right | whether it ends in an answer or a ConstrainError |
 | tools | shapes of tools in every format, calls of them | jsonschema, the formats' templates |
 | arguments | odd values for arguments of every public function | the same |

@@ -106,4 +106,4 @@ def check(case: Any) -> None:
 
 
 CASES = st.fixed_dictionaries({"type": TYPES, "seed": st.integers(0, 2**32)})
-TARGETS = [Target("types", CASES, check, 30)]
+TARGETS = [Target("types", CASES, check, 15)]

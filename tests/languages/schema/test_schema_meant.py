@@ -77,6 +77,29 @@ def test_a_root_without_keywords_is_told() -> None:
         constrain.json_schema({"city": "Bern", "days": 3})
 
 
+DEFINED: list[tuple[dict[str, Any], str]] = [
+    ({"$defs": {"Book": BOOK}}, '"#/$defs/Book"}?'),
+    (
+        {"$schema": "https://json-schema.org/draft/2020-12/schema", "definitions": {"Author": BOOK, "Book": BOOK}},
+        '"#/definitions/Book"}, or',
+    ),
+    ({"title": "Author", "$defs": {"Author": BOOK, "Book": BOOK}}, '"#/$defs/Author"}, or another of its 2'),
+    ({"$id": "urn:x", "$defs": {"a/b c": True}}, '"#/$defs/a~1b%20c"}?'),
+]
+
+
+@pytest.mark.parametrize(("given", "fix"), DEFINED)
+def test_definitions_alone_are_told(given: dict[str, Any], fix: str) -> None:
+    with pytest.warns(UserWarning, match="no keyword that uses one, so it takes any JSON value") as told:
+        constrain.json_schema(given)
+    assert fix in str(told[0].message)
+    pointer = fix.split('"')[1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        constrain.json_schema({**given, "$ref": pointer})
+        constrain.json_schema({"title": "any", "$defs": {}})
+
+
 OBJECTS: list[tuple[Any, list[str], list[str]]] = [  # what is taken either way, and what is taken as it is written only
     (UNTYPED, ['{"a": "x"}'], ["1", "null"]),
     ({"required": ["a"]}, ['{"a": 1}'], ["1"]),

@@ -84,8 +84,8 @@ class Watched:
 
     @cached_property
     def names_run_out(self) -> bool:
-        """True if a name's beginning may leave only names that were seen. Names that are few are in the grammar."""
-        return any(not endless(names) for box in self._objects for names in self._open_names(box))
+        """True if a name's beginning may leave only names that were seen."""
+        return any(map(_ends, chain.from_iterable(map(self._open_names, self._objects))))
 
     def _open_names(self, box: ObjectBox) -> Iterator[Node]:
         """The languages of the names that are not declared; none if any text is a name."""
@@ -93,10 +93,7 @@ class Watched:
         if box.names == TRUE and len(kept) == len(box.classes):
             return
         keys = self.normalizer.strings(box.names)
-        for language in kept:
-            names = meet_strings(language, keys)
-            if finite_texts(names) is None:
-                yield names
+        yield from (meet_strings(language, keys) for language in kept)
 
     def _is_long(self, box: ArrayBox) -> bool:
         """True if every beginning of an array takes any number of further items."""
@@ -133,6 +130,11 @@ def watched_root(normalizer: Normalizer) -> Watched | None:
     """The place of the whole value; None if the schema has no `uniqueItems`, and no names that may run out."""
     document = normalizer.document
     names = chain(document.key_patterns, map(normalizer.strings, document.key_schemas))
-    if any(keyword == "uniqueItems" for _, keyword, _ in document.residuals) or not all(map(endless, names)):
+    if any(keyword == "uniqueItems" for _, keyword, _ in document.residuals) or any(map(_ends, names)):
         return Watched(normalizer, frozenset({document.root}), {})
     return None
+
+
+def _ends(names: Node) -> bool:
+    """True if the beginning of a name may be that of few names. A language of few names is in the grammar."""
+    return not endless(names) and finite_texts(names) is None

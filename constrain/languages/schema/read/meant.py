@@ -2,7 +2,8 @@
 
 Unknown keywords are annotations (Core 2020-12, section 4.3.1), so a schema in its wrapper is one that takes any JSON.
 A root without any keyword, in which a schema stands under a name that a service or a protocol gives it, is an error;
-other keys without meaning are told by a warning if they are nearly a keyword, or if the root has nothing else.
+other keys without meaning are told by a warning if they are nearly a keyword, or if the root has nothing else, and so
+are definitions that no keyword uses.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
+from urllib.parse import quote
 
 from constrain.errors import SchemaError, warn
 from constrain.languages.schema.read.document import Site, excerpt
@@ -30,7 +32,10 @@ CLOSE = 0.8  # of `difflib`: propertys, maxLenght, item; not property names
 
 def check_root(raw: Any) -> None:
     """Raise SchemaError if a schema is the wrapper of one; warn if it has no keyword at all."""
-    if not isinstance(raw, dict) or not [key for key in raw.keys() - SAID if not str(key).startswith("x-")]:
+    if not isinstance(raw, dict):
+        return
+    if not [key for key in raw.keys() - SAID if not str(key).startswith("x-")]:
+        _warn_of_definitions(raw)
         return
     if isinstance(raw.get("openapi", raw.get("swagger")), str):
         place = "#/components/schemas/" if "openapi" in raw else "#/definitions/"
@@ -56,6 +61,21 @@ def check_root(raw: Any) -> None:
         )
     if KEYWORDS.keys().isdisjoint(raw) and not any(meant(key) for key in raw.keys() - SAID):
         warn(f"no key of the schema is a keyword of JSON Schema, so it takes any JSON value: {excerpt(raw)}")
+
+
+def _warn_of_definitions(raw: dict[str, Any]) -> None:
+    """Warn of definitions that no keyword uses."""
+    for keyword in ("$defs", "definitions"):
+        defined = raw.get(keyword)
+        if isinstance(defined, dict) and defined:
+            name = next((name for name in defined if name == raw.get("title")), next(reversed(defined)))
+            other = f", or another of its {len(defined)} definitions" if len(defined) > 1 else ""
+            pointer = f"#/{keyword}/{quote(name.replace('~', '~0').replace('/', '~1'), safe='~:@')}"
+            warn(
+                f"the schema has definitions and no keyword that uses one, so it takes any JSON value\n"
+                f'  fix: did you mean {{**schema, "$ref": "{pointer}"}}{other}?'
+            )
+            return
 
 
 def warn_of_misspelt(sites: list[Site]) -> None:
