@@ -4,7 +4,7 @@ A cache is opened only where nobody else can have written it: a regular file of 
 other may write, and no link. A file is written whole or not at all: aside, then renamed. Lines are appended by one
 process at a time, and what stands in a file is changed by no more than that.
 
-Limit: Windows has neither owners nor locks as meant here; there everything passes.
+Limit: Windows has no owners as meant here, and nobody waits for another process there; files of lines are locked.
 """
 
 from __future__ import annotations
@@ -21,10 +21,16 @@ try:
     import fcntl
 except ImportError:
     fcntl = None  # type: ignore[assignment]
+try:
+    import msvcrt
+except ImportError:
+    msvcrt = None  # type: ignore[assignment]
 
 SAFE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 PRIVATE = 0o600
+BEHIND = 2**31 - 2
+"""The byte that is locked on Windows, where locks are of bytes: nobody reads or writes there."""
 
 
 class ForeignFile(OSError):
@@ -153,6 +159,17 @@ def _has_lock(file: int) -> bool:
             return False
         except OSError:
             pass
+    elif msvcrt is not None:
+        at = os.lseek(file, 0, os.SEEK_CUR)
+        os.lseek(file, BEHIND, os.SEEK_SET)
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        except PermissionError:
+            return False
+        except OSError:
+            pass
+        finally:
+            os.lseek(file, at, os.SEEK_SET)
     return True
 
 

@@ -80,3 +80,33 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     with files.replacing(tmp_path / "link", 0o666) as file:
         file.write(b"new")
     assert (path.read_text(), path.stat().st_mode & 0o777, (tmp_path / "link").is_symlink()) == ("new", 0o640, True)
+
+
+class BytesLocked:
+    """A stand-in for `msvcrt`: a byte of a file is locked by one descriptor, at the place where that one stands."""
+
+    LK_NBLCK = 2
+
+    def __init__(self) -> None:
+        self.held: dict[tuple[int, int], int] = {}
+
+    def locking(self, file: int, mode: int, count: int) -> None:
+        assert (mode, count) == (self.LK_NBLCK, 1)
+        key = os.fstat(file).st_ino, os.lseek(file, 0, os.SEEK_CUR)
+        if self.held.setdefault(key, file) != file:
+            raise PermissionError(13, "Permission denied")
+
+
+def test_lines_are_locked_where_locks_are_of_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "fcntl", None)
+    monkeypatch.setattr(files, "msvcrt", BytesLocked())
+    (tmp_path / "answers").write_bytes(b"a\nb\n")
+    lines = files.Lines(tmp_path / "answers")
+    with pytest.raises(BlockingIOError):
+        files.Lines(tmp_path / "answers")
+    lines.keep(1)
+    lines.append(b"c")  # in another file of this name, which is locked too
+    with pytest.raises(BlockingIOError):
+        files.Lines(tmp_path / "answers")
+    lines.close()
+    assert (tmp_path / "answers").read_bytes() == b"a\nc\n"
