@@ -6,6 +6,7 @@ runs on, until the guard of CPU time ends the test.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import pickle
 import signal
@@ -22,7 +23,7 @@ from constrain.languages.automata.parse.python import parse_python
 from constrain.languages.automata.syntax import literal
 from constrain.limits import limited, tick
 from toy_handle import PIECES, ToyHandle
-from work import Looks
+from work import Looks, unlooked
 
 LOOKS = 12  # after which the limit is reached
 GUARD = 60.0  # seconds of CPU time, which no row comes near
@@ -96,6 +97,66 @@ def test_reading_ends_at_a_look(name: str) -> None:
         ENDLESS[name]()
     assert looks.count > LOOKS
     assert not limited()
+
+
+def names(n: int) -> list[str]:
+    return [f"n{i}" for i in range(n)]
+
+
+def objects(n: int, **more: object) -> dict[str, object]:
+    return {"type": "object", "properties": {name: {"type": "integer"} for name in names(n)}, **more}
+
+
+def rules(n: int, line: str) -> str:
+    return " | ".join(names(n)) + "\n" + "\n".join(line.format(name) for name in names(n))
+
+
+SIZED: dict[str, Callable[[int], object]] = {  # what users make of any size, as a schema, or what makes a constraint
+    "enum of integers": lambda n: {"enum": list(range(n))},
+    "enum of texts": lambda n: {"enum": names(n)},
+    "enum of arrays": lambda n: {"enum": [[i, str(i)] for i in range(n)]},
+    "properties": objects,
+    "required": lambda n: objects(n, required=names(n)),
+    "properties of all": lambda n: {"allOf": [objects(1, properties={name: {}}) for name in names(n)]},
+    "anyOf": lambda n: {"anyOf": [{"const": name} for name in names(n)]},
+    "anyOf of objects": lambda n: {"anyOf": [objects(0, required=[name]) for name in names(n // 10)]},
+    "oneOf": lambda n: {"oneOf": [{"const": name} for name in names(n)]},
+    "prefixItems": lambda n: {"prefixItems": [{"type": "integer"}] * n, "items": False},
+    "dependentRequired": lambda n: {"dependentRequired": {name: ["a"] for name in names(n // 10)}},
+    "patternProperties": lambda n: {"patternProperties": {f"^{name}$": {} for name in names(n // 10)}},
+    "not": lambda n: {"allOf": [{"not": {"required": [name]}} for name in names(n // 10)]},
+    "$defs": lambda n: {"$defs": objects(n)["properties"], "$ref": "#/$defs/n1"},
+    "a pattern": lambda n: {"pattern": "^" + "a?" * n + "$"},
+    "an annotation": lambda n: {"type": "integer", "description": "x" * n, "examples": list(range(n))},
+    "a document": lambda n: {"type": "string", "x-span": " ".join(names(n))},
+    "choices": lambda n: constrain.choices(names(n)),
+    "alternatives of a regex": lambda n: constrain.regex("|".join(names(n))),
+    "a class of a regex": lambda n: constrain.regex("[" + "".join(chr(0x4E00 + 2 * i) for i in range(n)) + "]"),
+    "a sequence of a regex": lambda n: constrain.regex("[ab]c" * n),
+    "seq": lambda n: constrain.seq(*names(n)),
+    "alt": lambda n: constrain.alt(*names(n)),
+    "tools": lambda n: constrain.tools([{"name": each, "inputSchema": objects(2)} for each in names(n // 4)], format="qwen3"),
+    "Lark": lambda n: constrain.grammar("start: " + rules(n, '{0}: "{0}"')),
+    "GBNF": lambda n: constrain.grammar("root ::= " + rules(n, '{0} ::= "{0}"')),
+    "substring": lambda n: constrain.substring(" ".join(names(n))),
+}
+SIZE, STEPS = 240, 200_000
+LINES = 100  # that may run for each part of an input before the limits are asked
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_the_limits_are_asked_however_large_an_input_is(name: str) -> None:
+    """Between two looks work is linear, with a small factor: a loop without a `tick` over pairs or products is not."""
+
+    def read(n: int) -> None:
+        with contextlib.suppress(LimitError), Limits(None, None, steps=STEPS):
+            made = SIZED[name](n)
+            constraint = made if isinstance(made, constrain.Constraint) else constrain.json_schema(made)
+            constraint.to_grammar()
+
+    read(40)  # what is made once
+    lines, where = unlooked(lambda: read(SIZE))
+    assert lines <= LINES * SIZE, where
 
 
 def test_a_limit_of_a_schema_names_its_place() -> None:

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
+
+import constrain
+
+PACKAGE = str(Path(constrain.__file__).parent)
+LOOKING = f"{PACKAGE}/limits.py"
 
 Result = TypeVar("Result")
 
@@ -39,3 +46,37 @@ class Looks:
     def __call__(self) -> bool:
         self.count += 1
         return self.count > self.most
+
+
+def unlooked(function: Callable[[], object]) -> tuple[int, str]:
+    """The most lines of the package that run without a `tick` or `look` of the limits, and the one that ran most."""
+    lines: Counter[tuple[str, int]] = Counter()
+    longest = 0, ""
+
+    def note() -> None:
+        nonlocal longest
+        if lines.total() > longest[0]:
+            [((file, number), count)] = lines.most_common(1)
+            longest = lines.total(), f"{file[len(PACKAGE) + 1 :]}:{number}, {count} times"
+        lines.clear()
+
+    def each_line(frame: FrameType, event: str, _argument: Any) -> Any:
+        if event == "line":
+            lines[frame.f_code.co_filename, frame.f_lineno] += 1
+        return each_line
+
+    def each_call(frame: FrameType, _event: str, _argument: Any) -> Any:
+        file = frame.f_code.co_filename
+        if file == LOOKING and frame.f_code.co_name in ("tick", "look"):
+            note()
+            return None
+        return each_line if file.startswith(PACKAGE) else None
+
+    before = sys.gettrace()
+    sys.settrace(each_call)
+    try:
+        function()
+    finally:
+        sys.settrace(before)
+    note()
+    return longest

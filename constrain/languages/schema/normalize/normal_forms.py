@@ -321,6 +321,7 @@ class NormalForms:
         Products of conditions on one property (`if` its value is a, `if` its value is b, ...) would grow exponentially
         if their empty combinations were kept.
         """
+        tick(len(box.named))
         if self._pruning == MAX_PRUNING:  # the tests may compute further products, which may ask the same again
             return box
         self._pruning += 1

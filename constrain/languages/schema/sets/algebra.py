@@ -215,7 +215,11 @@ def _products(
             f"an intersection of two unions has {len(left)} x {len(right)} alternatives, more than {MAX_BOXES}",
             fix="write fewer alternatives under allOf, or factor out what they share",
         )
-    return tuple(dict.fromkeys(box for a in left for b in right if (box := meet(a, b)) is not None))
+    common: dict[Box, None] = {}
+    for a in left:
+        tick(len(right))
+        common.update(dict.fromkeys(box for b in right if (box := meet(a, b)) is not None))
+    return tuple(common)
 
 
 def _lower_limit(a: int | None, b: int | None) -> int | None:

@@ -13,6 +13,7 @@ from constrain.errors import SchemaError
 from constrain.languages.automata.syntax import ANY_TEXT, EMPTY, literals
 from constrain.languages.schema.sets.algebra import FALSE, NOTHING, ArrayBox, Conj, NormalForm, ObjectBox
 from constrain.languages.schema.sets.numbers import NumberBox, Rational, exact, is_number
+from constrain.limits import tick
 
 
 class ValueAtom(NamedTuple):
@@ -67,9 +68,11 @@ def set_of_values(values: Iterable[Any], constant: Callable[[Any], Conj]) -> Nor
         elif is_number(value):
             (integers if isinstance(value, int) else points).add(exact(value))
         elif isinstance(value, (list, tuple)):
+            tick(len(value))
             items = tuple(map(constant, value))
             arrays.append(ArrayBox(items, FALSE, len(items), len(items)))
         else:
+            tick(len(value))
             named = tuple((_encodable(key), constant(item)) for key, item in value.items())
             objects.append(ObjectBox(named, tuple(value), ((ANY_TEXT, FALSE),)))
     return NOTHING._replace(
