@@ -24,6 +24,7 @@ from collections.abc import Sequence as SequenceOf
 from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakValueDictionary
 
 from constrain.errors import LimitError, UnsatisfiableError
 from constrain.languages.automata import syntax
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from constrain.languages.guards import Guard
     from constrain.languages.vocab.vocabulary import Vocabulary
 
+_parts: WeakValueDictionary[Constraint, Part] = WeakValueDictionary()
 MAX_BRANCHES = 1000  # fixed texts after which a guarded part may begin
 # The engine reads them; it comes after this wing, and is imported when somebody asks.
 _READ_APART = "constrain.masks.engine.parts"
@@ -71,14 +73,20 @@ class PartSymbol(Nonterminal):
 
 
 def part(constraint: Constraint) -> Expression:
-    """A constraint as an expression; a constraint without texts derives nothing."""
+    """A constraint as an expression; a constraint without texts derives nothing.
+
+    PERF: equal constraints are one part, so that the arguments of many tools that are alike are read once.
+    """
     node = constraint.node
     if node is not None:
         return Leaf(Terminal(node, constraint._shown()))
-    try:
-        return Part(constraint, start_of(constraint))
-    except UnsatisfiableError:
-        return Leaf(Terminal(syntax.EMPTY, constraint._shown()))
+    known = _parts.get(constraint)
+    if known is None:
+        try:
+            known = _parts[constraint] = Part(constraint, start_of(constraint))
+        except UnsatisfiableError:
+            return Leaf(Terminal(syntax.EMPTY, constraint._shown()))
+    return known
 
 
 def start_of(constraint: Constraint) -> Nonterminal:

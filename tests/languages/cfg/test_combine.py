@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import gc
 import json
 import operator
 import pickle
 import random
+import weakref
 
 import numpy as np
 import pytest
@@ -223,3 +226,14 @@ def test_a_part_that_is_repeated_counts_once() -> None:
     assert ((a | b) | (b | a)).parts == (a, b)  # type: ignore[attr-defined]
     assert pickle.loads(pickle.dumps(a | b | a)) == a | b
     assert (a & b & a).parts == (a, b)  # type: ignore[attr-defined]
+
+
+def test_equal_constraints_are_one_part_as_long_as_it_is_used() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    one, other = (constrain.seq(text, constrain.json_schema(copy.deepcopy(schema))) for text in "ab")
+    parts = [each.expression.parts[1] for each in (one, other)]
+    assert parts[0] is parts[1]
+    seen = weakref.ref(parts[0])
+    del one, other, parts
+    gc.collect()
+    assert seen() is None
