@@ -38,7 +38,7 @@ def place(path: str) -> str | None:
         return "project/" + path.lower().replace("/", "-")
     if path.startswith("examples/") and path.endswith(".py"):
         return path.removesuffix(".py") + ".md"
-    if path.startswith("docs/") and (ROOT / path).suffix in (".md", ".svg", ".png"):
+    if path.startswith("docs/") and (ROOT / path).suffix in (".md", ".svg", ".png", ".py"):
         return path.removeprefix("docs/")
     folder = path.rstrip("/")
     if f"{folder}/README.md" in PROJECT:

@@ -3,7 +3,7 @@
     python scripts/check_installed.py --masks 200            # with the interpreter that has the package
 
 Random texts of regexes and grammars are written token by token; each mask on the way is compared with the plain oracle
-of the tests (tests/naive_mask.py). Masks of a schema have a digest, which is the same on all machines. Prints one JSON
+of the tests (docs/reading.py). Masks of a schema have a digest, which is the same on all machines. Prints one JSON
 object. Needs the tests of the checkout beside it, and none of the packages that tests need.
 """
 
@@ -26,7 +26,7 @@ import constrain
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from constrain.kernels.compiler.mode import MODE
-from naive_mask import GrammarOracle, RegexOracle, byte_trie, naive_mask
+from reading_oracle import oracle, reading
 from small_grammars import JSON, STATEMENTS
 
 TEXTS = ["true", "false", "null", '{"', '":', '", "', "  ", "ab", "abc", "12", "é", "→x"]
@@ -59,14 +59,15 @@ def compare(wanted: int, seed: int) -> int:
     """Compare masks along random texts. Returns how many; raises AssertionError where one differs."""
     regexes = [r"(ab|abc){2,5}é?", r"[0-9]{1,3}(\.[0-9]+)?", "[^a-z]*true"]
     constraints = [*map(constrain.regex, regexes), *map(constrain.grammar, (JSON, STATEMENTS))]
-    oracles = [RegexOracle(c.node) if c.node is not None else GrammarOracle(c.to_grammar()) for c in constraints]
+    oracles = [oracle(c.to_grammar() if c.node is None else c.node) for c in constraints]
     compiled = [constrain.compile(constraint, VOCABULARY) for constraint in constraints]
-    chosen, trie, compared = random.Random(seed), byte_trie(TOKENS), 0
+    chosen, compared = random.Random(seed), 0
+    tree = reading.Vocabulary(TOKENS, VOCABULARY.eos_ids)
     while compared < wanted:
-        for constraint, oracle in zip(compiled, oracles, strict=True):
+        for constraint, asking in zip(compiled, oracles, strict=True):
             for text, mask in written(constraint, chosen, 8):
                 bits = np.unpackbits(mask.view(np.uint8), bitorder="little")
-                assert set(np.flatnonzero(bits).tolist()) == naive_mask(trie, oracle, text, VOCABULARY.eos_ids), text
+                assert set(np.flatnonzero(bits).tolist()) == reading.mask(asking, asking.read(text), tree), text
                 compared += 1
     return compared
 

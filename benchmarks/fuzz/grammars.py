@@ -15,7 +15,8 @@ import lark_differential
 from differential_grammars.random_texts import gbnf_grammar, lark_grammar
 from fuzz.target import Target
 from lark_differential import Case, Tally
-from naive_grammar import language, members_greedy, random_grammar
+from reading_oracle import language
+from small_grammars import random_grammar
 
 LONGEST = 5
 
@@ -28,13 +29,8 @@ def check_grammar(case: Any) -> None:
     matcher = constrain.compile(Made(grammar), VOCABULARY, automaton=automaton).matcher()
     found = list(visit(matcher, alphabet, LONGEST))
     viable = {text for text, _, _ in found}
-    if case["lexer"] == "dynamic":
-        oracle = language(grammar, alphabet, LONGEST)
-        assert {text: member for text, member, _ in found} == {
-            t: member for t, (member, alive) in oracle.items() if alive
-        }
-    else:
-        assert {text for text, member, _ in found if member} == members_greedy(grammar, alphabet, LONGEST)
+    wanted = language(grammar, alphabet, LONGEST)
+    assert {text: member for text, member, _ in found} == {t: member for t, (member, alive) in wanted.items() if alive}
     for text, member, mask in found:
         if mask is not None and len(text) + 4 <= LONGEST:  # the longest token has four characters
             assert mask == wanted_mask(text, viable.__contains__, member), text

@@ -1,7 +1,7 @@
 """Regexes: Python's against `re`, ECMAScript's against a translation for `re`, operations against `interegular`.
 
-Each pattern is asked in two ways: the syntax tree by the plain derivatives of `tests/naive_regex.py` (Python's only),
-and the compiled constraint by the engine.
+Each pattern is asked in two ways: the syntax tree by the derivatives of `docs/reading.py` (Python's only), and the
+compiled constraint by the engine.
 """
 
 from __future__ import annotations

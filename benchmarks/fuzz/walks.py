@@ -24,11 +24,11 @@ from differential_grammars.random_texts import gbnf_grammar, lark_grammar
 from fuzz.patterns import ECMA, PYTHON
 from fuzz.target import Target
 from interrupter import Interrupter
-from naive_mask import GrammarOracle, RegexOracle, byte_trie, naive_mask
 from patience import OutOfPatienceError, patience
+from reading_oracle import oracle, reading
 
 VOCABULARY = vocabularies.tiny()
-TRIE = byte_trie(VOCABULARY.tokens)
+TREE = reading.Vocabulary(VOCABULARY.tokens, VOCABULARY.eos_ids)
 SHARED = constrain.TokenAutomaton(VOCABULARY, budget=0)
 LONGEST = 400  # bytes of a text
 PATIENCE = 10.0  # CPU seconds that the plain oracle may take for a mask
@@ -134,15 +134,12 @@ class Walk:
         matcher = self.matchers[0]
         mask = mask_of(matcher)
         assert mask == allowed(matcher)
-        oracle: Any = None
-        if case["kind"] in ("python", "ecma"):
-            oracle = RegexOracle(self.constraint.node)  # type: ignore[attr-defined]
-        elif case["kind"] in ("lark", "gbnf") and self.constraint.to_grammar().lexer == "dynamic":
-            oracle = GrammarOracle(self.constraint.to_grammar())
-        if oracle is not None and len(matcher.text) < 12:
+        if case["kind"] != "schema" and len(matcher.text) < 12:
+            regular = case["kind"] in ("python", "ecma")
             try:
                 with patience(PATIENCE):
-                    assert mask == naive_mask(TRIE, oracle, matcher.text, VOCABULARY.eos_ids)
+                    asking = oracle(self.constraint.node if regular else self.constraint.to_grammar())  # type: ignore[attr-defined]
+                    assert mask == reading.mask(asking, asking.read(matcher.text), TREE)
             except OutOfPatienceError:
                 undecided = True
         if case["threads"]:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import fuzzing
 from constrain import kernels
 from fuzz.target import Target
-from patience import OutOfPatienceError, patience, tick
+from patience import OutOfPatienceError, patience
+from reading_oracle import reading
 
 TARGETS = fuzzing.targets()
 ROWS = [json.loads(line) for line in (Path(__file__).parents[1] / "data" / "fuzz.jsonl").read_text().splitlines()]
@@ -74,7 +75,7 @@ def out_of_patience(case: int) -> bool:
     try:
         with patience(0.01):
             while case >= 0:
-                tick()
+                reading.derivative(reading.EPSILON, case)
     except OutOfPatienceError:
         return True
     return False
@@ -84,7 +85,7 @@ def test_an_oracle_that_gives_up_is_counted() -> None:
     row = fuzzing.forked(Target("patient", st.integers(0, 9), out_of_patience, 5), 1, 60)
     assert row["undecided"] == row["count"] > 0
     assert "error" not in row
-    tick()  # nobody waits any more
+    assert reading.derivative(reading.EPSILON, 0) is reading.NOTHING  # nobody waits any more
 
 
 def test_the_table_counts_each_kind_of_finding_once(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from constrain.cli.constraints import SourceOptions
-from naive_grammar import member
+from reading_oracle import member
 
 FILES = {
     "plain.lark": 'start: "a"',

@@ -13,7 +13,7 @@ from constrain.gaps.projection import first_gap
 from constrain.gaps.solution import GapLanguage
 from constrain.languages.automata.parse.python import parse_python
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
-from naive_grammar import member
+from reading_oracle import member
 
 LONGEST = 7
 

@@ -14,7 +14,7 @@ from constrain.languages.constraints.regular import regex
 from constrain.languages.grammar_text.text import grammar
 from constrain.masks.derived.members import is_member
 from constrain.masks.derived.stopping import stopped
-from naive_grammar import language, texts
+from reading_oracle import language, texts
 from toy_model import tiny_llama, tiny_tokenizer
 
 NESTED = 'start: "[" [start ("," start)*] "]" | /[0-9]/'

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from constrain.errors import LimitError, RegexError
 from constrain.languages.automata.parse.python import parse_python
-from naive_regex import members
+from reading_oracle import members
 
 ALPHABET = "ab \n"
 TEXTS = ["".join(text) for length in range(5) for text in itertools.product(ALPHABET, repeat=length)]

@@ -20,7 +20,7 @@ from pattern_strategies import (
 )
 
 from constrain.languages.automata.parse.python import parse_python
-from naive_regex import members
+from reading_oracle import members
 
 relaxed = settings(max_examples=800, deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -13,7 +13,8 @@ from constrain.languages.automata import shape, syntax
 from constrain.languages.cfg.ebnf import Counted, counted, to_nonterminals
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
 from constrain.languages.cfg.transform import analysis
-from naive_grammar import Earley, begins, language, matches, random_grammar, random_node, texts
+from reading_oracle import begins, language, matches, munched, rules_of, terminal_of, texts
+from small_grammars import random_grammar, random_node
 
 A, B = Terminal(syntax.literal("a"), "A"), Terminal(syntax.literal("b"), "B")
 MAYBE = Terminal(syntax.optional(syntax.literal("c")), "MAYBE")
@@ -117,14 +118,14 @@ def test_a_reported_pair_never_meets(seed):
     """Greedy lexing of every short text, written down: no reported neighbours occur next to each other."""
     made = random_grammar(random.Random(seed), "ab", "greedy")
     table = _table(made)
-    pairs = analysis.swallowed_pairs(table, made.ignore)
+    pairs = [tuple(map(terminal_of, pair)) for pair in analysis.swallowed_pairs(table, made.ignore)]
     for text in texts("ab", 6):
         for readings in _neighbours(made, text):
             assert not [pair for pair in pairs if pair[0] in readings[0] and pair[1] in readings[1]], text
 
 
 def _table(made: Grammar):
-    rules = Earley(made).table
+    rules = rules_of(made)
     name = {rule: f"{rule.name}" for rule in rules}
     return {
         name[rule]: tuple(tuple(name[s] if isinstance(s, Nonterminal) else s for s in a) for a in alternatives)
@@ -134,17 +135,7 @@ def _table(made: Grammar):
 
 def _neighbours(made: Grammar, text: str):
     """The candidates that won, lexeme by lexeme, as (winners, winners of the next lexeme)."""
-    lexemes: list[set[Terminal]] = []
-
-    class Spy(Earley):
-        @staticmethod
-        def scanned(chart, winners):
-            lexemes.append(winners)
-            return Earley.scanned(chart, winners)
-
-    if not Spy(made).member_greedy(text):
-        return []
-    return list(pairwise(lexemes))
+    return pairwise(munched(made, text) or [])
 
 
 def test_counted_symbols_are_made_link_by_link():

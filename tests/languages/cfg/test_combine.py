@@ -19,7 +19,7 @@ import vocabularies
 from constrain import alt, choices, grammar, json_schema, many, optional, ref, regex, rules, seq
 from constrain.errors import GrammarError, UnsatisfiableError
 from constrain.languages.constraints.combinators import Combined
-from naive_grammar import member, texts
+from reading_oracle import member, texts
 from work import counted
 
 NESTED = grammar('start: "(" start ")" | "a"\n%ignore " "')

@@ -9,7 +9,7 @@ import pytest
 
 import constrain
 from constrain.languages.grammar_text.text import grammar
-from naive_grammar import member
+from reading_oracle import member
 
 CASES = tomllib.loads((Path(__file__).parents[2] / "data" / "grammar_ebnf.toml").read_text())["case"]
 each_case = pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])

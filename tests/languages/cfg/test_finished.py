@@ -10,7 +10,8 @@ from constrain.languages.automata.syntax import literal
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
 from constrain.languages.cfg.transform.finished import check_finished
 from constrain.languages.grammar_text.text import grammar
-from naive_grammar import matches, random_grammar, texts
+from reading_oracle import matches, texts
+from small_grammars import random_grammar
 
 
 def checked(start: Nonterminal, rng: random.Random) -> Nonterminal:

@@ -13,7 +13,8 @@ from constrain.languages.cfg.rules import Terminal
 from constrain.languages.cfg.transform.fold import fold, to_node, with_loops
 from constrain.languages.cfg.transform.regular import inline_ignored, regular_language
 from constrain.languages.grammar_text.text import grammar
-from naive_grammar import language, matches, random_node, texts
+from reading_oracle import language, matches, texts
+from small_grammars import random_node
 
 RULES = ("r0", "r1", "r2")
 

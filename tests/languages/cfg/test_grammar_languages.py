@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from constrain.languages.grammar_text.text import grammar
-from naive_grammar import member, viable
+from reading_oracle import member, viable
 
 CASES = tomllib.loads((Path(__file__).parents[2] / "data" / "grammar_language.toml").read_text())["case"]
 

@@ -9,7 +9,7 @@ import lark
 import pytest
 
 from constrain.languages.grammar_text.text import grammar
-from naive_grammar import language, texts
+from reading_oracle import language, texts
 
 CASES = tomllib.loads((Path(__file__).parents[2] / "data" / "grammar_lark_differential.toml").read_text())["case"]
 

@@ -12,7 +12,7 @@ from constrain.languages.cfg.ebnf import Leaf
 from constrain.languages.cfg.readers.lark_reader import read_lark, read_rules
 from constrain.languages.cfg.rules import Terminal
 from constrain.languages.grammar_text.text import grammar
-from naive_grammar import member
+from reading_oracle import member
 
 FILES = {
     "main.lark": "%import .parts.words (NAME, _MARK)\n%import .parts.words.greeting -> hello\n"

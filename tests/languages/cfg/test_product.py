@@ -19,7 +19,8 @@ from constrain.languages.cfg.transform.product import product
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.regular import Regular, regex
 from constrain.languages.grammar_text.text import grammar
-from naive_grammar import language, random_grammar, random_node, texts
+from reading_oracle import language, texts
+from small_grammars import random_grammar, random_node
 
 LONGEST = 5
 NESTED = grammar('start: "(" start? ")" | "[" start "]"')

@@ -19,8 +19,7 @@ from constrain.languages.cfg.readers.regex_shape import (
     split_after_lazy,
 )
 from constrain.languages.grammar_text.text import grammar
-from naive_grammar import matches, texts
-from naive_regex import members
+from reading_oracle import matches, members, texts
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from constrain.languages.constraints.combinators import many, seq
 from constrain.languages.constraints.regular import choices, regex
 from constrain.languages.grammar_text.text import grammar
 from constrain.masks.derived.members import byte_matcher
-from naive_grammar import language, member, texts
+from reading_oracle import language, member, texts
 
 NESTED = grammar('start: "(" start? ")"')
 SPACED = grammar('start: "(" start? ")"\n%ignore " "')

@@ -16,7 +16,7 @@ from constrain.languages.automata.decide import matches
 from constrain.languages.constraints import inexact
 from constrain.languages.constraints.substring import suffix_automaton
 from constrain.masks.engine import TokenAutomaton
-from naive_grammar import texts
+from reading_oracle import texts
 from work import counted
 
 

@@ -18,7 +18,7 @@ from constrain.languages.cfg.rules import Grammar
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.grammar_text.text import GrammarText
 from constrain.languages.grammar_text.words import WholeWords
-from naive_grammar import member
+from reading_oracle import member
 
 GRAMMAR = r"""
 start: "in" NAME | "int" NUMBER | NAME NAME | NAME "=" NUMBER "in" NAME

@@ -19,8 +19,7 @@ from constrain.masks.completion.length_budget import BudgetError, LengthBudget
 from constrain.masks.completion.tokens_to_end import NEVER, Spellings
 from constrain.masks.engine import compile_bytewise
 from handmade import Made
-from naive_grammar import random_grammar
-from small_grammars import JSON, STATEMENTS
+from small_grammars import JSON, STATEMENTS, random_grammar
 from work import Looks
 
 AB = Vocabulary([b"a", b"b", b"ab", b"bba", b"aaaa", None, None], eos_ids=[6])

@@ -15,8 +15,8 @@ from constrain.masks.derived.members import byte_automaton, byte_matcher, is_mem
 from constrain.masks.derived.triggered import triggered
 from constrain.masks.engine import inspect
 from handmade import Made
-from naive_grammar import language, random_grammar, texts
-from small_grammars import JSON, STATEMENTS
+from reading_oracle import language, texts
+from small_grammars import JSON, STATEMENTS, random_grammar
 
 LONGEST = 6
 

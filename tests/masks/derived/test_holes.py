@@ -14,8 +14,8 @@ from constrain.languages.grammar_text.text import grammar
 from constrain.masks.derived.between import between
 from constrain.masks.derived.members import byte_matcher
 from handmade import Made
-from naive_grammar import language, random_grammar, texts
-from small_grammars import JSON
+from reading_oracle import language, texts
+from small_grammars import JSON, random_grammar
 
 LONGEST = 6
 

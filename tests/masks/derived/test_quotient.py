@@ -22,8 +22,8 @@ from constrain.masks.derived.between import between
 from constrain.masks.derived.members import byte_matcher, is_member
 from constrain.masks.engine import compile_bytewise
 from handmade import Made
-from naive_grammar import language, random_grammar, random_node, texts
-from small_grammars import JSON, STATEMENTS
+from reading_oracle import language, texts
+from small_grammars import JSON, STATEMENTS, random_grammar, random_node
 
 LONGEST = 5  # characters of a whole text
 

@@ -16,7 +16,7 @@ from constrain.masks.derived.members import byte_matcher
 from constrain.masks.derived.reasoning import after
 from constrain.masks.derived.triggered import triggered
 from handmade import Made, reads
-from naive_grammar import texts
+from reading_oracle import texts
 
 
 def plain_member(text: str, pieces: list[tuple[str, str, str]], least: int, most: int | None, final: bool) -> bool:

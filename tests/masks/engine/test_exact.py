@@ -1,14 +1,15 @@
 """The engine against brute force: small random grammars and regular languages, every text up to six characters.
 
-Grammars: membership under both lexers and viability under `dynamic` equal tests/naive_grammar.py. Regular languages,
-with intersections, complements, counters and JSON strings: equal tests/naive_regex.py, also between the bytes of a
-character. A mask equals `allows` for every token, and the oracle's opinion of every token.
+Membership, viability and masks are those of the reading edition (docs/reading.py), under both lexers; of regular
+languages, with intersections, complements, counters and JSON strings, also between the bytes of a character. A mask
+equals `allows` for every token.
 """
 
 from __future__ import annotations
 
 import itertools
 import random
+from functools import reduce
 
 import pytest
 from engine_cases import Made, allowed, mask_of, small_vocabulary
@@ -19,9 +20,8 @@ from constrain.languages.automata.syntax import Node
 from constrain.languages.constraints.regular import Regular
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine import Matcher, TokenAutomaton, compile_bytewise
-from naive_grammar import language, members_greedy, random_grammar
-from naive_mask import RegexOracle, alive_within, beginnings, byte_trie, naive_mask
-from naive_regex import NaiveRegex
+from reading_oracle import language, oracle, reading
+from small_grammars import random_grammar
 
 LONGEST = 6
 BLOCK = 100  # grammars, or languages, a test
@@ -60,14 +60,14 @@ def wanted_mask(text: str, viable, member: bool) -> set[int]:
     return tokens | (set(VOCABULARY.eos_ids) if member else set())
 
 
-@pytest.mark.parametrize("block", range(11))
-def test_random_grammars_dynamic(block):
+@pytest.mark.parametrize("lexer, block", [("dynamic", n) for n in range(11)] + [("greedy", n) for n in range(10)])
+def test_random_grammars(lexer, block):
     automaton = TokenAutomaton(VOCABULARY)
     for seed in range(block * BLOCK, (block + 1) * BLOCK):
         alphabet = "ab" if block < 10 else "abc"
-        grammar = random_grammar(random.Random(seed), alphabet, "dynamic")
-        oracle = language(grammar, alphabet, LONGEST)
-        viable = {text for text, (_, alive) in oracle.items() if alive}
+        grammar = random_grammar(random.Random(seed), alphabet, lexer)
+        wanted = language(grammar, alphabet, LONGEST)
+        viable = {text for text, (_, alive) in wanted.items() if alive}
         found = {}
         for text, member, mask in visit(
             compile_bytewise(Made(grammar), VOCABULARY, automaton=automaton).matcher(), alphabet, LONGEST
@@ -75,20 +75,7 @@ def test_random_grammars_dynamic(block):
             found[text] = member
             if mask is not None:
                 assert mask == wanted_mask(text, viable.__contains__, member), (seed, text)
-        assert found == {text: member for text, (member, alive) in oracle.items() if alive}, seed
-
-
-@pytest.mark.parametrize("block", range(10))
-def test_random_grammars_greedy(block):
-    automaton = TokenAutomaton(VOCABULARY)
-    for seed in range(block * BLOCK, (block + 1) * BLOCK):
-        grammar = random_grammar(random.Random(seed), "ab", "greedy")
-        found = list(visit(compile_bytewise(Made(grammar), VOCABULARY, automaton=automaton).matcher(), "ab", LONGEST))
-        viable = {text for text, _, _ in found}
-        for text, member, mask in found:
-            if mask is not None:
-                assert mask == wanted_mask(text, viable.__contains__, member), (seed, text)
-        assert {text for text, member, _ in found if member} == members_greedy(grammar, "ab", LONGEST), seed
+        assert found == {text: member for text, (member, alive) in wanted.items() if alive}, seed
 
 
 # --- regular languages ------------------------------------------------------------------------------------------------
@@ -122,17 +109,15 @@ def random_language(rng: random.Random, alphabet: str, depth: int) -> Node:
     return [syntax.alternate, syntax.concat, syntax.intersect, syntax.difference][kind - 5](inner, other)
 
 
-def random_text_language(rng: random.Random, alphabet: str) -> tuple[Node, Node]:
-    """A language of texts, or one of JSON strings with something around it; and the same language for the oracle."""
+def random_text_language(rng: random.Random, alphabet: str) -> Node:
+    """A language of texts, or one of JSON strings with something around it."""
     if alphabet is PLAIN:
-        node = random_language(rng, alphabet, 3)
-        return node, node
+        return random_language(rng, alphabet, 3)
     value, other = random_language(rng, 'ab"\\é', 2), random_language(rng, "ab", 1)
     strings = syntax.intersect(syntax.json_string(value), syntax.json_string(other))
-    string = syntax.json_string(syntax.intersect(value, other))  # the oracle's intersections of strings take too long
     around = syntax.json_string(random_language(rng, "ab", 1)) if rng.randrange(2) else syntax.literal("a")
     build = rng.choice([syntax.concat, syntax.alternate, lambda one, _: syntax.repeat(one, 1, 2), lambda one, _: one])
-    return build(strings, around), build(string, around)
+    return build(strings, around)
 
 
 def can_read(matcher: Matcher, text: bytes) -> bool:
@@ -143,23 +128,20 @@ def can_read(matcher: Matcher, text: bytes) -> bool:
     return read
 
 
-def check_everywhere(oracle: RegexOracle, matcher: Matcher, alphabet: str, longest: int) -> None:
+def check_everywhere(asked: reading.Language, matcher: Matcher, alphabet: str, longest: int) -> None:
     """Compare with the oracle on every text over the alphabet, cut at every byte."""
-    tails = sorted({c.encode()[:n] for c in alphabet + "𐍈Āࠀ" for n in range(1, len(c.encode()))})
-    layer = [("", oracle.start())]
+    tails = {c.encode()[:n] for c in alphabet + "𐍈Āࠀ" for n in range(1, len(c.encode()) + 1)}
+    layer = [b""]
     for length in range(longest + 1):
         following = []
-        for text, state in layer:
-            start = matcher.fork()
-            assert start.advance_bytes(text.encode())
-            assert start.is_accepting() == oracle.accepts(state), text
-            for tail in tails:
-                assert can_read(start, tail) == alive_within(oracle, state, tail), (text, tail)
-            for character in alphabet:
-                after = oracle.step(state, character)
-                assert can_read(start, character.encode()) == (after is not None), text + character
-                if after is not None and length < longest:
-                    following.append((text + character, after))
+        for text in layer:
+            start, state = matcher.fork(), asked.read(text)
+            assert start.advance_bytes(text)
+            assert start.is_accepting() == asked.accepts(state), text
+            for tail in sorted(tails):
+                assert can_read(start, tail) == (reduce(asked.step, tail, state) is not None), (text, tail)
+            if length < longest:
+                following += [text + c.encode() for c in alphabet if can_read(start, c.encode())]
         layer = following[:25]  # texts beyond are much like these
 
 
@@ -167,45 +149,26 @@ def check_everywhere(oracle: RegexOracle, matcher: Matcher, alphabet: str, longe
 @pytest.mark.parametrize("block", range(4))
 def test_random_regular_languages(alphabet, block):
     vocabulary = Vocabulary([*REGULAR, None, None], [len(REGULAR) + 1])
-    automaton, trie = TokenAutomaton(vocabulary), byte_trie(vocabulary.tokens)
+    automaton, tree = TokenAutomaton(vocabulary), reading.Vocabulary(vocabulary.tokens, vocabulary.eos_ids)
     empty = 0
     for seed in range(block * BLOCK, (block + 1) * BLOCK):
         rng = random.Random(seed)
-        node, same = random_text_language(rng, alphabet)
-        if NaiveRegex(same).empty():
+        node = random_text_language(rng, alphabet)
+        asked = oracle(node)
+        if asked.start() is None:
             empty += 1
             with pytest.raises(UnsatisfiableError):
                 compile_bytewise(Regular(node), vocabulary, automaton=automaton)
             continue
-        compiled, oracle = compile_bytewise(Regular(node), vocabulary, automaton=automaton), RegexOracle(same)
-        check_everywhere(oracle, compiled.matcher(), alphabet, LONGEST)
+        compiled = compile_bytewise(Regular(node), vocabulary, automaton=automaton)
+        check_everywhere(asked, compiled.matcher(), alphabet, LONGEST)
         matcher = compiled.matcher()
         for _ in range(6):  # a random walk over tokens, that is, also between the bytes of a character
             mask = mask_of(matcher)
-            assert mask == allowed(matcher) == naive_mask(trie, oracle, matcher.text, vocabulary.eos_ids), (
-                seed,
-                matcher,
-            )
+            wanted = reading.mask(asked, asked.read(matcher.text), tree)
+            assert mask == allowed(matcher) == wanted, (seed, matcher)
             tokens = sorted(mask - set(vocabulary.eos_ids))
             if not tokens:
                 break
             assert matcher.advance(rng.choice(tokens))
     assert empty < 0.6 * BLOCK
-
-
-def test_beginnings_of_characters():
-    """The oracle's own arithmetic on UTF-8, against Python's encoder."""
-    spans: dict[bytes, list[int]] = {}
-    for code in itertools.chain(range(0x80, 0xD800), range(0xE000, 0x110000, 0x3F)):
-        text = chr(code).encode()
-        for n in range(1, len(text)):
-            span = spans.setdefault(text[:n], [code, code])
-            span[1] = code
-    for tail, (low, high) in spans.items():
-        found = beginnings(tail)
-        assert found is not None
-        assert found[0] <= low <= high <= found[1], tail
-        for end in found:
-            assert chr(end).encode().startswith(tail), tail
-    for tail in (b"\x80", b"\xc1", b"\xf5", b"\xe0\x80", b"\xed\xa0", b"\xf0\x8f", b"\xf4\x90", b"\xc3\xa9"):
-        assert beginnings(tail) is None, tail

@@ -14,7 +14,8 @@ from engine_cases import Made, small_vocabulary
 
 import constrain
 from constrain.masks.engine import Matcher, TokenAutomaton, compile_bytewise
-from naive_grammar import language, random_grammar
+from reading_oracle import language
+from small_grammars import random_grammar
 
 VOCABULARY = small_vocabulary("abc", ["ab", "ba"])
 BYTES = constrain.Vocabulary.of_bytes()

@@ -23,8 +23,7 @@ from constrain.kernels.records.expressions import ALT
 from constrain.languages.grammar_text.words import WholeWords
 from constrain.masks.engine import compile_bytewise
 from layout_cases import SUBSET
-from naive_grammar import random_grammar
-from small_grammars import STATEMENTS
+from small_grammars import STATEMENTS, random_grammar
 
 
 def all_texts(alphabet: str, length: int) -> constrain.Vocabulary:

@@ -23,7 +23,7 @@ from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.regular import Regular
 from constrain.languages.vocab.vocabulary import Vocabulary
-from naive_mask import GrammarOracle, RegexOracle, byte_trie, naive_mask
+from reading_oracle import oracle, reading
 from small_grammars import JSON
 
 NAMES = ["sentencepiece32k", "tekken", "llama3"]
@@ -57,8 +57,8 @@ NOT_LONGEST = 'start: A "b" | "foo" "bar" | "foob" "az"\nA: /a+b?/\n'  # the lon
 LISTS = 'start: "[" items "]"\nitems: item "," items | item\nitem: "null" | "nu" | start\n'
 
 
-def _additional_key() -> tuple[Constraint, Constraint]:
-    """An object whose key is any string but two, as a schema makes it, and the same as a regular language."""
+def _additional_key() -> Constraint:
+    """An object whose key is any string but two, as a schema makes it."""
     keys = ["name", "näme"]
     declared = [Terminal(json_string(literal(key)), key) for key in keys]
     other = Terminal(json_string(syntax.ANY_TEXT), "other key", excluding=frozenset(declared))
@@ -67,18 +67,14 @@ def _additional_key() -> tuple[Constraint, Constraint]:
     start = Nonterminal(
         "start", lambda: [[open_, other, colon, number, close], [open_, declared[0], colon, text, close]]
     )
-    rest = syntax.concat(json_string(syntax.difference(syntax.ANY_TEXT, literals(keys))), literal(":0"))
-    name = syntax.concat(declared[0].node, literal(":"), text.node)
-    plain = syntax.concat(literal("{"), syntax.alternate(rest, name), literal("}"))
-    return Made(Grammar(start)), Regular(plain)
+    return Made(Grammar(start))
 
 
 class Case(NamedTuple):
-    """constraint: what is compiled. texts: with cuts. same: the same language for the oracle, if that is quicker."""
+    """constraint: what is compiled. texts: with cuts."""
 
     constraint: Constraint
     texts: list[str]
-    same: Constraint | None = None
 
 
 CASES = {
@@ -107,9 +103,7 @@ CASES = {
     "short string": Case(Regular(json_string(syntax.repeat(syntax.ANY_CHAR, 2, 8))), ['"|a¦b|cdefg|h|"|']),
     "pattern": Case(Regular(json_string(constrain.regex(r"[A-Za-z_][A-Za-z0-9_]*").node)), ['|"¦Ab_|\\u00|62|9|"|']),
     "additional key": Case(
-        _additional_key()[0],
-        ['|{|"¦na|m|e|"|:|"|ab|c|"|}|', '{"nä|me|x|"|:|0|}', '{"na\\u006|d|e|'],
-        _additional_key()[1],
+        _additional_key(), ['|{|"¦na|m|e|"|:|"|ab|c|"|}|', '{"nä|me|x|"|:|0|}', '{"na\\u006|d|e|']
     ),
     "not the longest": Case(constrain.grammar(NOT_LONGEST), ["|a|a|b|b|", "f|oo|b|a|r|", "fooba|z"]),
     "arithmetic": Case(constrain.grammar(ARITHMETIC), ["|(|1|2|.|5|+|x|)|*|-|ab|", "-|-|(|", "0.|5|"]),
@@ -148,18 +142,18 @@ def test_there_are_enough_pairs():
 
 @pytest.fixture(scope="module")
 def real(request):
-    """(name, vocabulary, trie of dicts); one vocabulary at a time."""
-    return request.param, getattr(vocabularies, request.param)(), trie_of(request.param)
+    """(name, vocabulary, the same for the oracle); one vocabulary at a time."""
+    return request.param, getattr(vocabularies, request.param)(), tree_of(request.param)
 
 
 @functools.lru_cache(1)
-def trie_of(name: str) -> Any:
-    return byte_trie(getattr(vocabularies, name)().tokens)
+def tree_of(name: str) -> reading.Vocabulary:
+    vocabulary = getattr(vocabularies, name)()
+    return reading.Vocabulary(vocabulary.tokens, vocabulary.eos_ids)
 
 
-def oracle_of(case: Case) -> Any:
-    constraint = case.same or case.constraint
-    return GrammarOracle(constraint.to_grammar()) if constraint.node is None else RegexOracle(constraint.node)
+def oracle_of(constraint: Constraint) -> reading.Language:
+    return oracle(constraint.to_grammar() if constraint.node is None else constraint.node)
 
 
 TURNS = [(name, case) for name in NAMES for case in CASES if PREFIXES[case][name]]
@@ -167,14 +161,14 @@ TURNS = [(name, case) for name in NAMES for case in CASES if PREFIXES[case][name
 
 @pytest.mark.parametrize("real,case", TURNS, indirect=["real"])
 def test_every_token(real, case):
-    name, vocabulary, trie = real
+    name, vocabulary, tree = real
     prefixes = PREFIXES[case][name]
-    compiled, oracle = constrain.compile(CASES[case].constraint, vocabulary), oracle_of(CASES[case])
+    compiled, asked = constrain.compile(CASES[case].constraint, vocabulary), oracle_of(CASES[case].constraint)
     specials = {i for i, token in enumerate(vocabulary.tokens) if not token} - set(vocabulary.eos_ids)
     for prefix in prefixes:
         matcher = compiled.matcher()
         assert matcher.advance_bytes(prefix.encode()), prefix
-        mask, expected = mask_of(matcher), naive_mask(trie, oracle, prefix.encode(), vocabulary.eos_ids)
+        mask, expected = mask_of(matcher), reading.mask(asked, asked.read(prefix.encode()), tree)
         assert _shown(mask ^ expected, mask, vocabulary) == [], prefix
         ids = range(vocabulary.size)
         asked = {*(ids if prefix is prefixes[0] else random.Random(prefix).sample(ids, ASKED)), *vocabulary.eos_ids}
@@ -197,8 +191,8 @@ def test_within_a_character(pattern, prefix):
     """After a token that ends within a character."""
     vocabulary = vocabularies.sentencepiece32k()
     constraint, text = constrain.regex(pattern), prefix.encode("latin-1")
-    matcher, oracle = constrain.compile(constraint, vocabulary).matcher(), RegexOracle(constraint.node)
-    expected = naive_mask(trie_of("sentencepiece32k"), oracle, text, vocabulary.eos_ids)
+    matcher, asked = constrain.compile(constraint, vocabulary).matcher(), oracle_of(constraint)
+    expected = reading.mask(asked, asked.read(text), tree_of("sentencepiece32k"))
     assert matcher.advance_bytes(text) == bool(expected)
     if expected:
         assert mask_of(matcher) == allowed(matcher) == expected
@@ -242,7 +236,7 @@ def third() -> Vocabulary:
 @pytest.mark.parametrize("seed", range(8))
 def test_random_classes(third, seed):
     """Large classes with counters, where most of the vocabulary is admitted at once; some masks by the oracle too."""
-    rng, trie = random.Random(seed), byte_trie(third.tokens)
+    rng, tree = random.Random(seed), reading.Vocabulary(third.tokens, third.eos_ids)
     automaton = constrain.TokenAutomaton(third)
     for number in range(10):
         pattern = random_pattern(rng)
@@ -252,10 +246,8 @@ def test_random_classes(third, seed):
             mask = mask_of(matcher)
             assert mask == allowed(matcher), (pattern, matcher)
             if number == 0 and step == 1:
-                assert mask == naive_mask(trie, RegexOracle(constraint.node), matcher.text, third.eos_ids), (
-                    pattern,
-                    matcher,
-                )
+                asked = oracle_of(constraint)
+                assert mask == reading.mask(asked, asked.read(matcher.text), tree), (pattern, matcher)
             tokens = sorted(mask - set(third.eos_ids))
             if not tokens:
                 break

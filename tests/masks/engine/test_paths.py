@@ -9,7 +9,7 @@ from engine_cases import Made, small_vocabulary
 
 import constrain
 from constrain.masks.engine import TokenAutomaton, compile_bytewise
-from naive_grammar import random_grammar
+from small_grammars import random_grammar
 
 VOCABULARY = small_vocabulary("ab", ["aa", "ab", "ba", "bb", "aba", "abb", "bab", "baab", "abab", "bbbb"])
 
