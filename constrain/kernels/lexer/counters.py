@@ -8,7 +8,7 @@ characters from zero on (or from one, if the pattern has no empty text). Then a 
 of the pattern fits into what is left, whatever the ends of the pattern's own counters are; and if what is left exceeds
 the longest token and every such completion, the length says nothing at all.
 
-Cost: a look at what stands before the first fixed part. Reference: tests/naive_regex.py.
+Cost: a look at what stands before the first fixed part. Reference: tests/reading_oracle.py.
 """
 
 import numpy as np

@@ -10,7 +10,7 @@ With AND or NOT, a state may be the empty language without being NONE. `prune` m
 acceptance can be reached (`is_alive`, a search over derivatives that is remembered).
 
 Cost: a derivative visits the parts that can begin now. Limit: SEARCH_LIMIT states of the header a liveness search.
-Reference: tests/naive_regex.py.
+Reference: tests/reading_oracle.py.
 """
 
 import numpy as np

@@ -6,7 +6,7 @@ equal by simple identities is one record.
 
 An expression without AND or NOT is the empty language only as NONE. With them, `prune` (derivatives.py) decides.
 
-The kinds of expressions: records/expressions.py. Cost: linear in the parts. Reference: tests/naive_regex.py.
+The kinds of expressions: records/expressions.py. Cost: linear in the parts. Reference: tests/reading_oracle.py.
 """
 
 import numpy as np

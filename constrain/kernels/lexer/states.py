@@ -3,7 +3,7 @@
 The idea: a *lexer state* is an ALT of CAT(terminal, TAG(terminal)). Its derivatives are lexer states again, and
 `tags(e)` is the set of terminals whose lexeme may end after the bytes that led to e.
 
-Cost: linear in the parts. Reference: tests/naive_regex.py.
+Cost: linear in the parts. Reference: tests/reading_oracle.py.
 """
 
 import numpy as np

@@ -7,7 +7,7 @@ x{a,b} | x{c,d} is one counter if no number lies between the two. A few parts st
 
 For this the parts are written as sums of products: a head that is a union is multiplied out if head and tail count.
 
-Cost: linear in the parts; quadratic in those with counters. Reference: tests/naive_regex.py.
+Cost: linear in the parts; quadratic in those with counters. Reference: tests/reading_oracle.py.
 Source: "Counting-set automata" (Turonova et al., 2020) keeps sets of counts; this keeps intervals of them.
 """
 

@@ -10,7 +10,7 @@ segmentations within a token) is the whole trie walked with whole configurations
 greedy/greedy_mask.py.
 
 Records: records/masks.py. Cost: a few microseconds when the lexer states are known, a walk (about 5 ns a node) when
-not. Reference: tests/naive_mask.py.
+not. Reference: tests/reading_oracle.py.
 """
 
 import numpy as np

@@ -4,7 +4,7 @@ The idea: most configurations in the middle of a token are never asked again. So
 to the configuration after it where there is one way to cut it into lexemes; the configurations in between are made when
 the one after them is met again.
 
-Cost: a look-up a byte once the configurations are known. Reference: tests/naive_mask.py.
+Cost: a look-up a byte once the configurations are known. Reference: tests/reading_oracle.py.
 """
 
 import numpy as np

@@ -6,7 +6,7 @@ nonterminal's alternatives under its own lhs and origin: a tail call. So lists w
 space, as with Leo's rule ("A general context-free parsing algorithm running in linear time on every LR(k) grammar
 without using lookahead", TCS 1991).
 
-Cost: linear in the own items of a state, once. Reference: tests/naive_grammar.py.
+Cost: linear in the own items of a state, once. Reference: tests/reading_oracle.py.
 """
 
 import numpy as np

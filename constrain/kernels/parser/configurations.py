@@ -13,7 +13,7 @@ times. Under the greedy lexer its lexer state is 0, *open*, and its parser state
 it leave a byte to it; then the configuration that is `whole` answers in its place.
 
 `NONE` is the dead configuration. Records: records/configurations.py. Cost: a step is one table look-up once known.
-Reference: tests/naive_mask.py.
+Reference: tests/reading_oracle.py.
 """
 
 import numpy as np

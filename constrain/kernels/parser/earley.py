@@ -9,7 +9,7 @@ A parser state is *watched* while a symbol that the grammar's guard has to watch
 one of its own items, or an item that waits for one of them.
 
 Records: records/parser_states.py. Cost: linear in the items of a state, once a state. Reference:
-tests/naive_grammar.py.
+tests/reading_oracle.py.
 """
 
 import numpy as np

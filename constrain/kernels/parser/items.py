@@ -6,7 +6,7 @@ top of the stack. The table in the last quarter of S maps a slot to a row and is
 it points at a row of this set that names the slot (Briggs and Torczon, "An efficient representation for sparse sets",
 LOPLAS 1993).
 
-Cost: a look-up an item. Reference: tests/naive_grammar.py.
+Cost: a look-up an item. Reference: tests/reading_oracle.py.
 """
 
 import numpy as np

@@ -3,7 +3,7 @@
 The idea: where one lexeme is open, with or without the beginning of the next, two lexer states and two parser states
 say all. They stand on the stack (a LEAP region) while bytes are read, and become a configuration in the end.
 
-Cost: two steps of a lexer a byte; at the end of a lexeme, a step of the parser. Reference: tests/naive_mask.py.
+Cost: two steps of a lexer a byte; at the end of a lexeme, a step of the parser. Reference: tests/reading_oracle.py.
 """
 
 import numpy as np

@@ -3,7 +3,7 @@
 The idea: the items that a nonterminal predicts do not depend on where it is predicted, but for the origin. So they are
 found once, and parser states share them; `HERE` stands for the origin.
 
-Cost: linear in the items, once a nonterminal and once a set of nonterminals. Reference: tests/naive_grammar.py.
+Cost: linear in the items, once a nonterminal and once a set of nonterminals. Reference: tests/reading_oracle.py.
 """
 
 import numpy as np

@@ -9,7 +9,7 @@
     REMAINDER(m, r, s)   digits, and points that do not count, that continue a number of remainder r to a multiple of m
 
 Invariant: the flags of an expression are set when it is made. Equal expressions are one record.
-Reference: tests/naive_regex.py.
+Reference: tests/reading_oracle.py.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Blocks of token tables: what walks of both lexers do alike.
 
-Records: records/masks.py. Cost: linear in rows. Reference: tests/naive_mask.py.
+Records: records/masks.py. Cost: linear in rows. Reference: tests/reading_oracle.py.
 """
 
 import numpy as np

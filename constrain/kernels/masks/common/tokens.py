@@ -4,7 +4,7 @@ The idea: a set is kept as a list if that is much shorter than a bitmap, which h
 vocabulary. Equal bitmaps are one record.
 
 Records: records/masks.py. Cost: linear in the words of a bitmap, or in the tokens of a list.
-Reference: tests/naive_mask.py.
+Reference: tests/reading_oracle.py.
 """
 
 import numpy as np

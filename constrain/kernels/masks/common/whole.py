@@ -1,6 +1,6 @@
 """Walks of the trie with whole configurations: right for any lexer, and slow; where nothing else says enough.
 
-Records: records/configurations.py. Cost: one step of a configuration a node. Reference: tests/naive_mask.py.
+Records: records/configurations.py. Cost: one step of a configuration a node. Reference: tests/reading_oracle.py.
 """
 
 import numpy as np

@@ -6,7 +6,7 @@ the parser state and lexer state of the one lexeme in progress, and those of the
 where a byte may go on with the lexeme or begin the next is the subtree walked with configurations, which are kept.
 
 Records: records/dynamic_tables.py. Cost: some 10 ns a node, and the parser states that are met for the first time.
-Reference: tests/naive_mask.py.
+Reference: tests/reading_oracle.py.
 """
 
 import numpy as np

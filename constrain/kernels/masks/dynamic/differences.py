@@ -9,7 +9,7 @@ that it met.
 * REFERENCE: the known state is another one. Its tokens are copied and corrected.
 
 Records: records/dynamic_tables.py. Cost: the nodes where the states differ, and a copy of the blocks.
-Reference: tests/naive_mask.py.
+Reference: tests/reading_oracle.py.
 """
 
 import numpy as np

@@ -8,7 +8,7 @@ common share that part's table too:
 * a union is several *pieces* where a part is a whole terminal that begins like no other part: whitespace before a key,
   the brackets and numbers among values. Each token belongs to one piece, by its first byte.
 
-Records: records/dynamic_tables.py. Cost: one look-up when known. Reference: tests/naive_mask.py.
+Records: records/dynamic_tables.py. Cost: one look-up when known. Reference: tests/reading_oracle.py.
 """
 
 import numpy as np

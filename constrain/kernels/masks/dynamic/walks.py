@@ -16,7 +16,7 @@ What can follow in a lexeme of one terminal does not depend on the terminal: `na
 `first`. So the expression that is left is walked, without the terminal's tag, and the block names the tagset OWN.
 
 Records: records/dynamic_tables.py. Cost: some 5 ns a node, of which those below a child of the root that leads nowhere
-are not looked at. Reference: tests/naive_mask.py.
+are not looked at. Reference: tests/reading_oracle.py.
 """
 
 import numpy as np

@@ -6,7 +6,7 @@ most of them. A block says of which lexeme it is, and its content where the next
 the same.
 
 Records: records/greedy_tables.py. Cost: linear in rows; a bitmap has a bit for each token of the vocabulary.
-Reference: tests/naive_mask.py.
+Reference: tests/reading_oracle.py.
 """
 
 import numpy as np

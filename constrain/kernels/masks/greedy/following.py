@@ -9,7 +9,7 @@ signs or of two letters. Such tagsets (LOOPS) do not end the walk: the next lexe
 a run of a hundred dashes is one place, not a hundred.
 
 Records: records/greedy_tables.py. Cost: a walk of the trie, about 20 ns a node that is visited.
-Reference: tests/naive_mask.py.
+Reference: tests/reading_oracle.py.
 """
 
 import numpy as np

@@ -20,7 +20,7 @@ first state says, the *base*, and what that of a *reference* says: of its other 
 takes nearly every word. Then the trie is walked only where these do not decide (modes BASED, TAIL, UNION of walk.py).
 
 Records: records/greedy_tables.py. Cost: a walk of the trie, about 20 ns a node that is visited.
-Reference: tests/naive_mask.py.
+Reference: tests/reading_oracle.py.
 """
 
 import numpy as np

@@ -14,7 +14,7 @@ exit or a fork (records/greedy_tables.py). One loop serves all walks; what a nod
 
 TAIL and UNION mark the nodes where the reference's rows no longer count.
 
-Records: records/greedy_tables.py. Cost: about 20 ns a node that is visited. Reference: tests/naive_mask.py.
+Records: records/greedy_tables.py. Cost: about 20 ns a node that is visited. Reference: tests/reading_oracle.py.
 """
 
 import numpy as np
