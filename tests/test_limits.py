@@ -135,7 +135,9 @@ SIZED: dict[str, Callable[[int], object]] = {  # what users make of any size, as
     "a sequence of a regex": lambda n: constrain.regex("[ab]c" * n),
     "seq": lambda n: constrain.seq(*names(n)),
     "alt": lambda n: constrain.alt(*names(n)),
-    "tools": lambda n: constrain.tools([{"name": each, "inputSchema": objects(2)} for each in names(n // 4)], format="qwen3"),
+    "tools": lambda n: constrain.tools(
+        [{"name": each, "inputSchema": objects(2)} for each in names(n // 4)], format="qwen3"
+    ),
     "Lark": lambda n: constrain.grammar("start: " + rules(n, '{0}: "{0}"')),
     "GBNF": lambda n: constrain.grammar("root ::= " + rules(n, '{0} ::= "{0}"')),
     "substring": lambda n: constrain.substring(" ".join(names(n))),

@@ -64,7 +64,7 @@ def test_only_texts_that_every_engine_takes() -> None:
 
 
 def test_the_summary_of_batches() -> None:
-    """Two sequences; cold 100 µs a call at the mean, 190 the slowest, warm 10 with one thread and 5 with two, single 20."""
+    """Two sequences; cold 100 µs a call, 190 the slowest; warm 10 with one thread and 5 with two, single 20."""
     times = {"constrain, single": 20, "constrain, batch, 1 thread": 10, "constrain, batch, 2 threads": 5}
     records = [
         {"way": way, "fill_us": [70.0, 70.0, 70.0, 190.0] if not number else [float(us)] * 4, "advance_us": [2.0] * 4}
@@ -74,7 +74,17 @@ def test_the_summary_of_batches() -> None:
     page = batch.summary(records, {"command": "c", "machine": "m"}, 2)
     cells = {line.split("|")[1].strip(): [c.strip() for c in line.split("|")[2:-1]] for line in page.splitlines()[5:]}
     assert cells["constrain, single"] == ["50.00", "95.00", "10.00", "10.00", "10.00", "1.00", "", "", "1.00"]
-    assert cells["constrain, batch, 2 threads"] == ["50.00", "95.00", "2.50", "2.50", "2.50", "1.00", "1.00", "2.00", "0.25"]
+    assert cells["constrain, batch, 2 threads"] == [
+        "50.00",
+        "95.00",
+        "2.50",
+        "2.50",
+        "2.50",
+        "1.00",
+        "1.00",
+        "2.00",
+        "0.25",
+    ]
 
 
 def test_a_start_and_a_wrong_mask() -> None:
