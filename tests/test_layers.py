@@ -21,7 +21,7 @@ MAX_LINES = 400  # of code: no docstrings, comments or empty lines
 LATER = {
     ("languages", "constrain.masks.derived.members"): "a constraint tells whether a text is a member",
     ("languages", "constrain.masks.derived.refusal"): "a constraint tells why a text is none",
-    ("languages", "constrain.masks.engine.parts"): "a part of a text is read by an engine of its own",
+    ("languages", "constrain.masks.engine.regions.apart"): "a part of a text is read by an engine of its own",
 }
 MAY_IMPORT_APART = {PACKAGE, "cli"}
 

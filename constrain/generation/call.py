@@ -23,7 +23,7 @@ from constrain.generation.request.prompts import token_ids
 from constrain.generation.request.request import Request
 from constrain.generation.result import Generation, Generations, Stream
 from constrain.generation.run import Row, Run, Terms, settings_of
-from constrain.masks.engine.followed import refuse_tempered, tempered_rule
+from constrain.masks.engine.regions import refuse_tempered, tempered_rule
 from constrain.sampling.core.job import Clock
 
 Outputs = Generation[Any] | Generations[Any] | list[Generation[Any]] | list[Generations[Any]]

@@ -36,7 +36,7 @@ from constrain.masks.derived.forced import ForcedCuts, fill_forced
 from constrain.masks.derived.narrowed import with_canonical
 from constrain.masks.derived.stopping import Stopped
 from constrain.masks.engine import CompiledConstraint, fill_masks
-from constrain.masks.engine.followed import tempered_rule
+from constrain.masks.engine.regions import tempered_rule
 from constrain.sampling.core.draw import TorchDraw
 from constrain.sampling.core.job import Clock, Job, Sample, Settings, Watcher, fill_one_by_one
 from constrain.sampling.core.model import LanguageModel

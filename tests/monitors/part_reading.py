@@ -3,7 +3,7 @@
     Reading.of((b"Answer: ", Part(query), b"."))
 
 A position is what is left to read. Where a part may end, it may go on too, so a text has several positions; it may go
-on if one of them may. Nothing of the library's own readings (masks/engine/parts) is used.
+on if one of them may. Nothing of the library's own readings (masks/engine/regions) is used.
 """
 
 from __future__ import annotations

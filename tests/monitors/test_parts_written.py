@@ -14,8 +14,8 @@ from walks import dead_end, lexemes_of, vocabulary_of
 import constrain
 import vocabularies
 from constrain.errors import ConstrainError
-from constrain.masks.engine.parts import PartsGuard, readings
-from constrain.masks.engine.parts import guard as parts_guard
+from constrain.masks.engine.regions import RegionsGuard, places
+from constrain.masks.engine.regions import guard as regions_guard
 from constrain.monitors import c, jinja, monitored, python, sql
 
 load = constrain.collection.load
@@ -152,15 +152,15 @@ def test_states_that_are_forgotten_are_read_again(monkeypatch: pytest.MonkeyPatc
     """With room for few states, and for a small automaton, masks are those of guards with much room."""
     vocabulary = constrain.Vocabulary(vocabularies.tiny().tokens, eos_ids=[270])
     roomy = constrain.compile(COMPOSED["fences"], vocabularies.tiny())
-    monkeypatch.setattr(readings, "MAX_STATES", 20)
-    monkeypatch.setattr(parts_guard, "BUDGET", 1 << 20)
+    monkeypatch.setattr(places, "MAX_STATES", 20)
+    monkeypatch.setattr(regions_guard, "BUDGET", 1 << 20)
     narrow = constrain.compile(COMPOSED["fences"], vocabulary)
-    assert isinstance(narrow.guard, PartsGuard) and narrow.guard is not roomy.guard
+    assert isinstance(narrow.guard, RegionsGuard) and narrow.guard is not roomy.guard
     one, two = roomy.matcher(), narrow.matcher()
     for byte in b"".join(TEXTS["fences"]):
         assert one.advance(byte) and two.advance(byte)
         assert np.array_equal(one.mask(), two.mask()), one.text
-    assert narrow.guard.readings.epoch > 3
+    assert narrow.guard.places.epoch > 3
     two.rollback(20)
     one.rollback(20)
     assert np.array_equal(one.mask(), two.mask())

@@ -25,7 +25,7 @@ from constrain.masks.completion.spelled import spelled
 from constrain.masks.derived.cuts import CompiledCuts
 from constrain.masks.derived.narrowed import ALL, kind_of
 from constrain.masks.engine.compiled import CompiledConstraint, compile_bytewise
-from constrain.masks.engine.followed import refuse_tempered
+from constrain.masks.engine.regions import refuse_tempered
 
 WAITING = 16  # schemas that are rehearsed or wait for it; a request that has begun needs it less
 

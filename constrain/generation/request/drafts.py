@@ -20,7 +20,7 @@ from constrain.languages.constraints.union import Union
 from constrain.languages.vocab.longest import longest_match
 from constrain.masks.derived.cuts import CompiledCuts
 from constrain.masks.engine import CompiledConstraint
-from constrain.masks.engine.followed import tempered_rule
+from constrain.masks.engine.regions import tempered_rule
 from constrain.models.hf.encoder_decoder import EncoderDecoder
 from constrain.models.hf.images import ImageModel, takes_images
 from constrain.models.hf.model import HFModel

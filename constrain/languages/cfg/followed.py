@@ -5,7 +5,7 @@
 The idea: a grammar says nothing about tokens, so it cannot count them. A second grammar has a mark where the text of
 such a rule begins and another one where it ends; marks stand in no text (automata/marks.py). Whoever reads a text with
 the second grammar may read a mark wherever one is possible, and so knows in which rules the text may be
-(engine/followed).
+(engine/regions).
 """
 
 from __future__ import annotations

@@ -269,7 +269,7 @@ class Constraint:
 
     @property
     def read_apart(self) -> bool:
-        """True if, as a part, it is read by an automaton and a guard of its own (`masks.engine.parts`)."""
+        """True if, as a part, it is read by an automaton and a guard of its own (`masks.engine.regions`)."""
         if self.outlined or self.monitored:
             return True
         return self.node is None and self.to_grammar().lexer == "greedy"

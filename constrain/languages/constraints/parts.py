@@ -11,7 +11,7 @@ repeat, items must differ) are enforced in one of two ways:
   have run into a dead end by then.
 
 A part with a lexer of its own, or with a monitor, is *read apart* (`Constraint.read_apart`): to the rules it is any
-text, and one guard follows all guarded parts of the constraint, in all ways to read the text (masks/engine/parts).
+text, and one guard follows all guarded parts of the constraint, in all ways to read the text (masks/engine/regions).
 
 Cost: none for parts without a guard or a check.
 """
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _parts: WeakValueDictionary[Constraint, Part] = WeakValueDictionary()
 MAX_BRANCHES = 1000  # fixed texts after which a guarded part may begin
 # The engine reads them; it comes after this wing, and is imported when somebody asks.
-_READ_APART = "constrain.masks.engine.parts"
+_READ_APART = "constrain.masks.engine.regions.apart"
 
 
 class PartSymbol(Nonterminal):

@@ -33,7 +33,7 @@ class Both:
         self.first: Any = first
         self.second: Any = second
         self.always = first.always or second.always
-        self._by_token = hasattr(first, "step_token")
+        self._by_token = [hasattr(guard, "step_token") for guard in (first, second)]
         self._tokens = vocabulary.tokens
         self.endings = [hasattr(guard, "may_end") for guard in (first, second)]
 
@@ -50,8 +50,11 @@ class Both:
         """The state after a token; None: one of them vetoes it."""
         text = self._tokens[token] or b""
         one, two = cast(Pair, state)
-        read = self.first.step_token(one, token) if self._by_token else self.first.step(one, text)
-        return _pair(read, self.second.step(two, text))
+        first, second = self._by_token
+        return _pair(
+            self.first.step_token(one, token) if first else self.first.step(one, text),
+            self.second.step_token(two, token) if second else self.second.step(two, text),
+        )
 
     def veto(self, state: Hashable, row: Row) -> None:
         """Clear the bits of the tokens that one of them vetoes."""
@@ -68,6 +71,11 @@ class Both:
         """True if none of them objects to the end of the text."""
         guards = zip((self.first, self.second), cast(Pair, state), self.endings, strict=True)
         return all(not ending or guard.may_end(inner) for guard, inner, ending in guards)
+
+    def temperature(self, state: Hashable) -> float | None:
+        """The temperature that the second one asks for."""
+        temperature: float | None = self.second.temperature(cast(Pair, state)[1])
+        return temperature
 
     def owed(self, state: Hashable) -> list[bytes]:
         """Texts that settle what a text owes, of the second one."""

@@ -190,9 +190,7 @@ class LimitedMatcher(Narrowed):
 
     def _reading(self) -> tuple[GuardedText | None, Hashable]:
         """(the JSON text under way, the state of the constraint's own guard)."""
-        compiled, state = self.budget.compiled, self.inner.guard_state()
-        if compiled.followed is not None:
-            state = compiled.followed.inner_state(state)
+        state = self.budget.compiled.inner_state(self.inner.guard_state())
         assert self.budget.guarded is not None
         return self.budget.guarded.guard.reader(state), state
 

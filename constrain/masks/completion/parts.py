@@ -1,6 +1,6 @@
 """Completions of texts with parts that are read apart, and the choice of what looks for a completion.
 
-The idea: a text has several places, one for each way to read it (engine/parts/readings.py). From a place, the shortest
+The idea: a text has several places, one for each way to read it (engine/regions/places.py). From a place, the shortest
 completion is that of the part, by its own grammar and guard, and then that of the grammar around, in which each part
 to come has the least text of its own. The shortest over all places is taken, and read once more.
 
@@ -23,9 +23,9 @@ from constrain.masks.completion.monitored import SURE, MonitoredEnds
 from constrain.masks.completion.shortest import Shortest, Text
 from constrain.masks.completion.tokens_to_end import TokensToEnd
 from constrain.masks.engine.compiled import CompiledConstraint
-from constrain.masks.engine.parts import PartsGuard
-from constrain.masks.engine.parts.escapes import EscapedReader, escaped
-from constrain.masks.engine.parts.readings import NO_STATE, OUTSIDE, ReadingPlace
+from constrain.masks.engine.regions import RegionsGuard
+from constrain.masks.engine.regions.escapes import EscapedRegion, escaped
+from constrain.masks.engine.regions.places import NO_STATE, Place
 
 OUTER = 64  # tokens that one may add to a completion which is not inside of a part: it may begin much
 EDGE = 1 << 40  # labels of tokens that run over the end of a part are no smaller
@@ -36,7 +36,7 @@ def ends_of(compiled: CompiledConstraint, to_end: TokensToEnd) -> GuardedEnds | 
     """The search for completions under a compiled constraint; None: the grammar's own are allowed."""
     if compiled.lookahead is None:
         return None
-    if isinstance(compiled.lookahead.guard, PartsGuard):
+    if isinstance(compiled.lookahead.guard, RegionsGuard):
         return PartsEnds(to_end, compiled.lookahead.guard)
     kind = MonitoredEnds if hasattr(compiled.lookahead.guard, "may_end") else GuardedEnds
     return kind(to_end, compiled.lookahead)
@@ -50,11 +50,11 @@ class PartsEnds:
         guard: Its guard.
     """
 
-    def __init__(self, to_end: TokensToEnd, guard: PartsGuard) -> None:
+    def __init__(self, to_end: TokensToEnd, guard: RegionsGuard) -> None:
         self.to_end = to_end
         self.guard = guard
-        self.readings = guard.readings
-        self._parts = [self._completion_of(_compiled(reader)) for reader in self.readings.readers]
+        self.places = guard.places
+        self._parts = [self._completion_of(_compiled(reader)) for reader in self.places.regions]
         self._around: Shortest = guard.automaton.attempt(self._make_around)
         self._known: tuple[int, dict[int, bytes | None]] = (-1, {})
 
@@ -69,10 +69,10 @@ class PartsEnds:
 
     def _make_around(self) -> Shortest:
         texts: dict[Any, Text] = {}
-        for number, reader in enumerate(self.readings.readers):
+        for number, reader in enumerate(self.places.regions):
             opens, closes = (bracket(number, is_open)[0] for is_open in (True, False))
             texts[opens], texts[closes] = self._inside(number, reader.start()), b""
-        return _Around(self.guard.automaton, self.readings.rules, texts)
+        return _Around(self.guard.automaton, self.places.rules, texts)
 
     def end(self, configuration: int, state: Hashable) -> End:
         """The completion of a text that was found, and its number of tokens."""
@@ -83,8 +83,8 @@ class PartsEnds:
 
         def look() -> bytes | None:
             number = self.guard.number_of(state)
-            if self._known[0] != self.readings.epoch:
-                self._known = self.readings.epoch, {}
+            if self._known[0] != self.places.epoch:
+                self._known = self.places.epoch, {}
             if number not in self._known[1]:
                 self._known[1][number] = next(self._allowed(number), None)
             return self._known[1][number]
@@ -93,25 +93,25 @@ class PartsEnds:
 
     def _allowed(self, number: int) -> Iterator[bytes]:
         """The completions of a state that end a text, the shortest first."""
-        found = {text for place in self.readings.places(number) if (text := self._of(place)) is not None}
+        found = {text for place in self.places.places(number) if (text := self._of(place)) is not None}
         for text in sorted(found, key=lambda text: (len(text), text)):
-            after = self.readings.text(number, text)
-            if after != NO_STATE and self.readings.accepts(after):
+            after = self.places.text(number, text)
+            if after != NO_STATE and self.places.accepts(after):
                 yield text
 
-    def _of(self, place: ReadingPlace) -> bytes | None:
+    def _of(self, place: Place) -> bytes | None:
         """The completion from one place."""
-        if place.part == OUTSIDE:
+        if not place.opens:
             return self._around.completion(place.around)
-        inside = self._inside(place.part, place.inside)
-        after = arena.NONE if inside is None else self.readings.behind_part(place)
+        inside = self._inside(*place.opens[-1])
+        after = arena.NONE if inside is None else self.places.behind_region(place)
         outside = None if after == arena.NONE else self._around.completion(after)
         return None if inside is None or outside is None else inside + outside
 
     def _inside(self, part: int, state: Any) -> bytes | None:
         """The completion of a part's text."""
-        reader = self.readings.readers[part]
-        if not isinstance(reader, EscapedReader):
+        reader = self.places.regions[part]
+        if not isinstance(reader, EscapedRegion):
             return self._parts[part](*state)
         begun = reader.escape_from(state)
         if begun is None:
@@ -125,9 +125,9 @@ class PartsEnds:
 
         def look() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
             labels, sure = np.zeros(len(self.guard.tokens), np.int64), np.full(len(self.guard.tokens), OUTER)
-            for place in self.readings.places(self.guard.number_of(state)):
-                if place.part != OUTSIDE:
-                    own = self._labels_inside(self.readings.readers[place.part], place.inside)
+            for place in self.places.places(self.guard.number_of(state)):
+                for number, inside in place.opens:
+                    own = self._labels_inside(self.places.regions[number], inside)
                     sure[own < EDGE] = SURE
                     labels = np.unique(np.stack([labels, own]), axis=1, return_inverse=True)[1].reshape(-1)
             return labels, sure
@@ -139,7 +139,7 @@ class PartsEnds:
         size = len(self.guard.tokens)
         row, _ = reader.mask(state)
         inside = np.unpackbits(row.view(np.uint8), bitorder="little")[:size].astype(np.bool_)
-        guard, inner = _compiled(reader).guard, state[1][1] if isinstance(reader, EscapedReader) else state[1]
+        guard, inner = _compiled(reader).guard, state[1][1] if isinstance(reader, EscapedRegion) else state[1]
         labels = getattr(guard, "labels", None)
         every = np.arange(size) + EDGE
         if labels is not None:
@@ -160,5 +160,5 @@ class _Around(Shortest):
 
 def _compiled(reader: Any) -> CompiledConstraint:
     """The compiled constraint of what a reader reads."""
-    compiled: CompiledConstraint = reader.value.compiled if isinstance(reader, EscapedReader) else reader.compiled
+    compiled: CompiledConstraint = reader.value.compiled if isinstance(reader, EscapedRegion) else reader.compiled
     return compiled

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Hashable, Iterable
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, cast
 
 from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError, VocabularyError
 from constrain.kernels.records import arena
@@ -15,12 +15,13 @@ from constrain.languages.automata.syntax import shown_tokens
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.report import ReportLine
 from constrain.languages.guards import EndingGuard, RememberingGuard
+from constrain.languages.guards.both import Both, Pair
 from constrain.languages.vocab.marked import Marked, reads_text, spans_of
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine.automaton import Mentioned, TokenAutomaton
-from constrain.masks.engine.followed import followed_by
 from constrain.masks.engine.lookahead import GuardLookahead
 from constrain.masks.engine.matcher import Matcher
+from constrain.masks.engine.regions import guard_of_rules
 
 
 class CompiledConstraint:
@@ -62,9 +63,9 @@ class CompiledConstraint:
         if self.guard is not None:
             greedy = self.rules.grammar.lexer == "greedy"
             self.lookahead = GuardLookahead(automaton, self.guard, vocabulary.tokens, greedy)
-        self.followed = followed_by(constraint, vocabulary, self.guard) if constraint.followed else None
+        self.followed = guard_of_rules(constraint, vocabulary) if constraint.followed else None
         if self.followed is not None:
-            self.guard = self.followed
+            self.guard = self.followed if self.guard is None else Both(self.guard, self.followed, vocabulary)
         self.always_guarded = self.guard is not None and self.guard.always
         self.by_token = hasattr(self.guard, "step_token")
         self.ending: EndingGuard | None = self.guard if hasattr(self.guard, "may_end") else None  # type: ignore[assignment]
@@ -90,7 +91,7 @@ class CompiledConstraint:
 
     def inner_state(self, state: Hashable) -> Hashable:
         """The state of the constraint's own guard, inside of the state of `guard`."""
-        return state if self.followed is None else self.followed.inner_state(state)
+        return state if self.followed is None or self.lookahead is None else cast(Pair, state)[0]
 
     def matcher(
         self, *, eos_ids: Iterable[SupportsIndex] | None = None, prefix: Iterable[SupportsIndex] = ()

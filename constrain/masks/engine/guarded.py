@@ -106,8 +106,8 @@ class GuardedSteps(Steps):
             >>> matcher.temperature, matcher.advance(ord("A")), matcher.temperature
             (None, True, 0.5)
         """
-        followed = self.compiled.followed
-        return None if followed is None or self.ended else followed.temperature(self.guard_state())
+        guard: Any = self.compiled.guard
+        return None if self.compiled.followed is None or self.ended else guard.temperature(self.guard_state())
 
     # -- the check of a complete text ----------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from constrain.errors import ConstrainError
-from constrain.masks.engine.followed import tempered_rule
+from constrain.masks.engine.regions import tempered_rule
 from constrain.sampling.core.model import LanguageModel, Session, WrappedModel
 
 

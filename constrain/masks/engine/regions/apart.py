@@ -1,4 +1,4 @@
-"""Reads the texts of one part: its grammar, with the lexer that it has, and its guard.
+"""A region apart: its texts are read by a grammar of its own, with the lexer that it has, and by its guard.
 
 A state is (configuration, state of the guard). Everything is called under the automaton's lock, and configurations
 are forgotten when the automaton forgets its own.
@@ -9,7 +9,7 @@ Cost: some microseconds for each byte, and a mask of the engine for each new sta
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -18,41 +18,20 @@ from constrain.kernels.parser import advance, configurations
 from constrain.kernels.records import arena
 from constrain.languages.automata.memory import words_of
 from constrain.languages.constraints.base import Constraint
+from constrain.languages.constraints.escaped import EscapedText
 from constrain.languages.vocab.bits import Row, clear_bits
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine.automaton import TokenAutomaton
 from constrain.masks.engine.compiled import CompiledConstraint
+from constrain.masks.engine.regions.escapes import EscapedRegion
+from constrain.masks.engine.regions.guard import Automata, RegionsGuard
+from constrain.masks.engine.regions.places import Place, Region, with_marks
 
 STATE = advance.STATE
 
 
-class PartReader(Protocol):
-    """The interface of what reads a part."""
-
-    def start(self, kept: Hashable = None) -> Hashable:
-        """Give the state before the first byte. kept: What an earlier text has left; None: nothing."""
-
-    def kept(self, state: Any) -> Hashable:
-        """Give what a text that may end leaves to the next one; None: nothing, each text is read by itself."""
-
-    def step(self, state: Any, byte: int) -> Hashable | None:
-        """Give the state after a byte; None: no text of the part goes on so."""
-
-    def lives(self, state: Any) -> bool:
-        """True if some text of the part goes on from a state, as far as its guard can look ahead."""
-
-    def may_end(self, state: Any) -> bool:
-        """True if the text of the part may end at a state."""
-
-    def mask(self, state: Any) -> tuple[Row, Row | None]:
-        """Give the tokens that may come next inside of the part, and the ones to be read byte by byte.
-
-        Both are uint32[ceil(V / 32)]; None: none. Tokens that run over the end of the part are in neither.
-        """
-
-
-class GrammarReader:
-    """A reader of the texts of a constraint.
+class GrammarRegion(Region):
+    """A region whose texts are those of a constraint.
 
     Args:
         constraint: The constraint.
@@ -60,23 +39,22 @@ class GrammarReader:
         automaton: Holds the states.
     """
 
+    apart = True
+
     def __init__(self, constraint: Constraint, vocabulary: Vocabulary, automaton: TokenAutomaton) -> None:
         self.compiled = CompiledConstraint(constraint, vocabulary, automaton)
         self.guard: Any = self.compiled.guard
         self.automaton = automaton
 
     def start(self, kept: Hashable = None) -> tuple[int, Hashable]:
-        """Give the state before the first byte. kept: What an earlier text has left; None: nothing."""
         guarded = self.guard.start() if kept is None and self.guard is not None else kept
         return self.compiled.start(), guarded
 
     def kept(self, state: tuple[int, Hashable]) -> Hashable:
-        """Give the guard's state for the next text, if texts share their names; else None."""
         between = self.compiled.constraint.between_texts
         return None if between is None else self.guard.step(state[1], between)
 
     def step(self, state: tuple[int, Hashable], byte: int) -> tuple[int, Hashable] | None:
-        """Give the state after a byte; None: no text of the part goes on so."""
         return self._advance(state, advance.advance_bytes, words_of(bytes((byte,))), bytes((byte,)))
 
     def _advance(
@@ -93,13 +71,15 @@ class GrammarReader:
         return after, guarded
 
     def lives(self, state: tuple[int, Hashable]) -> bool:
-        """True if some text of the part goes on from a state, as far as its guard can look ahead."""
+        """True if some text of the region goes on from a state, as far as its guard can look ahead."""
         configuration, guarded = state
         lookahead = self.compiled.lookahead
         return lookahead is None or not lookahead.doubts(guarded) or lookahead.lives(lambda: configuration, guarded)
 
+    def settled(self, state: tuple[int, Hashable], place: Place, depth: int) -> tuple[int, Hashable] | None:
+        return state if self.lives(state) else None
+
     def may_end(self, state: tuple[int, Hashable]) -> bool:
-        """True if the text of the part may end at a state."""
         configuration, guarded = state
         if not self.automaton.memory.call(configurations.accepts, configuration):
             return False
@@ -108,7 +88,6 @@ class GrammarReader:
         return self.compiled.constraint.between_texts is None or self.kept(state) is not None
 
     def mask(self, state: tuple[int, Hashable]) -> tuple[Row, Row | None]:
-        """Give the tokens that may come next inside of the part; none has to be read byte by byte."""
         automaton, (configuration, guarded) = self.automaton, state
         row = np.zeros((automaton.layout.size + 31) // 32, np.uint32)
         flags = automaton.memory.call(automaton.kernels.fill_mask, configuration, row)
@@ -130,3 +109,32 @@ class GrammarReader:
         text = self.automaton.vocabulary.tokens[token] or b""
         after = self._advance(state, self.automaton.kernels.step, token, text)
         return after is not None and self.lives(after)
+
+
+def guard_of(constraint: Constraint, vocabulary: Vocabulary) -> RegionsGuard:
+    """The guard of a constraint some of whose parts are read apart; equal constraints share it.
+
+    Raises:
+        GrammarError: The constraint mentions tokens that have text.
+    """
+
+    def make() -> RegionsGuard:
+        automaton = Automata.of(vocabulary).at(nesting(constraint))
+        parts = [part for part in constraint.members if part.read_apart or part.guarded]
+        regions = [_region(part, vocabulary, automaton) for part in parts]
+        grammar = with_marks(constraint.to_grammar(), {part: number for number, part in enumerate(parts)})
+        beside = "parts that are read apart", repr(constraint)
+        return RegionsGuard(constraint, vocabulary, grammar, regions, automaton, beside)
+
+    return Automata.of(vocabulary).guard((constraint, "apart"), make)
+
+
+def nesting(constraint: Constraint) -> int:
+    """The depth of parts in parts of a constraint."""
+    return max((1 + nesting(part) for part in constraint.members), default=0)
+
+
+def _region(part: Constraint, vocabulary: Vocabulary, automaton: TokenAutomaton) -> Region:
+    if isinstance(part, EscapedText):
+        return EscapedRegion(GrammarRegion(part.inner, vocabulary, automaton), automaton)
+    return GrammarRegion(part, vocabulary, automaton)

@@ -1,4 +1,4 @@
-"""Reads a part that stands in a JSON string: its text is what the string means.
+"""A region in a JSON string: its text is what the string means.
 
 The idea: a state is the bytes of an escape that was begun, and the state of the reader of the value. A byte that is no
 backslash is read as it is, an escape when it is whole. An escape may be begun only if some character that it can become
@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +23,10 @@ from constrain.languages.vocab.bits import Row
 from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine.automaton import TokenAutomaton
-from constrain.masks.engine.parts.reader import GrammarReader
+from constrain.masks.engine.regions.places import Place, Region
+
+if TYPE_CHECKING:
+    from constrain.masks.engine.regions.apart import GrammarRegion
 
 BACKSLASH, QUOTE = b'\\"'
 SHORT = {b"\\" + bytes((letter,)): json.loads(f'"\\{chr(letter)}"').encode() for letter in b'"\\bfnrt'}
@@ -37,15 +40,17 @@ REMEMBERED = 1 << 14
 EscapedState = tuple[bytes, Any]  # the escape that was begun, the state of the value's reader
 
 
-class EscapedReader:
-    """A `PartReader` of a text in a JSON string.
+class EscapedRegion(Region):
+    """A region that stands in a JSON string.
 
     Args:
-        value: The reader of what the string means.
+        value: The region of what the string means.
         automaton: Holds its states.
     """
 
-    def __init__(self, value: GrammarReader, automaton: TokenAutomaton) -> None:
+    apart = True
+
+    def __init__(self, value: GrammarRegion, automaton: TokenAutomaton) -> None:
         self.value = value
         self.automaton = automaton
         self.tokens = EscapingTokens.of(automaton.vocabulary)
@@ -53,15 +58,12 @@ class EscapedReader:
         self._known: dict[tuple[Hashable, int, int], bool] = {}
 
     def start(self, kept: Hashable = None) -> EscapedState:
-        """Give the state before the first byte. kept: What an earlier text has left; None: nothing."""
         return b"", self.value.start(kept)
 
     def kept(self, state: EscapedState) -> Hashable:
-        """Give what a text that may end leaves to the next one; None: nothing."""
         return self.value.kept(state[1])
 
     def step(self, state: EscapedState, byte: int) -> EscapedState | None:
-        """Give the state after a byte; None: no text goes on so."""
         begun, inner = state
         if not begun and byte != BACKSLASH:
             after = None if byte < 0x20 or byte == QUOTE else self.value.step(inner, byte)
@@ -85,16 +87,13 @@ class EscapedReader:
                 return bytes((byte,)) + ended[0], ended[1]
         return None
 
-    def lives(self, state: EscapedState) -> bool:
-        """True if some text goes on from a state: inside of an escape that is known."""
-        return bool(state[0]) or self.value.lives(state[1])
+    def settled(self, state: EscapedState, place: Place, depth: int) -> EscapedState | None:
+        return state if state[0] or self.value.lives(state[1]) else None  # an escape is begun if it can end
 
     def may_end(self, state: EscapedState) -> bool:
-        """True if the text may end at a state."""
         return not state[0] and self.value.may_end(state[1])
 
     def mask(self, state: EscapedState) -> tuple[Row, Row | None]:
-        """Give the tokens without escapes, and the others, which have to be read byte by byte."""
         begun, inner = state
         if begun:
             return np.zeros_like(self.tokens.plain), self.tokens.every
