@@ -51,12 +51,12 @@ class Monitored(Constraint):
         """The inner constraint."""
         return (self.inner,)
 
-    @property
+    @lazily
     def outlined(self) -> bool:
         """True if the grammar of the inner constraint is an outline."""
         return self.inner.outlined
 
-    @property
+    @lazily
     def monitored(self) -> bool:
         """True."""
         return True
@@ -78,17 +78,17 @@ class Monitored(Constraint):
         """The fault of a text of a part; names that an earlier part may have left are no fault."""
         return self.inner.part_fault(text) if self.shared is not None else super().part_fault(text)
 
-    @property
+    @lazily
     def token_sets(self) -> Any:
         """The token sets of the inner constraint."""
         return self.inner.token_sets
 
-    @property
+    @lazily
     def guarded(self) -> bool:
         """True: there is a guard."""
         return True
 
-    @property
+    @lazily
     def residual(self) -> bool:
         """True if a finished text counts only if it passes `residual_fault`: the inner constraint's checks remain."""
         return self.inner.residual

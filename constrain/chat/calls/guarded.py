@@ -23,6 +23,7 @@ from constrain.languages.guards.pieces import GuardedPiece, GuardedPieces
 from constrain.languages.guards.prefixed import AfterPrefix, Prefixed
 from constrain.languages.guards.thoughts import Thoughts
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.lazily import lazily
 
 Edge = tuple[tuple[str, bool], ...]  # pieces: a text, or the name of a special token and True
 
@@ -59,12 +60,12 @@ class GuardedCalls(Combined):
     def inlined(self) -> bool:
         return False
 
-    @property
+    @lazily
     def guarded(self) -> bool:
         """True if there is a guard."""
         return True
 
-    @property
+    @lazily
     def residual(self) -> bool:
         """True if a finished text counts only if it passes `residual_fault`."""
         return any(part.residual for part in self.members)

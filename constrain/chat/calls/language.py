@@ -27,10 +27,10 @@ from constrain.languages.automata.syntax import ANY_TEXT, complement, concat, in
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.combinators import Combined, Piece, alt, many, optional, seq, shown_call, token
 from constrain.languages.constraints.regular import Regular, regex
+from constrain.languages.guards.pieces import are_apart
 from constrain.languages.schema import json_schema
 from constrain.languages.schema.api import PropertyOrder, Undeclared
 from constrain.languages.schema.read.keywords import KEYWORDS
-from constrain.limits import tick
 from constrain.masks.derived.reasoning import after
 
 Arguments = dict[str, Constraint]  # the languages of the arguments, by the names of the tools
@@ -191,20 +191,8 @@ def _regions(form: Format, arguments: Arguments, wanted: Wanted) -> list[Argumen
                 return []
             ends = [[begin.pop(0)]]
         regions.append(ArgumentsRegion(tuple(begin), content, tuple(map(tuple, ends))))
-    texts = ["".join(piece for piece, _ in region.begin) for region in regions]
-    return regions if all(texts) and _apart(texts) else []
-
-
-def _apart(texts: list[str]) -> bool:
-    """True if none of some texts occurs in another one."""
-    known = set(texts)
-    lengths = {len(text) for text in known}
-    for text in texts:
-        tick()
-        for length in (each for each in lengths if each < len(text)):
-            if any(text[at : at + length] in known for at in range(len(text) - length + 1)):
-                return False
-    return len(known) == len(texts)
+    texts = ["".join(piece for piece, _ in region.begin).encode() for region in regions]
+    return regions if all(texts) and are_apart(texts) else []
 
 
 def _ends(form: Format, pieces: list[tuple[str, bool]]) -> list[str]:

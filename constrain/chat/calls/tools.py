@@ -29,6 +29,7 @@ from constrain.languages.constraints.base import Constraint
 from constrain.languages.guards import Guard
 from constrain.languages.schema.api import Undeclared, check_option
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.lazily import lazily
 from constrain.limits import default_limits
 
 CHOICES = ("auto", "required", "none")
@@ -100,7 +101,7 @@ class ToolUse(Constraint):
     def to_grammar(self) -> Grammar:
         return self.language.to_grammar()
 
-    @property
+    @lazily
     def node(self) -> Node | None:
         return self.language.node
 
@@ -108,11 +109,11 @@ class ToolUse(Constraint):
     def members(self) -> tuple[Constraint, ...]:
         return (self.language,)
 
-    @property
+    @lazily
     def outlined(self) -> bool:
         return self.language.outlined
 
-    @property
+    @lazily
     def monitored(self) -> bool:
         return self.language.monitored
 
@@ -120,19 +121,19 @@ class ToolUse(Constraint):
     def report(self) -> list[Any]:
         return self.language.report
 
-    @property
+    @lazily
     def token_sets(self) -> tuple[Tokens, ...]:
         return self.language.token_sets
 
-    @property
+    @lazily
     def counts_tokens(self) -> bool:
         return self.language.counts_tokens
 
-    @property
+    @lazily
     def residual(self) -> bool:
         return self.language.residual
 
-    @property
+    @lazily
     def guarded(self) -> bool:
         return self.language.guarded
 
@@ -145,7 +146,7 @@ class ToolUse(Constraint):
     def residual_fault_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
         return self.language.residual_fault_marked(text, spans)
 
-    @property
+    @lazily
     def captured(self) -> bool:
         return self.language.captured
 

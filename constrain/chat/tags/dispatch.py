@@ -56,17 +56,15 @@ class Tagged(Combined):
         """The tags, if the text tells where each begins and ends; None if not, or if none has a guard."""
         if not any(tag.content.guarded for tag in self.tags):
             return None
-        begins = [tag.begin for tag in self.tags]
-        apart = all(isinstance(begin, str) for begin in begins) and not any(
-            str(two) in str(one) for one, two in permutations(begins, 2)
-        )
+        begins = [tag.begin.encode() for tag in self.tags if isinstance(tag.begin, str)]
+        apart = len(begins) == len(self.tags) and pieces.are_apart(begins)
         return list(self.tags) if apart and all(map(_ends_are_known, self.tags)) else None
 
     @property
     def inlined(self) -> bool:
         return self._regions is None
 
-    @property
+    @lazily
     def guarded(self) -> bool:
         """True if tags have guards and the text tells where they stand."""
         return self._regions is not None or self.outlined

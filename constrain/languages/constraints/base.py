@@ -4,7 +4,7 @@
 
 The idea: a constraint gives a `Grammar` (`to_grammar`, made once), and, where its language is regular, a `Node`
 (`node`), on which union and intersection are exact. Constraints are values: equal descriptions are equal and hash
-alike, so that compiled forms can be cached by them.
+alike, so that compiled forms can be cached by them; what a constraint asks of its parts, it asks once (`lazily`).
 """
 
 from __future__ import annotations
@@ -252,7 +252,7 @@ class Constraint:
         """The constraints that are parts of it."""
         return ()
 
-    @property
+    @lazily
     def outlined(self) -> bool:
         """True if its grammar is an outline: parts that are read apart are any text to it, and a guard knows them."""
         return any(part.read_apart for part in self.members)
@@ -267,7 +267,7 @@ class Constraint:
         """The text that its guard reads between two parts of it, which share their names then; None: they do not."""
         return None
 
-    @property
+    @lazily
     def read_apart(self) -> bool:
         """True if, as a part, it is read by an automaton and a guard of its own (`masks.engine.regions`)."""
         if self.outlined or self.monitored:
@@ -279,7 +279,7 @@ class Constraint:
         fault: str | None = import_module(_MEMBERS).fault_of(self, text)
         return fault
 
-    @property
+    @lazily
     def outline(self) -> Node:
         """A regular language that has all texts of it; for rules that it is a part of, where it is read apart."""
         mentioned = self.token_sets

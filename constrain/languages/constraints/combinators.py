@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -31,6 +31,7 @@ from constrain.languages.cfg.transform.fold import references, to_node
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.composite import Composite
 from constrain.languages.constraints.parts import part
+from constrain.lazily import lazily
 from constrain.limits import default_limits, tick
 
 _START = "start"
@@ -59,7 +60,7 @@ class Combined(Composite):
         """The names that its `ref`s use; it is complete only inside of `rules` that define them."""
         return list(references(self.expression))
 
-    @cached_property
+    @lazily
     def reading(self) -> GrammarReading:
         """One rule. Raises GrammarError if a `ref` is open."""
         for name in self.open_refs:
@@ -68,7 +69,7 @@ class Combined(Composite):
             )
         return _read({_START: self.expression}, _START)
 
-    @cached_property
+    @lazily
     def node(self) -> Node | None:
         return None if self.open_refs else to_node({_START: self.expression}, _START)
 
@@ -93,7 +94,7 @@ class RuleSet(Composite):
     start: str
     any_order: tuple[tuple[str, AnyOrder], ...] = ()
 
-    @cached_property
+    @lazily
     def reading(self) -> GrammarReading:
         return self.read()
 
@@ -106,7 +107,7 @@ class RuleSet(Composite):
         """Sentences about rules that were dropped or are out of reach."""
         return self.reading.findings
 
-    @cached_property
+    @lazily
     def node(self) -> Node | None:
         return None if self.any_order else to_node(dict(self.definitions), self.start)
 

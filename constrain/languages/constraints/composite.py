@@ -66,15 +66,15 @@ class Composite(Constraint):
             found |= dict.fromkeys(token_sets(node))
         return tuple(found)
 
-    @property
+    @lazily
     def followed(self) -> tuple[FollowedRule, ...]:
         return tuple(self.reading.followed.values())
 
-    @property
+    @lazily
     def bracketed(self) -> Grammar | None:
         return self.reading.bracketed
 
-    @property
+    @lazily
     def counts_tokens(self) -> bool:
         return bool(self.reading.followed)
 
@@ -99,12 +99,12 @@ class Composite(Constraint):
     def report(self) -> list[Any]:
         return [entry for part in self.members for entry in part.report]
 
-    @property
+    @lazily
     def residual(self) -> bool:
         """True if some part has a check, or has a guard and may begin at a place that no fixed text determines."""
         return any(part.residual or (part.guarded and not self.guarded) for part in self.members)
 
-    @property
+    @lazily
     def guarded(self) -> bool:
         """True if the text determines where each guarded part begins."""
         return self.outlined or self._branches is not None or self._guarded_tail is not None
@@ -125,11 +125,12 @@ class Composite(Constraint):
         """None if some derivation of the text passes the checks of all its parts, else one sentence."""
         if self.outlined and not self.residual and not self.token_sets:  # the guard knows all texts, and is faster
             return self.part_fault(text)
-        if not self.outlined and not any(part.residual or part.guarded for part in self.members):
-            return None
-        return check_finished(self.to_grammar(), text)
+        return check_finished(self.to_grammar(), text) if self._checked else None
 
     def residual_fault_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
-        if not self.outlined and not any(part.residual or part.guarded for part in self.members):
-            return None
-        return check_finished(self.to_grammar(), text, spans)
+        return check_finished(self.to_grammar(), text, spans) if self._checked else None
+
+    @lazily
+    def _checked(self) -> bool:
+        """True if a finished text may have a fault."""
+        return self.outlined or any(part.residual or part.guarded for part in self.members)

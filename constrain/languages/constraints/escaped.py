@@ -49,12 +49,12 @@ class EscapedText(Constraint):
         """The constraint on the value."""
         return (self.inner,)
 
-    @property
+    @lazily
     def outlined(self) -> bool:
         """True: its grammar knows the escapes only."""
         return True
 
-    @property
+    @lazily
     def residual(self) -> bool:
         """True if the value has a check."""
         return self.inner.residual

@@ -77,15 +77,15 @@ class Intersection(Constraint):
 
         return replace(product(self._other.as_dynamic(), self._regular), watched=self.guarded)
 
-    @property
+    @lazily
     def members(self) -> tuple[Constraint, ...]:
         return () if self._other is None else (self._other,)
 
-    @property
+    @lazily
     def outlined(self) -> bool:
         return False
 
-    @property
+    @lazily
     def monitored(self) -> bool:
         return self._other is not None and (self._apart or self._other.monitored)
 
@@ -98,21 +98,21 @@ class Intersection(Constraint):
     def report(self) -> list[Any]:
         return [] if self._other is None else self._other.report
 
-    @property
+    @lazily
     def residual(self) -> bool:
         return self._other is not None and self._other.residual
 
     def residual_fault(self, text: str) -> str | None:
         return None if self._other is None else self._other.residual_fault(text)
 
-    @property
+    @lazily
     def captured(self) -> bool:
         return self._other is not None and self._other.captured
 
     def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:
         return [] if self._other is None else self._other.capture_spans(text, spans)
 
-    @property
+    @lazily
     def guarded(self) -> bool:
         return self._other is not None and (self._apart or self._other.guarded)
 

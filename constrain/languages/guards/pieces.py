@@ -6,7 +6,7 @@ the text is the end of a piece, as the caller may know (`sought`), pieces withou
 Other exceptions are a piece that is a number, a piece without a guard, and a stop that is white space: behind them
 nothing is vetoed any more, and the check of the finished text decides.
 
-Cost: a search for the triggers in free text; inside a piece the cost of its guard.
+Cost: one search for all triggers in free text; inside a piece the cost of its guard.
 """
 
 from __future__ import annotations
@@ -47,6 +47,37 @@ class GuardedPiece(NamedTuple):
     sought: bool = False
 
 
+class Starts:
+    """Texts that are sought in another one, none of which contains another. PERF: as fast for a thousand as for one."""
+
+    def __init__(self, texts: Sequence[bytes]) -> None:
+        low, high = min(texts), max(texts)
+        differing = (i for i, (one, two) in enumerate(zip(low, high, strict=False)) if one != two)
+        self.common = low[: next(differing, len(low))]
+        self.least = min(map(len, texts))
+        self.by_head: dict[bytes, list[tuple[bytes, int]]] = {}
+        for i, text in enumerate(texts):
+            self.by_head.setdefault(text[: self.least], []).append((text, i))
+
+    def find(self, text: bytes) -> tuple[int, int] | None:
+        """(index, end) of the text that is complete first; None: there is none."""
+        at = text.find(self.common)
+        while at >= 0:
+            for start, i in self.by_head.get(text[at : at + self.least], ()):
+                if text.startswith(start, at):
+                    return i, at + len(start)
+            at = text.find(self.common, at + 1)
+        return None
+
+
+def are_apart(texts: Sequence[bytes]) -> bool:
+    """True if no text contains another one, or equals it."""
+    starts = Starts(texts)
+    return len({*texts}) == len(texts) and not any(
+        text and (starts.find(text[1:]) or starts.find(text[:-1])) for text in texts
+    )
+
+
 class PiecesState(NamedTuple):
     """The state of the guard.
 
@@ -69,6 +100,7 @@ class GuardedPieces:
 
     def __init__(self, pieces: Sequence[GuardedPiece], vocabulary: Vocabulary) -> None:
         self.pieces = pieces
+        self.starts = Starts([piece.start for piece in pieces])
         self.longest = max(len(piece.start) for piece in pieces)
         self.tables = TokenTables.of(vocabulary)
         self.always = self.tables.doubles.ids.size > 0
@@ -94,10 +126,10 @@ class GuardedPieces:
     def _free(self, state: PiecesState, text: bytes) -> tuple[PiecesState, bytes]:
         """(state, remaining text) after free text."""
         text = state.tail + text
-        ends = [(at + len(p.start), i) for i, p in enumerate(self.pieces) if (at := text.find(p.start)) >= 0]
-        if not ends:
+        found = self.starts.find(text)
+        if found is None:
             return PiecesState(FREE, text[len(text) - self.longest + 1 :] if len(text) >= self.longest else text), b""
-        end, i = min(ends)
+        i, end = found
         guard = self.pieces[i].guard
         if not isinstance(guard, Repeats):
             return PiecesState(SEEKING if self.pieces[i].sought else LOST, b"", i), text[end:]

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from constrain.errors import ConstrainError
@@ -27,7 +26,7 @@ from constrain.languages.cfg.rules import Grammar
 from constrain.languages.cfg.transform.analysis import empty_node
 from constrain.languages.constraints.base import Constraint, refuse_monitors, refuse_tokens
 from constrain.languages.constraints.report import ReportLine
-from constrain.lazily import later
+from constrain.lazily import later, lazily
 from constrain.masks.derived.holes import Continuation, split_holes
 from constrain.masks.derived.members import is_member
 from constrain.masks.derived.quotient import left_quotient, right_quotient
@@ -44,7 +43,7 @@ class Between(Continuation):
 
     suffix: str  # type: ignore[misc]
 
-    @cached_property
+    @lazily
     def node(self) -> Node | None:
         whole = self.inner.node
         if whole is None:
@@ -61,11 +60,11 @@ class Between(Continuation):
         middle = right_quotient(middle, self.suffix) if self.suffix else middle
         return self._watched(middle)
 
-    @property
+    @lazily
     def _is_greedy(self) -> bool:
         return self.inner.node is None and self.inner.to_grammar().lexer == "greedy"
 
-    @property
+    @lazily
     def residual(self) -> bool:
         return self.inner.residual or self.inner.guarded or self._is_greedy
 

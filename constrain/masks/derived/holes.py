@@ -15,6 +15,7 @@ from constrain.languages.constraints.parts import guard_apart
 from constrain.languages.guards import Guard
 from constrain.languages.guards.prefixed import AfterPrefix
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.lazily import lazily
 
 
 @dataclass(frozen=True)
@@ -29,15 +30,15 @@ class Continuation(Constraint):
     def members(self) -> tuple[Constraint, ...]:
         return (self.inner,)
 
-    @property
+    @lazily
     def outlined(self) -> bool:
         return self.inner.outlined
 
-    @property
+    @lazily
     def monitored(self) -> bool:
         return self.inner.monitored
 
-    @property
+    @lazily
     def guarded(self) -> bool:
         return self.inner.guarded
 

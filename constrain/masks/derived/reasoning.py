@@ -33,6 +33,7 @@ from constrain.languages.guards import Guard
 from constrain.languages.guards.thoughts import Thoughts
 from constrain.languages.vocab.marked import spans_of
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.lazily import lazily
 from constrain.masks.derived.members import byte_matcher
 from constrain.masks.derived.triggered import start_of
 
@@ -81,16 +82,16 @@ class Reasoned(Constraint):
     def counts_tokens(self) -> bool:
         return self.most is not None
 
-    @property
+    @lazily
     def token_sets(self) -> tuple[Tokens, ...]:
         edges = [edge for edge in (self.begin, self.close) if isinstance(edge, Constraint)]
         return tuple(dict.fromkeys(node for part in (*edges, self.answer) for node in part.token_sets))
 
-    @property
+    @lazily
     def residual(self) -> bool:
         return self.answer.residual
 
-    @property
+    @lazily
     def guarded(self) -> bool:
         return self.most is not None or self.answer.guarded or self.outlined
 

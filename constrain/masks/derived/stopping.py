@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from constrain.errors import ConstrainError, GrammarError
@@ -36,6 +35,7 @@ from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.product import product
 from constrain.languages.constraints.base import Constraint, refuse_monitors, refuse_tokens
 from constrain.languages.constraints.report import ReportLine
+from constrain.lazily import lazily
 from constrain.masks.derived.members import is_member
 from constrain.masks.derived.triggered import start_of
 
@@ -52,12 +52,12 @@ class Stopped(Constraint):
     inner: Constraint
     stops: tuple[str, ...]
 
-    @cached_property
+    @lazily
     def _ends(self) -> Node:
         """The texts in which nothing follows a stop sequence."""
         return complement(going_on(self.stops))
 
-    @cached_property
+    @lazily
     def node(self) -> Node | None:
         if self.inner.node is None:
             return None
@@ -78,7 +78,7 @@ class Stopped(Constraint):
                 return text[: len(text) - len(stop)], stop
         return text, ""
 
-    @property
+    @lazily
     def residual(self) -> bool:
         return self.inner.residual or self.inner.guarded
 
@@ -91,7 +91,7 @@ class Stopped(Constraint):
             return lambda text: parse(self.cut(text)[0])
         raise AttributeError(name)
 
-    @property
+    @lazily
     def captured(self) -> bool:
         return self.inner.captured
 

@@ -33,6 +33,7 @@ from constrain.languages.constraints.regular import Regular
 from constrain.languages.constraints.report import ReportLine
 from constrain.languages.guards import Guard, pieces
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.lazily import lazily
 from constrain.masks.derived.members import byte_matcher
 
 
@@ -70,16 +71,16 @@ class Triggered(Constraint):
         free = Terminal(without(starts), "free text")
         return Grammar(Nonterminal("start", lambda: [[*pieces, free]]), watched=self.outlined)
 
-    @property
+    @lazily
     def members(self) -> tuple[Constraint, ...]:
         return tuple(dict.fromkeys(piece.inner for piece in self.pieces))
 
-    @property
+    @lazily
     def residual(self) -> bool:
         guarded = not self.outlined and self.guarded
         return guarded or any(piece.inner.residual for piece in self.pieces)
 
-    @property
+    @lazily
     def token_sets(self) -> tuple[Tokens, ...]:
         """The sets of tokens that the pieces mention. Raises GrammarError if the finished text has to be checked."""
         found = tuple(dict.fromkeys(node for piece in self.pieces for node in piece.inner.token_sets))
@@ -87,7 +88,7 @@ class Triggered(Constraint):
             refuse_tokens(self, "cannot be checked when it is finished")
         return found
 
-    @property
+    @lazily
     def guarded(self) -> bool:
         return self.outlined or any(piece.inner.guarded for piece in self.pieces)
 
