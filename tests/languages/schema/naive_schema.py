@@ -1,17 +1,17 @@
-"""Plain twins for the schema room: membership in a syntax tree, and Earley's recogniser over lexemes with lazy
-nonterminals.
+"""Plain twins for the schema room: membership in a syntax tree, and the parser of the reading edition over lexemes.
 
-Slow and simple on purpose; no code is shared with the engine. Source: Earley (1970); Aycock & Horspool (2002) for
-nullable symbols (here: completion is repeated until nothing changes).
+Slow and simple on purpose; no code is shared with the engine.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from types import SimpleNamespace
 
 from constrain.languages.automata import syntax
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
+from reading_oracle import reading
 
 SCALAR = r'"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*|true|false|null|'
 LEXEME = re.compile(SCALAR + r"[{}\[\],:]|[ \t\n\r]+", re.DOTALL)
@@ -151,59 +151,20 @@ def _first_line(words: list[str]) -> list[str]:
     return [words[0], line[:2], line[2:], *words[2:]] if line.startswith("\n ") and len(line) > 2 else words
 
 
+class _Expanded(dict):
+    """The rules of a grammar, each expanded when the parser asks for it; a terminal has none."""
+
+    def get(self, symbol, default=()):
+        if isinstance(symbol, Nonterminal) and symbol not in self:
+            self[symbol] = symbol.expand()
+        return super().get(symbol, default)
+
+
 def _derives(grammar: Grammar, words: list[str]) -> bool:
-    expansions: dict[Nonterminal, tuple] = {}
+    parser = reading.Parser(SimpleNamespace(rules=_Expanded(), start=grammar.start))
     memo: dict = {}
-
-    def expand(symbol: Nonterminal) -> tuple:
-        if symbol not in expansions:
-            expansions[symbol] = tuple(tuple(alternative) for alternative in symbol.expand())
-        return expansions[symbol]
-
-    sets: list[set] = [{(grammar.start, body, 0, 0) for body in expand(grammar.start)}]
-    for at in range(len(words) + 1):
-        _close(sets, at, expand)
-        if at == len(words):
-            return any(head == grammar.start and dot == len(body) and not begin for head, body, dot, begin in sets[at])
-        following = {
-            (head, body, dot + 1, begin)
-            for head, body, dot, begin in sets[at]
-            if dot < len(body) and isinstance(body[dot], Terminal) and is_lexeme(body[dot], words[at], memo)
-        }
-        if not following:
-            return False
-        sets.append(following)
-    raise AssertionError("unreachable")
-
-
-def _close(sets: list[set], at: int, expand) -> None:
-    """Predict and complete until nothing changes."""
-    here = sets[at]
-    work = list(here)
-    empty: set[Nonterminal] = set()  # nonterminals known to derive the empty text here
-    waiting: dict[Nonterminal, list] = {}
-
-    def add(item) -> None:
-        if item not in here:
-            here.add(item)
-            work.append(item)
-
-    while work:
-        head, body, dot, begin = item = work.pop()
-        if dot < len(body):
-            symbol = body[dot]
-            if isinstance(symbol, Nonterminal):
-                waiting.setdefault(symbol, []).append(item)
-                for alternative in expand(symbol):
-                    add((symbol, alternative, 0, at))
-                if symbol in empty:
-                    add((head, body, dot + 1, begin))
-            continue
-        if begin == at:
-            empty.add(head)
-            for other in list(waiting.get(head, [])):
-                add((other[0], other[1], other[2] + 1, other[3]))
-        else:
-            for other in list(sets[begin]):
-                if other[2] < len(other[1]) and other[1][other[2]] == head:
-                    add((other[0], other[1], other[2] + 1, other[3]))
+    chart = parser.first
+    for word in words:
+        read = [symbol for symbol in chart.waiting if isinstance(symbol, Terminal) and is_lexeme(symbol, word, memo)]
+        chart = parser.chart(item for symbol in read for item in chart.moved(symbol))
+    return chart.accepts

@@ -163,12 +163,12 @@ TURNS = [(name, case) for name in NAMES for case in CASES if PREFIXES[case][name
 def test_every_token(real, case):
     name, vocabulary, tree = real
     prefixes = PREFIXES[case][name]
-    compiled, asked = constrain.compile(CASES[case].constraint, vocabulary), oracle_of(CASES[case].constraint)
+    compiled, reader = constrain.compile(CASES[case].constraint, vocabulary), oracle_of(CASES[case].constraint)
     specials = {i for i, token in enumerate(vocabulary.tokens) if not token} - set(vocabulary.eos_ids)
     for prefix in prefixes:
         matcher = compiled.matcher()
         assert matcher.advance_bytes(prefix.encode()), prefix
-        mask, expected = mask_of(matcher), reading.mask(asked, asked.read(prefix.encode()), tree)
+        mask, expected = mask_of(matcher), reading.mask(reader, reader.read(prefix.encode()), tree)
         assert _shown(mask ^ expected, mask, vocabulary) == [], prefix
         ids = range(vocabulary.size)
         asked = {*(ids if prefix is prefixes[0] else random.Random(prefix).sample(ids, ASKED)), *vocabulary.eos_ids}
