@@ -277,7 +277,7 @@ def test_names() -> None:
         drafter_named("psychic")
     assert str(caught.value) == f"there is no drafter 'psychic'\n  fix: choose one of: {', '.join(sorted(NAMED))}"
     for given in ("psychic", ["psychic"]):
-        with pytest.raises(ConstrainError, match="there is no drafter 'psychic'\n  fix: choose one of: auto, edit"):
+        with pytest.raises(ConstrainError, match="there is no drafter 'psychic'\n  fix: choose one of: auto, "):
             Speculation(given)
     for given in ("auto", ["auto"]):
         assert [each.name for each in Speculation(given).drafters] == list(AUTO)
