@@ -68,7 +68,7 @@ class DoubtedEnds:
         self,
         reading: MonitorReading,
         grammar: FollowedGrammar,
-        may_end: Callable[[Hashable], bool],
+        may_end: Callable[[Any], bool],
         tokens: Sequence[bytes | None],
     ) -> None:
         self._reading = reading

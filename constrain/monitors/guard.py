@@ -16,15 +16,15 @@ At a state and a configuration that were seen before: a copy of the mask, of at 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from operator import itemgetter
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.languages.guards import MaskKey
+from constrain.languages.guards import Guard, MaskKey
 from constrain.languages.vocab.bits import Row, tokens_of
 from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.vocabulary import Vocabulary
@@ -44,20 +44,17 @@ DOUBTED = frozenset({NAME, SIGN, SPACE})  # lexemes that may be in doubt
 _LETTERS = [byte for byte in range(0x80) if CLASSES[byte] == WORD and byte not in DIGITS]
 
 
-class MonitorGuard:
-    """A `Guard` that has a say in where a text may end.
+class MonitorGuard(Guard):
+    """The guard of a text under a monitor.
 
     Args:
         monitor: The monitor.
         empty: As of `MonitorReading`.
         vocabulary: The vocabulary.
         doubting: As of `MonitorReading`.
-
-    Attributes:
-        always: As of `Guard`.
     """
 
-    always = True
+    always = ending = remembers = True
 
     def __init__(self, monitor: Monitor[Any], empty: Empty, vocabulary: Vocabulary, doubting: bool = False) -> None:
         self.reading = MonitorReading(monitor, empty, doubting)
@@ -69,53 +66,42 @@ class MonitorGuard:
         self._rows: WeakValueDictionary[bytes, Row] = WeakValueDictionary()
 
     def start(self) -> State:
-        """The state before the first byte."""
         return self.reading.start()
 
-    def step(self, state: Hashable, text: bytes) -> State | None:
-        """The state after more bytes; None: the monitor refuses them."""
-        return self.reading.step(cast(State, state), text)
+    def step(self, state: State, text: bytes) -> State | None:
+        return self.reading.step(state, text)
 
-    def reader(self, state: Hashable) -> None:
-        """None: the text is no JSON."""
+    def may_end(self, state: State) -> bool:
+        return self.reading.may_end(state)
 
-    def may_end(self, state: Hashable) -> bool:
-        """True if the text may end at a state."""
-        return self.reading.may_end(cast(State, state))
-
-    def veto(self, state: Hashable, row: Row) -> None:
-        """Clear the bits of the tokens that `step` refuses."""
-        at = cast(State, state)
+    def veto(self, state: State, row: Row) -> None:
         row = row[: self.words.size]
-        if at.decided is None:
+        if state.decided is None:
             if len(self._remembered) >= MAX_ROWS:
-                old = _second_chance(self._remembered, lambda state: state)
+                old = _second_chance(self._remembered, lambda each: each)
                 old.decided = old.refused = old.doubtful = None
-            at.decided, at.refused, at.doubtful = np.zeros((3, self.words.size), np.uint32)
-            self._remembered.append(at)
-        new = row & ~at.decided
+            state.decided, state.refused, state.doubtful = np.zeros((3, self.words.size), np.uint32)
+            self._remembered.append(state)
+        new = row & ~state.decided
         if new.any():
-            refused, doubtful = self._judge_tokens(at, new.copy())
-            at.refused |= refused
-            at.doubtful |= doubtful
-            at.decided |= new
-        row &= ~at.refused
+            refused, doubtful = self._judge_tokens(state, new.copy())
+            state.refused |= refused
+            state.doubtful |= doubtful
+            state.decided |= new
+        row &= ~state.refused
 
-    def ends(self, grammar: FollowedGrammar, may_end: Callable[[Hashable], bool] | None = None) -> DoubtedEnds:
+    def ends(self, grammar: FollowedGrammar, may_end: Callable[[Any], bool] | None = None) -> DoubtedEnds:
         """The ends that the monitor and a grammar allow. may_end: of the text, if that is not the monitor's alone."""
         return DoubtedEnds(self._judging, grammar, may_end or self.may_end, self.words.tokens)
 
-    def owed(self, state: Hashable) -> list[bytes]:
-        """Texts that settle what a text owes, as far as the monitor knows some."""
-        return self._judging.owed(self._judging.adopted(cast(State, state)))
+    def owed(self, state: State) -> list[bytes]:
+        return self._judging.owed(self._judging.adopted(state))
 
-    def names(self, state: Hashable) -> list[bytes]:
-        """The rests of the names that may stand next, the shortest first; none where any may."""
-        return rests_of_names(self._judging, self._judging.adopted(cast(State, state)))
+    def names(self, state: State) -> list[bytes]:
+        return rests_of_names(self._judging, self._judging.adopted(state))
 
-    def labels(self, state: Hashable) -> NDArray[np.int64]:
-        """int64[>= V]: tokens with equal labels leave the same to be completed."""
-        at, words = self._judging.adopted(cast(State, state)), self.words
+    def labels(self, state: State) -> NDArray[np.int64]:
+        at, words = self._judging.adopted(state), self.words
         labels = np.arange(1, 32 * words.size + 1)
         labels[tokens_of(words.tokens_within(at.free))] = 0
         for number, group in enumerate(words.groups):
@@ -130,29 +116,26 @@ class MonitorGuard:
             return bool(state.free & WORD)
         return self._judging.language(state) is None
 
-    def known_row(self, state: Hashable, key: MaskKey) -> Row | None:
-        """The mask that was kept at a state; None: none was."""
-        rows = state.rows  # type: ignore[attr-defined]  # PERF: a cast would be a call
+    def known_row(self, state: State, key: MaskKey) -> Row | None:
+        rows = state.rows
         row: Row | None = None if rows is None else rows.get(key)
         if row is not None:  # a state that is met once is the first to go
-            state.met = True  # type: ignore[attr-defined]
+            state.met = True
         return row
 
-    def keep_row(self, state: Hashable, key: MaskKey, row: Row) -> None:
-        """Keep a mask, and forget one where they are many."""
-        at = cast(State, state)
-        if at.rows is None:
-            at.rows = {}
-        if key not in at.rows:
+    def keep_row(self, state: State, key: MaskKey, row: Row) -> None:
+        if state.rows is None:
+            state.rows = {}
+        if key not in state.rows:
             text = row.tobytes()
             same = self._rows.get(text)
             if same is None:
                 same = self._rows[text] = np.frombuffer(text, np.uint32)
-            at.rows[key] = same
+            state.rows[key] = same
             if len(self._kept) >= MAX_KEPT:
                 old, old_key = _second_chance(self._kept, itemgetter(0))
                 del old.rows[old_key]
-            self._kept.append((at, key))
+            self._kept.append((state, key))
 
     def _judge_tokens(self, state: State, asked: Row) -> tuple[Row, Row]:
         """uint32[ceil(V / 32)] each: the refused and the doubtful ones of some tokens at a state. Overwrites asked."""

@@ -13,7 +13,7 @@ from constrain.languages.cfg.transform.contexts import terminals_of
 from constrain.languages.constraints.base import Constraint, refuse_counts
 from constrain.languages.constraints.report import ReportLine
 from constrain.languages.guards import Guard
-from constrain.languages.guards.both import Both
+from constrain.languages.guards.product import Product
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.lazily import lazily
 from constrain.monitors.guard import Guards
@@ -97,7 +97,7 @@ class Monitored(Constraint):
         """The guard that asks the monitor, beside that of the inner constraint."""
         inner = self.inner.guard(vocabulary)
         guard = Guards.guard(self.monitor, self.empty, vocabulary, self.doubting)
-        return guard if inner is None else Both(inner, guard, vocabulary)
+        return guard if inner is None else Product(inner, guard)
 
     def residual_fault(self, text: str) -> str | None:
         """None if the inner constraint and the monitor accept a finished text, else one sentence."""

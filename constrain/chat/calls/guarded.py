@@ -92,15 +92,15 @@ class GuardedCalls(Combined):
 
 
 class ByMarks(AfterPrefix):
-    """A `TokenGuard`: another guard, which reads special tokens by their marks."""
+    """Another guard, which reads special tokens by their marks."""
 
     def __init__(self, guard: Guard, vocabulary: Vocabulary) -> None:
         super().__init__(guard)
+        self.by_token = True
         self.tokens = vocabulary.tokens
 
-    def step_token(self, state: Hashable, token: int) -> Hashable | None:
-        text = self.tokens[token]
-        return self.guard.step(state, mark(token) if text is None else text)
+    def step_token(self, state: Hashable, token: int, text: bytes) -> Hashable | None:
+        return self.guard.step(state, mark(token) if self.tokens[token] is None else text)
 
 
 def _spelled(edge: Edge, vocabulary: Vocabulary) -> bytes:

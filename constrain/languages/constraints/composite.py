@@ -17,7 +17,7 @@ from constrain.languages.cfg.transform.fold import to_node
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.parts import Branch, branches, guard_apart, guard_of, is_prefix_free
 from constrain.languages.guards import Guard
-from constrain.languages.guards.prefixed import AfterPattern
+from constrain.languages.guards.prefixed import Prefixed
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.lazily import lazily
 
@@ -119,7 +119,7 @@ class Composite(Constraint):
             return None
         before, part = self._guarded_tail
         guard = part.guard(vocabulary)
-        return None if guard is None else AfterPattern(before, guard, vocabulary)
+        return None if guard is None else Prefixed([(before, guard)], vocabulary)
 
     def residual_fault(self, text: str) -> str | None:
         """None if some derivation of the text passes the checks of all its parts, else one sentence."""

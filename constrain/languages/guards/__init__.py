@@ -2,7 +2,7 @@
 
 A constraint may have a `guard`. Its grammar marks the nonterminals inside which the guard may veto
 (`Nonterminal.watched`). Elsewhere the guard is not asked and costs nothing. The states of a guard are immutable, so
-forks and rollbacks are free.
+forks and rollbacks are free. A guard is a subclass of `Guard`, which has an answer to every question but three.
 
 takes: the bytes of a text, masks that the grammar allows
 gives: masks without the tokens that would break the condition
@@ -11,8 +11,8 @@ start reading at: repeats.py
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,74 +20,98 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from constrain.languages.guards.repeats import GuardedText
 
+MaskKey = tuple[int, int, int]
 
-class Guard(Protocol):
-    """The interface that the engine uses.
+
+class Guard:
+    """A recogniser of texts beside the grammar, and the base class of all: `start`, `step` and `veto` are its own.
 
     Attributes:
         always: Ask the guard everywhere, not only inside watched nonterminals. Needed for vocabularies with a token
             that begins a watched nonterminal and breaks the condition too.
+        by_token: It counts tokens, or reads special ones, so it reads each token by itself (`step_token`).
+        ending: It has a say in where a text may end (`may_end`).
+        remembers: It remembers masks, which depend on its state and the configuration alone (`known_row`).
     """
 
-    always: bool
+    always = by_token = ending = remembers = False
 
     def start(self) -> Hashable:
         """The state before the first byte."""
+        raise NotImplementedError
 
-    def step(self, state: Hashable, text: bytes) -> Hashable | None:
-        """The state after more text, which the grammar allows; None: the guard vetoes the text."""
+    def step(self, state: Any, text: bytes) -> Hashable | None:
+        """The state after more text, which the grammar allows; None: the guard vetoes the text.
 
-    def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
+        A guard that reads tokens takes the text for one token.
+        """
+        raise NotImplementedError
+
+    def veto(self, state: Any, row: NDArray[np.uint32]) -> None:
         """Clear the bits of the tokens that `step` would veto.
 
         row: uint32[>= ceil(V / 32)], the tokens that the grammar allows; changed in place.
         """
+        raise NotImplementedError
 
-    def reader(self, state: Hashable) -> GuardedText | None:
-        """The JSON text under way, and its reader; None: there is none."""
+    def step_token(self, state: Any, token: int, text: bytes) -> Hashable | None:
+        """`step` for a token that does not end the text. text: Its bytes."""
+        return self.step(state, text)
 
-
-class TokenGuard(Guard, Protocol):
-    """A guard that counts tokens, or reads special ones. It reads each token by itself."""
-
-    def step_token(self, state: Hashable, token: int) -> Hashable | None:
-        """`step` for a token that does not end the text. `step` reads bytes that are no token, as one token."""
-
-
-class EndingGuard(Guard, Protocol):
-    """A guard that has a say in where a text may end."""
-
-    def may_end(self, state: Hashable) -> bool:
+    def may_end(self, state: Any) -> bool:
         """True if the text may end, if the grammar allows it."""
+        return True
+
+    def temperature(self, state: Any) -> float | None:
+        """The temperature at which the next token is drawn; None: that of the whole text."""
+        return None
+
+    def reader(self, state: Any) -> GuardedText | None:
+        """The JSON text under way, and its reader; None: there is none."""
+        return None
+
+    # -- for looking ahead ---------------------------------------------------------------------------------------------
+
+    def ends(self, grammar: Any, may_end: Callable[[Any], bool] | None = None) -> GuardEnds | None:
+        """The ends that the guard and a grammar allow, as far as the guard has doubts; None: it never has one.
+
+        may_end: of the text, if that is not for the guard alone to say.
+        """
+        return None
+
+    def owed(self, state: Any) -> list[bytes]:
+        """Texts that settle what a text owes, as far as the guard knows some."""
+        return []
+
+    def names(self, state: Any) -> list[bytes]:
+        """The rests of the names that may stand next, the shortest first; none where any may."""
+        return []
+
+    def labels(self, state: Any) -> NDArray[np.int64] | None:
+        """int64[>= V]: tokens with equal labels leave the same to be completed; None: not known."""
+        return None
+
+    # -- for guards that remember masks --------------------------------------------------------------------------------
+
+    def known_row(self, state: Any, key: MaskKey) -> NDArray[np.uint32] | None:
+        """The mask at a state and (number of the automaton, epoch, configuration), if it was kept."""
+        return None
+
+    def keep_row(self, state: Any, key: MaskKey, row: NDArray[np.uint32]) -> None:
+        """Keep a mask."""
 
 
 class GuardEnds(Protocol):
-    """The answers of a guard that doubts at some states whether the grammar leaves anything that it takes.
+    """The answers of a guard that doubts at some states whether the grammar leaves anything that it takes."""
 
-    A guard that has such states makes them for a grammar: `guard.ends(grammar)`.
-    """
-
-    def doubts(self, state: Hashable) -> bool:
+    def doubts(self, state: Any) -> bool:
         """True if only the grammar knows whether a text goes on."""
 
-    def dead(self, configuration: int, state: Hashable, row: NDArray[np.uint32]) -> list[int]:
+    def dead(self, configuration: int, state: Any, row: NDArray[np.uint32]) -> list[int]:
         """The tokens of a mask, after `veto`, behind which the grammar and the guard leave nothing.
 
         configuration, state: Those before the tokens.
         """
 
-    def lives(self, configuration: int, state: Hashable) -> bool:
+    def lives(self, configuration: int, state: Any) -> bool:
         """True if the grammar and the guard both go on with a text."""
-
-
-MaskKey = tuple[int, int, int]
-
-
-class RememberingGuard(EndingGuard, Protocol):
-    """A guard that remembers masks. A mask depends on the guard's state and the configuration alone."""
-
-    def known_row(self, state: Hashable, key: MaskKey) -> NDArray[np.uint32] | None:
-        """The mask at a state and (number of the automaton, epoch, configuration), if it was kept."""
-
-    def keep_row(self, state: Hashable, key: MaskKey, row: NDArray[np.uint32]) -> None:
-        """Keep a mask."""

@@ -11,9 +11,9 @@ Cost: one search for all triggers in free text; inside a piece the cost of its g
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,11 +92,11 @@ class PiecesState(NamedTuple):
     mode: int
     tail: bytes = b""
     piece: int = -1
-    inner: Hashable = None
+    inner: Any = None
 
 
-class GuardedPieces:
-    """A `Guard`. No trigger may contain another one."""
+class GuardedPieces(Guard):
+    """The guard of free text with pieces. No trigger may contain another one."""
 
     def __init__(self, pieces: Sequence[GuardedPiece], vocabulary: Vocabulary) -> None:
         self.pieces = pieces
@@ -108,8 +108,8 @@ class GuardedPieces:
     def start(self) -> PiecesState:
         return PiecesState(FREE)
 
-    def step(self, state: Hashable, text: bytes) -> PiecesState | None:
-        here: PiecesState | None = cast(PiecesState, state)
+    def step(self, state: PiecesState, text: bytes) -> PiecesState | None:
+        here: PiecesState | None = state
         while text and here is not None:
             if here.mode == FREE:
                 here, text = self._free(here, text)
@@ -178,13 +178,11 @@ class GuardedPieces:
         piece = self.pieces[state.piece]
         return piece.stop, *piece.others
 
-    def veto(self, state: Hashable, row: NDArray[np.uint32]) -> None:
-        state = cast(PiecesState, state)
+    def veto(self, state: PiecesState, row: NDArray[np.uint32]) -> None:
         if state.mode == INSIDE:
             cast(Repeats, self.pieces[state.piece].guard).veto(state.inner, row)
         if state.mode != LOST:  # tokens that begin a piece and contain a repetition
             self.tables.veto_doubles(row, partial(self.step, state))
 
-    def reader(self, state: Hashable) -> GuardedText | None:
-        state = cast(PiecesState, state)
+    def reader(self, state: PiecesState) -> GuardedText | None:
         return cast(Repeats, self.pieces[state.piece].guard).reader(state.inner) if state.mode == INSIDE else None

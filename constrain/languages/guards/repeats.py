@@ -17,11 +17,12 @@ is tried. Tokens that close the same brackets are tried together.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, cast
 
 import numpy as np
 
+from constrain.languages.guards import Guard
 from constrain.languages.guards.json_reader import (
     AFTER,
     COLON,
@@ -69,8 +70,8 @@ class GuardedText(NamedTuple):
         return self.here.stack is None or watches(self.here.stack)
 
 
-class Repeats:
-    """A `Guard` of JSON texts.
+class Repeats(Guard):
+    """A guard of JSON texts.
 
     Attributes:
         root: The conditions on the whole value; None: only keys must not repeat.
@@ -86,15 +87,14 @@ class Repeats:
     def start(self) -> JsonState:
         return JsonState(VALUE, None, b"", self.root)
 
-    def step(self, state: Hashable, text: bytes) -> JsonState | None:
+    def step(self, state: JsonState, text: bytes) -> JsonState | None:
         tick()
         try:
-            return read(cast(JsonState, state), text)
+            return read(state, text)
         except RepeatedName:
             return None
 
-    def veto(self, state: Hashable, row: Row) -> None:
-        state = cast(JsonState, state)
+    def veto(self, state: JsonState, row: Row) -> None:
         tables = self.tables
         if state.mode == TEXT:
             self._veto_string_ends(state, row)
@@ -112,8 +112,8 @@ class Repeats:
 
     # -- for looking ahead ---------------------------------------------------------------------------------------------
 
-    def reader(self, state: Hashable) -> GuardedText:
-        return GuardedText(self, cast(JsonState, state))
+    def reader(self, state: JsonState) -> GuardedText:
+        return GuardedText(self, state)
 
     def suspects(self, here: JsonState, row: Row, names: bool = False) -> Iterator[Sequence[int]]:
         """The tokens after which a value may still become one that was seen, those together that behave alike.

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,8 +50,8 @@ class ThoughtState(NamedTuple):
     inner: Hashable = None
 
 
-class Thoughts:
-    """A `TokenGuard`.
+class Thoughts(Guard):
+    """The guard of thoughts, and of the answer after them.
 
     Args:
         begin: What begins the thoughts: a text, or the ids of tokens; b"": the text begins in the thoughts.
@@ -64,6 +64,8 @@ class Thoughts:
         always: See `Guard`.
     """
 
+    by_token = True
+
     def __init__(
         self,
         begin: bytes | frozenset[int],
@@ -74,9 +76,7 @@ class Thoughts:
     ) -> None:
         self.begin, self.close, self.most, self.inner = begin, close, most, inner
         self.always = inner is not None and inner.always
-        self.by_token = hasattr(inner, "step_token")
-        if hasattr(inner, "may_end"):
-            self.may_end = self._may_end
+        self.ending = inner is not None and inner.ending
         self.tokens = vocabulary.tokens
         self.spellings = TokensByText.of(vocabulary)
         self.masks: dict[tuple[bytes, ...], Row] = {}
@@ -84,14 +84,11 @@ class Thoughts:
     def start(self) -> ThoughtState:
         return ThoughtState(BEFORE) if self.begin else self._enter_thoughts(b"")
 
-    def step(self, state: Hashable, text: bytes) -> ThoughtState | None:
+    def step(self, state: ThoughtState, text: bytes) -> ThoughtState | None:
         """Read text as one token."""
-        return self._step(cast(ThoughtState, state), text, -1)
+        return self.step_token(state, -1, text)
 
-    def step_token(self, state: Hashable, token: int) -> ThoughtState | None:
-        return self._step(cast(ThoughtState, state), self.tokens[token] or b"", token)
-
-    def _step(self, state: ThoughtState, text: bytes, token: int) -> ThoughtState | None:
+    def step_token(self, state: ThoughtState, token: int, text: bytes) -> ThoughtState | None:
         if state.mode == AFTER:
             return self._answered(state, text, token)
         if state.mode == BEFORE:
@@ -104,9 +101,8 @@ class Thoughts:
         """The state after text behind the thoughts. token: whose text it is; -1: not that of a whole token."""
         if self.inner is None:
             return state
-        guard: Any = self.inner
-        by_token = token >= 0 and self.by_token
-        inner = guard.step_token(state.inner, token) if by_token else guard.step(state.inner, text)
+        guard = self.inner
+        inner = guard.step_token(state.inner, token, text) if token >= 0 else guard.step(state.inner, text)
         return None if inner is None else state._replace(inner=inner)
 
     def _enter_answer(self, text: bytes, token: int = -1) -> ThoughtState | None:
@@ -173,8 +169,7 @@ class Thoughts:
         rests = tuple(rest[len(text) :] for rest in state.rests if rest.startswith(text))
         return state._replace(rests=rests) if rests else None
 
-    def veto(self, state: Hashable, row: Row) -> None:
-        state = cast(ThoughtState, state)
+    def veto(self, state: ThoughtState, row: Row) -> None:
         if state.mode == AFTER:
             if self.inner is not None:
                 self.inner.veto(state.inner, row)
@@ -186,19 +181,16 @@ class Thoughts:
             if budget < FOLLOWING:
                 self._veto_open(state, budget, row)
 
-    def reader(self, state: Hashable) -> GuardedText | None:
-        state = cast(ThoughtState, state)
+    def reader(self, state: ThoughtState) -> GuardedText | None:
         return self.inner.reader(state.inner) if state.mode == AFTER and self.inner is not None else None
 
-    def _may_end(self, state: Hashable) -> bool:
-        """`EndingGuard.may_end`, where the guard of the text behind the thoughts has a say."""
-        inner: Any = self.inner
-        return bool(inner.may_end(cast(ThoughtState, state).inner)) if cast(ThoughtState, state).mode == AFTER else True
+    def may_end(self, state: ThoughtState) -> bool:
+        return self.inner.may_end(state.inner) if state.mode == AFTER and self.inner is not None else True
 
     def _veto_open(self, state: ThoughtState, left: int, row: Row) -> None:
         """Clear the tokens that leave a character open which the tokens that are left cannot complete."""
         tokens = self.spellings.open_within(state.need, left, row)
-        clear_bits(row, (token for token in tokens if self.step_token(state, token) is None))
+        clear_bits(row, (token for token in tokens if self.step_token(state, token, self.tokens[token] or b"") is None))
 
     def _closing_mask(self, rests: tuple[bytes, ...]) -> Row:
         """uint32[ceil(V / 32)]: the tokens of the close, or that spell one of the texts or its beginning."""

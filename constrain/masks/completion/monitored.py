@@ -3,9 +3,9 @@
     ends.completion(c, state)     # bytes; None: none was found
 
 The idea: the monitor reads the grammar's shortest completion (shortest.py). Where it refuses that, the search branches:
-to what the monitor offers there (`OfferingGuard`), a name, or all that settles what a text owes, each as a single step;
-and, later, to every lexeme that the grammar allows, at its shortest. Each branch goes on with the grammar's completion
-again. What is found is read by both, so a completion that is found is one.
+to what the monitor offers there (`Guard.owed`, `Guard.names`), a name, or all that settles what a text owes, each as a
+single step; and, later, to every lexeme that the grammar allows, at its shortest. Each branch goes on with the
+grammar's completion again. What is found is read by both, so a completion that is found is one.
 
 Texts are followed as in guarded.py, those first that are shortest together with what they miss. A step counts as
 `LONG` bytes at most: how long a name is does not matter to the search, else all that is shorter would be tried before.
@@ -18,9 +18,9 @@ Limit: after `MOST` steps the search gives up; of names where any may stand the 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterator
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,13 +43,6 @@ ENDS = 6  # of a lexeme that has begun
 REMEMBERED = 1 << 14
 
 
-Offer = Callable[[Any], Iterable[bytes]]
-
-
-def _nothing(state: Any) -> Iterable[bytes]:
-    return ()
-
-
 class _Place(NamedTuple):
     """A text that both allow. begun: the text; spent: what it costs; rest: the grammar's completion."""
 
@@ -66,9 +59,7 @@ class MonitoredEnds:
     def __init__(self, to_end: TokensToEnd, lookahead: GuardLookahead) -> None:
         self.to_end = to_end
         self.lookahead = lookahead
-        self.guard: Any = lookahead.guard
-        self._owed: Offer = getattr(lookahead.guard, "owed", _nothing)
-        self._names: Offer = getattr(lookahead.guard, "names", _nothing)
+        self.guard = lookahead.guard
         self._forget()
 
     def _forget(self) -> None:
@@ -96,7 +87,7 @@ class MonitoredEnds:
 
         Tokens with equal labels, after which the grammar is the same, leave the same to be completed.
         """
-        known: NDArray[np.int64] | None = getattr(self.guard, "labels", lambda _: None)(state)
+        known = self.guard.labels(state)
         labels = np.arange(len(self.lookahead.tokens)) if known is None else known
         return labels, np.full(len(labels), SURE)
 
@@ -128,10 +119,9 @@ class MonitoredEnds:
 
     def _step(self, state: Hashable, text: bytes) -> Hashable | None:
         try:
-            after: Hashable | None = self.guard.step(state, text)
+            return self.guard.step(state, text)
         except UnsatisfiableError:  # a name must stand there, and none is known
             return None
-        return after
 
     def _may_end(self, place: _Place) -> bool:
         """True if the guard allows the grammar's completion."""
@@ -160,10 +150,10 @@ class MonitoredEnds:
 
     def _longer(self, place: _Place, late: bool) -> Iterator[_Place]:
         """The places after one step more. late: whether every lexeme is a step."""
-        owed = () if late else self._owed(place.state)
+        owed = () if late else self.guard.owed(place.state)
         for step in owed:
             yield from self._stepped(place, step, BEGUN)
-        for name in islice(() if owed else self._names(place.state), None if late else NAMES):
+        for name in islice(() if owed else self.guard.names(place.state), None if late else NAMES):
             yield from self._stepped(place, name, BEGUN * min(len(name), LONG))
         for lexeme in (b" ", *self._lexemes_after(place.configuration)) if late else ():
             yield from self._stepped(place, lexeme, BEGUN * min(len(lexeme), LONG))

@@ -38,7 +38,7 @@ def ends_of(compiled: CompiledConstraint, to_end: TokensToEnd) -> GuardedEnds | 
         return None
     if isinstance(compiled.lookahead.guard, RegionsGuard):
         return PartsEnds(to_end, compiled.lookahead.guard)
-    kind = MonitoredEnds if hasattr(compiled.lookahead.guard, "may_end") else GuardedEnds
+    kind = MonitoredEnds if compiled.lookahead.guard.ending else GuardedEnds
     return kind(to_end, compiled.lookahead)
 
 
@@ -140,10 +140,10 @@ class PartsEnds:
         row, _ = reader.mask(state)
         inside = np.unpackbits(row.view(np.uint8), bitorder="little")[:size].astype(np.bool_)
         guard, inner = _compiled(reader).guard, state[1][1] if isinstance(reader, EscapedRegion) else state[1]
-        labels = getattr(guard, "labels", None)
+        labels = None if guard is None else guard.labels(inner)
         every = np.arange(size) + EDGE
         if labels is not None:
-            return np.where(inside, labels(inner)[:size], every)
+            return np.where(inside, labels[:size], every)
         return np.where(inside, 0 if guard is None else np.arange(size), every)
 
 

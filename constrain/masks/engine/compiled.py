@@ -14,8 +14,7 @@ from constrain.kernels.records import arena
 from constrain.languages.automata.syntax import shown_tokens
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.report import ReportLine
-from constrain.languages.guards import EndingGuard, RememberingGuard
-from constrain.languages.guards.both import Both, Pair
+from constrain.languages.guards.product import Product
 from constrain.languages.vocab.marked import Marked, reads_text, spans_of
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine.automaton import Mentioned, TokenAutomaton
@@ -46,10 +45,10 @@ class CompiledConstraint:
     """
 
     # For the engine's own modules: `rules` (the grammar with its records), `guard` (or None), `lookahead` (for the
-    # constraint's own guard), `always_guarded`, `by_token` (whether the guard is a `TokenGuard`), `ending` (the guard,
-    # if it is an `EndingGuard`), `remembering` (if it is a `RememberingGuard`), `followed` (the guard, if rules are
-    # followed), `known_start` ((epoch, configuration) of the start as last computed), `start`, `derived` (what was made
-    # of it, by what it was made with).
+    # constraint's own guard), `always_guarded`, `by_token` (whether the guard reads tokens), `ending` (the guard, if it
+    # has a say in ends), `remembering` (if it remembers masks), `followed` (the guard of rules that are followed),
+    # `known_start` ((epoch, configuration) of the start as last computed), `start`, `derived` (what was made of it, by
+    # what it was made with).
 
     def __init__(self, constraint: Constraint, vocabulary: Vocabulary, automaton: TokenAutomaton) -> None:
         self.constraint = constraint
@@ -65,12 +64,12 @@ class CompiledConstraint:
             self.lookahead = GuardLookahead(automaton, self.guard, vocabulary.tokens, greedy)
         self.followed = guard_of_rules(constraint, vocabulary) if constraint.followed else None
         if self.followed is not None:
-            self.guard = self.followed if self.guard is None else Both(self.guard, self.followed, vocabulary)
-        self.always_guarded = self.guard is not None and self.guard.always
-        self.by_token = hasattr(self.guard, "step_token")
-        self.ending: EndingGuard | None = self.guard if hasattr(self.guard, "may_end") else None  # type: ignore[assignment]
-        remembers = hasattr(self.guard, "known_row") and not constraint.residual
-        self.remembering: RememberingGuard | None = self.guard if remembers else None  # type: ignore[assignment]
+            self.guard = self.followed if self.guard is None else Product(self.guard, self.followed)
+        guard = self.guard
+        self.always_guarded = guard is not None and guard.always
+        self.by_token = guard is not None and guard.by_token
+        self.ending = guard if guard is not None and guard.ending else None
+        self.remembering = guard if guard is not None and guard.remembers and not constraint.residual else None
         self.known_start = (-1, 0)
         self.derived: dict[Hashable, Any] = {}
         if automaton.attempt(self.start) == arena.NONE:
@@ -91,7 +90,7 @@ class CompiledConstraint:
 
     def inner_state(self, state: Hashable) -> Hashable:
         """The state of the constraint's own guard, inside of the state of `guard`."""
-        return state if self.followed is None or self.lookahead is None else cast(Pair, state)[0]
+        return state if self.followed is None or self.lookahead is None else cast("tuple[Hashable, Hashable]", state)[0]
 
     def matcher(
         self, *, eos_ids: Iterable[SupportsIndex] | None = None, prefix: Iterable[SupportsIndex] = ()

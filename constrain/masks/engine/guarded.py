@@ -50,8 +50,9 @@ class GuardedSteps(Steps):
     def _guard_step(self, state: Hashable, step: int | bytes) -> Hashable | None:
         """The guard's state after a step; None: the guard vetoes it."""
         guard: Any = self.compiled.guard
+        text = self._bytes(step)
         by_token = self.compiled.by_token and not isinstance(step, bytes) and step not in self._eos_ids
-        after: Hashable | None = guard.step_token(state, step) if by_token else guard.step(state, self._bytes(step))
+        after: Hashable | None = guard.step_token(state, step, text) if by_token else guard.step(state, text)
         return after
 
     def is_clear(self, step: int | bytes, keep: bool = False) -> bool:

@@ -29,7 +29,7 @@ from constrain.kernels.records import arena, view
 from constrain.kernels.records.configurations import CONFIG
 from constrain.languages.automata.marks import MARK
 from constrain.languages.automata.memory import words_of
-from constrain.languages.guards import Guard, GuardEnds
+from constrain.languages.guards import Guard
 from constrain.languages.guards.repeats import GuardedText
 from constrain.languages.guards.rivals import conditions, doubt, item_in_question
 from constrain.languages.guards.unbounded import Unbounded, Ways, place_of
@@ -56,7 +56,7 @@ class GuardLookahead:
         self.guard = guard
         self.greedy = greedy
         self.tokens = tokens
-        self.ends: GuardEnds | None = guard.ends(self) if hasattr(guard, "ends") else None
+        self.ends = guard.ends(self)
         self._forget()
 
     @property

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,7 @@ from constrain.kernels.parser import advance
 from constrain.languages.automata.marks import MARK
 from constrain.languages.cfg.rules import Grammar
 from constrain.languages.constraints.base import Constraint
+from constrain.languages.guards import Guard, MaskKey
 from constrain.languages.vocab.bits import Row, clear_bits, has_bits, set_bits, tokens_of
 from constrain.languages.vocab.marked import reads_text, spans_of
 from constrain.languages.vocab.tables import PerVocabulary
@@ -54,8 +54,8 @@ class RegionsState:
     step: bytes = field(compare=False)
 
 
-class RegionsGuard:
-    """A `TokenGuard` and `EndingGuard` of texts with regions. It knows all texts of its grammar.
+class RegionsGuard(Guard):
+    """The guard of texts with regions. It knows all texts of its grammar.
 
     Args:
         constraint: The constraint.
@@ -67,10 +67,9 @@ class RegionsGuard:
 
     Raises:
         GrammarError: The constraint mentions tokens that have text.
-
-    Attributes:
-        always: As of `Guard`.
     """
+
+    by_token = ending = True
 
     def __init__(
         self,
@@ -89,10 +88,10 @@ class RegionsGuard:
             raise GrammarError(message, place=beside[1], fix="write the text of these tokens")
         automaton.layout.mention(spans)
         self.places = Places(grammar, regions, automaton)
-        self.always = not self.places.counts
+        self.always = self.remembers = not self.places.counts
         self.vetoes = self.always or any(region.bounded for region in regions)
         self.kinds = TokenKinds.of(automaton.vocabulary)
-        self._masks: dict[tuple[int, int, int], Row] = {}
+        self._masks: dict[Hashable, Row] = {}
         self._temperatures: tuple[int, dict[int, float | None]] = (-1, {})
 
     # -- states --------------------------------------------------------------------------------------------------------
@@ -113,43 +112,33 @@ class RegionsGuard:
         return number
 
     def start(self) -> RegionsState:
-        """The state before the first byte."""
-
         def make() -> RegionsState:
             self.places.follow()
             return RegionsState(self.places.epoch, self.places.first(), None, b"")
 
         return self.automaton.attempt(make)
 
-    def step(self, state: Hashable, text: bytes) -> RegionsState | None:
-        """The state after more text, which counts as one token; None: no text of the constraint goes on so."""
-        at = cast(RegionsState, state)
-
+    def step(self, state: RegionsState, text: bytes) -> RegionsState | None:
         def make() -> RegionsState | None:
-            after = self.places.text(self.number_of(at), text)
-            return None if after == NO_STATE else RegionsState(self.places.epoch, after, at, text)
+            after = self.places.text(self.number_of(state), text)
+            return None if after == NO_STATE else RegionsState(self.places.epoch, after, state, text)
 
         return self.automaton.attempt(make)
 
-    def step_token(self, state: Hashable, token: int) -> RegionsState | None:
-        """The state after a token; None: no text of the constraint goes on so."""
-        return self.step(state, self.tokens[token] or b"")
+    def step_token(self, state: RegionsState, token: int, text: bytes) -> RegionsState | None:
+        return self.step(state, self.tokens[token] or b"")  # marked
 
-    def reader(self, state: Hashable) -> None:
-        """None: where values run out is known already."""
+    def may_end(self, state: RegionsState) -> bool:
+        return self.automaton.attempt(lambda: self.places.accepts(self.number_of(state)))
 
-    def may_end(self, state: Hashable) -> bool:
-        """True if the text may end at a state."""
-        return self.automaton.attempt(lambda: self.places.accepts(self.number_of(cast(RegionsState, state))))
-
-    def temperature(self, state: Hashable) -> float | None:
+    def temperature(self, state: RegionsState) -> float | None:
         """The highest temperature of the regions in which the next token may begin; None: none of them has one.
 
         Of regions inside of each other the innermost counts.
         """
 
         def ask() -> float | None:
-            number = self.number_of(cast(RegionsState, state))
+            number = self.number_of(state)
             if self._temperatures[0] != self.places.epoch:
                 self._temperatures = self.places.epoch, {}
             known = self._temperatures[1]
@@ -171,11 +160,10 @@ class RegionsGuard:
 
     # -- masks ---------------------------------------------------------------------------------------------------------
 
-    def veto(self, state: Hashable, row: Row) -> None:
-        """Clear the bits of the tokens that `step` refuses."""
+    def veto(self, state: RegionsState, row: Row) -> None:
         if self.vetoes:
             row = row[: (self.automaton.layout.size + 31) // 32]
-            self.automaton.attempt(lambda: self._narrow(self.number_of(cast(RegionsState, state)), row))
+            self.automaton.attempt(lambda: self._narrow(self.number_of(state), row))
 
     def _narrow(self, number: int, row: Row) -> None:
         slack = self.places.slack(number)
@@ -192,11 +180,19 @@ class RegionsGuard:
         if words is None:
             words = self._make_mask(number, row)
             set_bits(words, self.automaton.layout.eos_ids)
-            words.flags.writeable = False
-            if len(self._masks) >= MAX_MASKS:
-                self._masks.clear()
-            self._masks[key] = words
+            self._keep(key, words)
         return words
+
+    def _keep(self, key: Hashable, words: Row) -> None:
+        if len(self._masks) >= MAX_MASKS:
+            self._masks.clear()
+        self._masks[key] = words
+
+    def known_row(self, state: RegionsState, key: MaskKey) -> Row | None:
+        return self._masks.get((state.epoch, state.number, key))
+
+    def keep_row(self, state: RegionsState, key: MaskKey, row: Row) -> None:
+        self._keep((state.epoch, state.number, key), row.copy())
 
     def _make_mask(self, number: int, given: Row) -> Row:
         places, kinds = self.places, self.kinds

@@ -130,6 +130,8 @@ class Places:
         self.marks = {(number, opens): words_of(mark(token)) for number, opens, _, token in marks}
         self._seen = [(number, opens) for number, opens in self.marks if opens or not regions[number].apart]
         self.counts = not all(region.apart for region in regions)
+        self._some_apart = any(region.apart for region in regions)  # PERF: mostly all are, or none
+        self._least = min(region.slack(region.start()) for region in regions) if self.counts else NO_SLACK
         self.rules = CompiledRules(grammar, -1)
         self.epoch = self._known_epoch = -1
         self._forget()
@@ -203,17 +205,17 @@ class Places:
         return known
 
     def _settle(self, place: Place) -> Place | None:
-        opens = tuple([
-            (number, self.regions[number].settled(inside, place, depth))
-            for depth, (number, inside) in enumerate(place.opens)
-        ])  # fmt: skip
-        if any(inside is None for _, inside in opens):
-            return None
-        return place if opens == place.opens else place._replace(opens=opens)
+        opens = []
+        for depth, (number, inside) in enumerate(place.opens):
+            settled = self.regions[number].settled(inside, place, depth)
+            if settled is None:
+                return None
+            opens.append((number, settled))
+        return Place(place.around, tuple(opens), place.kept)
 
     def _is_apart(self, place: Place) -> bool:
         """True if the innermost region of a place reads its text itself."""
-        return bool(place.opens) and self.regions[place.opens[-1][0]].apart
+        return self._some_apart and bool(place.opens) and self.regions[place.opens[-1][0]].apart
 
     def accepts(self, state: int) -> bool:
         """True if the text may end."""
@@ -231,17 +233,16 @@ class Places:
         """Tell if the tokens that the grammar allows are allowed for certain (`Region.slack`)."""
         known = self._slack.get(state)
         if known is None:
-            opens = {each for place in self.sets[state] for each in place.opens}
-            opens |= {(number, region.start()) for number, region in enumerate(self.regions)}
-            least = min(self.regions[number].slack(inside) for number, inside in opens)
-            known = self._slack[state] = NO_SLACK if self.cut[state] else least
+            least = [self.regions[number].slack(inside) for place in self.sets[state] for number, inside in place.opens]
+            known = self._slack[state] = NO_SLACK if self.cut[state] else min([self._least, *least])
         return known
 
     def number(self, places: Iterable[Place], cut: bool = False) -> int:
         """The state of some places, and of those at the beginnings of regions; NO_STATE for none."""
         found = dict.fromkeys(places)
         for place in list(found):
-            found |= dict.fromkeys(self._begun(place))
+            if not self._is_apart(place) and self.marks_at(place.around):
+                found |= dict.fromkeys(self._begun(place))
         if len(found) > MAX_PLACES:
             raise LimitError(
                 f"a text can be read in more than {MAX_PLACES} ways with respect to its parts and followed rules",
@@ -249,7 +250,7 @@ class Places:
             )
         if not found:
             return NO_STATE
-        members = self._fewest(found) if self.counts else (*found,)
+        members = self._fewest(found) if self.counts and len(found) > 1 else (*found,)
         key = frozenset(members), cut and self.counts
         number = self._numbers.get(key)
         if number is None:
@@ -267,7 +268,7 @@ class Places:
                 best[key] = place
         return tuple(best.values())
 
-    def walk(self, state: int, asked: NDArray[np.int64] | None = None) -> Iterator[tuple[int, int]]:
+    def walk(self, state: int, asked: NDArray[np.integer] | None = None) -> Iterator[tuple[int, int]]:
         """Read tokens along the trie: (token, state after its bytes) of each that can be read, of equal ones the first.
 
         asked: The nodes where the tokens end; None: all.
@@ -331,9 +332,7 @@ class Places:
         return next(ends, arena.NONE)
 
     def behind(self, place: Place) -> bytes | None:
-        """The bytes that may come next where the innermost region of a place has ended; None: not known, or a mark."""
-        if not self._is_apart(place):
-            return None
+        """The bytes that may stand behind the innermost region of a place, which is apart; None: a mark may, too."""
         key = place.around, place.opens[-1][0]
         if key not in self._behind:
             after = self.behind_region(place)
@@ -346,13 +345,11 @@ class Places:
     def _begun(self, place: Place) -> list[Place]:
         """The places at the beginnings of the regions that may begin at a place, and of those in them."""
         begun: list[Place] = []
-        if self._is_apart(place):
-            return begun
         for number, opens, after in self.marks_at(place.around):
             if opens:
                 start = self.regions[number].start(dict(place.kept).get(number))
-                inner = place._replace(around=after, opens=(*place.opens, (number, start)))
-                begun += [inner, *self._begun(inner)]
+                inner = Place(after, (*place.opens, (number, start)), place.kept)
+                begun += [inner] if self.regions[number].apart else [inner, *self._begun(inner)]
         return begun
 
     def _with_left(self, places: Iterable[Place], byte: int | None = None) -> list[Place]:
@@ -362,8 +359,12 @@ class Places:
         for place in queue:  # it grows
             if not place.opens:
                 continue
-            behind = None if byte is None else self.behind(place)
-            for left in self._leave(place) if byte is None or behind is None or byte in behind else ():
+            if self._is_apart(place):
+                behind = None if byte is None else self.behind(place)
+                may_leave = byte is None or behind is None or byte in behind
+            else:
+                may_leave = bool(self.marks_at(place.around))
+            for left in self._leave(place) if may_leave else ():
                 if left not in found:
                     found[left] = None
                     queue.append(left)
