@@ -224,7 +224,7 @@ class Merges:
         return text in self._characters
 
     def _fill(self, rules: Rules, table: Ints) -> Ints:
-        """Fill the table of tokens. Returns those that are made, parts before wholes."""
+        """Fill the table of tokens. Returns the tokens that are made, parts before wholes."""
         lengths = np.diff(rules.starts)
         scratch = np.empty(2 * int(lengths.max()), np.int32)
         merging.find_parts(rules.symbols, rules.starts, *self.tables[1:], scratch, self.tables[0])

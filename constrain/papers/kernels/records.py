@@ -16,7 +16,7 @@ class ARCS(Region):
 
 
 class SPINE(Region):
-    """A token among those that have it on their left spine, by its id; one more row for the ends of lists."""
+    """A token and all tokens that have it on their left spine, by its id; one more row for the ends of lists."""
 
     BEGIN = word("the first of the positions of these tokens")
     SIZE = word("how many these are; it is the last of them")
