@@ -61,8 +61,7 @@ def compare(wanted: int, seed: int) -> int:
     constraints = [*map(constrain.regex, regexes), *map(constrain.grammar, (JSON, STATEMENTS))]
     oracles = [oracle(c.to_grammar() if c.node is None else c.node) for c in constraints]
     compiled = [constrain.compile(constraint, VOCABULARY) for constraint in constraints]
-    chosen, compared = random.Random(seed), 0
-    tree = reading.Vocabulary(TOKENS, VOCABULARY.eos_ids)
+    chosen, tree, compared = random.Random(seed), reading.Vocabulary(TOKENS, VOCABULARY.eos_ids), 0
     while compared < wanted:
         for constraint, asking in zip(compiled, oracles, strict=True):
             for text, mask in written(constraint, chosen, 8):

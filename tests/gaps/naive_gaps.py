@@ -7,12 +7,12 @@ A pattern is a list of parts: a `str`; ANY, any text over the alphabet; `(tokens
 from __future__ import annotations
 
 import random
-import re
 from functools import lru_cache
 from itertools import product
 
 from constrain.languages.automata.parse.python import parse_python
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
+from reading_oracle import language, texts
 
 ALPHABET = "ab"
 ANY = "any text"
@@ -52,44 +52,25 @@ def grammar_of(rules: Rules) -> Grammar:
     return Grammar(made["S"])
 
 
-@lru_cache(maxsize=4096)
-def texts_of(pattern: str, longest: int) -> frozenset[str]:
-    """The texts of a regex up to a length."""
-    every = ("".join(each) for n in range(longest + 1) for each in product(ALPHABET, repeat=n))
-    return frozenset(text for text in every if re.fullmatch(pattern, text))
-
-
 def members(rules: Rules, longest: int) -> set[str]:
-    """All members up to a length: the least fixed point."""
-    known: dict[str, set[str]] = {name: set() for name in rules}
-    changed = True
-    while changed:
-        changed = False
-        for name, alternatives in rules.items():
-            for alternative in alternatives:
-                texts = {""}
-                for symbol in alternative:
-                    more = known[symbol] if symbol in rules else texts_of(symbol, longest)
-                    texts = {one + two for one in texts for two in more if len(one) + len(two) <= longest}
-                if not texts <= known[name]:
-                    known[name] |= texts
-                    changed = True
-    return known["S"]
+    """All members up to a length."""
+    found = language(grammar_of(rules), ALPHABET, longest)
+    return {text for text, (is_member, _) in found.items() if is_member}
 
 
 def fillings(parts: list[Part], longest: int) -> set[str]:
     """All texts that fit a pattern, up to a length."""
-    texts = {""}
+    found = {""}
     for part in parts:
         if part == ANY:
-            pieces = texts_of("[ab]*", longest)
+            pieces = frozenset(texts(ALPHABET, longest))
         elif isinstance(part, str):
             pieces = frozenset([part])
         else:
             tokens, least, most = part
             pieces = frozenset("".join(each) for n in range(least, most + 1) for each in product(tokens, repeat=n))
-        texts = {one + two for one in texts for two in pieces if len(one) + len(two) <= longest}
-    return texts
+        found = {one + two for one in found for two in pieces if len(one) + len(two) <= longest}
+    return found
 
 
 def least_free(parts: list[Part], text: str) -> int:

@@ -104,20 +104,30 @@ def cases(seeds: int, spreads: tuple[float, ...] = (1.0, 3.0, 12.0)) -> list[Cas
 
 def exact(case: Case, prompt: list[int] = PROMPT) -> dict[Tokens, float]:
     """log p of every member of at most max_tokens tokens, EOS included."""
-    constraint, vocabulary = case.constraint, case.constraint.vocabulary
-    found: dict[Tokens, float] = {}
+    return members(case.model, case.constraint, case.settings.max_tokens, prompt)
+
+
+def members(
+    model: TableModel, constraint: ToyConstraint, limit: int = 12, prompt: list[int] = PROMPT
+) -> dict[Tokens, float]:
+    """log p of every member of at most `limit` tokens, EOS included."""
+    vocabulary, found = constraint.vocabulary, {}
     stack: list[tuple[Tokens, bytes, float]] = [((), b"", 0.0)]
     while stack:
         ids, text, log_p = stack.pop()
-        if len(ids) == case.settings.max_tokens:
+        if len(ids) == limit:
             continue
-        log_probs = case.model.log_probs([*prompt, *ids])
+        log_probs = model.log_probs([*prompt, *ids])
         if constraint.is_member(text):
             found.update({(*ids, eos): log_p + float(log_probs[eos]) for eos in vocabulary.eos_ids})
         for token_id, token in enumerate(vocabulary.tokens):
             if token and token_id not in vocabulary.eos_ids and constraint.is_prefix(text + token):
                 stack.append(((*ids, token_id), text + token, log_p + float(log_probs[token_id])))
     return found
+
+
+def no_draw(probabilities: object, streams: object) -> Any:
+    raise AssertionError("nothing may be drawn")
 
 
 def mass(exact_law: dict[Tokens, float]) -> float:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sampling_cases import Case, cases, conditional, exact, law_of, mass, outcomes
+from sampling_cases import Case, cases, conditional, exact, law_of, mass, no_draw, outcomes
 
 from constrain.errors import LimitError
 from constrain.sampling import Settings, TorchDraw
@@ -77,10 +77,6 @@ def test_a_beam_that_says_so_has_the_best(case: Case) -> None:
         else:
             assert sample.finish_reason == "budget"
     assert proven
-
-
-def no_draw(probabilities: object, streams: object) -> None:
-    raise AssertionError("nothing may be drawn")
 
 
 def test_the_limit_is_an_error_for_exact_and_a_label_for_argmax() -> None:

@@ -4,19 +4,16 @@ sampled."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
-import torch
-from sampling_cases import dyck
+from sampling_cases import LETTERS, PROMPT, TWINS, WORDS, dyck, members, no_draw
 
 from constrain.sampling import Draw, Job, Sample, Settings, TorchDraw, enumerate_draws, lcd
 from toy_matcher import ToyConstraint, ToyVocabulary
 from toy_model import TableModel
 
 TINY = 1e-12
-PROMPT = [0, 1]
 
 
 def run(job: Job) -> list[Sample]:
@@ -58,25 +55,7 @@ def law(
     return outputs
 
 
-def members(model: TableModel, constraint: ToyConstraint, limit: int = 12) -> Iterator[tuple[tuple[int, ...], float]]:
-    """(tokens with EOS, log p) of every member of at most `limit` tokens, from the definition."""
-    vocabulary = constraint.vocabulary
-    stack: list[tuple[tuple[int, ...], bytes, float]] = [((), b"", 0.0)]
-    while stack:
-        ids, text, log_p = stack.pop()
-        if len(ids) == limit:
-            continue
-        log_probs = model.log_probs([*PROMPT, *ids])
-        if constraint.is_member(text):
-            yield from (((*ids, eos), log_p + float(log_probs[eos])) for eos in vocabulary.eos_ids)
-        for token_id, token in enumerate(vocabulary.tokens):
-            if token and token_id not in vocabulary.eos_ids and constraint.is_prefix(text + token):
-                stack.append(((*ids, token_id), text + token, log_p + float(log_probs[token_id])))
-
-
 BITS = ToyVocabulary([b"0", b"1", b"00", b"11", None], [4])
-WORDS = ToyVocabulary([b"t", b"tr", b"ue", b"rue", b"fa", b"lse", b"x", None], [7])
-TWINS = ToyVocabulary([b"a", b"b", b"a", b"ab", None, None], [4, 5])  # two ids for "a", two ends
 BRACKETS = ToyVocabulary([b"(", b")", b"()", b")(", None], [4])
 LANGUAGES = {
     "booleans": ToyConstraint(WORDS, [b"true", b"false"]),
@@ -84,8 +63,8 @@ LANGUAGES = {
     "twins": ToyConstraint(TWINS, [b"ab", b"aab", b"b", b"ba"]),
     "one member": ToyConstraint(WORDS, [b"true"]),
     "only the empty text": ToyConstraint(WORDS, [b""]),
-    "one forced path": ToyConstraint(ToyVocabulary([b"a", b"b", b"c", None], [3]), [b"abcabc"]),
-    "optional tail": ToyConstraint(ToyVocabulary([b"a", b"b", b"c", None], [3]), [b"a", b"abc", b"cb"]),
+    "one forced path": ToyConstraint(LETTERS, [b"abcabc"]),
+    "optional tail": ToyConstraint(LETTERS, [b"a", b"abc", b"cb"]),
     "dyck": ToyConstraint(BRACKETS, is_prefix=lambda t: dyck(t, 6)[0], is_member=lambda t: dyck(t, 6)[1]),
 }
 
@@ -97,7 +76,7 @@ def test_every_output_is_properly_weighted(name: str, seed: int) -> None:
     constraint = LANGUAGES[name]
     spread, extra = ((1.0, 0), (3.0, 3), (30.0, 0), (2.0, 1))[seed % 4]
     model = TableModel(constraint.vocabulary.size + extra, seed, spread)  # some models are wider than the vocabulary
-    exact = dict(members(model, constraint))
+    exact = members(model, constraint)
     outputs = law(model, constraint)
     assert outputs.keys() == exact.keys()
     assert math.fsum(q for q, _ in outputs.values()) == pytest.approx(1, abs=TINY)
@@ -128,7 +107,7 @@ def test_temperature_shapes_the_model(temperature: float) -> None:
     cold, plain = TableModel(6, seed=3), TableModel(6, seed=3)
     for prefix, (_, sample) in law(plain, constraint, temperature=temperature).items():
         cold.fixed = {p: logits / temperature for p, logits in plain.fixed.items()}
-        assert sample.log_prob == pytest.approx(dict(members(cold, constraint))[prefix], rel=TINY)
+        assert sample.log_prob == pytest.approx(members(cold, constraint)[prefix], rel=TINY)
 
 
 @pytest.mark.parametrize("settings", [{"top_k": 1}, {"top_k": 2}, {"top_p": 0.6}, {"top_k": 3, "top_p": 0.9}])
@@ -136,7 +115,7 @@ def test_temperature_shapes_the_model(temperature: float) -> None:
 def test_truncation_is_part_of_q_and_weighted(name: str, settings: dict[str, float]) -> None:
     constraint = LANGUAGES[name]
     model = TableModel(constraint.vocabulary.size, seed=8)
-    exact = dict(members(model, constraint))
+    exact = members(model, constraint)
     outputs = law(model, constraint, **settings)
     assert outputs.keys() < exact.keys()
     assert math.fsum(q for q, _ in outputs.values()) == pytest.approx(1, abs=TINY)
@@ -148,7 +127,7 @@ def test_truncation_is_part_of_q_and_weighted(name: str, settings: dict[str, flo
 def test_a_length_limit_keeps_the_members_that_fit(limit: int) -> None:
     constraint = LANGUAGES["skewed"]
     model = TableModel(constraint.vocabulary.size, seed=4)
-    exact = dict(members(model, constraint, limit))
+    exact = members(model, constraint, limit)
     outputs = law(model, constraint, max_tokens=limit)
     stopped = {tokens: (q, s) for tokens, (q, s) in outputs.items() if s.finish_reason == "stop"}
     assert stopped.keys() == exact.keys()
@@ -180,7 +159,7 @@ def test_a_dead_end_has_no_weight() -> None:
         (1,): "dead_end",
     }
     assert outputs[1,][1].log_weight == -math.inf
-    exact = math.fsum(map(math.exp, dict(members(model, constraint)).values()))
+    exact = math.fsum(map(math.exp, members(model, constraint).values()))
     assert math.fsum(q * math.exp(s.log_weight) for q, s in outputs.values()) == pytest.approx(exact, abs=TINY)
 
 
@@ -210,10 +189,6 @@ def test_greedy_is_the_likeliest_allowed_token() -> None:
             assert matcher.advance(token)
         assert sample.finish_reason == "stop"
         assert sample.log_weight == pytest.approx(log_weight, abs=TINY)
-
-
-def no_draw(probabilities: torch.Tensor, streams: object) -> torch.Tensor:
-    raise AssertionError("nothing may be drawn")
 
 
 def test_rows_are_independent() -> None:

@@ -13,8 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sampling_cases import LIMITS, PROMPT, Case, Tokens, exact, law_of, outcomes, weighted
-from test_exact_and_argmax import no_draw
+from sampling_cases import LIMITS, PROMPT, Case, Tokens, exact, law_of, no_draw, outcomes, weighted
 from tiny_cases import Taste, Tiny, tiny_cases
 
 import constrain

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from sampling_cases import LIMITS, PROMPT, Case, Tokens
-from test_exact_and_argmax import no_draw
+from sampling_cases import LIMITS, PROMPT, Case, Tokens, no_draw
 
 import constrain
 from constrain.errors import ConstrainError
