@@ -163,7 +163,7 @@ def _has_lock(file: int) -> bool:
         at = os.lseek(file, 0, os.SEEK_CUR)
         os.lseek(file, BEHIND, os.SEEK_SET)
         try:
-            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
         except PermissionError:
             return False
         except OSError:
