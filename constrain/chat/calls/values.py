@@ -134,7 +134,7 @@ def kinds_of(function: Function, name: str) -> Kinds:
     found = [whole.of(conj) for conj in dict.fromkeys(value_of(box, name) for box in boxes) if conj != FALSE]
     if not found:
         return True, _is_json
-    one = found[0] if len(found) == 1 else whole.beside_definitions({"anyOf": [each.schema for each in found]})
+    one = found[0] if len(found) == 1 else whole.beside_definitions({"anyOf": [each.written for each in found]})
     try:
         strings = one.normalizer.normal(one.document.root).strings != EMPTY
     except UnsatisfiableError:

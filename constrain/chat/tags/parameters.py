@@ -191,7 +191,7 @@ class _Flat(ElementRules):
                 continue
             one = self.whole.of(value)
             if group != held or not is_void(normal.strings):
-                one = self.whole.beside_definitions({"allOf": [one.schema, {"type": group}]})
+                one = self.whole.beside_definitions({"allOf": [one.written, {"type": group}]})
             yield group[0], expression_of(one)
 
 
@@ -204,7 +204,7 @@ def _space(whitespace: str | JsonLayout) -> Node:
 
 def without_strings(value: JsonSchema) -> JsonSchema | None:
     """The values of a schema that are no strings; None if there are none."""
-    narrowed = value.beside_definitions({"allOf": [value.schema, {"not": {"type": "string"}}]})
+    narrowed = value.beside_definitions({"allOf": [value.written, {"not": {"type": "string"}}]})
     try:
         narrowed.to_grammar()
     except UnsatisfiableError:

@@ -183,8 +183,8 @@ def hints_of(constraints: Sequence[Any], handle: HFModel) -> list[list[int]]:
             pending += each.parts
         elif isinstance(each, Choices):
             texts += each.options
-        elif isinstance(getattr(each, "schema", None), dict):
-            texts.append(json.dumps(each.schema, ensure_ascii=False))
+        elif isinstance(getattr(each, "written", None), dict):
+            texts.append(json.dumps(each.written, ensure_ascii=False))
     encode = encoder(handle)
     return [encode(text.encode()) for text in texts if len(text) <= MAX_HINT][:MAX_HINTS]
 

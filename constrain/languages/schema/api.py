@@ -20,7 +20,6 @@ from constrain.languages.constraints.report import ReportLine
 from constrain.languages.guards.repeats import Repeats
 from constrain.languages.schema.check.finished import SHALLOW, RepeatedKey, check_text, read_exactly
 from constrain.languages.schema.check.watch import Watched, watched_root
-from constrain.languages.schema.closed import Closing
 from constrain.languages.schema.left_open import Closed, closed_where_possible
 from constrain.languages.schema.normalize.diagnose import unsatisfiable
 from constrain.languages.schema.normalize.explore import explore
@@ -28,6 +27,7 @@ from constrain.languages.schema.normalize.normalizer import Normalizer
 from constrain.languages.schema.normalize.report import make_report
 from constrain.languages.schema.openai_strict import OPENAI_STRICT
 from constrain.languages.schema.openai_strict import check as check_strict
+from constrain.languages.schema.read.closing import ALONE, Closing
 from constrain.languages.schema.read.dialect import DIALECTS, NAMED, Dialect, dialect_of, dialect_of_vocabularies
 from constrain.languages.schema.read.document import Document, ReadOptions, excerpt, refuse_circles
 from constrain.languages.schema.read.dynamic import DynamicReference
@@ -69,42 +69,60 @@ SPELLINGS, ORDERS, FORMAT_POLICIES = get_args(Spelling), get_args(PropertyOrder)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JsonSchema(Constraint):
-    """A JSON Schema; make one with `json_schema`. Two are equal if schema, options, registry and lines of closing are.
+    """A JSON Schema; make one with `json_schema`. Two are equal if schema, options and registry are.
 
     Attributes:
-        schema: The schema as JSON (a dict or a boolean); closed, if it was made so.
+        written: The schema as JSON (a dict or a boolean), as it was written.
         options: How it is read and written.
         registry: The `referencing.Registry` for references into other documents, or None.
         given: The argument of `json_schema` that it was made from.
         parse_with: The function that turns a member text into an instance of a Python type; None: JSON values.
         limits: The limits on reading it.
-        closing: The schema as it was written, and what became of its places; None: `schema` is as it was written.
 
     Example:
         >>> json_schema({"type": "integer"}).parse("7")
         7
     """
 
-    schema: Any
+    written: Any
     options: ReadOptions
     registry: Any = None
     given: Any = None
     parse_with: Callable[[str], Any] | None = None
     limits: Limits = field(default_factory=Limits)
-    closing: Closed | None = None
 
     @property
     def made_of(self) -> tuple[Any, ...]:
-        return self.schema, self.registry
-
-    @property
-    def written(self) -> Any:
-        """The schema as it was written, also where `schema` is closed."""
-        return self.schema if self.closing is None else self.closing.written
+        return self.written, self.registry
 
     @lazily
+    def schema(self) -> Any:
+        """The schema as JSON for other readers: closed, if it was asked to be. An internal keyword may say so."""
+        return self.written if self._closing is None else self._closing.schema()
+
+    @property
     def normalizer(self) -> Normalizer:
         """The schema, read, with what has been computed so far. Raises SchemaError, UnsatisfiableError, LimitError."""
+        return self._closed.normalizer
+
+    @lazily
+    def _closed(self) -> Closed:
+        if self.options.undeclared == "allow" or not isinstance(self.written, dict):
+            return Closed(self._decided())
+
+        def written() -> Normalizer:
+            return replace(self, options=self.options._replace(undeclared="allow")).normalizer
+
+        try:
+            if self.options.undeclared == "refuse":
+                return Closed(self._decided())
+            with replace(self.limits, seconds=None).reading("the schema", FEWER):
+                return closed_where_possible(self._read, written)
+        except (ConstrainError, TypeError, AttributeError):  # a list that is none, and the like
+            written()  # raises what is wrong with the schema itself
+            raise
+
+    def _decided(self) -> Normalizer:
         try:
             with self.limits.reading("the schema", FEWER):
                 document = self._read().document
@@ -117,21 +135,17 @@ class JsonSchema(Constraint):
             raise too_deep() from None
         return normalizer
 
-    def _read(self) -> SchemaReader:
-        return read(self.schema, self.options, self.registry)
+    def _read(self, stays: Mapping[int, str] | None = None) -> SchemaReader:
+        return read(self.written, self.options, self.registry, stays=stays)
 
     def _unsatisfiable(self) -> ConstrainError:
         """The error for a schema that nothing fulfils. It needs a reader, so the schema is read again."""
         reader = self._read()
         return unsatisfiable(Normalizer(reader.document), reader, self._probe)
 
-    def undecided(self) -> Normalizer:
-        """The schema, read anew, also if nothing fulfils it. Raises SchemaError, LimitError."""
-        return Normalizer(self._read().document)
-
     def _probe(self, raw: Any) -> bool:
         """True if some value fulfils another schema that is put in the place of the root."""
-        reader = read(self._with_definitions(raw), self.options, self.registry)
+        reader = read(self._with_definitions(raw), self.options._replace(undeclared="allow"), self.registry)
         return Normalizer(reader.document).root_inhabited()
 
     def beside_definitions(self, raw: Any) -> JsonSchema:
@@ -140,7 +154,7 @@ class JsonSchema(Constraint):
 
     def _with_definitions(self, raw: Any) -> Any:
         """A schema with the definitions of the root added, so that its references can be resolved."""
-        given = self.schema if isinstance(self.schema, dict) else {}
+        given = self.written if isinstance(self.written, dict) else {}
         return {**{key: given[key] for key in ("$schema", "$defs", "definitions") if key in given}, **raw}
 
     def of(self, conj: Conj) -> JsonSchema:
@@ -188,13 +202,25 @@ class JsonSchema(Constraint):
             >>> entry.keyword, entry.pointer, entry.status
             ('enum', '$', 'enforced')
         """
-        closing = self.closing or Closed(self.schema, (), {})
-        entries = make_report(read(self.written, self.options, self.registry, True), self.document)
-        entries = [*closing.lines, *(line._replace(pointer=closing.original(line.pointer)) for line in entries)]
+        written = self.options._replace(undeclared="allow")
+        entries = self._closing_lines() + make_report(read(self.written, written, self.registry, True), self.document)
         if self.parse_with is not None:
             status = "residual" if self.untold else "enforced"
             entries.append(ReportLine("(type)", "$", status, f"the value must be an instance of {self._name}"))
         return entries
+
+    def _closing_lines(self) -> list[ReportLine]:
+        if self._closed.whole is not None:
+            return [self._closed.whole]
+        return [] if self._closing is None else self._closing.lines()
+
+    @property
+    def _closing(self) -> Closing | None:
+        """The decisions of closing, made anew; None: nothing is closed."""
+        closed = self._closed
+        if closed.whole is not None or self.options.undeclared == "allow" or not isinstance(self.written, dict):
+            return None
+        return Closing(self.document.root_site, closed.stays)
 
     @property
     def untold(self) -> list[tuple[str, str]]:
@@ -274,19 +300,19 @@ class JsonSchema(Constraint):
         """The intersection of two schemas with the same options and no references."""
         if not isinstance(other, JsonSchema) or other.options != self.options:
             return NotImplemented
-        if "$ref" in json.dumps([self.schema, other.schema], default=str):
+        if "$ref" in json.dumps([self.written, other.written], default=str):
             return NotImplemented  # the references of two documents do not mix
-        stated = [s["$schema"] for s in (self.schema, other.schema) if isinstance(s, dict) and "$schema" in s]
+        stated = [s["$schema"] for s in (self.written, other.written) if isinstance(s, dict) and "$schema" in s]
         combined: dict[str, Any] = {"$schema": stated[0]} if stated else {}
         if len(set(stated)) > 1:
             return NotImplemented
-        combined["allOf"] = [self.schema, other.schema]
+        combined["allOf"] = [{ALONE: self.written}, {ALONE: other.written}]
         return JsonSchema(combined, self.options, self.registry or other.registry)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the schema and the options; a Python type by its name, as pickle does."""
         given = None if self.parse_with is None else self.given
-        return _restored, (self.schema, self.options, self.registry, given, self.limits, self.closing)
+        return _restored, (self.written, self.options, self.registry, given, self.limits)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, JsonSchema):
@@ -295,8 +321,6 @@ class JsonSchema(Constraint):
             None if each.parse_with is None else each.given for each in (self, other)
         )  # what `residual_fault` asks
         if self.options != other.options or self._identity != other._identity or mine != theirs:
-            return False
-        if (self.closing and self.closing.lines) != (other.closing and other.closing.lines):  # the report tells them
             return False
         return self.registry is other.registry
 
@@ -310,15 +334,15 @@ class JsonSchema(Constraint):
     @lazily
     def _identity(self) -> bytes | str:
         try:
-            return marshal.dumps(self.schema, 2)  # PERF: a third of the time; version 2 depends on the content alone
+            return marshal.dumps(self.written, 2)  # PERF: a third of the time; version 2 depends on the content alone
         except ValueError:  # exact decimals, deep nesting
             try:
-                return json.dumps(self.schema, default=str)
+                return json.dumps(self.written, default=str)
             except RecursionError:
                 raise too_deep() from None
 
     def __repr__(self) -> str:
-        return f"json_schema({excerpt(self.schema, 60)})"
+        return f"json_schema({excerpt(self.written, 60)})"
 
 
 def too_deep() -> LimitError:
@@ -326,23 +350,22 @@ def too_deep() -> LimitError:
     return LimitError("the schema is nested too deeply to be read", fix="break it up with fewer levels")
 
 
-def _restored(
-    schema: Any, options: ReadOptions, registry: Any, given: Any, limits: Limits, closing: Closed | None
-) -> JsonSchema:
+def _restored(schema: Any, options: ReadOptions, registry: Any, given: Any, limits: Limits) -> JsonSchema:
     """The constraint of a pickle."""
     parse_with = None if given is None else schema_of_type(given)[1]
-    return JsonSchema(schema, options, registry, schema if given is None else given, parse_with, limits, closing)
+    return JsonSchema(schema, options, registry, schema if given is None else given, parse_with, limits)
 
 
 def read(
-    schema: Json, options: ReadOptions, registry: Registry[Any] | None, note_duplicates: bool = False
-) -> SchemaReader:
+    schema: Json, options: ReadOptions, registry: Registry[Any] | None, note_duplicates: bool = False,
+    stays: Mapping[int, str] | None = None,
+) -> SchemaReader:  # fmt: skip
     """Read a schema, with dynamic scopes only if it has a dynamic reference."""
     dialect = NAMED[options.dialect] if options.dialect else dialect_of(schema) or _stated_dialect(schema, registry)
 
     def reader(dynamic: bool) -> SchemaReader:
         resource = Resource(schema, dialect, registry)
-        return SchemaReader(schema, dialect, options, resource, dynamic, note_duplicates)
+        return SchemaReader(schema, dialect, options, resource, dynamic, note_duplicates, stays)
 
     try:
         return reader(dynamic=False)
@@ -456,7 +479,7 @@ def json_schema(
         raise ConstrainError(f"limits={limits!r:.60} is no Limits", fix="limits=Limits(seconds=1.0)")
     check_registry(registry)
     options = ReadOptions(
-        whitespace, property_order, formats, None if strict else dialect, spelling, _documents(documents)
+        whitespace, property_order, formats, None if strict else dialect, spelling, _documents(documents), undeclared
     )
     if isinstance(schema, (str, bytes)):
         raw, parse_with = _from_text(schema), None
@@ -473,7 +496,7 @@ def json_schema(
     constraint = JsonSchema(raw, options, registry, schema, parse_with, limits or DEFAULT)
     warn_of_misspelt(constraint.document.sites)  # reads the schema: faults are raised here, not at the first use
     constraint._warn_of_what_is_checked_later()
-    return constraint if undeclared == "allow" else _closed(constraint, undeclared)
+    return constraint
 
 
 def _documents(documents: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
@@ -485,32 +508,6 @@ def _documents(documents: Mapping[str, str] | None) -> tuple[tuple[str, str], ..
     ):
         raise ConstrainError("documents= has a text for each name", fix='documents={"article": "..."}')
     return tuple(sorted(documents.items()))
-
-
-def _closed(constraint: JsonSchema, undeclared: Undeclared) -> JsonSchema:
-    """The constraint of the closed schema. Raises SchemaError, UnsatisfiableError, LimitError for "refuse"."""
-
-    def make(schema: Any, did: Closed) -> JsonSchema:
-        return (
-            constraint if schema is did.written and not did.lines else replace(constraint, schema=schema, closing=did)
-        )
-
-    written = constraint.normalizer
-    site = written.document.root_site
-    if not isinstance(site.raw, dict):
-        return constraint
-    if undeclared == "avoid":
-        with replace(constraint.limits, seconds=None).reading("the schema", FEWER):
-            return closed_where_possible(written, make)
-    with constraint.limits.reading("the schema", FEWER):
-        closing = Closing(site)
-        try:
-            schema = closing.schema()
-        except RecursionError:
-            raise too_deep() from None
-        made = make(schema, Closed(site.raw, tuple(closing.lines()), closing.origins))
-        made.normalizer  # noqa: B018  reads the closed schema
-        return made
 
 
 def _from_text(text: str | bytes) -> Any:

@@ -3,24 +3,27 @@
 The idea: a closed schema should lose nothing but what nobody declared. Three things tell that closing a place would
 take more away. What the place asks for is not declared there (closed.py); several schemas of one place describe a
 value, and each declares something that another one does not, as in `then` beside `properties`; and, decided by
-emptiness, no object or array fulfils the closed place while some fulfilled the written one. What cannot be copied at
+emptiness, no object or array fulfils the closed place while some fulfilled the written one. What cannot be closed at
 all, as dynamic references, leaves the whole schema open.
 
-Cost: a walk over the schema. Emptiness is asked only of places with a keyword of `RISKY`.
+Cost: the schema is read once, and once more for what stays open. Emptiness is asked only of places with a keyword of
+`RISKY`; a walk looks for values that several schemas describe, where some combine.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations, product
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
-from constrain.errors import LimitError, SchemaError, UnsatisfiableError
+from constrain.errors import LimitError, SchemaError
 from constrain.languages.constraints.report import ReportLine
-from constrain.languages.schema.closed import ITEMS, KINDS, PROPERTIES, ClosedPlace, Closing, asked_by
+from constrain.languages.schema.normalize.explore import explore
 from constrain.languages.schema.normalize.normalizer import Normalizer
+from constrain.languages.schema.read.closing import APPLYING, ITEMS, KINDS, PROPERTIES, Closing, asked_by
 from constrain.languages.schema.read.document import Site
+from constrain.languages.schema.read.reader import SchemaReader
 from constrain.limits import STEPS_PER_LOOK, Limits, tick
 
 RISKY = frozenset(
@@ -30,60 +33,42 @@ RISKY = frozenset(
 """Keywords under which a closed place may be empty though everything that it asks for is declared."""
 
 MAX_STEPS = 40_000  # up to a third of a second; of the 5,626 schemas of MaskBench 12 need more
-_ROUNDS = 8
+_ROUNDS, _LIMITS = 8, Limits(seconds=None, megabytes=None, steps=MAX_STEPS)
+_COMBINING = frozenset({*APPLYING, "$ref", "patternProperties"})
 _SEVERAL = "several schemas describe this value, and none declares all of it"
 _EMPTY = "nothing could be written there without what is not declared"
 
 
-class Decidable(Protocol):
-    """A schema that is made, to be decided."""
-
-    @property
-    def normalizer(self) -> Normalizer:
-        """Its normal forms. Raises ConstrainError if it cannot be read, or is empty."""
-
-    def undecided(self) -> Normalizer:
-        """Its normal forms, also if it is empty."""
-
-
-T = TypeVar("T", bound=Decidable)
-
-
 class Closed(NamedTuple):
-    """The record of closing a schema.
+    """A schema, read.
 
     Attributes:
-        written: The schema as it was written.
-        lines: The lines of the report: each place that was closed, or stays open.
-        origins: The pointers of originals, by those of their closed copies.
+        normalizer: Its normal forms.
+        stays: Why schemas in it stay open, by their id.
+        whole: The line of the report, if it stays open as a whole.
     """
 
-    written: Any
-    lines: tuple[ReportLine, ...]
-    origins: dict[str, str]
-
-    def original(self, pointer: str) -> str:
-        """The place in the written schema of a place in the closed one."""
-        for copy, origin in self.origins.items():
-            if pointer == copy or pointer.startswith((f"{copy}.", f"{copy}[")):
-                return origin + pointer[len(copy) :]
-        return pointer
+    normalizer: Normalizer
+    stays: Mapping[int, str] | None = None
+    whole: ReportLine | None = None
 
 
-def closed_where_possible(written: Normalizer, make: Callable[[Any, Closed], T]) -> T:
+Read = Callable[[Mapping[int, str]], SchemaReader]
+
+
+def closed_where_possible(read: Read, written: Callable[[], Normalizer]) -> Closed:
     """Close a schema wherever that takes nothing away but what is not declared.
 
     Args:
-        written: The normal forms of the schema as written, an object.
-        make: A schema, and the record of closing it → what has its normal forms.
+        read: Reads the schema, closed but for what stays open.
+        written: The normal forms of the schema as it was written. Raises ConstrainError.
 
     Returns:
-        What was made of the closed schema; of the written one, if it stays open as a whole.
+        The schema, closed; as it was written, if it stays open as a whole.
     """
-    site = written.document.root_site
     try:
-        with Limits(seconds=None, megabytes=None, steps=MAX_STEPS).of("closing it"):
-            made = _closed(written, make)
+        with _LIMITS.of("closing it"):
+            made = _closed(read, written)
         if made is not None:
             return made
         message, pointer = _EMPTY, "$"
@@ -94,81 +79,74 @@ def closed_where_possible(written: Normalizer, make: Callable[[Any, Closed], T])
         message, pointer = "it is nested too deeply", "$"
     where = "" if pointer == "$" else f", at {pointer}"
     line = ReportLine(PROPERTIES.closing, "$", "annotation", f"the whole schema stays open: {message}{where}")
-    return make(site.raw, Closed(site.raw, (line,), {}))
+    return Closed(written(), whole=line)
 
 
-def _closed(written: Normalizer, make: Callable[[Any, Closed], T]) -> T | None:
-    """Return what is made of the closed schema; None if it is empty, and no single place tells why."""
-    site = written.document.root_site
-    stays = dict(_overlaps(Closing(site, {})))
+def _closed(read: Read, written: Callable[[], Normalizer]) -> Closed | None:
+    """Return the closed schema; None if it is empty, and no single place tells why."""
+    stays: dict[int, str] = {}
+    reader = read(stays)
+    closing = reader.closing
+    assert closing is not None
+    combined = (site for site in closing.sites if site.raw.keys() & _COMBINING and not closing.is_alias(site))
+    if next(_overlaps(closing, combined), None) is not None:  # PERF: only then all places are walked through
+        stays |= _overlaps(closing, _places(closing))
     for _ in range(_ROUNDS):
-        closing = Closing(site, stays)
-        schema = closing.schema()
-        did = Closed(site.raw, tuple(closing.lines()), closing.origins)
-        if not closing.places and not closing.objects:
-            return make(site.raw, did)
-        made = make(schema, did)
-        try:
-            normalizer, is_empty = made.normalizer, False
-        except UnsatisfiableError:
-            normalizer, is_empty = made.undecided(), True
-        places = [place for place in closing.places if is_empty or _is_risky(place, closing)]
-        empty = _emptied(places, normalizer, written)
+        reader = read(stays) if stays else reader
+        normalizer = Normalizer(reader.document)
+        is_empty = not normalizer.root_inhabited()
+        if reader.document.must_explore and not is_empty:
+            explore(normalizer)
+        empty = _emptied(reader, normalizer, written, is_empty)
         if not empty:
-            return None if is_empty else made
-        stays |= {id(place.site.raw): _EMPTY for place in _innermost(empty, closing)}
+            return None if is_empty else Closed(normalizer, stays)
+        stays |= {id(place.raw): _EMPTY for place in _innermost(empty, reader)}
     return None
 
 
 # -- places that closing would empty -----------------------------------------------------------------------------------
 
 
-def _is_risky(place: ClosedPlace, closing: Closing) -> bool:
-    return any(not RISKY.isdisjoint(part.raw) for part in closing.within(place.site))
+def _emptied(reader: SchemaReader, closed: Normalizer, written: Callable[[], Normalizer], is_empty: bool) -> list[Site]:
+    """The places of which closing leaves no object, or no array, while the written schema has some.
+
+    is_empty: the closed schema is empty. Else only places with a keyword of `RISKY` are asked.
+    """
+    closing = reader.closing
+    assert closing is not None
+    found: list[tuple[Site, Any]] = []
+    for conj, decisions in reader.places:
+        if is_empty or any(not RISKY.isdisjoint(part.raw) for part in closing.within(decisions[0].site)):
+            lost = [kind for kind in decisions[0].closes if not _has_some(closed, conj, kind)]
+            found += [(decision.site, kind) for decision in decisions for kind in lost]
+    if not found:
+        return []
+    open_ = written()
+    before = {id(site.raw): (serial,) for serial, site in enumerate(open_.document.atoms) if isinstance(site, Site)}
+    return [site for site, kind in found if _has_some(open_, before.get(id(site.raw)), kind)]
 
 
-def _emptied(places: list[ClosedPlace], closed: Normalizer, written: Normalizer) -> list[ClosedPlace]:
-    """The places of which closing leaves no object, or no array, while the written schema has some."""
-    after, before = _serials(closed), _serials(written)
-    root = written.document.root_site
-    found: list[ClosedPlace] = []
-    for place in places:
-        conj = after.get(id(place.copy))
-        if conj is None and place.site.raw is root.raw:
-            conj = closed.document.root
-        if conj is None:  # of the same content as another place
-            if any(place.kind is other.kind and place.copy == other.copy for other in found):
-                found.append(place)
-        elif not _has_some(closed, conj, place) and _has_some(written, before.get(id(place.site.raw)), place):
-            found.append(place)
-    return found
-
-
-def _serials(normalizer: Normalizer) -> dict[int, tuple[int, ...]]:
-    atoms = normalizer.document.atoms
-    return {id(atom.raw): (serial,) for serial, atom in enumerate(atoms) if isinstance(atom, Site)}
-
-
-def _has_some(normalizer: Normalizer, conj: tuple[int, ...] | None, place: ClosedPlace) -> bool:
+def _has_some(normalizer: Normalizer, conj: tuple[int, ...] | None, kind: Any) -> bool:
     """True if a conjunction has objects, or arrays; None counts as one that has."""
     if conj is None:
         return True
     normal = normalizer.normal(conj)
-    if place.kind is PROPERTIES:
+    if kind is PROPERTIES:
         return any(map(normalizer.has_objects, normal.objects))
     return any(map(normalizer.has_arrays, normal.arrays))
 
 
-def _innermost(places: list[ClosedPlace], closing: Closing) -> list[ClosedPlace]:
+def _innermost(places: list[Site], reader: SchemaReader) -> list[Site]:
     """The places that hold none of the others: those around them may have something once these are open."""
-    ids = {id(place.copy) for place in places}
-    alone = [place for place in places if not any(id(raw) in ids for raw in _inside(place.copy, closing))]
+    ids = {id(place.raw) for place in places}
+    alone = [place for place in places if not any(id(raw) in ids for raw in _inside(place, reader))]
     return alone or places
 
 
-def _inside(copy: dict[str, Any], closing: Closing) -> Iterator[dict[str, Any]]:
-    """The objects inside of a closed copy, also behind its references; not itself."""
-    seen, stack = {id(copy)}, list(copy.values())
+def _inside(place: Site, reader: SchemaReader) -> Iterator[dict[str, Any]]:
+    """The objects inside of a subschema, also behind its references; not itself."""
+    assert reader.closing is not None
+    seen, stack = {id(place.raw)}, list(place.raw.values())
     while stack:
         raw = stack.pop()
         if isinstance(raw, list):
@@ -177,8 +155,9 @@ def _inside(copy: dict[str, Any], closing: Closing) -> Iterator[dict[str, Any]]:
             seen.add(id(raw))
             yield raw
             stack += raw.values()
-        elif isinstance(raw, str) and raw.startswith("#/$defs/(closed "):
-            stack.append(closing.definitions.get(raw[len("#/$defs/") :]))
+            if isinstance(raw.get("$ref"), str):
+                target = reader.closing.target(place.read_as(raw, None))
+                stack += [target.raw] if target is not None else []
 
 
 # -- values that several schemas of a place describe -------------------------------------------------------------------
@@ -242,8 +221,8 @@ class _Said(NamedTuple):
         return self.declares or self.more or bool(self.names)
 
 
-def _overlaps(closing: Closing) -> Iterator[tuple[int, str]]:
-    """The ids of subschemas that are not closed, since others describe the same value."""
+def _overlaps(closing: Closing, places: Iterable[Site]) -> Iterator[tuple[int, str]]:
+    """The ids of subschemas of some places that are not closed, since others describe the same value."""
     said: dict[tuple[int, Any], _Said] = {}
 
     def of(site: Site, kind: Any) -> _Said:
@@ -252,7 +231,7 @@ def _overlaps(closing: Closing) -> Iterator[tuple[int, str]]:
             said[key] = _said(closing, site, kind)
         return said[key]
 
-    for place in _places(closing):
+    for place in places:
         entries = list(_entries(closing, place))
         if len({entry.owner for entry in entries}) < 2 and all(entry.pattern is None for entry in entries):
             continue

@@ -1,4 +1,4 @@
-"""What a constraint asks of its parts it asks once: a mask beside a thousand tools costs what it costs beside one."""
+"""Constraints ask their parts once: a mask beside a thousand tools costs what it costs beside one."""
 
 from __future__ import annotations
 

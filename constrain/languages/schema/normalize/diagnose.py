@@ -30,7 +30,9 @@ PAIRS = [
 
 def unsatisfiable(normalizer: Normalizer, reader: SchemaReader, probe: Probe) -> ConstrainError:
     """The error for an empty root, at the deepest place that explains it. `reader` has read the document."""
-    site = reader.document.root_site
+    document = reader.document
+    top = document.site_of(document.root)
+    site = document.root_site if top.parent or top.steps else top  # with what closes it
     seen = {id(site.raw)}
     while (inner := next(_empty_parts(normalizer, reader, site), None)) is not None and id(inner.raw) not in seen:
         seen.add(id(inner.raw))

@@ -26,13 +26,15 @@ from constrain.languages.schema.sets.numbers import MAX_BITS
 from constrain.languages.schema.sets.values import ValueAtom, set_of_values, value_key
 
 if TYPE_CHECKING:
+    from constrain.languages.schema.read.closing import Decision
     from constrain.languages.schema.write.json_layout import JsonLayout
 
 
 class ReadOptions(NamedTuple):
     """The options of `json_schema` that say how a schema is read and written.
 
-    documents: the texts that `x-span` may name, as (name, text).
+    documents: the texts that `x-span` may name, as (name, text). undeclared: whether objects and arrays have declared
+    properties and first items only.
     """
 
     whitespace: str | JsonLayout = "consistent"
@@ -41,6 +43,7 @@ class ReadOptions(NamedTuple):
     dialect: str | None = None
     spelling: str = "plain"
     documents: tuple[tuple[str, str], ...] = ()
+    undeclared: str = "allow"
 
 
 class Site:
@@ -53,9 +56,10 @@ class Site:
         resource: The resource against which its references are resolved.
         dialect: The draft that it is read by.
         dynamic: The dynamic scope in which it was reached.
+        closed: How it is closed; None: it is read as it was written.
     """
 
-    __slots__ = ("raw", "parent", "steps", "resource", "dialect", "dynamic")
+    __slots__ = ("raw", "parent", "steps", "resource", "dialect", "dynamic", "closed")
 
     def __init__(
         self,
@@ -65,6 +69,7 @@ class Site:
         resource: Resource,
         dialect: Dialect,
         dynamic: DynamicScope,
+        closed: Decision | None = None,
     ) -> None:
         self.raw = raw
         self.parent = parent
@@ -72,6 +77,11 @@ class Site:
         self.resource = resource
         self.dialect = dialect
         self.dynamic = dynamic
+        self.closed = closed
+
+    def read_as(self, raw: Any, closed: Decision | None) -> Site:
+        """The same place with another subschema, which says how it is closed."""
+        return Site(raw, self.parent, self.steps, self.resource, self.dialect, self.dynamic, closed)
 
     @property
     def path(self) -> tuple[str | int, ...]:
@@ -249,12 +259,13 @@ class Document:
 
     def _written(self, atom: Atom) -> Any:
         if isinstance(atom, Site):
-            text = excerpt(atom.raw, 1 << 30)
+            raw = atom.raw if atom.closed is None else atom.closed.site.raw
+            text = excerpt(raw, 1 << 30)
             moved = _MOVED.search(text) or (atom.resource is not self.root_site.resource and _REFERENCE.search(text))
             if moved:
                 message = f"the reference {moved[1]!r} means something else where the value stands alone"
                 raise atom.error(message, 'refer to "#/$defs/..." of the schema itself')
-            return atom.raw
+            return raw
         if isinstance(atom, Negation):
             return {"not": self.written(atom.conj)}
         return False if atom is None else {"const": atom.value}

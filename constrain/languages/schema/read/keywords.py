@@ -19,6 +19,7 @@ from constrain.languages.schema.read import keywords_containers as containers
 from constrain.languages.schema.read import keywords_logic as logic
 from constrain.languages.schema.read import keywords_unevaluated as unevaluated
 from constrain.languages.schema.read import keywords_values as values
+from constrain.languages.schema.read.closing import ALONE, BRANCHES, UNDECLARED_ITEMS, UNDECLARED_PROPERTIES
 from constrain.languages.schema.read.keywords_python import xPython
 from constrain.languages.schema.read.keywords_span import xSpan
 from constrain.languages.schema.read.reading import SubschemaReading
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from constrain.languages.schema.read.reader import SchemaReader
 
 Keyword = Callable[[SubschemaReading, Any], None]
-UNDECLARED_PROPERTIES, UNDECLARED_ITEMS = "(undeclared properties)", "(undeclared items)"
 
 KEYWORDS: dict[str, Keyword] = {
     "type": values.type_,
@@ -75,7 +75,9 @@ KEYWORDS: dict[str, Keyword] = {
     "$recursiveRef": logic.recursiveRef,
     "unevaluatedItems": unevaluated.unevaluatedItems,
     "unevaluatedProperties": unevaluated.unevaluatedProperties,
-    # of schemas that `closed.py` writes, in every draft
+    # what `closing.py` adds to schemas, in every draft
+    ALONE: logic.alone,
+    BRANCHES: partial(logic.anyOf, keyword=BRANCHES),
     UNDECLARED_ITEMS: partial(unevaluated.unevaluatedItems, keyword=UNDECLARED_ITEMS),
     UNDECLARED_PROPERTIES: partial(unevaluated.unevaluatedProperties, keyword=UNDECLARED_PROPERTIES),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from constrain.languages.schema.read.closing import ALONE
 from constrain.languages.schema.read.reading import SubschemaReading
 from constrain.languages.schema.sets.formula import AllOf, AnyOf, Atoms, Formula, Not, OneOf
 from constrain.languages.schema.sets.json_types import Json
@@ -19,10 +20,15 @@ def allOf(reading: SubschemaReading, value: Json) -> None:
     reading.formulas += _branches(reading, "allOf", value)
 
 
-def anyOf(reading: SubschemaReading, value: Json) -> None:
+def anyOf(reading: SubschemaReading, value: Json, keyword: str = "anyOf") -> None:
     """At least one of the schemas."""
     reading.document.must_explore = True
-    reading.formulas.append(AnyOf(_branches(reading, "anyOf", value)))
+    reading.formulas.append(AnyOf(_branches(reading, keyword, value)))
+
+
+def alone(reading: SubschemaReading, value: Json) -> None:
+    """The schema, where what is declared around it counts for nothing."""
+    reading.formulas.append(Atoms(reading.child(value, ALONE)))
 
 
 def oneOf(reading: SubschemaReading, value: Json) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from constrain.errors import ConstrainError, LimitError
 from constrain.languages.automata.syntax import ANY_TEXT, Node, alternate, complement
+from constrain.languages.schema.read.closing import BRANCHES
 from constrain.languages.schema.read.keywords_values import pattern_value
 from constrain.languages.schema.read.reading import SubschemaReading
 from constrain.languages.schema.sets.algebra import (
@@ -229,8 +230,9 @@ class _Cases:
                 yield self._if_certain(self.reader.follow(site, keyword, raw[keyword]))
         for i, part in enumerate(raw.get("allOf", ())):
             yield self._if_certain(child(part, "allOf", i))
-        for i, part in enumerate(raw.get("anyOf", ())):
-            yield [none, *self._if_fulfilled(child(part, "anyOf", i))]
+        for keyword in ("anyOf", BRANCHES):
+            for i, part in enumerate(raw.get(keyword, ())):
+                yield [none, *self._if_fulfilled(child(part, keyword, i))]
         branches = [self._if_fulfilled(child(part, "oneOf", i)) for i, part in enumerate(raw.get("oneOf", ()))]
         if branches:
             yield [none, *(case for cases in branches for case in cases)]

@@ -14,10 +14,11 @@ Cost: linear in the reachable part, some microseconds for each subschema.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from functools import lru_cache
 
 from constrain.errors import LimitError
+from constrain.languages.schema.read.closing import BRANCHES, PLACE, Closing, Decision
 from constrain.languages.schema.read.dialect import Dialect
 from constrain.languages.schema.read.document import Document, ReadOptions, Site, excerpt
 from constrain.languages.schema.read.duplicates import ANNOTATIONS, Contents
@@ -46,7 +47,7 @@ class SchemaReader:
 
     def __init__(
         self, raw: Json, dialect: Dialect, options: ReadOptions, resource: Resource, dynamic: bool = False,
-        note_duplicates: bool = False,
+        note_duplicates: bool = False, stays: Mapping[int, str] | None = None,
     ) -> None:  # fmt: skip
         """Read a schema.
 
@@ -57,6 +58,7 @@ class SchemaReader:
             resource: The root resource.
             dynamic: Whether to keep dynamic scopes.
             note_duplicates: Whether to fill `duplicates`.
+            stays: Why schemas stay open, by their id (`Closing`).
 
         Raises:
             SchemaError: The schema is malformed.
@@ -74,7 +76,10 @@ class SchemaReader:
         self._common = common_formulas(dialect, options.formats)
         root = Site(raw, None, (), resource, dialect, self._entered((), resource))
         self.document = document = Document(dialect, options, root)
-        document.root = self._read_site(root)
+        self.closing = Closing(root, stays) if options.undeclared != "allow" and isinstance(raw, dict) else None
+        self._places: dict[Hashable, dict[int, Decision]] = {}  # by key, by id(raw)
+        closed = None if self.closing is None else self.closing.decide(raw, PLACE, None, ())
+        document.root = self._read_site(root.read_as(raw, closed))
         while self._queue:
             serial, content = self._queue.popleft()
             tick()
@@ -122,22 +127,39 @@ class SchemaReader:
 
     def conj(self, raw: Json, parent: Site, steps: tuple[str | int, ...]) -> Conj:
         """The conjunction of a subschema, reached from `parent` by some steps."""
+        closed = None
         if isinstance(raw, dict):
             if not raw:
                 return TRUE
             content = self._contents.number(raw)
             resource, dynamic, dialect = parent.resource, parent.dynamic, parent.dialect
-            key = self._identity(content, resource, dynamic)
+            if parent.closed is not None and self.closing is not None:
+                mode = parent.closed.mode(str(steps[0]))
+                steps = ("oneOf", *steps[1:]) if steps[0] == BRANCHES else steps
+                closed = self.closing.decide(raw, mode, parent, steps)
+            key = self._identity(content, resource, dynamic, closed)
             known = self._known.get(key)
             if known is not None and self._noted is None:
                 return known
             if "$ref" not in raw and dialect.id not in raw:
-                return self._atom(Site(raw, parent, steps, resource, dialect, dynamic), content, key)
-        return self._read_site(Site(raw, parent, steps, parent.resource, parent.dialect, parent.dynamic))
+                return self._atom(Site(raw, parent, steps, resource, dialect, dynamic, closed), content, key)
+        return self._read_site(Site(raw, parent, steps, parent.resource, parent.dialect, parent.dynamic, closed))
 
-    def _identity(self, content: int, resource: Resource, dynamic: DynamicScope) -> Hashable:
+    def _identity(self, content: int, resource: Resource, dynamic: DynamicScope, closed: Decision | None) -> Hashable:
         """The key of a subschema: equal keys are one atom."""
-        return content if resource is self._resource and not dynamic else (content, id(resource), dynamic)
+        key: Hashable = content if resource is self._resource and not dynamic else (content, id(resource), dynamic)
+        if closed is None:
+            return key
+        key = (key, closed.key, id(closed.site.raw) if self.closing and self.closing.stays else None)
+        if closed.closes:
+            self._places.setdefault(key, {})[id(closed.site.raw)] = closed
+        return key
+
+    @property
+    def places(self) -> list[tuple[Conj, list[Decision]]]:
+        """The conjunctions of places that were closed, each with the decisions for places of its content."""
+        known = self._known  # not of a key that changed where a document inside begins
+        return [(known[key], [*decisions.values()]) for key, decisions in self._places.items() if key in known]
 
     def _read_site(self, site: Site) -> Conj:
         """The conjunction of the subschema at a place. Raises SchemaError if it is not a schema."""
@@ -150,7 +172,7 @@ class SchemaReader:
         if dialect.id in raw:
             self._enter(site)
         content = self._contents.number(raw)
-        key = self._identity(content, site.resource, site.dynamic)
+        key = self._identity(content, site.resource, site.dynamic, site.closed)
         if "$ref" not in raw or not (dialect.ref_alone or all(name == "$ref" or name in ANNOTATIONS for name in raw)):
             return self._atom(site, content, key)
         known = self._known.get(key)
@@ -163,6 +185,8 @@ class SchemaReader:
         known = self._known.get(key)
         if known is None:
             document = self.document
+            if site.closed is not None and site.closed.adds:
+                site = site.read_as(site.closed.raw, site.closed)
             common = self._common.get(self._contents.content(content)) if site.dialect is document.dialect else None
             known = self._known[key] = (document.add(site, common),)
             if common is None:
@@ -204,7 +228,11 @@ class SchemaReader:
         if not isinstance(raw, (dict, bool)):
             raise site.error(f"$ref leads to {excerpt(raw, 40)}, which is not a schema", "point it at a schema", "$ref")
         parent = self.document.root_site if is_local else None
-        return self._read_site(Site(raw, parent, steps, resource, dialect, self._entered(site.dynamic, resource)))
+        closed = None
+        if site.closed is not None and self.closing is not None and resource.root is self.document.root_site.raw:
+            closed = self.closing.decide(raw, site.closed.inner, None, steps)
+        dynamic = self._entered(site.dynamic, resource)
+        return self._read_site(Site(raw, parent, steps, resource, dialect, dynamic, closed))
 
     def follow(self, site: Site, keyword: str, ref: Json) -> Conj:
         """The conjunction of the target of `$ref`, `$dynamicRef` or `$recursiveRef` (see `dynamic.py`)."""
