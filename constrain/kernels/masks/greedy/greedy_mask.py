@@ -6,8 +6,7 @@ then, from whatever node on, is said by the lexer state of the parser state that
 until a lexeme leads to another one. A mask is these, and no configuration is made on the way but for forks.
 
 Records: records/greedy_tables.py. Cost: a few microseconds and the look-ups of the next lexemes if the tables are
-known; a walk of the trie for each that is not.
-Reference: tests/reading_oracle.py, tests/masks/engine/test_greedy_masks.py.
+known; a walk of the trie for each that is not. Reference: tests/reading_oracle.py, test_greedy_masks.py.
 """
 
 import numpy as np
