@@ -32,9 +32,9 @@ from constrain.generation import Stream as Stream
 from constrain.generation import agenerate as agenerate
 from constrain.generation import astream as astream
 from constrain.generation import converse as converse
-from constrain.generation import explain as explain
 from constrain.generation import generate as generate
 from constrain.generation import progress as progress
+from constrain.generation.refused import explain as explain
 from constrain.languages import collection as collection
 from constrain.languages import schema as schema
 from constrain.languages.cfg.layout import Layout as Layout

@@ -60,7 +60,7 @@ def _of_generate(constraint: Any, asked: MaskOptions, prefix: str, given: str | 
     """(allowed, lines that say which layer of `generate` refuses it) of a token by text or id. Raises UsageError."""
     if given is None:
         raise UsageError("with --model, give --text or --token")
-    from constrain.generation import explain as explain_stack
+    from constrain.generation.refused import explain as explain_stack
 
     model = load_model(None if asked.model == "reference" else asked.model)
     options = {"constraint": constraint, "max_tokens": asked.length(), "complete": asked.complete, "stop": asked.stop}

@@ -12,7 +12,6 @@ require("hf", "constrain.generate")  # before torch is imported: the message nam
 
 from constrain.generation.asynchronous import AsyncStream, agenerate, astream
 from constrain.generation.chat import Conversation, converse
-from constrain.generation.explain import explain
 from constrain.generation.front import generate
 from constrain.generation.jobs import make_job
 from constrain.generation.progress import progress
@@ -32,7 +31,6 @@ __all__ = [
     "agenerate",
     "astream",
     "converse",
-    "explain",
     "generate",
     "make_job",
     "progress",

@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from constrain.languages.constraints.refusal import Refusal
-from constrain.masks.engine.layers import explained
 from constrain.masks.engine.matcher import MAX_FORCED
 from constrain.masks.engine.narrowed import Narrowed
 
@@ -119,6 +118,8 @@ class HealedMatcher(Narrowed):
         """The constraint reads what a first token has behind the bytes to begin with."""
         if not self.left:
             return super().refused_inside(token_id)
+        from constrain.masks.engine.layers import explained
+
         token = self.healing.vocabulary.tokens[token_id] or b""
         rest = token[len(self.left) :] if token.startswith(self.left) else b""
         found = explained(self.inner, rest) if rest and not self._takes(rest) else None

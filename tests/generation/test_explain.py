@@ -41,7 +41,7 @@ class Checked(pydantic.BaseModel):
 
 
 def sql() -> Any:
-    users = constrain.monitors.sql("CREATE TABLE users (id, name)")
+    users: Any = constrain.monitors.sql("CREATE TABLE users (id, name)")
     return constrain.monitors.monitored(constrain.collection.load("sql"), users)
 
 
@@ -158,9 +158,10 @@ def test_ends_of_a_request() -> None:
 
 
 def test_what_cannot_be_explained(reference: Any) -> None:
+    several: Any = ["a", "b"]
     for call, message in (
         (lambda: constrain.explain(reference, "a", "a"), "takes one prompt"),
-        (lambda: constrain.explain(reference, ["a", "b"], "a", regex="a"), "takes one prompt"),
+        (lambda: constrain.explain(reference, several, "a", regex="a"), "takes one prompt"),
         (
             lambda: constrain.compile(constrain.regex("a"), constrain.Vocabulary.of_bytes()).matcher().explain(999),
             "999",

@@ -1,4 +1,4 @@
-"""Which layer refuses a token: the grammar, a guard, or one of the matchers around the engine's.
+"""Finds the layer that refuses a token: the grammar, a guard, or one of the matchers around the engine's.
 
 The idea: a token is allowed if every layer allows it, so the innermost one that refuses it is the reason. The engine's
 matcher asks in its order: the end of the text, the grammar's kernels, the guards, the check of the finished text. Each

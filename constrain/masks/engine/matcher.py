@@ -225,14 +225,9 @@ class Matcher(MaskedSteps):
             >>> matcher = constrain.compile(constrain.grammar('start: /[0-9]+/ ("km" | "m")'), vocabulary).matcher()
             >>> matcher.advance(0), matcher.explain(3), matcher.explain("km")
             (True, None, None)
-            >>> print(matcher.explain(4))
-            token 4 is refused by the grammar
-              at line 1, column 2
-                 1
-                  ^
-              because the text is not complete
-              expected: `0`–`9`, `k`, `m`
-              in the grammar: "km", "m", more of /[0-9]+/
+            >>> refusal = matcher.explain(4)
+            >>> refusal.layer, refusal.because, refusal.expected
+            ('grammar', 'the text is not complete', '`0`–`9`, `k`, `m`')
         """
         from constrain.masks.engine.layers import explained
 

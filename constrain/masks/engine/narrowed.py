@@ -1,10 +1,10 @@
 """Narrowed: a matcher around a matcher, which allows fewer tokens.
 
 The idea: `generate` asks a stack of matchers. The engine's own is inside; each layer around it refuses some of the
-tokens that the one inside allows: those that are not the tokenizer's (masks/derived), those after which a budget of
-tokens is too small (masks/completion), those that do not heal the prompt (generation/healing.py). A layer says its mask
-(`fill_mask`), which token it reads (`advance`), and what it keeps for each token (`rollback`, `fork`). Every other
-question is passed on to the matcher inside, here and nowhere else.
+tokens that the one inside allows: where text is forced, tokens that are not the tokenizer's own (masks/derived); tokens
+after which the budget is too small (masks/completion); tokens that do not heal the prompt (generation/healing.py). A
+layer says its mask (`fill_mask`), which token it reads (`advance`), and what it keeps for each token (`rollback`,
+`fork`). Every other question is passed on to the matcher inside, here and nowhere else.
 
 What concerns the grammar, and not the tokens that count, is asked of the engine's matcher: `engine_of`. A matcher of
 another make has the methods of `constrain.sampling.core.job.TokenMatcher`, and no engine's matcher is inside of it.
@@ -130,7 +130,7 @@ class Narrowed:
         return bool(self.inner.is_finished())
 
     def forced_tokens(self) -> list[int]:
-        """The tokens that the constraint forces, without those that only a layer around it forces."""
+        """The tokens that the constraint forces; not what only a layer around it forces."""
         return list(self.inner.forced_tokens())
 
     def forced_bytes(self, most: int = MAX_FORCED) -> bytes:
