@@ -43,7 +43,9 @@ NIGHTLY ?=
 GPU ?= build/gpu
 
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# --no-compile: a third of the time of an installation is bytecode, most of it of modules that nobody imports.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+NUMBA := $(shell sed -n 's/^ *"\(numba[^;"]*\)",.*/\1/p' pyproject.toml)
 DEMO_SCHEMA := {"type": "object", "properties": {"name": {"type": "string", "pattern": "^[A-Z][a-z]{2,11}$$"}, "age": {"type": \
 "integer", "minimum": 0, "maximum": 120}, "tags": {"type": "array", "items": {"enum": ["red", "green", "blue"]}, "maxItems": 3}}, \
 "required": ["name", "age", "tags"], "additionalProperties": false}
@@ -74,6 +76,7 @@ nightly: kernels real
 environment: $(VENV)/.test $(VENV)/.lint $(VENV)/.suite
 
 kernels: $(VENV)/.test
+	rm -f constrain/kernels/compiler/_native.log # of an attempt that failed: there may be a compiler now
 	$(BIN)/constrain warmup
 
 lint: $(VENV)/.lint
@@ -129,12 +132,12 @@ clean:
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.torch: | $(BIN)/python
-	$(PIP) '$(TORCH)'
-	touch $@
-
-$(VENV)/.installed: pyproject.toml | $(VENV)/.torch
-	$(PIP) --editable '.[hf,cli,jit]'
+# The kernels are compiled while packages are fetched. Where they cannot be, numba compiles them when they are called.
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	@echo "installing packages, 300 MB and more; kernels are compiled meanwhile"
+	$(PIP) '$(NUMBA)'
+	@$(BIN)/python -m native.build > $(VENV)/kernels.txt & { [ -e $(VENV)/.torch ] || $(PIP) '$(TORCH)'; } && \
+	  touch $(VENV)/.torch && $(PIP) --editable '.[hf,cli,jit]'; status=$$?; wait; exit $$status
 	touch $@
 
 $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: pyproject.toml $(VENV)/.installed

@@ -9,7 +9,6 @@ the wheel is pure Python and asks for numba. `CONSTRAIN_NATIVE=1` makes it an er
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import platform
 import re
@@ -22,6 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+sys.path.insert(0, str(Path(__file__).parent))
+from native import platforms
 
 OLDEST = (2, 17)  # glibc, as of the oldest numpy wheels
 STABLE = "cp310-abi3"
@@ -37,7 +39,9 @@ class Kernels(BuildHookInterface[Any]):
         self.folder = tempfile.mkdtemp(prefix="constrain-")
         asked = os.environ.get("CONSTRAIN_NATIVE", "")
         made = os.environ.get("CONSTRAIN_LIBRARY")
-        reason = "an editable install" if version == "editable" else "asked for" if asked == "0" else _missing()
+        reason = platforms.missing() if asked != "0" else "asked for"
+        if version == "editable":
+            reason = "an editable install"
         if made:
             self._pack(Path(made), STABLE, Path(made).parent.name, build_data)
         elif not reason:
@@ -65,18 +69,6 @@ class Kernels(BuildHookInterface[Any]):
         subprocess.run(command, cwd=self.root, env={**os.environ, "PYTHONPATH": path}, check=True)
         (library,) = Path(self.folder).iterdir()
         return library
-
-
-def _missing() -> str:
-    """What stands in the way, or nothing."""
-    if sys.platform != "linux" or platform.python_implementation() != "CPython":
-        return "this was tried on Linux and CPython alone"
-    if shutil.which(os.environ.get("CC", "cc").split()[0]) is None:
-        return "there is no C compiler (CC)"
-    if not (Path(sysconfig.get_path("include")) / "Python.h").exists():
-        return "there are no headers of Python"
-    absent = [name for name in ("numba", "numpy") if importlib.util.find_spec(name) is None]
-    return f"{absent[0]} is not installed" if absent else ""
 
 
 def _interpreters() -> str:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from numba.core import sigutils, types
 
 from constrain.kernels.compiler.jit import Kernel
-from native.lower import Error
 from native.optimise import entry_name
+from native.program import Error
 
 CHOICES = {  # how a level is recognised; the best first
     "x86-64-v3": "x86_level() >= 3",
@@ -29,9 +29,8 @@ def write(kernels: Sequence[Kernel], errors: Sequence[Error], levels: Sequence[s
 
 def _errors(errors: Sequence[Error]) -> str:
     rows = []
-    for kind, arguments in errors:
-        message = json.dumps(str(arguments[0])) if arguments else "NULL"
-        rows.append(f'    {{"{kind.__module__}", "{kind.__qualname__}", {message}}},')
+    for module, name, message in errors:
+        rows.append(f'    {{"{module}", "{name}", {"NULL" if message is None else json.dumps(message)}}},')
     return "\n".join(["static const Error ERRORS[] = {", *rows, "};"])
 
 

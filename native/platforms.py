@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import platform
 import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -18,7 +19,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 X86 = ("x86-64-v2", "x86-64-v3")
+V3 = ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")  # what v3 adds to v2
 ARM = ("generic",)
+OWN_LEVELS = {"x86_64": X86, "aarch64": ARM}
 WARNINGS = ("-O2", "-std=gnu99", "-Wall", "-Wno-unused-function")
 ELF = ("-shared", "-fPIC", "-fvisibility=hidden", "-Wl,-z,noexecstack", "-s")
 MUSL = (*ELF, "-dynamic")  # else zig links its own musl into it
@@ -57,20 +60,51 @@ PLATFORMS = {
 }
 
 
+def missing() -> str:
+    """Why the kernels cannot be compiled for this machine, or nothing."""
+    if sys.platform != "linux" or platform.python_implementation() != "CPython" or platform.machine() not in OWN_LEVELS:
+        return "this was tried on Linux, x86-64 or aarch64, and CPython alone"
+    if shutil.which(_own_compiler()[0]) is None and importlib.util.find_spec("ziglang") is None:
+        return "there is no C compiler (CC)"
+    if not (Path(sysconfig.get_path("include")) / "Python.h").exists():
+        return "there are no headers of Python"
+    absent = [name for name in ("numba", "numpy") if importlib.util.find_spec(name) is None]
+    return f"{absent[0]} is not installed" if absent else ""
+
+
 def this_machine() -> Platform:
-    """The machine that builds, with its own compiler. A library for a free-threaded Python is named as its own."""
-    levels = {"x86_64": X86, "aarch64": ARM}[platform.machine()]
+    """The machine that builds, with its own compiler, else zig. A library for a free-threaded Python has its name."""
+    machine = platform.machine()
     suffix = sysconfig.get_config_var("EXT_SUFFIX") if sysconfig.get_config_var("Py_GIL_DISABLED") else ".abi3.so"
-    return Platform(f"{platform.machine()}-unknown-linux-gnu", "", levels, library=f"_native{suffix}")
+    if shutil.which(_own_compiler()[0]) is not None:
+        target, flags = "", ELF
+    else:
+        libc = "manylinux_2_17" if platform.libc_ver()[0] == "glibc" else "musllinux_1_2"
+        _, target, _, flags, _ = PLATFORMS[f"{libc}_{machine}"]
+    return Platform(f"{machine}-unknown-linux-gnu", target, OWN_LEVELS[machine], flags, f"_native{suffix}")
+
+
+def this_processor() -> Platform:
+    """This machine, and of its levels the best that this processor has."""
+    from llvmlite import binding as llvm
+
+    machine = this_machine()
+    features = llvm.get_host_cpu_features()
+    best = machine.levels[-1 if machine.levels != X86 or all(features.get(name) for name in V3) else 0]
+    return machine._replace(levels=(best,))
 
 
 def compiler(target: Platform) -> list[str]:
     """The command of the C compiler: `$CC` or `cc` for this machine, else zig's."""
     if not target.target:
-        return shlex.split(environ.get("CC", "cc"))
+        return _own_compiler()
     if importlib.util.find_spec("ziglang") is None:
         raise SystemExit("native.build: other platforms need zig\n  fix: pip install ziglang")
     return [sys.executable, "-m", "ziglang", "cc", "-target", target.target]
+
+
+def _own_compiler() -> list[str]:
+    return shlex.split(environ.get("CC", "cc"))
 
 
 def import_library(names: list[str], folder: Path) -> Path:

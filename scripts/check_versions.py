@@ -87,7 +87,7 @@ def check(environment: Environment, folder: Path, keep: bool) -> list[str]:
     ]
     caches = {"UV_CACHE_DIR": folder / "uv", "NUMBA_CACHE_DIR": home / "numba", "CONSTRAIN_CACHE": home / "tables"}
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    variables = {**inherited, **{name: str(path) for name, path in caches.items()}}
+    variables = {**inherited, "CONSTRAIN_KERNELS": "numba", **{name: str(path) for name, path in caches.items()}}
     with log.open("w", encoding="utf-8") as file:
         for command in commands:
             print("$", *command, file=file, flush=True)

@@ -3,6 +3,7 @@ numba is not there."""
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
@@ -10,12 +11,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from small_package import FIRST, RESULTS, SmallPackage
+from small_package import ALL, FIRST, RESULTS, SmallPackage
 
 from native.platforms import PLATFORMS
 
+EDITED = FIRST.replace("+ 5", "+ 6")
 pytestmark = pytest.mark.skipif(shutil.which(os.environ.get("CC", "cc")) is None, reason="needs a C compiler")
 
 
@@ -54,7 +57,7 @@ def test_the_mode_can_be_chosen(package: SmallPackage, environment: dict[str, st
 
 
 def test_a_library_of_other_sources_is_not_used(package: SmallPackage) -> None:
-    package.write_first(FIRST.replace("+ 5", "+ 6"))
+    package.write_first(EDITED)
     try:
         found = package.ask()
         assert (found["mode"], found["results"]) == ("numba", [18, 10])
@@ -171,7 +174,7 @@ import sys
 from pathlib import Path
 from native import build, optimise, platforms
 
-built, out = build.Build(), Path(sys.argv[1])
+built, out = build.Build(print), Path(sys.argv[1])
 for name, target in platforms.PLATFORMS.items():
     for level in target.levels:
         content = optimise.emit(built.lowered.module, built.symbols, target.triple, level)
@@ -228,3 +231,151 @@ def test_libraries_of_every_platform(package: SmallPackage, repository: Path, tm
         package.ask(TAKEN, CONSTRAIN_KERNELS="native")
     finally:
         place.write_bytes(before)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, repository: Path) -> SmallPackage:
+    """The small package with what builds its library beside it."""
+    small = SmallPackage(tmp_path)
+    (small.folder / "native").symlink_to(repository / "native")
+    return small
+
+
+def test_a_checkout_builds_its_library(checkout: SmallPackage) -> None:
+    """Of four processes that start cold one does; it is built again after an edit, and after the way back."""
+    for text, results in [(FIRST, RESULTS), (EDITED, [18, 10]), (FIRST, RESULTS)]:
+        checkout.write_first(text)
+        for found in [checkout.end(process) for process in [checkout.begin() for _ in range(4)]]:
+            assert (found["mode"], found["results"], found["numba"]) == ("native", results, False)
+        assert checkout.ask()["stderr"] == ""
+    assert len(list(checkout.cache.glob("*.bin"))) == 1
+    assert [path.name for path in (checkout.kernels / "compiler").glob("_native*")] == ["_native.abi3.so"]
+
+
+@pytest.mark.parametrize("compiler, is_noted", [("/no/compiler", False), ("false", True)])
+def test_a_checkout_without_a_compiler(checkout: SmallPackage, compiler: str, is_noted: bool) -> None:
+    """Numba compiles in the process. What failed is not tried again until kernels are edited."""
+    found = checkout.ask(CC=compiler, PYTHONSAFEPATH="1")
+    assert (found["mode"], found["compiled"], found["results"]) == ("numba", ALL, RESULTS)
+    again = checkout.ask(CC=compiler)
+    assert (again["mode"], again["compiled"], again["stderr"]) == ("numba", [], "")
+    assert (checkout.kernels / "compiler" / "_native.log").exists() == is_noted
+    assert checkout.ask()["mode"] == ("numba" if is_noted else "native")
+    checkout.write_first(EDITED)
+    assert checkout.ask()["results"] == [18, 10]
+    checkout.write_first(FIRST.replace("+ 5", "+ 7"))
+    process = checkout.begin(CONSTRAIN_KERNELS="native", CC="/no/compiler")
+    assert "there is no C compiler" in process.communicate()[1]
+
+
+@pytest.mark.parametrize("damage", [lambda content: content[: len(content) // 2], lambda content: content[:-1] + b"?"])
+def test_lowered_kernels_that_are_damaged_are_lowered_again(checkout: SmallPackage, damage: Any) -> None:
+    assert checkout.ask()["mode"] == "native"
+    (kept,) = checkout.cache.glob("*.bin")
+    kept.write_bytes(damage(kept.read_bytes()))
+    checkout.write_first(EDITED)
+    assert checkout.ask(CONSTRAIN_KERNELS="native")["results"] == [18, 10]
+
+
+PARTS = """
+from constrain.kernels import kernel
+from constrain.kernels.compiler.accessors import RecordLayout, accessor
+
+STEP = 3
+
+class PLACES(RecordLayout):
+    SIZE = 1
+    END = 2
+
+@accessor
+def size(A, at):
+    return A[at + PLACES.SIZE]
+
+@kernel("i(arena, i)")
+def by_constant(A, n):
+    return A[n] + STEP
+
+@kernel("i(arena, i)")
+def by_field(A, n):
+    return A[n + PLACES.END]
+
+@kernel("i(arena, i)")
+def by_accessor(A, n):
+    return size(A, n)
+
+@kernel("i(arena, i)", entry=True)
+def all_three(A, n):
+    return by_constant(A, n) + 10 * by_field(A, n) + 100 * by_accessor(A, n)
+"""
+EDITS = [  # what is edited, and whose keys change
+    ("STEP = 3", "STEP = 4", {"by_constant"}),
+    ("STEP = 3", "STEP = 3.0", {"by_constant"}),
+    ("STEP = 3", "# a comment\nSTEP = 3", set()),
+    ("A[n] + STEP", "A[n] - STEP", {"by_constant"}),
+    ("END = 2", "END = 0", {"by_field"}),
+    ("END = 2", "MORE = 2", {"by_field"}),
+    ("SIZE = 1", "SIZE = 0", {"by_accessor"}),
+    ("at + PLACES", "at - PLACES", {"by_accessor"}),
+    ("10 * by_field", "11 * by_field", {"all_three"}),
+    ("+ 10 * by_field(A, n)", "+ 10 * by_constant(A, n)", {"all_three"}),
+    ('"i(arena, i)")\ndef by_constant', '"i(arena, arena)")\ndef by_constant', {"by_constant", "all_three"}),
+]
+KEYS = """
+import importlib, json, sys
+from pathlib import Path
+from constrain.kernels import parts
+from native import keys, lower
+
+def known():
+    del lower.jit.declared[:]
+    importlib.reload(parts)
+    return {kernel.dispatcher.__name__: keys.of_kernel(kernel) for kernel in lower.jit.declared}
+
+text = Path(parts.__file__).read_text()
+sys.dont_write_bytecode = True
+found = [known()]
+for old, new in json.loads(sys.argv[1]):
+    assert old in text
+    Path(parts.__file__).write_text(text.replace(old, new))
+    found.append(known())
+print(json.dumps(found))
+"""
+
+
+def test_an_edit_changes_the_keys_of_what_it_changes(checkout: SmallPackage, repository: Path) -> None:
+    """No others are lowered again; a kernel that reads what has no description has no key."""
+    (checkout.kernels / "parts.py").write_text(PARTS)
+    edits = [(old, new) for old, new, _ in EDITS] + [("STEP = 3", "STEP = [3]")]
+    done = run_small(checkout, repository, "-B", "-c", KEYS, json.dumps(edits))
+    assert done.returncode == 0, done.stderr[-3000:]
+    before, *after, undescribed = json.loads(done.stdout)
+    assert all(before.values()) and len(set(before.values())) == len(before) == 4
+    for (old, new, changed), keys in zip(EDITS, after, strict=True):
+        assert {name for name, key in keys.items() if key != before[name]} == changed, (old, new)
+    assert undescribed == {**before, "by_constant": None}
+
+
+def test_edited_kernels_answer_as_edited(checkout: SmallPackage) -> None:
+    """Whatever was lowered before: machine code says what Python says."""
+    asks = "from constrain.kernels import parts; given = np.arange(10, dtype=np.int32) ** 2\nkernels.load()\n"
+    asks += "second.twice = lambda *_: parts.all_three(given, 4)"
+    results = set()
+    for old, new, _ in [("", "", set()), EDITS[0], EDITS[4], *EDITS[6:9]]:
+        (checkout.kernels / "parts.py").write_text(PARTS.replace(old, new))
+        native, python = (checkout.ask(asks, CONSTRAIN_KERNELS=mode)["results"] for mode in ("native", "python"))
+        assert native == python, (old, new)
+        results.add(native[0])
+    assert len(results) == 6
+
+
+def test_every_kernel_has_a_key(repository: Path) -> None:
+    """What each kernel of the package reads is described, so that none is lowered without need."""
+    code = """
+from constrain.kernels import declare_all
+from native import keys, lower
+declare_all()
+found = [keys.of_kernel(kernel) for kernel in lower.jit.declared]
+assert len(found) > 400 and None not in found and len(set(found)) == len(found)
+"""
+    environment = {**os.environ, "CONSTRAIN_KERNELS": "numba"}
+    subprocess.run([sys.executable, "-c", code], cwd=repository, env=environment, check=True)

@@ -11,12 +11,10 @@ either a whole kernel or none, and the next `make_ready` goes on from there.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import pickle
 import sys
 import threading
-import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -27,11 +25,10 @@ from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 
 from constrain.kernels.compiler import cache, linking, native, pipeline
+from constrain.kernels.compiler.progress import Line
 
 Progress = Callable[[int, int], None]
 
-PATIENCE = 0.5  # seconds until the first line of progress
-INTERVAL = 10.0  # seconds between lines where there is no terminal
 _log = logging.getLogger(__name__)
 
 
@@ -202,39 +199,15 @@ def _path() -> Any:
 
 def _follow(job: _Job, progress: Progress | None) -> None:
     """Wait for the job, and tell how far it is."""
-    line = _Line()
+    line = Line()
     while job.is_alive():
         job.join(0.1)
-        if progress is None:
-            line.tell(job)
-        elif job.is_compiling:
-            progress(job.done, job.total)
-
-
-class _Line:
-    """The message to a user who waits for kernels: on a terminal a line that counts, else a line now and then."""
-
-    def __init__(self) -> None:
-        self.begin = time.monotonic()
-        self.next = self.begin + PATIENCE
-        self.is_terminal = sys.stderr is not None and sys.stderr.isatty()
-        self.has_told = False
-
-    def tell(self, job: _Job) -> None:
-        """Write, if it is time to."""
-        now = time.monotonic()
-        if not job.is_alive():
-            if self.has_told:
-                self._write(f"kernels are ready after {now - self.begin:.0f} s", "\n")
-        elif now >= self.next and (job.is_compiling or job.is_waiting):
-            self.has_told = True
-            self.next = now + (0.1 if self.is_terminal else INTERVAL)
-            what = f"compiling kernels, once: {job.done} of {job.total}"
-            if job.is_waiting:
-                what = "another process compiles the kernels"
-            self._write(what, "" if self.is_terminal else "\n")
-
-    def _write(self, text: str, end: str) -> None:
-        with contextlib.suppress(OSError, AttributeError):  # nobody reads it, or there is no standard error
-            sys.stderr.write(f"\r\x1b[Kconstrain: {text}{end}" if self.is_terminal else f"constrain: {text}{end}")
-            sys.stderr.flush()
+        if progress is not None:
+            if job.is_compiling:
+                progress(job.done, job.total)
+        elif job.is_alive() and job.is_waiting:
+            line.tell("another process compiles the kernels")
+        elif job.is_alive() and job.is_compiling:
+            line.tell(f"compiling kernels, once: {job.done} of {job.total}")
+    if progress is None:
+        line.end()

@@ -71,7 +71,7 @@ def self_call(n_arguments: int) -> Callable[..., int]:
         signature = types.int64(*(a if isinstance(a, types.Array) else types.int64 for a in given))
         return signature, _emitter(signature, lambda _context, builder: builder.function)
 
-    return _intrinsic(typed, n_arguments)
+    return _intrinsic(typed, n_arguments, f"self of {n_arguments}")
 
 
 @intrinsic
@@ -125,7 +125,8 @@ def call(name: str, signature: Any) -> Any:
         kind = context.call_conv.get_function_type(signature.return_type, signature.args)
         return cgutils.get_or_insert_function(builder.module, kind, name)
 
-    return _intrinsic(lambda _context, *_given: (signature, _emitter(signature, function)), len(signature.args))
+    emit = _emitter(signature, function)
+    return _intrinsic(lambda _context, *_given: (signature, emit), len(signature.args), f"{name}: {signature}")
 
 
 def _emitter(signature: Any, function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -142,10 +143,12 @@ def _emitter(signature: Any, function: Callable[[Any, Any], Any]) -> Callable[..
     return emit
 
 
-def _intrinsic(typed: Callable[..., Any], n_arguments: int) -> Any:
-    """An intrinsic needs its arguments by name."""
+def _intrinsic(typed: Callable[..., Any], n_arguments: int, what: str) -> Any:
+    """An intrinsic needs its arguments by name. what: tells it from others."""
     names = ", ".join(f"a{k}" for k in range(n_arguments))
-    return intrinsic(eval(f"lambda context, {names}: typed(context, {names})", {"typed": typed}))
+    function = eval(f"lambda context, {names}: typed(context, {names})", {"typed": typed})
+    function.__module__, function.__qualname__ = __name__, what
+    return intrinsic(function)
 
 
 def symbol_name(dispatcher: Any) -> str:

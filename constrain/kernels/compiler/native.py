@@ -1,21 +1,33 @@
-"""Machine code of the kernels that was made when the package was built.
+"""Machine code of the kernels that was made before this process began: an extension module, `_native`.
 
-The build (native/, at the top of a checkout) compiles every kernel for some levels of a kind of processor into one
-extension module, `_native`, which lies beside this file; here it is found. It carries a stamp of the sources that it
-was made of. If they were edited since, it is not used.
+A wheel brings it. In a checkout it is built when the kernels are imported, if numba and a C compiler are there
+(native/, at the top), and again when kernels were edited: then only those are compiled anew. It carries a stamp of the
+sources that it was made of; one that does not fit is not used.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import importlib
+import os
+import subprocess
+import sys
 import sysconfig
 from collections.abc import Callable
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-PACKAGE = Path(__file__).resolve().parents[2]
+HOME = Path(__file__).resolve().parent
+PACKAGE = HOME.parents[1]
+CHECKOUT = PACKAGE.parent
 FOLDERS = "kernels", "gaps/kernels", "papers/kernels"  # those of the core, and those that only a wing calls
+FAILED = HOME / "_native.log"  # the stamp of sources that could not be built, and why
+
+LIBRARY: ModuleType | None = None  # once it is loaded
+REASON = "this installation has no compiled kernels"  # while it is not
 
 
 def stamp() -> str:
@@ -36,21 +48,46 @@ def name_of(function: Callable[..., Any], signature: str) -> str:
     return f"{function.__module__}.{function.__name__}: {signature}"
 
 
-def _find() -> tuple[ModuleType | None, str]:
-    """The library, or None and the reason."""
-    if sysconfig.get_config_var("Py_GIL_DISABLED") and list(Path(__file__).parent.glob("_native.abi3.*")):
-        return None, "its compiled kernels are for Pythons with a lock"  # a free-threaded one would crash
-    try:
-        from constrain.kernels.compiler import _native  # type: ignore[attr-defined]
-    except ImportError as error:
-        absent = not list(Path(__file__).parent.glob("_native*"))
-        return None, "this installation has no compiled kernels" if absent else f"its compiled kernels: {error}"
-    if _native.STAMP != STAMP:
-        return None, "its kernels were edited after they were compiled"
-    return _native, ""
+def unfit() -> str:
+    """Why the library cannot be that of these sources; nothing if it can."""
+    suffixes = [s for s in EXTENSION_SUFFIXES if s != ".abi3.so" or not sysconfig.get_config_var("Py_GIL_DISABLED")]
+    for path in (HOME / f"_native{suffix}" for suffix in suffixes):  # a Python without a lock crashes with abi3
+        with contextlib.suppress(FileNotFoundError):
+            fits = STAMP.encode() in path.read_bytes()
+            return "" if fits else "its kernels were edited after they were compiled"
+    return "this installation has no compiled kernels"
 
 
-LIBRARY, REASON = _find()
+def load() -> None:
+    """Load the library, in a checkout once it is built: LIBRARY, or REASON."""
+    global LIBRARY, REASON
+    REASON = unfit()
+    if REASON and (CHECKOUT / "native" / "module.c").is_file():
+        REASON = _build() or unfit()
+    if not REASON:
+        try:
+            LIBRARY = importlib.import_module(f"{__package__}._native")
+        except ImportError as error:
+            REASON = f"its compiled kernels: {error}"
+
+
+def _build() -> str:
+    """Have the library of a checkout built, in a process of its own. Returns why it cannot be, or nothing."""
+    with contextlib.suppress(OSError):
+        failed, _, reason = FAILED.read_text(encoding="utf-8").partition("\n")
+        if failed == STAMP:
+            return reason
+    given = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_") or k == "NUMBA_CACHE_DIR"}
+    given["PYTHONPATH"] = os.pathsep.join(filter(None, [str(CHECKOUT), os.environ.get("PYTHONPATH")]))
+    command = [sys.executable, "-m", "native.build"]
+    try:  # it tells on standard error how far it is, and on standard output why it fails
+        done = subprocess.run(
+            command, env=given, cwd=CHECKOUT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, encoding="utf-8",
+            check=False,
+        )  # fmt: skip
+    except OSError as error:
+        return str(error)
+    return "" if done.returncode == 0 else done.stdout.strip() or f"compiling them ended with {done.returncode}"
 
 
 def find(function: Callable[..., Any], signature: str) -> Any:
