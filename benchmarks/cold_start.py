@@ -8,8 +8,8 @@ when the kernels are compiled already, and how long the very first time, with an
 
 Each run is a new process; the clock of the system is read before it is started and when it has its mask, so that the
 start of the interpreter counts. Its stages are told by the process itself. `--first` compiles into an empty folder
-(`NUMBA_CACHE_DIR`), once, and then starts from that folder again. A checkout compiles them with numba, unless `python
--m native.build` was run; an installed wheel has them compiled.
+(`NUMBA_CACHE_DIR`), once, and then starts from that folder again. With `CONSTRAIN_KERNELS=numba` numba compiles them;
+else a checkout has built a library of them before the first start, and an installed wheel has one.
 
 Answers are checked: the mask must allow an opening brace, and no token that begins otherwise but with white space;
 torch must not be imported.

@@ -51,7 +51,7 @@ def of_compiler() -> tuple[object, ...]:
     """What the code of all kernels depends on."""
     digest = hashlib.sha256()
     for part in COMPILER:  # if they were edited meanwhile, program.py keeps nothing
-        digest.update(Path(part.__file__).read_bytes() + b"\0")
+        digest.update(Path(str(part.__file__)).read_bytes() + b"\0")
     settings = sorted((name, value) for name, value in os.environ.items() if name.startswith("NUMBA_"))
     versions = numba.__version__, llvmlite.__version__, np.__version__, sys.version, sys.implementation.cache_tag
     sources = digest.hexdigest(), SOURCES["lower.py"], SOURCES["keys.py"]

@@ -76,12 +76,12 @@ def this_machine() -> Platform:
     """The machine that builds, with its own compiler, else zig. A library for a free-threaded Python has its name."""
     machine = platform.machine()
     suffix = sysconfig.get_config_var("EXT_SUFFIX") if sysconfig.get_config_var("Py_GIL_DISABLED") else ".abi3.so"
+    own = Platform(f"{machine}-unknown-linux-gnu", "", OWN_LEVELS[machine], library=f"_native{suffix}")
     if shutil.which(_own_compiler()[0]) is not None:
-        target, flags = "", ELF
-    else:
-        libc = "manylinux_2_17" if platform.libc_ver()[0] == "glibc" else "musllinux_1_2"
-        _, target, _, flags, _ = PLATFORMS[f"{libc}_{machine}"]
-    return Platform(f"{machine}-unknown-linux-gnu", target, OWN_LEVELS[machine], flags, f"_native{suffix}")
+        return own
+    libc = "manylinux_2_17" if platform.libc_ver()[0] == "glibc" else "musllinux_1_2"
+    zig = PLATFORMS[f"{libc}_{machine}"]
+    return own._replace(target=zig.target, flags=zig.flags)
 
 
 def this_processor() -> Platform:

@@ -105,7 +105,7 @@ def _lower_all(kernels: Sequence[jit.Kernel], numbers: Sequence[int]) -> Iterato
     here = 1 if processes > 1 else len(numbers)  # the others begin with what numba has loaded for the first
     for number in long_first[:here]:
         yield number, lower.lower(kernels[number], context)
-    readers = []
+    readers: list[Connection] = []
     for share in range(here, min(here + processes, len(numbers))):
         reader, writer = get_context("fork").Pipe(duplex=False)
         mine = [kernels[number] for number in long_first[share::processes]]
@@ -114,11 +114,12 @@ def _lower_all(kernels: Sequence[jit.Kernel], numbers: Sequence[int]) -> Iterato
         writer.close()
         readers.append(reader)
     while readers:
-        for reader in wait(readers):
+        ready = wait(readers)
+        for reader in [each for each in readers if each in ready]:
             try:
-                yield reader.recv()  # type: ignore[union-attr]
+                yield reader.recv()
             except EOFError:
-                readers.remove(reader)  # type: ignore[arg-type]
+                readers.remove(reader)
 
 
 def _send(

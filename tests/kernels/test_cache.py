@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 from small_package import ALL, FIRST, RESULTS, SmallPackage
 
-from constrain import kernels
-from constrain.kernels import MODE
 from constrain.kernels.compiler import cache
 
 
@@ -135,16 +133,18 @@ def test_on_a_full_disk(package: SmallPackage) -> None:
     assert not [path for path in package.cache.iterdir() if path.stat().st_size]
 
 
-@pytest.mark.skipif(MODE != "numba", reason="kernels came with the package, or run as Python")
-def test_what_others_wrote_meanwhile_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that waited for another one has read less before."""
-    from constrain.kernels.compiler import jit
+READ_MEANWHILE = """
+kernels.load()
+names = [kernel.name for kernel in declare.jit.declared]
+declare.jit._blobs.update({names[0]: b"read before"})
+declare.jit.cache.read = lambda _path: dict.fromkeys(names, b"written by another process")
+assert declare.jit._Job()._read()
+"""
 
-    kernels.load()
-    names = [kernel.name for kernel in jit.declared]
-    monkeypatch.setattr(jit, "_blobs", {names[0]: b"read before"})
-    monkeypatch.setattr(cache, "read", lambda _path: dict.fromkeys(names, b"written by another process"))
-    assert jit._Job()._read()
+
+def test_what_others_wrote_meanwhile_is_read(package: SmallPackage) -> None:
+    """A process that waited for another one has read less before."""
+    assert package.ask(READ_MEANWHILE)["results"] == RESULTS
 
 
 def test_versions_that_were_used_last_stay(tmp_path: Path) -> None:
@@ -178,8 +178,9 @@ def test_an_interrupt_leaves_whole_kernels(package: SmallPackage) -> None:
 
 IMPATIENT = """
 import threading
-declare.jit.PATIENCE, told = 0, threading.Event()
-write, compile = declare.jit._Line._write, declare.jit._Job._compile
+progress = sys.modules["constrain.kernels.compiler.progress"]
+progress.PATIENCE, told = 0, threading.Event()
+write, compile = progress.Line._write, declare.jit._Job._compile
 
 def compile_once_told(job):  # however quick the compiler is
     job.is_compiling = True
@@ -187,7 +188,7 @@ def compile_once_told(job):  # however quick the compiler is
     compile(job)
 
 declare.jit._Job._compile = compile_once_told
-declare.jit._Line._write = lambda line, *what: (write(line, *what), told.set())
+progress.Line._write = lambda line, *what: (write(line, *what), told.set())
 """
 
 

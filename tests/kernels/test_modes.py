@@ -1,5 +1,5 @@
-"""The kernels in four modes: compiled by numba, compiled when the package was built, as plain Python, and compiled with
-bounds checks. All answer the same."""
+"""The kernels in four modes: the library of a checkout, that of a wheel, as plain Python, and compiled by numba in the
+process, with bounds checks. All answer the same."""
 
 from __future__ import annotations
 
@@ -15,12 +15,9 @@ import numpy as np
 import pytest
 
 from constrain import kernels
-from constrain.kernels.compiler import native
 from constrain.kernels.parser import configurations
 from constrain.languages.automata import store  # noqa: F401  (declares every kernel)
 from wheels import wheel
-
-numba_only = pytest.mark.skipif(kernels.MODE != "numba", reason="the kernels of this process are not numba's")
 
 
 def answers(package: Path = Path(kernels.__file__).parents[2], **environment: str) -> dict[str, list[object]]:
@@ -59,7 +56,7 @@ def test_plain_python(compiled):
 
 @pytest.mark.slow
 def test_bounds_checked(compiled, request):
-    """`NUMBA_BOUNDSCHECK=1`: no kernel reads or writes outside an array. Compiles all kernels once, about 40 s."""
+    """`NUMBA_BOUNDSCHECK=1`: no kernel reads or writes outside an array. Numba compiles all kernels, once."""
     cache = getattr(request.config, "cache", None)
     folder = cache.mkdir("numba-boundscheck") if cache else Path(request.getfixturevalue("tmp_path"))
     assert answers(NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(folder)) == compiled
@@ -68,38 +65,27 @@ def test_bounds_checked(compiled, request):
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which(os.environ.get("CC", "cc")) is None, reason="needs a C compiler")
 def test_compiled_when_the_package_was_built(compiled, tmp_path, tmp_path_factory, repository):
-    """The library of this checkout if it has one, else that of a wheel that is built here, in a minute of CPU time."""
-    package = repository
-    if native.LIBRARY is None:
-        package = tmp_path
-        shutil.unpack_archive(wheel(tmp_path_factory, repository, "1"), package, "zip")
-    assert answers(package, CONSTRAIN_KERNELS="native") == compiled
+    """The library of a wheel, for each level of processors."""
+    shutil.unpack_archive(wheel(tmp_path_factory, repository, "1"), tmp_path, "zip")
+    assert answers(tmp_path, CONSTRAIN_KERNELS="native") == compiled
 
 
-@numba_only
-def test_every_kernel_has_one_signature(compiled):
-    """Numba compiles a kernel anew for every mix of argument types; here each has its declared one.
+DECLARED = """
+from constrain import kernels
+from constrain.kernels.compiler import jit
+kernels.declare_all()
+order = {kernel.dispatcher: number for number, kernel in enumerate(jit.declared)}
+named = [(d, d.py_func.__globals__.get(name)) for d in order for name in d.py_func.__code__.co_names]
+calls = [(d, called) for d, called in named if isinstance(called, type(d)) and called in order]
+assert len(calls) > 100
+late = [(d.__name__, called.__name__) for d, called in calls if order[called] >= order[d]]
+assert late == [], late
+"""
 
-    Kernels that only kernels call may not be ready: a test that calls one has it and its callees compiled for itself.
-    """
-    from constrain.kernels.compiler import jit
 
-    kernels.load()
-    ready = [kernel for kernel in jit.declared if kernel.name in jit._ready]
-    assert len(ready) > 100
-    assert {k.name: len(k.dispatcher.signatures) for k in ready if len(k.dispatcher.signatures) != 1} == {}
-
-
-@numba_only
-def test_every_kernel_stands_before_its_callers():
-    """Else compiling the caller compiles it too, for the types at hand (seen only when the cache is empty)."""
-    from constrain.kernels.compiler import jit
-
-    order = {kernel.dispatcher: number for number, kernel in enumerate(jit.declared)}
-    named = [(d, d.py_func.__globals__.get(name)) for d in order for name in d.py_func.__code__.co_names]
-    calls = [(d, called) for d, called in named if isinstance(called, type(d)) and called in order]
-    assert len(calls) > 100
-    assert [(d.__name__, called.__name__) for d, called in calls if order[called] >= order[d]] == []
+def test_every_kernel_stands_before_its_callers() -> None:
+    """Else numba, compiling the caller, compiles it too, for the types at hand (seen only when the cache is empty)."""
+    subprocess.run([sys.executable, "-c", DECLARED], env={**os.environ, "CONSTRAIN_KERNELS": "numba"}, check=True)
 
 
 def test_kernels_of_another_type_are_refused():
