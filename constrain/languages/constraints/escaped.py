@@ -2,7 +2,7 @@
 
     constrain.seq('{"query": ', constrain.json_string(query), "}")
 
-The idea: between the quotes stands a part that is read apart, through its escapes (masks/engine/parts/escapes.py). So
+The idea: between the quotes stands a part that is read apart, through its escapes (masks/engine/regions/escapes.py). So
 a grammar with a lexer of its own, and a monitor, see the text that the string means.
 
 Source: RFC 8259, section 7.

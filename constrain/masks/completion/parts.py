@@ -9,8 +9,8 @@ Limit: names that parts share (`shared=`) are known to the part that has begun, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
-from typing import Any
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,8 @@ class PartsEnds:
         self.to_end = to_end
         self.guard = guard
         self.places = guard.places
-        self._parts = [self._completion_of(_compiled(reader)) for reader in self.places.regions]
+        self.regions = cast("Sequence[Any]", guard.places.regions)  # all apart
+        self._parts = [self._completion_of(reader.compiled) for reader in self.regions]
         self._around: Shortest = guard.automaton.attempt(self._make_around)
         self._known: tuple[int, dict[int, bytes | None]] = (-1, {})
 
@@ -69,7 +70,7 @@ class PartsEnds:
 
     def _make_around(self) -> Shortest:
         texts: dict[Any, Text] = {}
-        for number, reader in enumerate(self.places.regions):
+        for number, reader in enumerate(self.regions):
             opens, closes = (bracket(number, is_open)[0] for is_open in (True, False))
             texts[opens], texts[closes] = self._inside(number, reader.start()), b""
         return _Around(self.guard.automaton, self.places.rules, texts)
@@ -110,7 +111,7 @@ class PartsEnds:
 
     def _inside(self, part: int, state: Any) -> bytes | None:
         """The completion of a part's text."""
-        reader = self.places.regions[part]
+        reader = self.regions[part]
         if not isinstance(reader, EscapedRegion):
             return self._parts[part](*state)
         begun = reader.escape_from(state)
@@ -127,7 +128,7 @@ class PartsEnds:
             labels, sure = np.zeros(len(self.guard.tokens), np.int64), np.full(len(self.guard.tokens), OUTER)
             for place in self.places.places(self.guard.number_of(state)):
                 for number, inside in place.opens:
-                    own = self._labels_inside(self.places.regions[number], inside)
+                    own = self._labels_inside(self.regions[number], inside)
                     sure[own < EDGE] = SURE
                     labels = np.unique(np.stack([labels, own]), axis=1, return_inverse=True)[1].reshape(-1)
             return labels, sure
@@ -139,7 +140,7 @@ class PartsEnds:
         size = len(self.guard.tokens)
         row, _ = reader.mask(state)
         inside = np.unpackbits(row.view(np.uint8), bitorder="little")[:size].astype(np.bool_)
-        guard, inner = _compiled(reader).guard, state[1][1] if isinstance(reader, EscapedRegion) else state[1]
+        guard, inner = reader.compiled.guard, state[1][1] if isinstance(reader, EscapedRegion) else state[1]
         labels = None if guard is None else guard.labels(inner)
         every = np.arange(size) + EDGE
         if labels is not None:
@@ -156,9 +157,3 @@ class _Around(Shortest):
 
     def lexeme(self, terminal: Terminal) -> Text:
         return self.texts[terminal.node] if terminal.node in self.texts else super().lexeme(terminal)
-
-
-def _compiled(reader: Any) -> CompiledConstraint:
-    """The compiled constraint of what a reader reads."""
-    compiled: CompiledConstraint = reader.value.compiled if isinstance(reader, EscapedRegion) else reader.compiled
-    return compiled

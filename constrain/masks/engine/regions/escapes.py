@@ -51,7 +51,7 @@ class EscapedRegion(Region):
     apart = True
 
     def __init__(self, value: GrammarRegion, automaton: TokenAutomaton) -> None:
-        self.value = value
+        self.value, self.compiled = value, value.compiled
         self.automaton = automaton
         self.tokens = EscapingTokens.of(automaton.vocabulary)
         self._epoch = -1

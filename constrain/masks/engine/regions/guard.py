@@ -90,6 +90,7 @@ class RegionsGuard(Guard):
         self.places = Places(grammar, regions, automaton)
         self.always = self.remembers = not self.places.counts
         self.vetoes = self.always or any(region.bounded for region in regions)
+        self.tempered = any(region.temperature is not None for region in regions)
         self.kinds = TokenKinds.of(automaton.vocabulary)
         self._masks: dict[Hashable, Row] = {}
         self._temperatures: tuple[int, dict[int, float | None]] = (-1, {})
@@ -147,7 +148,7 @@ class RegionsGuard(Guard):
                 known[number] = max((each for each in temperatures if each is not None), default=None)
             return known[number]
 
-        return self.automaton.attempt(ask)
+        return self.automaton.attempt(ask) if self.tempered else None
 
     def _temperature(self, place: Place) -> float | None:
         """The temperature of a place, where a token may begin before any mark; None: none."""

@@ -219,11 +219,8 @@ class Places:
 
     def accepts(self, state: int) -> bool:
         """True if the text may end."""
-        return any(not place.opens and self.accepts_at(place.around) for place in self.places(state))
-
-    def accepts_at(self, around: int) -> bool:
-        """True if the text around may end at a configuration."""
-        return bool(self.automaton.memory.call(configurations.accepts, around))
+        call = self.automaton.memory.call
+        return any(not place.opens and call(configurations.accepts, place.around) for place in self.places(state))
 
     def places(self, state: int) -> list[Place]:
         """The places of a state, and those where regions that may end were left."""
