@@ -1,8 +1,8 @@
 """The intersection of constraints: `a & b`.
 
 A part with a lexer of its own, or with a monitor, is read twice: by rules that take every way to cut a text into
-lexemes, where the regular side is enforced, and apart, as it is (masks/engine/regions). Each promises by itself that the
-text has an end.
+lexemes, where the regular side is enforced, and apart, as it is (masks/engine/regions). Each promises by itself that
+the text has an end.
 
 Limit: at most one part is not regular. The intersection of two context-free languages cannot be computed.
 """
