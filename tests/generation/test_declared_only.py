@@ -13,6 +13,8 @@ from constrain.engines.requests.constraints import constraint_of
 from constrain.engines.requests.options import EngineOptions
 from constrain.engines.vllm.masked import request_of
 from constrain.generation.request.arguments import the_constraint
+from constrain.languages.schema import json_schema
+from work import counted
 
 INNER: dict[str, Any] = {"type": "object", "properties": {"b": {"type": "integer"}}}
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"a": INNER}, "required": ["a"]}
@@ -100,3 +102,20 @@ def test_an_engine_reads_what_generate_asks_of_it() -> None:
         asked = request_of(constraint, EngineOptions())
         assert asked is not None and json.loads(asked.text) == constraint.written
     assert request_of(constrain.json_schema(SCHEMA), EngineOptions()) is None
+
+
+def test_a_schema_of_the_same_content_is_read_once() -> None:
+    schema: dict[str, Any] = {"type": "object", "properties": {"kept": {"type": "string", "minLength": 1}}}
+    first, read = counted(the_constraint, {"schema": schema})
+    again, kept = counted(the_constraint, {"schema": json.loads(json.dumps(schema))})
+    assert again is first and first == json_schema(schema, undeclared="avoid") and kept * 4 < read
+    schema["properties"]["kept"] = {"type": "integer"}
+    changed = the_constraint({"schema": schema})
+    assert changed.accepts('{"kept": 1}') and not first.accepts('{"kept": 1}') and first.accepts('{"kept": "a"}')
+    assert the_constraint({"schema": json.dumps(schema)}) == changed
+
+
+def test_warnings_of_a_schema_that_is_kept_are_told_again() -> None:
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="did you mean 'minLength'"):
+            the_constraint({"schema": {"type": "string", "minLenght": 1}})

@@ -5,7 +5,6 @@ constraints.py       the constraint of a request; constrain/chat/tags/structural
 vocabulary.py        the bytes of an engine's tokens
 compiler.py          one engine: the vocabulary, compiled constraints
 warm.py              what is read and followed before the first request
-recent.py            the last constraints, as many as their texts have room for
 request.py           one request: its matcher, its ends, its fault
 interfaces.py        whether an engine has what is relied upon
 """

@@ -15,11 +15,11 @@ from typing import Any
 
 from constrain.engines.requests.constraints import constraint_of, writable
 from constrain.engines.requests.options import EngineOptions
-from constrain.engines.requests.recent import Recent
 from constrain.engines.requests.vocabulary import vocabulary_of
 from constrain.engines.requests.warm import warm_up
 from constrain.errors import ConstrainError
 from constrain.languages.cuts import CanonicalTokens, canonical_tokens
+from constrain.languages.schema.recent import Recent
 from constrain.masks.completion.rehearsal import rehearse
 from constrain.masks.completion.spelled import spelled
 from constrain.masks.derived.cuts import CompiledCuts

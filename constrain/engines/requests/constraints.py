@@ -20,13 +20,13 @@ from typing import Any
 
 from constrain.chat.tags.structural import structural_tag
 from constrain.engines.requests.options import EngineOptions
-from constrain.engines.requests.recent import Recent
 from constrain.errors import ConstrainError, GrammarError, LimitError
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.regular import choices, regex
 from constrain.languages.grammar_text.text import grammar
 from constrain.languages.schema.api import json_schema
 from constrain.languages.schema.check.finished import integer_of
+from constrain.languages.schema.recent import Recent
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.limits import Limits
 from constrain.masks.completion.writable import written

@@ -118,9 +118,9 @@ def the_constraint(given: Mapping[str, Any]) -> Any:
 
             return constraint_of_format(value)
         case _:  # schema, type
-            from constrain.languages.schema import json_schema
+            from constrain.languages.schema.api import declared_only
 
-            return json_schema(value, undeclared="avoid")
+            return declared_only(value)
 
 
 def _checked(value: Any) -> Any:

@@ -12,6 +12,7 @@ from constrain.chat.tags.structural import structural_tag
 from constrain.errors import ConstrainError, SchemaError
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.schema import json_schema
+from constrain.languages.schema.api import declared_only
 from constrain.languages.schema.openai_strict import OPENAI_STRICT, is_strict
 
 FORMATS = ("text", "json_object", "json_schema", "structural_tag")
@@ -25,7 +26,7 @@ def constraint_of_format(given: Any) -> Constraint | None:
     written, as in OpenAI's `parse`.
     """
     if isinstance(given, type):
-        return json_schema(given, undeclared="avoid")
+        return declared_only(given)
     kind = given.get("type") if isinstance(given, Mapping) else None
     if kind not in FORMATS:
         raise ConstrainError(
@@ -45,7 +46,7 @@ def constraint_of_format(given: Any) -> Constraint | None:
     _refuse_others(wrapped, {"name", "description", "schema", "strict"}, "response_format.json_schema")
     dialect = OPENAI_STRICT if is_strict(wrapped, "response_format.json_schema") else None
     try:
-        return json_schema(wrapped["schema"], undeclared="avoid", dialect=dialect)
+        return declared_only(wrapped["schema"], dialect)
     except SchemaError as error:
         if error.place is not None:
             raise

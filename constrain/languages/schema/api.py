@@ -35,6 +35,7 @@ from constrain.languages.schema.read.inputs import published_schema, schema_of_t
 from constrain.languages.schema.read.meant import check_root, warn_of_misspelt
 from constrain.languages.schema.read.reader import SchemaReader
 from constrain.languages.schema.read.references import Resource, check_registry
+from constrain.languages.schema.recent import Recent
 from constrain.languages.schema.sets.algebra import Conj
 from constrain.languages.schema.sets.json_types import Json
 from constrain.languages.schema.write.json_layout import JsonLayout, read_json_layout
@@ -232,8 +233,9 @@ class JsonSchema(Constraint):
     def _name(self) -> str:
         return getattr(self.given, "__name__", None) or repr(self.given)
 
-    def _warn_of_what_is_checked_later(self) -> None:
-        """Warn if a value of the type may be refused when its text is finished."""
+    def warn(self) -> None:
+        """Warn of keys that are nearly keywords, and if a value of a type may be refused when its text is finished."""
+        warn_of_misspelt(self.written, self.document.sites)
         if self.parse_with is not None and self.untold:
             places = "".join(f"\n  at {place}: {note}" for place, note in self.untold)
             fix = "say it in the schema (Field(pattern=...), bounds, Literal), or tell the model in the prompt"
@@ -494,9 +496,50 @@ def json_schema(
         check_strict(raw if parse_with is None else published_schema(schema))
     check_root(raw)
     constraint = JsonSchema(raw, options, registry, schema, parse_with, limits or DEFAULT)
-    warn_of_misspelt(constraint.document.sites)  # reads the schema: faults are raised here, not at the first use
-    constraint._warn_of_what_is_checked_later()
+    constraint.warn()  # reads the schema: faults are raised here, not at the first use
     return constraint
+
+
+def declared_only(schema: Any, dialect: str | None = None) -> JsonSchema:
+    """Make `json_schema(schema, undeclared="avoid")`, as text is generated. Schemas are kept by their content.
+
+    Args:
+        schema: As in `json_schema`.
+        dialect: As in `json_schema`.
+
+    Returns:
+        The constraint: an earlier one, if the schema has the same content. It holds a copy, so one that is changed
+        later is another schema.
+
+    Raises:
+        ConstrainError: As `json_schema`.
+
+    Example:
+        >>> declared_only({"type": "integer"}) is declared_only({"type": "integer"})
+        True
+    """
+    if dialect is None and isinstance(schema, dict | str):
+        try:
+            content = marshal.dumps(schema, 2).decode("latin-1")
+        except ValueError:  # exact decimals, deep nesting, circles
+            content = ""
+        if content:
+            constraint = _kept("schema", content)
+            constraint.warn()
+            return constraint
+    return json_schema(schema, undeclared="avoid", dialect=dialect)
+
+
+def _read_kept(_kind: str, content: str) -> JsonSchema:
+    schema = marshal.loads(content.encode("latin-1"))
+    raw = _from_text(schema) if isinstance(schema, str) else schema
+    check_root(raw)
+    constraint = JsonSchema(raw, ReadOptions(undeclared="avoid"), given=schema, limits=DEFAULT)
+    constraint.normalizer  # noqa: B018  reads the schema
+    return constraint
+
+
+_kept = Recent(_read_kept, 64)
 
 
 def _documents(documents: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:

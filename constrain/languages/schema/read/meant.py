@@ -31,11 +31,8 @@ CLOSE = 0.8  # of `difflib`: propertys, maxLenght, item; not property names
 
 
 def check_root(raw: Any) -> None:
-    """Raise SchemaError if a schema is the wrapper of one; warn if it has no keyword at all."""
-    if not isinstance(raw, dict):
-        return
-    if not [key for key in raw.keys() - SAID if not str(key).startswith("x-")]:
-        _warn_of_definitions(raw)
+    """Raise SchemaError if a schema is the wrapper of one."""
+    if not _says_something(raw):
         return
     if isinstance(raw.get("openapi", raw.get("swagger")), str):
         place = "#/components/schemas/" if "openapi" in raw else "#/definitions/"
@@ -59,8 +56,10 @@ def check_root(raw: Any) -> None:
             place=f"$\n{excerpt(raw)}",
             fix=f"did you mean schema{named}?",
         )
-    if KEYWORDS.keys().isdisjoint(raw) and not any(meant(key) for key in raw.keys() - SAID):
-        warn(f"no key of the schema is a keyword of JSON Schema, so it takes any JSON value: {excerpt(raw)}")
+
+
+def _says_something(raw: Any) -> bool:
+    return isinstance(raw, dict) and any(not str(key).startswith("x-") for key in raw.keys() - SAID)
 
 
 def _warn_of_definitions(raw: dict[str, Any]) -> None:
@@ -78,8 +77,12 @@ def _warn_of_definitions(raw: dict[str, Any]) -> None:
             return
 
 
-def warn_of_misspelt(sites: list[Site]) -> None:
-    """Warn of keys that are nearly keywords, each with its place."""
+def warn_of_misspelt(raw: Any, sites: list[Site]) -> None:
+    """Warn of keys that are nearly keywords, each with its place; and of a schema that has no keyword at all."""
+    if isinstance(raw, dict) and not _says_something(raw):
+        _warn_of_definitions(raw)
+    elif isinstance(raw, dict) and KEYWORDS.keys().isdisjoint(raw) and not any(map(meant, raw.keys() - SAID)):
+        warn(f"no key of the schema is a keyword of JSON Schema, so it takes any JSON value: {excerpt(raw)}")
     for site in sites:
         for key in site.raw.keys() - KEYWORDS.keys() - SAID if isinstance(site.raw, dict) else ():
             if meant(key):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from constrain.engines.requests.recent import CHARACTERS, SHARE, Recent
+from constrain.languages.schema.recent import CHARACTERS, SHARE, Recent
 
 
 def test_results_are_kept_within_both_bounds() -> None:
