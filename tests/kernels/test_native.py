@@ -369,7 +369,7 @@ def test_edited_kernels_answer_as_edited(checkout: SmallPackage) -> None:
 
 
 def test_every_kernel_has_a_key(repository: Path) -> None:
-    """What each kernel of the package reads is described, so that none is lowered without need."""
+    """All that kernels of the package read has a description, so that none is lowered without need."""
     code = """
 from constrain.kernels import declare_all
 from native import keys, lower

@@ -24,7 +24,7 @@ def _mode() -> str:
     if asked not in ("", *MODES):
         raise ImportError(f"CONSTRAIN_KERNELS is one of {', '.join(MODES)}, not {asked!r}")
     if asked == "native" or not (asked or _is_set("NUMBA_BOUNDSCHECK")):
-        native.load()
+        native.load_library()
         if asked and native.LIBRARY is None:
             raise ImportError(f"CONSTRAIN_KERNELS=native, but {native.REASON}")
     return asked or ("numba" if native.LIBRARY is None else "native")

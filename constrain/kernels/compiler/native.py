@@ -49,7 +49,7 @@ def name_of(function: Callable[..., Any], signature: str) -> str:
 
 
 def unfit() -> str:
-    """Why the library cannot be that of these sources; nothing if it can."""
+    """The reason that the library is not of these sources; nothing if it is."""
     suffixes = [s for s in EXTENSION_SUFFIXES if s != ".abi3.so" or not sysconfig.get_config_var("Py_GIL_DISABLED")]
     for path in (HOME / f"_native{suffix}" for suffix in suffixes):  # a Python without a lock crashes with abi3
         with contextlib.suppress(FileNotFoundError):
@@ -58,7 +58,7 @@ def unfit() -> str:
     return "this installation has no compiled kernels"
 
 
-def load() -> None:
+def load_library() -> None:
     """Load the library, in a checkout once it is built: LIBRARY, or REASON."""
     global LIBRARY, REASON
     REASON = unfit()

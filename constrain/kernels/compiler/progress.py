@@ -1,4 +1,4 @@
-"""What a user is told who waits for kernels: on a terminal a line that counts, else a line now and then."""
+"""The message to a user who waits for kernels: on a terminal a line that counts, else a line now and then."""
 
 from __future__ import annotations
 
