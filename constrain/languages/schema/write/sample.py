@@ -2,9 +2,9 @@
 
     sample(normalizer, document.root, most=200)       '{"name": "a b", "tags": ["a b", "a b"], "age": 12'
 
-The idea: what a mask costs the first time depends on which places a text visits, and the places of a likely text are
-those that requests visit: the declared properties in their order, two items, the first value of an enumeration. It is a
-guess from the normal forms: nothing is promised of its later part, and its reader ends where it is refused.
+The idea: what a mask costs the first time depends on which places a text visits, and the texts of
+requests are much alike: the declared properties in their order, some items, a value of each type. It is a guess from
+the normal forms: nothing is promised of its later part, and its reader ends where it is refused.
 Cost: the normal forms that a text of this length visits, which its masks would need as well.
 """
 
