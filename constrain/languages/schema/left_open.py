@@ -1,7 +1,7 @@
 """Places that stay open though they declare something: `json_schema(undeclared="avoid")`, as `generate` reads schemas.
 
 The idea: a closed schema should lose nothing but what nobody declared. Three things tell that closing a place would
-take more away. What the place asks for is not declared there (closed.py); several schemas of one place describe a
+take more away. What the place asks for is not declared there (read/closing.py); several schemas of one place describe a
 value, and each declares something that another one does not, as in `then` beside `properties`; and, decided by
 emptiness, no object or array fulfils the closed place while some fulfilled the written one. What cannot be closed at
 all, as dynamic references, leaves the whole schema open.
