@@ -135,7 +135,7 @@ METHODS: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
 OTHERS = {
     "AsyncStream", "CompiledConstraint", "Constraint", "Conversation", "Generation", "Generations", "Matcher", "Stats",
     "Stream",
-    "agenerate", "astream", "converse",  # take the options of `generate`
+    "agenerate", "astream", "converse", "explain",  # take the options of `generate`
     "apply_bitmask_",  # tests/sampling/bitmask
 }  # fmt: skip
 

@@ -55,6 +55,7 @@ class MonitorGuard(Guard):
     """
 
     always = ending = remembers = True
+    layer = "monitor", "the monitor knows no such name here, or refuses what goes on so"
 
     def __init__(self, monitor: Monitor[Any], empty: Empty, vocabulary: Vocabulary, doubting: bool = False) -> None:
         self.reading = MonitorReading(monitor, empty, doubting)

@@ -27,6 +27,7 @@ from constrain.engines.requests.constraints import constraint_of
 from constrain.engines.requests.options import EngineOptions
 from constrain.engines.sglang.options import VARIABLE, options_in
 from constrain.errors import ConstrainError, LimitError
+from constrain.masks.engine.compiled import compile_bytewise
 
 WIDTH = 3136
 SCHEMA = '{"type": "object", "properties": {"a": {"enum": [1, 23]}}, "required": ["a"], "additionalProperties": false}'
@@ -154,17 +155,16 @@ def test_a_fault_ends_the_request_and_not_the_scheduler(sglang: Any, error: Exce
 
 
 def test_a_dead_end_is_said(sglang: Any) -> None:
-    """A key is begun that is one already, and cannot be closed: keys are not looked ahead for."""
-    constraint = constrain.json_schema({"type": "object", "propertyNames": {"maxLength": 1}})
-    grammar = sglang.grammar.SGLangGrammar(constrain.compile(constraint, constrain.Vocabulary.of_bytes()))
-    for token in b'{"a":1,"a':
-        grammar.accept_token(token)
-    mask = grammar.allocate_vocab_mask(257, 1, "cpu")
+    """A byte must follow that is in no token: `constrain.compile` would refuse the constraint."""
+    vocabulary = constrain.Vocabulary([b"a", None], [1])
+    grammar = sglang.grammar.SGLangGrammar(compile_bytewise(constrain.regex("ab"), vocabulary))
+    grammar.accept_token(0)
+    mask = grammar.allocate_vocab_mask(2, 1, "cpu")
     mask.zero_()
     grammar.fill_vocab_mask_batched([sglang.base.GrammarRow(0, grammar)], mask)
     assert (mask == -1).all()
     with pytest.raises(ValueError, match=r"no token is allowed after .*: a dead end"):
-        grammar.accept_token(ord('"'))
+        grammar.accept_token(0)
 
 
 # --- batches ----------------------------------------------------------------------------------------------------------

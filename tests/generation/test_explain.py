@@ -20,7 +20,7 @@ from constrain.masks.completion.length_budget import LimitedMatcher
 from constrain.masks.derived.forced import ForcedMatcher
 from constrain.masks.engine.layers import written
 from constrain.masks.engine.narrowed import engine_of
-from constrain.masks.engine.parts import PartsGuard
+from constrain.masks.engine.regions.guard import RegionsGuard
 
 pytestmark = pytest.mark.filterwarnings("ignore:no mask knows all")
 
@@ -104,7 +104,12 @@ def emptied(self: Any, row: np.ndarray) -> None:
 PLANTED = [  # (the layer, the class whose mask is made empty, its method, the mask that it writes)
     ("grammar", None, "", None),
     ("keys and items that differ", Repeats, "veto", lambda self, state, row: emptied(self, row)),
-    ("region", PartsGuard, "veto", lambda self, state, row: emptied(self, row)),
+    (
+        "region",
+        RegionsGuard,
+        "known_row",
+        lambda self, state, key: np.zeros((self.automaton.layout.size + 31) // 32, "u4"),
+    ),
     ("token budget", LimitedMatcher, "fill_mask", emptied),
     ("forced tokens", ForcedMatcher, "fill_mask", emptied),
 ]

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from constrain import kernels
+from constrain.kernels.compiler import native
 from constrain.kernels.parser import configurations
 from constrain.languages.automata import store  # noqa: F401  (declares every kernel)
 from wheels import wheel
@@ -72,6 +73,7 @@ def test_compiled_when_the_package_was_built(compiled, tmp_path, tmp_path_factor
 
 DECLARED = """
 from constrain import kernels
+from constrain.kernels.compiler import native
 from constrain.kernels.compiler import jit
 kernels.declare_all()
 order = {kernel.dispatcher: number for number, kernel in enumerate(jit.declared)}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from constrain.gaps.kernels import records as gaps
 from constrain.kernels.compiler.accessors import RecordLayout
 from constrain.kernels.records import (
     arena,
     configurations,
     dynamic_tables,
     expressions,
-    gaps,
     grammars,
     greedy_tables,
     key_sets,

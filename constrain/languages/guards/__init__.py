@@ -32,9 +32,11 @@ class Guard:
         by_token: It counts tokens, or reads special ones, so it reads each token by itself (`step_token`).
         ending: It has a say in where a text may end (`may_end`).
         remembers: It remembers masks, which depend on its state and the configuration alone (`known_row`).
+        layer: The name of what refuses tokens here, and the reason, as `explain` tells them.
     """
 
     always = by_token = ending = remembers = False
+    layer: tuple[str, str] = ("region", "the guard of the piece of text that stands here refuses it")
 
     def start(self) -> Hashable:
         """The state before the first byte."""

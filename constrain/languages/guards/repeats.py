@@ -78,6 +78,8 @@ class Repeats(Guard):
         always: See `Guard`.
     """
 
+    layer = "keys and items that differ", "a key or an item would occur twice"
+
     def __init__(self, root: WatchedPlace | None, vocabulary: Vocabulary) -> None:
         self.root = root
         self.tables = TokenTables.of(vocabulary)

@@ -66,6 +66,8 @@ class Thoughts(Guard):
 
     by_token = True
 
+    layer = "region", "the tokens of the thoughts are spent, or what stands behind them refuses it"
+
     def __init__(
         self,
         begin: bytes | frozenset[int],

@@ -322,16 +322,21 @@ class JsonSchema(Constraint):
         mine, theirs = (
             None if each.parse_with is None else each.given for each in (self, other)
         )  # what `residual_fault` asks
-        if self.options != other.options or self._identity != other._identity or mine != theirs:
+        if self._identity != other._identity or mine != theirs or self.registry is not other.registry:
             return False
-        return self.registry is other.registry
+        return self.options == other.options or self._effective_options == other._effective_options
+
+    @property
+    def _effective_options(self) -> ReadOptions:
+        """The options; `undeclared` says nothing where nothing is closed."""
+        return self.options if self._closing_lines() else self.options._replace(undeclared="allow")
 
     def __hash__(self) -> int:
         return self._hash
 
     @lazily
     def _hash(self) -> int:
-        return hash((self._identity, self.options))
+        return hash((self._identity, self.options._replace(undeclared="allow")))
 
     @lazily
     def _identity(self) -> bytes | str:

@@ -9,7 +9,7 @@ from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.vocabulary import Vocabulary
 
 
-class TokensByText(PerVocabulary):
+class LongestTokens(PerVocabulary):
     """The tokens of a vocabulary by their bytes.
 
     Attributes:

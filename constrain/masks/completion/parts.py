@@ -25,7 +25,7 @@ from constrain.masks.completion.tokens_to_end import TokensToEnd
 from constrain.masks.engine.compiled import CompiledConstraint
 from constrain.masks.engine.regions import RegionsGuard
 from constrain.masks.engine.regions.escapes import EscapedRegion, escaped
-from constrain.masks.engine.regions.places import NO_STATE, Place
+from constrain.masks.engine.regions.places import NO_STATE, RegionPlace
 
 OUTER = 64  # tokens that one may add to a completion which is not inside of a part: it may begin much
 EDGE = 1 << 40  # labels of tokens that run over the end of a part are no smaller
@@ -100,7 +100,7 @@ class PartsEnds:
             if after != NO_STATE and self.places.accepts(after):
                 yield text
 
-    def _of(self, place: Place) -> bytes | None:
+    def _of(self, place: RegionPlace) -> bytes | None:
         """The completion from one place."""
         if not place.opens:
             return self._around.completion(place.around)

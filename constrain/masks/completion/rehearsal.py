@@ -19,7 +19,7 @@ import numpy as np
 
 from constrain.errors import ConstrainError
 from constrain.languages.vocab.bits import has_bit
-from constrain.languages.vocab.longest import TokensByText
+from constrain.languages.vocab.longest import LongestTokens
 from constrain.masks.engine.rows import Row
 
 TOKENS = 40
@@ -53,7 +53,7 @@ def rehearse(compiled: Any, text: bytes | None = None, *, tokens: int = TOKENS) 
 
 
 def _read(compiled: Any, text: bytes, tokens: int) -> int:
-    by_text = TokensByText.of(compiled.vocabulary)
+    by_text = LongestTokens.of(compiled.vocabulary)
     row = np.zeros(compiled.vocabulary.words, np.uint32)
     matcher = compiled.matcher()
     at = 0
@@ -67,7 +67,7 @@ def _read(compiled: Any, text: bytes, tokens: int) -> int:
     return tokens
 
 
-def _longest(by_text: TokensByText, text: bytes, row: Row) -> int:
+def _longest(by_text: LongestTokens, text: bytes, row: Row) -> int:
     """The longest allowed token that a text begins with; -1: there is none."""
     for end in range(len(text), 0, -1):
         token = by_text.ids.get(text[:end], -1)

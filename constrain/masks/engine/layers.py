@@ -19,6 +19,8 @@ from constrain.kernels.parser import advance, configurations
 from constrain.kernels.records import arena
 from constrain.languages.automata.memory import words_of
 from constrain.languages.constraints.refusal import Refusal
+from constrain.languages.guards import Guard
+from constrain.languages.guards.product import Product
 from constrain.languages.vocab.bits import has_bit, tokens_of
 from constrain.masks.engine.expected import describe, in_words
 from constrain.masks.engine.guarded import GuardedSteps
@@ -32,14 +34,6 @@ GRAMMAR, END, CHECK, VOCABULARY = "grammar", "end of the text", "check of the fi
 RULE = "token budget of a rule"
 MASK_ALONE = "its mask refuses what it would read: the mask of this layer is at fault"
 STEP_ALONE = "; its mask allows it: this layer is at fault"
-# The layer of a guard, by the name of its class: some are of wings that come later.
-GUARDS = {
-    "Repeats": ("keys and items that differ", "a key or an item would occur twice"),
-    "MonitorGuard": ("monitor", "the monitor knows no such name here, or refuses what goes on so"),
-    "PartsGuard": ("region", "a part that is read with a lexer or a guard of its own does not go on so"),
-    "Thoughts": ("region", "the tokens of the thoughts are spent, or what stands behind them refuses it"),
-}
-REGION = "region", "the guard of the piece of text that stands here refuses it"
 
 
 def explained(matcher: Matcher | Narrowed, given: int | str | bytes) -> Refusal | None:
@@ -230,12 +224,12 @@ def _guard_that_refuses(matcher: Matcher, token: int) -> tuple[str, str]:
     return layer, because if after is None else "behind it this guard refuses all that the grammar leaves"
 
 
-def _layer_of(guard: Any, state: Any = None, text: bytes = b"") -> tuple[str, str]:
+def _layer_of(guard: Guard | None, state: Any = None, text: bytes = b"") -> tuple[str, str]:
     """(layer, reason) of a guard; of two guards of one text those of the one that refuses."""
-    if type(guard).__name__ == "Both":
-        one_refuses = state is not None and guard.first.step(state[0], text) is None
-        return _layer_of(guard.first) if one_refuses else _layer_of(guard.second)
-    return GUARDS.get(type(guard).__name__, REGION)
+    if isinstance(guard, Product):
+        first_refuses = state is not None and guard.first.step(state[0], text) is None
+        return _layer_of(guard.first if first_refuses else guard.second)
+    return Guard.layer if guard is None else guard.layer
 
 
 def expected(matcher: Matcher) -> str:

@@ -12,6 +12,8 @@ Distribution: p conditioned on "a text of the language, and the tokens are as th
 language leaves only other writings (choices that begin in a token, a text that spells a special token), all tokens of
 the constraint are allowed at that place, and `strays` finds it.
 
+Does not pay: 82 of 100 calls end and 35 are right, of the default 91 and 39 (docs/how-good.md).
+
 Cost: a look-up a token where the place is known; at a new place some 0.1 ms, most of it in Python (note 0040). Limit:
 nothing is looked at after `DEPTH` tokens, where a completion counts as found. Where the language leaves nothing in the
 end, the same rule allows all.

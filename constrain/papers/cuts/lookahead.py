@@ -2,7 +2,7 @@
 
 The idea: the tokens of a mask that stay within a lexeme are shared by many masks. For each source of masks, the lexer
 states and the place, those are found once after which little may follow; only these and the mask's own tokens are
-looked ahead from. Kernels: papers/kernels/lookahead.py.
+looked ahead from. Kernels: papers/kernels/lookahead.py. Does not pay, as the cuts that it serves (docs/how-good.md).
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ looks on (papers/cuts/canonical.py).
 Which bytes join is told by the state of the pieces and by a row of two bitmaps for each token (AFTER_TOKEN), made when
 it is asked for: a kernel that misses one says so, and is called again.
 
+Does not pay, as the cuts that it serves (docs/how-good.md).
 Records: records.py. Cost: some 0.1 µs a token, most of it for the step of the configuration.
 Reference: tests/papers/cuts/test_canonical_lookahead.py.
 """

@@ -25,12 +25,12 @@ from constrain.masks.engine.automaton import TokenAutomaton
 from constrain.masks.engine.compiled import CompiledConstraint
 from constrain.masks.engine.regions.escapes import EscapedRegion
 from constrain.masks.engine.regions.guard import Automata, RegionsGuard
-from constrain.masks.engine.regions.places import Place, Region, with_marks
+from constrain.masks.engine.regions.places import RegionPlace, TextRegion, with_marks
 
 STATE = advance.STATE
 
 
-class GrammarRegion(Region):
+class GrammarRegion(TextRegion):
     """A region whose texts are those of a constraint.
 
     Args:
@@ -76,7 +76,7 @@ class GrammarRegion(Region):
         lookahead = self.compiled.lookahead
         return lookahead is None or not lookahead.doubts(guarded) or lookahead.lives(lambda: configuration, guarded)
 
-    def settled(self, state: tuple[int, Hashable], place: Place, depth: int) -> tuple[int, Hashable] | None:
+    def settled(self, state: tuple[int, Hashable], place: RegionPlace, depth: int) -> tuple[int, Hashable] | None:
         return state if self.lives(state) else None
 
     def may_end(self, state: tuple[int, Hashable]) -> bool:
@@ -134,7 +134,7 @@ def nesting(constraint: Constraint) -> int:
     return max((1 + nesting(part) for part in constraint.members), default=0)
 
 
-def _region(part: Constraint, vocabulary: Vocabulary, automaton: TokenAutomaton) -> Region:
+def _region(part: Constraint, vocabulary: Vocabulary, automaton: TokenAutomaton) -> TextRegion:
     if isinstance(part, EscapedText):
         return EscapedRegion(GrammarRegion(part.inner, vocabulary, automaton), automaton)
     return GrammarRegion(part, vocabulary, automaton)

@@ -23,13 +23,13 @@ from constrain.languages.vocab.utf8 import FOLLOWING
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine.compiled_rules import CompiledRules
 from constrain.masks.engine.regions.guard import Automata, RegionsGuard
-from constrain.masks.engine.regions.places import AT_CHARACTERS, NO_SLACK, SLACK, Place, Places, Region
+from constrain.masks.engine.regions.places import AT_CHARACTERS, NO_SLACK, SLACK, RegionPlace, RegionPlaces, TextRegion
 
 SEARCHED = 2000  # states in which the end of a rule is sought
 TEXT = {*range(0xC0), *range(0xC2, 0xF5)}  # the bytes of UTF-8
 
 
-class Count(NamedTuple):
+class TokenCount(NamedTuple):
     """The tokens of a rule's text.
 
     Attributes:
@@ -41,7 +41,7 @@ class Count(NamedTuple):
     counted: bool = False
 
 
-class FollowedRegion(Region):
+class FollowedRegion(TextRegion):
     """The region of a followed rule.
 
     Args:
@@ -60,7 +60,7 @@ class FollowedRegion(Region):
         self.bounded = rule.max_tokens is not None
         self._bytes = {text[0] for text in vocabulary.tokens if text and len(text) == 1}
         self.ends = self._bounds()
-        self.places: Places
+        self.places: RegionPlaces
         self.forget()
 
     def forget(self) -> None:
@@ -75,24 +75,24 @@ class FollowedRegion(Region):
         rest = _searched_end(self.rule.body) if rest == math.inf else rest
         return rest, rest + FOLLOWING
 
-    def start(self, kept: Any = None) -> Count:
-        return Count()
+    def start(self, kept: Any = None) -> TokenCount:
+        return TokenCount()
 
-    def step(self, state: Count, byte: int) -> Count | None:
+    def step(self, state: TokenCount, byte: int) -> TokenCount | None:
         if state.counted or not self.bounded:
             return state
-        return Count(state.used + 1, True) if state.used < self.most else None
+        return TokenCount(state.used + 1, True) if state.used < self.most else None
 
-    def settled(self, state: Count, place: Place, depth: int) -> Count | None:
+    def settled(self, state: TokenCount, place: RegionPlace, depth: int) -> TokenCount | None:
         left = self.most - state.used
         ends = left >= self.ends[1] or state.used == 0 or self._can_end(place, depth, int(left))
-        return Count(state.used) if ends else None
+        return TokenCount(state.used) if ends else None
 
-    def slack(self, state: Count) -> int:
+    def slack(self, state: TokenCount) -> int:
         left = self.most - state.used - 1
         return SLACK if left >= self.ends[1] else AT_CHARACTERS if left >= self.ends[0] else NO_SLACK
 
-    def key(self, state: Count) -> None:
+    def key(self, state: TokenCount) -> None:
         """None: places differ in what is used alone."""
 
     def check(self, number: int) -> None:
@@ -106,7 +106,7 @@ class FollowedRegion(Region):
         def ends() -> bool:
             self.places.follow()
             opened = self.places.after(automaton.start(alone), self.places.marks[number, True])
-            return self._can_end(Place(opened, ((number, Count()),)), 0, int(self.most))
+            return self._can_end(RegionPlace(opened, ((number, TokenCount()),)), 0, int(self.most))
 
         if not automaton.attempt(ends):
             message = f"max_tokens={self.most} is too small: the rule has no text of so few tokens"
@@ -114,7 +114,7 @@ class FollowedRegion(Region):
 
     # -- whether it can end --------------------------------------------------------------------------------------------
 
-    def _can_end(self, place: Place, depth: int, left: int) -> bool:
+    def _can_end(self, place: RegionPlace, depth: int, left: int) -> bool:
         """True if the rule, which is open at a depth of a place, can end with the tokens that are left."""
         known = self._to_end.get(place.around)
         if known is None:
@@ -142,7 +142,7 @@ class FollowedRegion(Region):
                 break
         return math.inf
 
-    def _ends_by_tokens(self, place: Place, depth: int, most: int) -> bool:
+    def _ends_by_tokens(self, place: RegionPlace, depth: int, most: int) -> bool:
         """True if at most so many tokens end the rule; the last one may run over its end."""
         places, (number, state) = self.places, place.opens[depth]
         layer = {places.number([_between(place)])}
@@ -162,12 +162,12 @@ class FollowedRegion(Region):
         return False
 
 
-def _between(place: Place) -> Place:
+def _between(place: RegionPlace) -> RegionPlace:
     """A place between two tokens, whether or not its rules can end."""
-    return place._replace(opens=tuple([(number, Count(count.used)) for number, count in place.opens]))
+    return place._replace(opens=tuple([(number, TokenCount(count.used)) for number, count in place.opens]))
 
 
-def _open_at(place: Place, depth: int) -> tuple[int, int] | None:
+def _open_at(place: RegionPlace, depth: int) -> tuple[int, int] | None:
     """(number, used tokens) of the rule that is open at a depth."""
     return (place.opens[depth][0], place.opens[depth][1].used) if len(place.opens) > depth else None
 

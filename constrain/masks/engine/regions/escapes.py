@@ -23,7 +23,7 @@ from constrain.languages.vocab.bits import Row
 from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine.automaton import TokenAutomaton
-from constrain.masks.engine.regions.places import Place, Region
+from constrain.masks.engine.regions.places import RegionPlace, TextRegion
 
 if TYPE_CHECKING:
     from constrain.masks.engine.regions.apart import GrammarRegion
@@ -40,7 +40,7 @@ REMEMBERED = 1 << 14
 EscapedState = tuple[bytes, Any]  # the escape that was begun, the state of the value's reader
 
 
-class EscapedRegion(Region):
+class EscapedRegion(TextRegion):
     """A region that stands in a JSON string.
 
     Args:
@@ -87,7 +87,7 @@ class EscapedRegion(Region):
                 return bytes((byte,)) + ended[0], ended[1]
         return None
 
-    def settled(self, state: EscapedState, place: Place, depth: int) -> EscapedState | None:
+    def settled(self, state: EscapedState, place: RegionPlace, depth: int) -> EscapedState | None:
         return state if state[0] or self.value.lives(state[1]) else None  # an escape is begun if it can end
 
     def may_end(self, state: EscapedState) -> bool:

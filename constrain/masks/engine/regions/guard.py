@@ -28,7 +28,15 @@ from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.utf8 import LONGEST, missing_bytes
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine.automaton import TokenAutomaton
-from constrain.masks.engine.regions.places import NO_SLACK, NO_STATE, SLACK, Place, Places, Region, TrieLists
+from constrain.masks.engine.regions.places import (
+    NO_SLACK,
+    NO_STATE,
+    SLACK,
+    RegionPlace,
+    RegionPlaces,
+    TextRegion,
+    TrieLists,
+)
 
 BUDGET = 128 << 20  # bytes of the automaton of marked texts, for each vocabulary and depth of parts in parts
 MAX_MASKS = 1024
@@ -70,13 +78,14 @@ class RegionsGuard(Guard):
     """
 
     by_token = ending = True
+    layer = "region", "a part that is read with a lexer or a guard of its own does not go on so"
 
     def __init__(
         self,
         constraint: Constraint,
         vocabulary: Vocabulary,
         grammar: Grammar,
-        regions: Sequence[Region],
+        regions: Sequence[TextRegion],
         automaton: TokenAutomaton,
         beside: tuple[str, str | None],
     ) -> None:
@@ -87,7 +96,7 @@ class RegionsGuard(Guard):
             message = f"a set of tokens that has tokens with text cannot stand beside {beside[0]}"
             raise GrammarError(message, place=beside[1], fix="write the text of these tokens")
         automaton.layout.mention(spans)
-        self.places = Places(grammar, regions, automaton)
+        self.places = RegionPlaces(grammar, regions, automaton)
         self.always = self.remembers = not self.places.counts
         self.vetoes = self.always or any(region.bounded for region in regions)
         self.tempered = any(region.temperature is not None for region in regions)
@@ -150,7 +159,7 @@ class RegionsGuard(Guard):
 
         return self.automaton.attempt(ask) if self.tempered else None
 
-    def _temperature(self, place: Place) -> float | None:
+    def _temperature(self, place: RegionPlace) -> float | None:
         """The temperature of a place, where a token may begin before any mark; None: none."""
         regions = [(self.places.regions[number], inside) for number, inside in reversed(place.opens)]
         asked = next((region.temperature for region, _ in regions if region.temperature is not None), None)

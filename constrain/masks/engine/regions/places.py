@@ -40,7 +40,7 @@ BYTES = [words_of(bytes((byte,))) for byte in range(256)]
 NO_SLACK, AT_CHARACTERS, SLACK = range(3)  # which tokens leave a region's end within reach: none, some, or all
 
 
-class Region:
+class TextRegion:
     """A region of a text, and the base class of all. States are values; a region that begins is in `start()`.
 
     Attributes:
@@ -61,7 +61,7 @@ class Region:
         """Give the state after a byte; None: no text of the region goes on so."""
         raise NotImplementedError
 
-    def settled(self, state: Any, place: Place, depth: int) -> Hashable | None:
+    def settled(self, state: Any, place: RegionPlace, depth: int) -> Hashable | None:
         """Give the state between two tokens; None: no text goes on from it. place: The region is open at a depth."""
         return state
 
@@ -92,7 +92,7 @@ class Region:
         """Forget what depends on the automaton's numbers."""
 
 
-class Place(NamedTuple):
+class RegionPlace(NamedTuple):
     """A place of a text, for one way to read it.
 
     Attributes:
@@ -106,7 +106,7 @@ class Place(NamedTuple):
     kept: tuple[tuple[int, Hashable], ...] = ()
 
 
-class Places:
+class RegionPlaces:
     """The states of the texts of one grammar with regions.
 
     Args:
@@ -122,7 +122,7 @@ class Places:
         rules: The grammar with marks.
     """
 
-    def __init__(self, grammar: Grammar, regions: Sequence[Region], automaton: TokenAutomaton) -> None:
+    def __init__(self, grammar: Grammar, regions: Sequence[TextRegion], automaton: TokenAutomaton) -> None:
         self.automaton = automaton
         self.regions = regions
         marks = [(number, opens, *bracket(number, opens)) for number in range(len(regions)) for opens in (True, False)]
@@ -140,15 +140,15 @@ class Places:
         """Forget everything that depends on the automaton's numbers."""
         self.epoch += 1
         self._known_epoch = self.automaton.epoch
-        self.sets: list[tuple[Place, ...]] = []
+        self.sets: list[tuple[RegionPlace, ...]] = []
         self.cut: list[bool] = []
-        self._numbers: dict[tuple[frozenset[Place], bool], int] = {}
+        self._numbers: dict[tuple[frozenset[RegionPlace], bool], int] = {}
         self._after_byte: dict[int, int] = {}
         self._settled: dict[int, int] = {}
         self._slack: dict[int, int] = {}
         self._around: dict[int, int] = {}
         self._marks_at: dict[int, list[tuple[int, bool, int]]] = {}
-        self._left: dict[Place, list[Place]] = {}
+        self._left: dict[RegionPlace, list[RegionPlace]] = {}
         self._behind: dict[tuple[int, int], bytes | None] = {}
         for region in self.regions:
             region.forget()
@@ -163,7 +163,7 @@ class Places:
 
     def first(self) -> int:
         """The state before the first byte."""
-        return self.number([Place(self.automaton.start(self.rules))])
+        return self.number([RegionPlace(self.automaton.start(self.rules))])
 
     def text(self, state: int, text: bytes) -> int:
         """The state after a token; NO_STATE: it cannot be read."""
@@ -179,14 +179,14 @@ class Places:
         known = self._after_byte.get(key)
         if known is None:
             cut = self.cut[state]
-            after: list[Place] = []
+            after: list[RegionPlace] = []
             for place in self._with_left(self.sets[state], byte):
                 around = place.around if self._is_apart(place) else self.around(place.around, byte)
                 if around == arena.NONE:
                     continue
                 opens = tuple([(number, self.regions[number].step(inside, byte)) for number, inside in place.opens])
                 if all(inside is not None for _, inside in opens):
-                    after.append(Place(around, opens, place.kept))
+                    after.append(RegionPlace(around, opens, place.kept))
                 else:
                     cut = True
             known = self._after_byte[key] = self.number(after, cut)
@@ -204,16 +204,16 @@ class Places:
             known = self._settled[state] = state if tuple(kept) == places else self.number(kept, is_cut)
         return known
 
-    def _settle(self, place: Place) -> Place | None:
+    def _settle(self, place: RegionPlace) -> RegionPlace | None:
         opens = []
         for depth, (number, inside) in enumerate(place.opens):
             settled = self.regions[number].settled(inside, place, depth)
             if settled is None:
                 return None
             opens.append((number, settled))
-        return Place(place.around, tuple(opens), place.kept)
+        return RegionPlace(place.around, tuple(opens), place.kept)
 
-    def _is_apart(self, place: Place) -> bool:
+    def _is_apart(self, place: RegionPlace) -> bool:
         """True if the innermost region of a place reads its text itself."""
         return self._some_apart and bool(place.opens) and self.regions[place.opens[-1][0]].apart
 
@@ -222,19 +222,19 @@ class Places:
         call = self.automaton.memory.call
         return any(not place.opens and call(configurations.accepts, place.around) for place in self.places(state))
 
-    def places(self, state: int) -> list[Place]:
+    def places(self, state: int) -> list[RegionPlace]:
         """The places of a state, and those where regions that may end were left."""
         return self._with_left(self.sets[state])
 
     def slack(self, state: int) -> int:
-        """Tell if the tokens that the grammar allows are allowed for certain (`Region.slack`)."""
+        """Tell if the tokens that the grammar allows are allowed for certain (`TextRegion.slack`)."""
         known = self._slack.get(state)
         if known is None:
             least = [self.regions[number].slack(inside) for place in self.sets[state] for number, inside in place.opens]
             known = self._slack[state] = NO_SLACK if self.cut[state] else min([self._least, *least])
         return known
 
-    def number(self, places: Iterable[Place], cut: bool = False) -> int:
+    def number(self, places: Iterable[RegionPlace], cut: bool = False) -> int:
         """The state of some places, and of those at the beginnings of regions; NO_STATE for none."""
         found = dict.fromkeys(places)
         for place in list(found):
@@ -256,9 +256,9 @@ class Places:
             self.cut.append(key[1])
         return number
 
-    def _fewest(self, places: Iterable[Place]) -> tuple[Place, ...]:
+    def _fewest(self, places: Iterable[RegionPlace]) -> tuple[RegionPlace, ...]:
         """Of the places that differ in what their regions have used alone, the one that has used least."""
-        best: dict[Hashable, Place] = {}
+        best: dict[Hashable, RegionPlace] = {}
         for place in places:
             key = place.around, tuple([(each, self.regions[each].key(inside)) for each, inside in place.opens])
             if key not in best or place.opens < best[key].opens:
@@ -320,7 +320,7 @@ class Places:
             self._marks_at[around] = marks
         return marks
 
-    def behind_region(self, place: Place) -> int:
+    def behind_region(self, place: RegionPlace) -> int:
         """The configuration behind the innermost region of a place, or `arena.NONE`."""
         number = place.opens[-1][0]
         if self.regions[number].apart:
@@ -328,7 +328,7 @@ class Places:
         ends = (after for each, opens, after in self.marks_at(place.around) if each == number and not opens)
         return next(ends, arena.NONE)
 
-    def behind(self, place: Place) -> bytes | None:
+    def behind(self, place: RegionPlace) -> bytes | None:
         """The bytes that may stand behind the innermost region of a place, which is apart; None: a mark may, too."""
         key = place.around, place.opens[-1][0]
         if key not in self._behind:
@@ -339,17 +339,17 @@ class Places:
 
     # -- places --------------------------------------------------------------------------------------------------------
 
-    def _begun(self, place: Place) -> list[Place]:
+    def _begun(self, place: RegionPlace) -> list[RegionPlace]:
         """The places at the beginnings of the regions that may begin at a place, and of those in them."""
-        begun: list[Place] = []
+        begun: list[RegionPlace] = []
         for number, opens, after in self.marks_at(place.around):
             if opens:
                 start = self.regions[number].start(dict(place.kept).get(number))
-                inner = Place(after, (*place.opens, (number, start)), place.kept)
+                inner = RegionPlace(after, (*place.opens, (number, start)), place.kept)
                 begun += [inner] if self.regions[number].apart else [inner, *self._begun(inner)]
         return begun
 
-    def _with_left(self, places: Iterable[Place], byte: int | None = None) -> list[Place]:
+    def _with_left(self, places: Iterable[RegionPlace], byte: int | None = None) -> list[RegionPlace]:
         """Some places, and those where regions that may end were left. byte: what comes next; None: anything."""
         found = dict.fromkeys(places)
         queue = list(found)
@@ -367,7 +367,7 @@ class Places:
                     queue.append(left)
         return queue
 
-    def _leave(self, place: Place) -> list[Place]:
+    def _leave(self, place: RegionPlace) -> list[RegionPlace]:
         """The places behind the innermost region of a place; none if it may not end."""
         left = self._left.get(place)
         if left is None:
@@ -379,7 +379,7 @@ class Places:
                 kept_by = place.kept
                 if kept is not None:
                     kept_by = tuple(sorted({**dict(kept_by), number: kept}.items(), key=_number))
-                outside = Place(behind, place.opens[:-1], kept_by)
+                outside = RegionPlace(behind, place.opens[:-1], kept_by)
                 left = [outside, *self._begun(outside)]
             self._left[place] = left
         return left
