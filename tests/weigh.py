@@ -184,7 +184,7 @@ def heavier(table: Table, weights: dict[str, Weight]) -> dict[str, Weight]:
 
 
 def written(table: Table, weights: dict[str, Weight], because: str = "") -> Table:
-    """The table after a change: what fell is lowered, and takes its rises away; what rose has a row more."""
+    """The table after a change: what fell is lowered, and takes its rises away, or of the latest; what rose has a row."""
     over = heavier(table, weights)
     new = {place: list(over[place]) for place in sorted(over) if place in table.least and because}
     least, fell = {}, set(table.least) - set(weights)
@@ -196,6 +196,11 @@ def written(table: Table, weights: dict[str, Weight], because: str = "") -> Tabl
     rises = [
         {key: by for key, by in row.items() if key not in fell} for row in [*table.rises, {"because": because, **new}]
     ]
+    for place, weight in weights.items():
+        latest = next((row for row in reversed(rises) if place in row), None)
+        left = weight + tuple(-n for n in Table(least, rises).limit(place))
+        if latest is not None and max(left) <= 0:  # less of it is left of what rose
+            latest[place] = list(Weight(*latest[place]) + tuple(left))
     return Table(least, [row for row in rises if len(row) > 1])
 
 
