@@ -184,7 +184,7 @@ def heavier(table: Table, weights: dict[str, Weight]) -> dict[str, Weight]:
 
 
 def written(table: Table, weights: dict[str, Weight], because: str = "") -> Table:
-    """The table after a change: what fell is lowered, and takes its rises away, or of the latest; what rose has a row."""
+    """The table after a change: what fell is lowered, and its rises go, or what fell of them; what rose has a row."""
     over = heavier(table, weights)
     new = {place: list(over[place]) for place in sorted(over) if place in table.least and because}
     least, fell = {}, set(table.least) - set(weights)

@@ -102,9 +102,7 @@ CASES = {
     ),
     "short string": Case(Regular(json_string(syntax.repeat(syntax.ANY_CHAR, 2, 8))), ['"|a¦b|cdefg|h|"|']),
     "pattern": Case(Regular(json_string(constrain.regex(r"[A-Za-z_][A-Za-z0-9_]*").node)), ['|"¦Ab_|\\u00|62|9|"|']),
-    "additional key": Case(
-        _additional_key(), ['|{|"¦na|m|e|"|:|"|ab|c|"|}|', '{"nä|me|x|"|:|0|}', '{"na\\u006|d|e|']
-    ),
+    "additional key": Case(_additional_key(), ['|{|"¦na|m|e|"|:|"|ab|c|"|}|', '{"nä|me|x|"|:|0|}', '{"na\\u006|d|e|']),
     "not the longest": Case(constrain.grammar(NOT_LONGEST), ["|a|a|b|b|", "f|oo|b|a|r|", "fooba|z"]),
     "arithmetic": Case(constrain.grammar(ARITHMETIC), ["|(|1|2|.|5|+|x|)|*|-|ab|", "-|-|(|", "0.|5|"]),
     "parentheses": Case(constrain.grammar(PARENTHESES), ["|(|(|[|]|)|)|", "[[|]|[|]]|"]),
