@@ -579,15 +579,15 @@ class Language:
             return None
         lexemes = [lexeme.after(byte) for lexeme in state.lexemes]
         ended = [lexeme for lexeme in lexemes if lexeme.rest.nullable and not lexeme.is_excluded()]
-        alive = [lexeme for lexeme in lexemes if lexeme.rest.alive()]
+        live = [lexeme for lexeme in lexemes if lexeme.rest.alive()]
         if not self.grammar.greedy:
-            return self.begin(self.charts(ended), alive)
+            return self.begin(self.charts(ended), [e for e in live if both(e.rest, *map(negation, e.excluded)).alive()])
         if ended:
             fallback = self.begin(self.charts(self.winners(ended)))
         else:
             longer = any(lexeme.is_excluded() for lexeme in lexemes)  # it would be the longest, and is no lexeme
             fallback = None if longer else self.step(state.fallback, byte)
-        return State(frozenset(), frozenset(alive), fallback) if alive else fallback
+        return State(frozenset(), frozenset(live), fallback) if live else fallback
 
     def accepts(self, state: State | None) -> bool:
         """True if the text so far is a member."""

@@ -101,7 +101,7 @@ def _first(tokenizer: Tokenizer, canonical: Any, texts: list[str], words: list[s
     rests += [text[at:] for text in words for at in range(1, len(text))]
     for text in filter(None, texts):
         own = {tokenizer.encode(text + rest, add_special_tokens=False).ids[0] for rest in rests}
-        found = {*canonical.forced.firsts(canonical.start, text.encode()).within}
+        found = {*canonical.firsts.of(canonical.start, text.encode()).within}
         assert found <= own, (text, found, own)
 
 
