@@ -49,7 +49,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.masks.derived.narrowed import narrowed
+from constrain.masks.derived.wanted_cuts import narrowed
 from constrain.models.hf import HFModel
 from constrain.models.hf.hidden import watched
 from constrain.papers import DraftHeads, EarlyExit, ExitLens, Heads, LexicalUnits, skip_layers

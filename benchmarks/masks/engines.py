@@ -128,7 +128,7 @@ class ConstrainForced(Constrain):
             raise ValueError(f"the merges of vocabulary {vocabulary.name} are not at hand")
 
     def compile(self, schema: Any) -> None:
-        from constrain.masks.derived.narrowed import narrowed
+        from constrain.masks.derived.wanted_cuts import narrowed
 
         super().compile(schema)
         (self.compiled,), _ = narrowed([self.compiled], self.wanted, tokenizer=self.encoding)

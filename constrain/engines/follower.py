@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import ConstrainError
-from constrain.masks.derived.narrowed import narrowed
+from constrain.masks.derived.wanted_cuts import narrowed
 from constrain.masks.engine import CompiledConstraint
 
 

@@ -33,8 +33,8 @@ from constrain.generation.verdict import Refused, refused_end, verdict
 from constrain.masks.completion.length_budget import LengthBudget
 from constrain.masks.derived.cuts import CompiledCuts
 from constrain.masks.derived.forced import ForcedCuts, fill_forced
-from constrain.masks.derived.narrowed import with_canonical
 from constrain.masks.derived.stopping import Stopped
+from constrain.masks.derived.wanted_cuts import with_canonical
 from constrain.masks.engine import CompiledConstraint, fill_masks
 from constrain.masks.engine.regions import tempered_rule
 from constrain.sampling.core.draw import TorchDraw

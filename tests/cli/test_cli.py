@@ -283,8 +283,9 @@ def test_warmup_reads_tokenizers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     result = invoke("warmup", "--tokenizer", str(path))
     assert result.exit_code == 0
     assert str(path) in result.stdout
-    kinds = {file.name.split("-")[0] for file in tmp_path.glob("*.npz")}
-    assert kinds - {"characters"} == {"merges", "pieces", "vocabulary"}  # classes of characters are kept in a process
+    kinds = sorted(file.name.split("-")[0] for file in tmp_path.glob("*.npz"))
+    kinds = [kind for kind in kinds if kind != "characters"]  # one for each class that is new to the process
+    assert kinds == ["merges", "pieces", "vocabulary"]
 
 
 def test_help_names_the_exit_codes_and_loads_nothing() -> None:

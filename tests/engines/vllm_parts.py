@@ -23,7 +23,7 @@ from constrain.engines.requests.constraints import constraint_of
 from constrain.engines.requests.options import EngineOptions
 from constrain.engines.vllm.model import VLLMModel
 from constrain.engines.vllm.recording import NO_ID, ROW, WEIGHTS, RowLogprobs, asks_for, begun_in, row_of
-from constrain.masks.derived.narrowed import narrowed
+from constrain.masks.derived.wanted_cuts import narrowed
 from constrain.papers import NGram
 
 DEFAULTS: dict[str, Any] = {

@@ -63,6 +63,29 @@ def test_bounds_checked(compiled, request):
     assert answers(NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(folder)) == compiled
 
 
+SIGNATURES = """
+import kernel_probe
+from constrain import kernels
+from constrain.kernels.compiler import jit
+kernel_probe.answers()
+kernels.load()
+ready = [kernel for kernel in jit.declared if kernel.name in jit._ready]
+assert len(ready) > 100
+many = {k.name: len(k.dispatcher.signatures) for k in ready if len(k.dispatcher.signatures) != 1}
+assert many == {}, many
+"""
+
+
+@pytest.mark.slow
+def test_every_kernel_has_one_signature(request):
+    """Numba compiles a kernel anew for every mix of argument types; here each has its declared one."""
+    cache = getattr(request.config, "cache", None)
+    folder = cache.mkdir("numba-boundscheck") if cache else Path(request.getfixturevalue("tmp_path"))
+    path = os.pathsep.join([str(Path(kernel_probe.__file__).parent), str(Path(kernels.__file__).parents[2])])
+    given = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": path}
+    subprocess.run([sys.executable, "-c", SIGNATURES], env=given, check=True)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which(os.environ.get("CC", "cc")) is None, reason="needs a C compiler")
 def test_compiled_when_the_package_was_built(compiled, tmp_path, tmp_path_factory, repository):
@@ -103,7 +126,7 @@ def test_who_does_not_ask_for_a_wing_does_not_pay_for_its_kernels(wing: str, doo
     """They are declared, and so compiled by `load`, once a module of the wing is imported that calls them."""
     code = f"""
 import sys
-import constrain.masks.engine, constrain.masks.derived.narrowed
+import constrain.masks.engine, constrain.masks.derived.wanted_cuts
 assert not [name for name in sys.modules if name.startswith("constrain.{wing}")]
 import constrain.{door}
 assert [name for name in sys.modules if name.startswith("constrain.{wing}.kernels.")]

@@ -23,7 +23,7 @@ from constrain.languages.schema.recent import Recent
 from constrain.masks.completion.rehearsal import rehearse
 from constrain.masks.completion.spelled import spelled
 from constrain.masks.derived.cuts import CompiledCuts
-from constrain.masks.derived.narrowed import ALL, kind_of
+from constrain.masks.derived.wanted_cuts import ALL, kind_of
 from constrain.masks.engine.compiled import CompiledConstraint, compile_bytewise
 from constrain.masks.engine.regions import refuse_tempered
 

@@ -6,7 +6,6 @@ This module imports no kernels: every process of an engine reads the options, an
 from __future__ import annotations
 
 import dataclasses
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,10 +61,10 @@ def options_of(given: Any, place: str) -> EngineOptions:
         if name not in names:
             raise ConstrainError(f"there is no option {name!r}", place=place, fix=f"use {', '.join(names)}")
         if name in _NUMBERS:
-            least = 0 if name == "rehearse" else math.ulp(0)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value:
-                said = "of 0 or more" if name == "rehearse" else "above 0"
-                raise ConstrainError(f"{name} is a number {said}, not {value!r}", place=f"{place}.{name}")
+            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if not is_number or value < 0 or (value == 0 and name != "rehearse"):
+                least = "of 0 or more" if name == "rehearse" else "above 0"
+                raise ConstrainError(f"{name} is a number {least}, not {value!r}", place=f"{place}.{name}")
         if name in _SWITCHES:
             if not isinstance(value, bool) and not (name == "canonical" and value is None):
                 raise ConstrainError(f"{name} is {_SWITCHES[name]}, not {value!r}", place=f"{place}.{name}")

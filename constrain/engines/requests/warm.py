@@ -119,8 +119,9 @@ def warm_up(
         constraint = _constraint(warm, options)
         if constraint is not None:
             compiled = compile_bytewise(constraint, vocabulary)
+            asked = compiled if narrowed is None else narrowed(compiled)
             for member in warm.members:
-                rehearse(compiled if narrowed is None else narrowed(compiled), member.encode(), tokens=len(member) + 1)
+                rehearse(asked, member.encode(), tokens=len(member) + 1)
 
 
 def _constraint(warm: Warm, options: EngineOptions) -> Any:

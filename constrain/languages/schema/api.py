@@ -329,7 +329,9 @@ class JsonSchema(Constraint):
     @property
     def _effective_options(self) -> ReadOptions:
         """The options; `undeclared` says nothing where nothing is closed."""
-        return self.options if self._closing_lines() else self.options._replace(undeclared="allow")
+        if self.options.undeclared == "allow" or self._closing_lines():
+            return self.options
+        return self.options._replace(undeclared="allow")
 
     def __hash__(self) -> int:
         return self._hash

@@ -13,14 +13,11 @@ so that a loop beside it waits for one token's work at most.
 from __future__ import annotations
 
 import time
+from itertools import islice
 from typing import Any
 
-import numpy as np
-
 from constrain.errors import ConstrainError
-from constrain.languages.vocab.bits import has_bit
 from constrain.languages.vocab.longest import LongestTokens
-from constrain.masks.engine.rows import Row
 
 TOKENS = 40
 CHARACTERS = 5  # of a token, at most, in the mean
@@ -44,33 +41,14 @@ def rehearse(compiled: Any, text: bytes | None = None, *, tokens: int = TOKENS) 
         >>> rehearse(constrain.compile(schema, constrain.Vocabulary.of_bytes()), tokens=9)
         9
     """
+    read = 0
     try:
         if text is None:
             text = compiled.constraint.likely_text(tokens * CHARACTERS).encode()
-        return _read(compiled, text, tokens)
+        by_longest = LongestTokens.of(compiled.vocabulary).read(compiled.matcher(), text)
+        for _ in islice(by_longest, tokens):
+            read += 1
+            time.sleep(0)  # another thread may run: an engine's loop
     except (ConstrainError, RecursionError):  # a request that comes there is told of it
-        return 0
-
-
-def _read(compiled: Any, text: bytes, tokens: int) -> int:
-    by_text = LongestTokens.of(compiled.vocabulary)
-    row = np.zeros(compiled.vocabulary.words, np.uint32)
-    matcher = compiled.matcher()
-    at = 0
-    for read in range(tokens):
-        matcher.fill_mask(row)
-        token = _longest(by_text, text[at : at + by_text.longest], row)
-        if token < 0 or not matcher.advance(token):
-            return read
-        at += len(compiled.vocabulary.tokens[token])
-        time.sleep(0)  # another thread may run: an engine's loop
-    return tokens
-
-
-def _longest(by_text: LongestTokens, text: bytes, row: Row) -> int:
-    """The longest allowed token that a text begins with; -1: there is none."""
-    for end in range(len(text), 0, -1):
-        token = by_text.ids.get(text[:end], -1)
-        if token >= 0 and has_bit(row, token):
-            return token
-    return -1
+        pass
+    return read

@@ -2,5 +2,6 @@
 
 takes: constraints, and the texts around them
 gives: constraints (`between`, `triggered`, `after`, `stopped`); membership of a text (members.py)
+gives also: compiled constraints of which the tokenizer's own cuts count (cuts.py, forced.py)
 start reading at: quotient.py
 """

@@ -7,6 +7,7 @@ The idea: the constraint's own matcher says what the text may be, and a state of
 
 from __future__ import annotations
 
+import itertools
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
@@ -15,7 +16,7 @@ import numpy as np
 from typing_extensions import Self
 
 from constrain.languages.cuts.canonical import CanonicalTokens, CutState
-from constrain.languages.vocab.bits import tokens_of
+from constrain.languages.vocab.longest import LongestTokens
 from constrain.masks.engine.narrowed import Narrowed, engine_of
 from constrain.masks.engine.rows import Row
 
@@ -117,20 +118,8 @@ class CutsMatcher(Narrowed):
         raise NotImplementedError
 
     def read_text(self, text: bytes, most: int = 1 << 16) -> list[int]:
-        """Read tokens that spell a text, at each place the longest that may come next. Returns them.
-
-        It ends where none may: what is left of a text in the middle of the output may become one with what follows.
-        """
-        read: list[int] = []
-        tokens = self.constraint.vocabulary.tokens
-        while text and len(read) < most:
-            fitting = tokens_of(self.mask()).tolist()
-            found = max(fitting, key=lambda token: _fits(tokens[token], text), default=-1)
-            if found < 0 or not _fits(tokens[found], text) or not self.advance(found):
-                break
-            read.append(found)
-            text = text[len(tokens[found] or b"") :]
-        return read
+        """Read tokens that spell a text, at each place the longest that may come next (`LongestTokens.read`)."""
+        return [*itertools.islice(LongestTokens.of(self.constraint.vocabulary).read(self, text), most)]
 
     def forced_tokens(self) -> list[int]:
         """The tokens that must follow: one is allowed at each position, and it is no EOS."""
@@ -163,8 +152,3 @@ class CutsMatcher(Narrowed):
         """Take back the last n tokens."""
         self.inner.rollback(n_tokens)
         del self.states[len(self.states) - n_tokens :]
-
-
-def _fits(token: bytes | None, text: bytes) -> int:
-    """The length of a token that a text begins with; 0: it does not."""
-    return len(token) if token and text.startswith(token) else 0

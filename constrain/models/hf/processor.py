@@ -34,7 +34,7 @@ from transformers import LogitsProcessor
 
 from constrain.errors import ConstrainError
 from constrain.masks.derived.cuts import CompiledCuts
-from constrain.masks.derived.narrowed import narrowed
+from constrain.masks.derived.wanted_cuts import narrowed
 from constrain.masks.engine.regions import refuse_tempered
 from constrain.models.hf.endings import Endings, call_of_caller, endings_of, ids_in, stops_of_caller
 from constrain.sampling.bitmask.apply import apply_bitmask_

@@ -23,7 +23,7 @@ from constrain.generation.request.prompts import parse_prompts, token_ids
 from constrain.generation.result import Generation
 from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.vocab.bits import has_bit
-from constrain.masks.derived.narrowed import with_canonical
+from constrain.masks.derived.wanted_cuts import with_canonical
 from constrain.reports.answers.score import cut
 from constrain.reports.confidence import PartConfidence, confidence_of, value_span
 from constrain.reports.display.html import page, tokens_html

@@ -147,10 +147,10 @@ class Closing:
     Attributes:
         stays: Why schemas stay open, by their id. None: nothing stays open, for "refuse".
         left: The reason why a place stays open, by its pointer and kind.
-        places: The places that a closed copy was made of, and the pointers of those that mean objects
-        objects: without saying so.
-        names: The names of the closed copies of what references lead to, which are in
-        definitions: by their names.
+        places: The places of which a closed copy was made, by pointer and kind.
+        objects: The pointers of places that mean objects and do not say so.
+        names: The names of the closed copies that references lead to.
+        definitions: These copies, by their names.
     """
 
     def __init__(self, site: Site, stays: Mapping[int, str] | None = None) -> None:
