@@ -23,8 +23,10 @@ from constrain.generation.request.prompts import token_ids
 from constrain.generation.request.request import Request
 from constrain.generation.result import Generation, Generations, Stream
 from constrain.generation.run import Row, Run, Terms, settings_of
+from constrain.languages.constraints.base import constraint_of
 from constrain.masks.engine.regions import refuse_tempered, tempered_rule
 from constrain.sampling.core.job import Clock
+from constrain.sampling.core.model import extras_of
 
 Outputs = Generation[Any] | Generations[Any] | list[Generation[Any]] | list[Generations[Any]]
 
@@ -104,7 +106,7 @@ def rows_of(request: Request, handle: Handle, clock: Clock) -> list[Row]:
     for prompt, ids, made, constraint, length in zip(
         request.prompts.given, texts, compiled.values, constraints.values, request.lengths, strict=True
     ):
-        new = Terms(made, getattr(constraint, "constraint", constraint), length)
+        new = Terms(made, constraint_of(constraint) or constraint, length)
         terms = distinct.setdefault((id(made), length), new)
         rows += [Row(ids, terms, len(rows) + output, prompt.healing) for output in range(request.n)]
     return rows
@@ -136,7 +138,7 @@ def _parts(rows: Sequence[Row], handle: Any) -> list[list[Row]]:
     parts: dict[Any, list[Row]] = {}
     for row in rows:
         compiled = row.terms.compiled
-        alone = tempered_rule(compiled) or getattr(handle, "decoding", None) is not None
+        alone = tempered_rule(compiled) or extras_of(handle).decoding is not None
         batch = None if compiled is None else id(compiled if alone else compiled.vocabulary)
         parts.setdefault(batch, []).append(row)
     return list(parts.values())

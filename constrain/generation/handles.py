@@ -18,7 +18,7 @@ from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.models.hf.loading import unpacked
 from constrain.models.hf.model import HFModel
 from constrain.sampling.core.job import Job, Sample, Settings
-from constrain.sampling.core.model import LanguageModel
+from constrain.sampling.core.model import LanguageModel, extras_of
 from constrain.sampling.core.particles import Particle
 from constrain.sampling.methods.mcmc import MCMC
 
@@ -44,7 +44,12 @@ class Handle(LanguageModel, Protocol):
 
 
 class MaskedDecoding(Protocol):
-    """Masked decoding of whole sequences by something else than the loop of the samplers: drafts, or an engine."""
+    """Masked decoding of whole sequences by something else than the loop of the samplers: drafts, or an engine.
+
+    canonical: the tokens of its masks, as the option of `generate`; None: what the request says
+    """
+
+    canonical: bool | None
 
     def __call__(self, job: Job) -> Generator[tuple[int, list[int]], None, list[Sample]]:
         """As the method "lcd"."""
@@ -116,8 +121,7 @@ def handle_of(model: Any, tokenizer: Any = None) -> Handle:
 
 def for_call(handle: Handle) -> Handle:
     """The handle for one call: one that keeps something of its prompts forgets it with the call."""
-    own = getattr(handle, "for_call", None)
-    return handle if own is None else own()
+    return handle.for_call() if isinstance(handle, HFModel) else handle
 
 
 def decoding_of(
@@ -127,7 +131,7 @@ def decoding_of(
 
     It writes outputs from their beginning: chains that rewrite parts of one do without it.
     """
-    own = getattr(handle, "decoding", None)
+    own = extras_of(handle).decoding
     if own is None or (isinstance(method, MCMC) and method.proposal != "restart"):
         return None
     made = own(compiled, constraint, settings)
@@ -141,7 +145,7 @@ def for_drafts(handle: Any) -> HFModel:
     """
     if isinstance(handle, HFModel):
         return handle
-    parts = [for_drafts(part) for part in getattr(handle, "parts", [])]
+    parts = [for_drafts(part) for part in extras_of(handle).parts]
     if parts:
         return parts[0]
     raise ConstrainError(

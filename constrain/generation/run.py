@@ -30,6 +30,7 @@ from constrain.generation.request.length import Length
 from constrain.generation.request.request import Request
 from constrain.generation.result import Generation, Stats, reports
 from constrain.generation.verdict import Refused, refused_end, verdict
+from constrain.languages.constraints.base import Constraint
 from constrain.masks.completion.length_budget import LengthBudget
 from constrain.masks.derived.cuts import CompiledCuts
 from constrain.masks.derived.forced import ForcedCuts, fill_forced
@@ -41,6 +42,7 @@ from constrain.sampling.core.draw import TorchDraw
 from constrain.sampling.core.job import Clock, Job, Sample, Settings, Watcher, fill_one_by_one
 from constrain.sampling.core.model import LanguageModel
 from constrain.sampling.core.particles import budget_of
+from constrain.sampling.core.sampler import traits_of
 from constrain.sampling.core.tempered import TemperedModel
 from constrain.sampling.methods.lcd import lcd
 from constrain.sampling.processors.core.run import run_processed
@@ -131,7 +133,7 @@ class Run:
 
     def _canonical(self, compiled: Any) -> tuple[CompiledCuts | None, str]:
         """The canonical tokens of a constraint, and what `Stats.cuts` says. Raises ConstrainError."""
-        told = getattr(self.decoding, "canonical", None)  # by the options of an engine
+        told = None if self.decoding is None else self.decoding.canonical  # by the options of an engine
         wanted = self.request.canonical if told is None else told
         return with_canonical(compiled, self.handle.tokenizer, wanted)
 
@@ -139,8 +141,8 @@ class Run:
         """Run all rows, and again those whose text a check refused. Yields after each step of the method."""
         outputs: dict[int, Generation] = {}
         pending = list(range(len(self.prompts)))
-        name = getattr(self.method, "__name__", type(self.method).__name__)
-        _log.debug("%d outputs by %s, draft=%r, seed %d", len(pending), name, self.request.draft, self.seed)
+        name, draft = traits_of(self.method).name, self.request.draft
+        _log.debug("%d outputs by %s, draft=%r, seed %d", len(pending), name, draft, self.seed)
         attempts = 1 + self.request.retries
         for attempt in range(attempts):
             samples = yield from self._followed(self.job(pending, attempt))
@@ -227,7 +229,7 @@ class Run:
     def job(self, rows: Sequence[int] | None = None, attempt: int = 0, *, with_key: bool = False) -> Job:
         """Some rows, all by default, as a job. with_key: name the constraint, whether or not the method remembers."""
         rows = range(len(self.prompts)) if rows is None else rows
-        with_key |= getattr(self.method, "memory", None) is not None
+        with_key |= traits_of(self.method).memory is not None
         budgets = [self.terms[row].length.at_most for row in rows]
         keys = [self._key(terms) if with_key and self.constrained else "" for terms in self.distinct]
         chosen_by = None if self.reads_ahead is not None and self.reads_ahead.matches else self.decoding
@@ -304,7 +306,8 @@ class Run:
         """A key that tells a constraint from others, "" if it has none."""
         key = key_of(terms.constraint, self.vocabulary)
         canonical, _ = self.canonical[terms.compiled]
-        return key and key + getattr(canonical or terms.compiled, "identity", "")
+        own = canonical or terms.compiled
+        return key and key + (own.identity if isinstance(own, CompiledCuts) else "")
 
     def _finish(self, row: int, sample: Sample) -> tuple[Generation, Refused | None]:
         """The generation of a sample, and why it is a dead end, as which it counts too when the last check fails."""
@@ -315,7 +318,7 @@ class Run:
             stats.strays = len(canonical.strays(sample.tokens))
         stats.forced = sum(record.forced for record in sample.trace)
         stats.add(sample)
-        stats.method = sample.method or getattr(self.method, "name", "") or getattr(self.method, "__name__", "")
+        stats.method = sample.method or traits_of(self.method).name
         return self._checked(row, sample, stats)
 
     def call_ids(self, row: int = 0) -> Callable[[int], str]:
@@ -343,7 +346,8 @@ class Run:
             begun = self.begun.get(row) or self.begun.setdefault(row, self.matcher(row))
             refused = refused_end(begun.fork(), sample, self.vocabulary.size, self._narrowed_by())
             output.fault = refused.fault
-        named = self._named(sample.tokens, skipped) if getattr(constraint, "token_sets", ()) else None
+        mentions = isinstance(constraint, Constraint) and constraint.token_sets
+        named = self._named(sample.tokens, skipped) if mentions else None
         if isinstance(constraint, ToolUse):
             output.message = constraint.read(whole if named is None else named, self.call_ids(row))
         if sample.finish_reason != "stop":
@@ -363,15 +367,15 @@ class Run:
         told = {
             **{f"{name}={value}": value is not None for name, value in truncation.items()},
             "the processors": bool(self.request.processors),
-            "the method's check": getattr(self.method, "check", None) is not None,
-            "the method's potential": getattr(self.method, "potential", None) is not None,
+            "the method's check": traits_of(self.method).check is not None,
+            "the method's potential": traits_of(self.method).potential is not None,
             "the engine": self.decoding is not None and not isinstance(self.decoding, Speculation),
         }
         return [name for name, does in told.items() if does]
 
     def _captures(self, terms: Terms, sample: Sample, text: str) -> list[Any]:
         """The captures of a finished text; of its tokens, where the constraint mentions tokens."""
-        if not getattr(terms.constraint, "captured", False):  # a constraint of another engine has none
+        if not isinstance(terms.constraint, Constraint) or not terms.constraint.captured:
             return []
         if not terms.constraint.token_sets or not isinstance(terms.compiled, CompiledConstraint):
             return terms.constraint.captures(text)

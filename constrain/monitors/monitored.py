@@ -108,10 +108,9 @@ class Monitored(Constraint):
         end = reading.step(reading.start(), text.encode())
         return None if end is not None and reading.may_end(end) else self._refusal(text)
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "parse":  # only where the inner constraint has values
-            return getattr(self.inner, name)
-        raise AttributeError(name)
+    def parse(self, text: str) -> Any:
+        """The value of the inner constraint."""
+        return self.inner.parse(text)
 
     def _refusal(self, text: str) -> str:
         """A sentence that says where the monitor refuses a text."""

@@ -28,12 +28,13 @@ from numpy.typing import NDArray
 
 from constrain.errors import ConstrainError, LimitError
 from constrain.sampling.core.job import Job, Sample, TokenRecord
+from constrain.sampling.core.model import Extras
 from constrain.sampling.core.particles import budget_of
 
 Array = NDArray[np.float64]
 
 
-class Tractable:
+class Tractable(Extras):
     """A model with finitely many hidden states; everything in logs.
 
     log_emission: float64[H, W], log e(v | h); rows sum to 1.

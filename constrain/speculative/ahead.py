@@ -28,6 +28,7 @@ import torch
 from constrain.sampling.core.ahead import Ahead, ReadRow
 from constrain.sampling.core.draw import STREAM_BITS, substream
 from constrain.sampling.core.job import DraftCount, Job
+from constrain.sampling.core.model import Extras, LanguageModel
 from constrain.sampling.core.particles import Particle
 from constrain.speculative.build import state_of
 from constrain.speculative.drafter import Context, Outcome, Setting
@@ -43,7 +44,7 @@ CONSTRAINT = "constraint"  # whom forced tokens in a tree are counted for
 NOTHING = np.zeros(0, np.int32)
 
 
-class ReadingAhead:
+class ReadingAhead(Extras):
     """A `LanguageModel` that drafts for the sequences that it is told of (`constrain.sampling.core.ahead`).
 
     Args:
@@ -64,6 +65,7 @@ class ReadingAhead:
     """
 
     reads_ahead = True
+    undrafted: LanguageModel
 
     def __init__(self, options: Speculation, job: Job) -> None:
         self.options, self.undrafted, self.clock = options, job.model, job.clock
@@ -190,7 +192,7 @@ class DraftedSession:
             [parents for _, parents in read],
         )
         self.seconds, self.pending = time.perf_counter() - start, True
-        hidden = getattr(self.trees, "hidden", None) if self.model.wants_hidden is not False else None
+        hidden = None if self.model.wants_hidden is False else self.trees.hidden  # type: ignore[attr-defined]
         answers = [ReadRow(found[i][:kept], forwards=self.trees.forwards[i]) for i, kept in enumerate(keep)]
         for i in asked:
             self.rows[i].behind = []

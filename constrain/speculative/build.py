@@ -309,5 +309,5 @@ def advanced(matcher: Any, token: int) -> Any:
 
 def state_of(matcher: Any) -> int:
     """The state of a matcher as an int; 0 for None. States that are no ints are hashed: good enough for statistics."""
-    state = getattr(matcher, "state", 0)
+    state = 0 if matcher is None else matcher.state
     return state if isinstance(state, int) else hash(state)

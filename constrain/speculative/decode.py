@@ -28,6 +28,7 @@ from constrain.errors import ConstrainError
 from constrain.sampling.core.draw import substream
 from constrain.sampling.core.job import DraftCount, Job, Sample, TokenRecord
 from constrain.sampling.core.particles import Events, Particle, Particles
+from constrain.sampling.core.sampler import Sampler
 from constrain.sampling.methods.lcd import lcd
 from constrain.speculative.ahead import CONSTRAINT, DRAFTS, ReadingAhead
 from constrain.speculative.build import TreeBuilder, state_of
@@ -43,7 +44,7 @@ from constrain.speculative.verifier import Case, Verdict, Verifier
 from constrain.speculative.verifiers import verifier_named
 
 
-class Speculation:
+class Speculation(Sampler):
     """Masked decoding with drafts, as a method of `generate`; see the module `constrain.speculative.decode`.
 
     Args:
@@ -68,7 +69,7 @@ class Speculation:
     """
 
     name = "lcd"
-    random = True
+    canonical: bool | None = None
 
     def __init__(
         self,
@@ -284,7 +285,7 @@ class _Loop(Particles):
                 chunks, keep = [list(each) for each, _ in begun], [kept for _, kept in begun]
                 tokens = parents = [np.zeros(0, np.int32)] * len(begun)
         read = self.trees.forward(chunks, keep, tokens, parents)
-        hidden = getattr(self.trees, "hidden", None) if self.wants_hidden is not False else None
+        hidden = None if self.wants_hidden is False else self.trees.hidden  # type: ignore[attr-defined]
         self.hidden = None if hidden is None else [hidden[place] for place in places]
         logits, costs = [read[place] for place in places], [self.trees.forwards[place] for place in places]
         seen: set[tuple[int, int]] = set()

@@ -15,7 +15,7 @@ import torch
 
 from constrain.errors import ConstrainError
 from constrain.sampling.core.job import Settings
-from constrain.sampling.core.model import LanguageModel, Session
+from constrain.sampling.core.model import LanguageModel, Session, extras_of
 from constrain.sampling.core.shape import ShapedModel, shape
 from constrain.sampling.processors.core.model import ProcessedModel, ProcessedRow
 from constrain.speculative.tree import Ints
@@ -107,7 +107,7 @@ class Target(Protocol):
 
 def target_of(model: LanguageModel) -> Target:
     """The model itself if it reads trees, what stands on it if not; shaped and processed models stay what they are."""
-    model = getattr(model, "undrafted", model)  # of one that drafts (ahead.py)
+    model = extras_of(model).undrafted or model  # of one that drafts (ahead.py)
     if isinstance(model, ShapedModel):
         return ShapedTarget(target_of(model.model), model.settings)
     if isinstance(model, ProcessedModel):
@@ -155,7 +155,7 @@ class WrappedTrees:
 
     @property
     def hidden(self) -> list[torch.Tensor] | None:
-        return getattr(self.trees, "hidden", None)
+        return self.trees.hidden  # type: ignore[attr-defined]
 
     @property
     def keep_hidden(self) -> Hidden:

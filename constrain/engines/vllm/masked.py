@@ -41,6 +41,7 @@ from constrain.masks.engine.narrowed import engine_of
 from constrain.sampling.core.draw import TorchDraw
 from constrain.sampling.core.job import Job, Sample, Settings, TokenRecord
 from constrain.sampling.core.particles import Particle
+from constrain.sampling.core.sampler import Sampler
 from constrain.sampling.core.shape import ShapedModel
 from constrain.sampling.methods.lcd import lcd
 
@@ -91,7 +92,7 @@ def request_of(constraint: Any, options: EngineOptions) -> StructuredOutput | No
     return asked if same else None
 
 
-class EngineDecoding:
+class EngineDecoding(Sampler):
     """Masked decoding of whole sequences by an engine, as a method and for `Job.grow`.
 
     Args:
@@ -103,7 +104,6 @@ class EngineDecoding:
     """
 
     name = "lcd"
-    random = True
 
     def __init__(self, model: VLLMModel, asked: StructuredOutput) -> None:
         self.model = model

@@ -25,6 +25,7 @@ from constrain.errors import ConstrainError
 from constrain.extras import require
 from constrain.languages.cuts import canonical_tokens
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.sampling.core.model import Extras
 
 if TYPE_CHECKING:
     import torch
@@ -38,7 +39,7 @@ FIX = 'start it with LLM(MODEL, additional_config={"constrain": {}}, max_logprob
 _ATTRIBUTE = "_handle_of_constrain"
 
 
-class VLLMModel:
+class VLLMModel(Extras):
     """An engine and its tokenizer as a `constrain.sampling.LanguageModel`. `constrain.generate` makes it.
 
     Args:

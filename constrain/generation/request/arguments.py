@@ -9,8 +9,9 @@ from typing import Any
 
 from constrain.errors import ConstrainError, VocabularyError
 from constrain.generation.handles import Handle
-from constrain.sampling.core.job import Settings
-from constrain.sampling.core.sampler import check_count
+from constrain.languages.constraints.base import Constraint
+from constrain.sampling.core.job import Compiled, Settings
+from constrain.sampling.core.sampler import check_count, traits_of
 from constrain.sampling.core.shape import refuse_greedy
 
 # Vocabularies that were found to spell tokens as a model's own does.
@@ -60,7 +61,7 @@ def check_tokenizer(tokenizer: Any) -> None:
 
 def check_method(method: Any, settings: Settings) -> None:
     """Refuse settings that a method cannot serve. Raises ConstrainError."""
-    if getattr(method, "needs_chance", False):
+    if traits_of(method).needs_chance:
         refuse_greedy(settings)
 
 
@@ -71,7 +72,7 @@ def check_language(constraint: Any, limited: bool) -> None:
     """
     if constraint is None:
         return
-    if not hasattr(constraint, "matcher"):
+    if isinstance(constraint, Constraint):
         constraint.to_grammar()
     elif limited:
         from constrain.masks.engine import CompiledConstraint
@@ -124,7 +125,7 @@ def the_constraint(given: Mapping[str, Any]) -> Any:
 
 
 def _checked(value: Any) -> Any:
-    if not hasattr(value, "matcher") and not hasattr(value, "to_grammar"):
+    if not isinstance(value, (Constraint, Compiled)):
         raise ConstrainError(
             f"constraint is {type(value).__name__}, neither a constraint nor a compiled constraint",
             fix="pass a dict as schema=, a pattern as regex=, or what constrain.compile(...) returned as constraint=",
@@ -144,7 +145,7 @@ def compile_for(constraint: Any, handle: Handle) -> Any:
     Raises ConstrainError: compiled for another vocabulary; UnsatisfiableError: the model's tokens can write no text of
     it.
     """
-    if not hasattr(constraint, "matcher"):
+    if isinstance(constraint, Constraint):
         from constrain.masks.completion.compiling import compile as compile_constraint
 
         return compile_constraint(constraint, handle.vocabulary)

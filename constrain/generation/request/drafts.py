@@ -17,6 +17,7 @@ from constrain.errors import ConstrainError
 from constrain.generation.request.prompts import tokenize
 from constrain.languages.constraints.regular import Choices
 from constrain.languages.constraints.union import Union
+from constrain.languages.schema import JsonSchema
 from constrain.languages.vocab.longest import longest_match
 from constrain.masks.derived.cuts import CompiledCuts
 from constrain.masks.engine import CompiledConstraint
@@ -24,6 +25,7 @@ from constrain.masks.engine.regions import tempered_rule
 from constrain.models.hf.encoder_decoder import EncoderDecoder
 from constrain.models.hf.images import ImageModel, takes_images
 from constrain.models.hf.model import HFModel
+from constrain.sampling.core.sampler import traits_of
 from constrain.sampling.methods.faithful import Faithful
 from constrain.sampling.methods.lcd import lcd
 from constrain.sampling.methods.mcmc import MCMC
@@ -44,7 +46,7 @@ def check_draft(draft: Any, method: Any) -> None:
         if method is not lcd:
             draft.check_lossless()
             if not draft.matches and not isinstance(method, CHOOSING):
-                name = getattr(method, "name", "") or getattr(method, "__name__", repr(method))
+                name = traits_of(method).name
                 names = ", ".join(["lcd", *(each.name for each in CHOOSING)])
                 raise ConstrainError(
                     f"the verifier {draft.verifier.name!r} chooses tokens itself, and so does the method {name!r}",
@@ -183,7 +185,7 @@ def hints_of(constraints: Sequence[Any], handle: HFModel) -> list[list[int]]:
             pending += each.parts
         elif isinstance(each, Choices):
             texts += each.options
-        elif isinstance(getattr(each, "written", None), dict):
+        elif isinstance(each, JsonSchema) and isinstance(each.written, dict):
             texts.append(json.dumps(each.written, ensure_ascii=False))
     encode = encoder(handle)
     return [encode(text.encode()) for text in texts if len(text) <= MAX_HINT][:MAX_HINTS]

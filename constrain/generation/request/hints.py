@@ -21,6 +21,7 @@ from weakref import WeakSet
 from constrain.errors import warn
 from constrain.generation.request.entries import Entries
 from constrain.generation.request.prompts import ParsedPrompts
+from constrain.languages.constraints.base import Constraint, constraint_of
 from constrain.languages.schema import JsonSchema
 
 STARTS = tuple(b'{["-0123456789tfn')
@@ -60,11 +61,11 @@ def warn_of(prompts: ParsedPrompts, constraints: Entries, handle: Any) -> None:
 
 
 def _ends_with_a_blank(text: str, constraint: Any, handle: Any) -> bool:
-    if not text.endswith(" ") or not isinstance(getattr(constraint, "constraint", constraint), JsonSchema):
+    if not text.endswith(" ") or not isinstance(constraint_of(constraint), JsonSchema):
         return False
     joined = {bytes([32, start]) for start in STARTS}
-    vocabulary = getattr(constraint, "vocabulary", None)  # of a compiled one, whose model may have none that is known
-    tokens = (handle.vocabulary if vocabulary is None else vocabulary).tokens
+    # The model of a compiled one may have no vocabulary that is known.
+    tokens = (handle if isinstance(constraint, Constraint) else constraint).vocabulary.tokens
     return any(token is not None and token[:2] in joined for token in tokens)
 
 

@@ -16,6 +16,7 @@ from constrain.chat.calls.tools import ToolUse
 from constrain.errors import ConstrainError
 from constrain.generation.handles import Handle
 from constrain.languages.automata.unicode.intervals import has_lone_surrogate
+from constrain.models.hf.model import HFModel
 
 FORMS = (
     "pass a str, a list of chat messages (dicts), a list of token ids, what a processor returned, or a list of such "
@@ -224,9 +225,8 @@ def _ids(prompt: Any, handle: Any, name: str, tools: ToolUse | None, images: Seq
                     place=f"token {place} of the prompt",
                     fix=f"ids of this model go from 0 to {handle.width - 1}",
                 )
-    begun = getattr(handle, "begun", None)
     ids = ids or _beginning(handle.tokenizer, name)
-    return _fitting(ids if begun is None else begun(ids, name), handle, name)
+    return _fitting(handle.begun(ids, name) if isinstance(handle, HFModel) else ids, handle, name)
 
 
 def _with_images(prompt: Any, handle: Any, name: str, tools: ToolUse | None, images: Sequence[Any]) -> list[int]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from constrain.errors import ConstrainError
 from constrain.generation.request.prompts import Prompt
-from constrain.languages.constraints.base import Constraint
+from constrain.languages.constraints.base import Constraint, constraint_of
 
 
 def texts_around(prompt: Prompt) -> tuple[str, str] | None:
@@ -43,7 +43,7 @@ def ending_at(constraint: Any, stop: Any) -> Any:
 
 
 def _uncompiled(constraint: Any, what: str) -> Constraint:
-    inner = getattr(constraint, "constraint", constraint)
-    if not isinstance(inner, Constraint):
+    inner = constraint_of(constraint)
+    if inner is None:
         raise ConstrainError(f"{what} cannot change a constraint of another make", fix="pass a constraint")
     return inner

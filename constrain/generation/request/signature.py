@@ -22,6 +22,7 @@ from constrain.generation.handles import Handle
 from constrain.generation.request.length import Length
 from constrain.generation.request.prompts import Prompt
 from constrain.languages.constraints.base import Constraint
+from constrain.sampling.core.job import Compiled
 from constrain.sampling.methods.table import Method
 from constrain.sampling.processors.core.processor import Processor
 from constrain.speculative import Drafter, Speculation
@@ -49,17 +50,6 @@ class ModelAndTokenizer(Protocol):
     @property
     def tokenizer(self) -> Any:
         """Its tokenizer."""
-
-
-class Compiled(Protocol):
-    """The part of `CompiledConstraint` that decoding needs; constraints of other engines offer it too."""
-
-    @property
-    def vocabulary(self) -> Any:
-        """The `Vocabulary` that the constraint is compiled for."""
-
-    def matcher(self) -> Any:
-        """A matcher at the beginning of a text."""
 
 
 class Members(Protocol[T_co]):

@@ -13,7 +13,9 @@ from constrain.chat.describe import describe
 from constrain.errors import ConstrainError
 from constrain.generation.request.entries import Entries
 from constrain.generation.request.prompts import Parsed, ParsedPrompts
+from constrain.languages.constraints.base import constraint_of
 from constrain.languages.schema import JsonSchema
+from constrain.models.hf.model import HFModel
 
 SYSTEM = ("system", "developer")
 
@@ -34,7 +36,7 @@ def told_of(prompts: ParsedPrompts, constraints: Entries) -> Sequence[str]:
             )
 
     def described(given: Any, wanted: bool) -> str:
-        constraint = getattr(given, "constraint", given)  # of a compiled one
+        constraint = constraint_of(given)
         if wanted and not isinstance(constraint, JsonSchema):
             raise ConstrainError(
                 "describe needs a schema, and the constraint has none",
@@ -58,7 +60,7 @@ def placed(content: Any, told: str, handle: Any) -> Parsed:
     first = content[0]
     if first["role"] in SYSTEM:
         return [{**first, "content": _joined(first.get("content"), told, behind=True)}, *content[1:]]
-    reader = getattr(handle, "processor", None)
+    reader = handle.processor if isinstance(handle, HFModel) else None
     if has_system(reader if getattr(reader, "chat_template", None) else handle.tokenizer):
         return [{"role": "system", "content": told}, *content]
     place = next((i for i, message in enumerate(content) if message["role"] == "user"), None)

@@ -182,6 +182,15 @@ class Constraint:
         found: Refusal | None = import_module(_REFUSAL).refusal(self, text)
         return found
 
+    def parse(self, text: str) -> Any:
+        """The value of a text of the language: itself, where a subclass says nothing else."""
+        return text
+
+    @property
+    def valued(self) -> bool:
+        """True if `parse` gives something else than the text."""
+        return type(self).parse is not Constraint.parse
+
     def residual_fault(self, text: str) -> str | None:
         """The fault of a text that the grammar accepts, by conditions that the grammar cannot enforce; None: it has
         none. Of other texts it says nothing: `accepts` decides membership.
@@ -351,6 +360,12 @@ def _joined(self: Constraint, other: Constraint, kind: type[Union] | type[Inters
         whole = kind(tuple(parts))
         vars(whole)["distinct"] = parts
         return whole
+
+
+def constraint_of(given: Any) -> Constraint | None:
+    """The constraint that a value is, or was compiled from; None: it has none, or is of another make."""
+    inner = given if isinstance(given, Constraint) else getattr(given, "constraint", None)
+    return inner if isinstance(inner, Constraint) else None
 
 
 def refuse_counts(constraint: Constraint) -> None:

@@ -121,10 +121,13 @@ class Intersection(Constraint):
             return guard_apart(seq(self._other), vocabulary)
         return None if self._other is None else self._other.guard(vocabulary)
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "parse" and self._other is not None:  # only where that part has values
-            return self._other.parse  # type: ignore[attr-defined]
-        raise AttributeError(name)
+    @property
+    def valued(self) -> bool:
+        return self._other is not None and self._other.valued
+
+    def parse(self, text: str) -> Any:
+        """The value of the part that is not regular."""
+        return text if self._other is None else self._other.parse(text)
 
     def __repr__(self) -> str:
         return " & ".join(f"({part!r})" if isinstance(part, Union) else repr(part) for part in self.parts)

@@ -86,11 +86,13 @@ class Between(Continuation):
             )
         return entries
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "parse":  # defined if the inner constraint defines it: the value of the whole text
-            parse = self.inner.parse  # type: ignore[attr-defined]
-            return lambda text: parse(self.prefix + text + self.suffix)
-        raise AttributeError(name)
+    @property
+    def valued(self) -> bool:
+        return self.inner.valued
+
+    def parse(self, text: str) -> Any:
+        """The value of the whole text, where the inner constraint gives one."""
+        return self.inner.parse(self.prefix + text + self.suffix) if self.valued else text
 
     def __repr__(self) -> str:
         return f"between({self.inner!r}, prefix={_shown(self.prefix)}, suffix={_shown(self.suffix)})"

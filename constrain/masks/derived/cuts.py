@@ -15,8 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 from typing_extensions import Self
 
+from constrain.languages.constraints.base import constraint_of
 from constrain.languages.cuts.canonical import CanonicalTokens, CutState
 from constrain.languages.vocab.longest import LongestTokens
+from constrain.masks.engine.compiled import CompiledConstraint
 from constrain.masks.engine.narrowed import Narrowed, engine_of
 from constrain.masks.engine.rows import Row
 
@@ -35,12 +37,12 @@ class CompiledCuts:
         self.compiled = compiled
         self.canonical = canonical
         self.vocabulary = compiled.vocabulary
-        self.constraint = getattr(compiled, "constraint", None)
+        self.constraint = constraint_of(compiled)
         self.eos_ids = self.vocabulary.eos_ids if eos_ids is None else eos_ids
         self._ended_by: OrderedDict[tuple[int, ...], Self] = OrderedDict()
         # Checks of whole texts, and guards that are always asked, tell texts apart that have one state.
-        self.checks = bool(getattr(self.constraint, "residual", None))
-        self.guards = bool(getattr(compiled, "always_guarded", False))
+        self.checks = self.constraint is not None and self.constraint.residual
+        self.guards = isinstance(compiled, CompiledConstraint) and compiled.always_guarded
 
     @classmethod
     def of(cls, compiled: Any, canonical: CanonicalTokens) -> Self:

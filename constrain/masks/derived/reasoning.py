@@ -130,11 +130,9 @@ class Reasoned(Constraint):
         found = [text.find(str(name)) + len(str(name)) for name in _names(self.close) if str(name) in text]
         return text[min(found, default=0) :]
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "parse":  # defined if the answer defines it, or is text
-            parse = getattr(self.answer, "parse", str)
-            return lambda text: parse(self.answer_of(text))
-        raise AttributeError(name)
+    def parse(self, text: str) -> Any:
+        """The value of the answer."""
+        return self.answer.parse(self.answer_of(text))
 
     def __repr__(self) -> str:
         options = {"begin": self.begin, "optional": self.optional, "max_tokens": self.most}

@@ -85,11 +85,9 @@ class Stopped(Constraint):
     def residual_fault(self, text: str) -> str | None:
         return self.inner.residual_fault(self.cut(text)[0])
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "parse":  # the value is that of the text before the stop sequence
-            parse = getattr(self.inner, "parse", str)
-            return lambda text: parse(self.cut(text)[0])
-        raise AttributeError(name)
+    def parse(self, text: str) -> Any:
+        """The value of the text before the stop sequence."""
+        return self.inner.parse(self.cut(text)[0])
 
     @lazily
     def captured(self) -> bool:

@@ -120,11 +120,11 @@ class Triggered(Constraint):
         return "its pieces do not pass their checks"
 
     def parse(self, text: str) -> Any:
-        """The values of the pieces, in order; without `parse` the value of a piece is its text."""
+        """The values of the pieces, in order."""
         cut = next(self.cuts(text), None)
         if cut is None:
             raise ValueError("the text is no member")
-        return [_value(piece.inner, inner) for piece, inner in cut]
+        return [piece.inner.parse(inner) for piece, inner in cut]
 
     def cuts(self, text: str, start: int = 0, done: int = 0) -> Iterator[list[tuple[Piece, str]]]:
         """All segmentations of a text into pieces with their texts, shorter ones first. done: pieces before `start`."""
@@ -258,7 +258,3 @@ def _ends(piece: Piece, text: str, begin: int) -> Iterator[int]:
             return
         if text.startswith(piece.stop, end) and matcher.is_accepting():
             yield end
-
-
-def _value(constraint: Constraint, text: str) -> Any:
-    return constraint.parse(text) if hasattr(constraint, "parse") else text

@@ -39,6 +39,7 @@ from constrain.masks.engine.regions import refuse_tempered
 from constrain.models.hf.endings import Endings, call_of_caller, endings_of, ids_in, stops_of_caller
 from constrain.sampling.bitmask.apply import apply_bitmask_
 from constrain.sampling.bitmask.buffer import MaskBuffer
+from constrain.sampling.core.job import Compiled
 
 
 class ConstraintProcessor(LogitsProcessor):
@@ -85,7 +86,7 @@ class ConstraintProcessor(LogitsProcessor):
         canonical: bool | None = None,
     ) -> None:
         given: list[Any] = list(compiled) if isinstance(compiled, (list, tuple)) else [compiled]
-        if not given or not all(hasattr(each, "matcher") for each in given):
+        if not given or not all(isinstance(each, Compiled) for each in given):
             raise ConstrainError(
                 "ConstraintProcessor takes a compiled constraint, or a list with one for each prompt",
                 fix="compile the constraint first: constrain.compile(constraint, vocabulary)",

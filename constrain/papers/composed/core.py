@@ -29,7 +29,7 @@ from constrain.errors import ConstrainError
 from constrain.generation.handles import Handle, handle_of
 from constrain.generation.request.prompts import parse_prompts, token_ids
 from constrain.languages.vocab.vocabulary import Vocabulary
-from constrain.sampling.core.model import LanguageModel, Session
+from constrain.sampling.core.model import Extras, LanguageModel, Session
 from constrain.speculative.target import TreeSession, target_of
 from constrain.speculative.tree import Ints
 
@@ -37,7 +37,7 @@ Prompt = tuple[int, ...]
 FLOOR = -100.0  # log-probability that is taken for that of a token without any, where a part is divided by
 
 
-class Composed:
+class Composed(Extras):
     """A `LanguageModel` made of others; see the module `constrain.papers.composed.core`. Subclasses say `combine`.
 
     Args:

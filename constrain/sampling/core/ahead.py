@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import torch
 
 from constrain.sampling.core.job import DraftCount
-from constrain.sampling.core.model import LanguageModel, Session
+from constrain.sampling.core.model import LanguageModel, Session, extras_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,4 +116,4 @@ class ReadsAhead(LanguageModel, Protocol):
 
 def reads_ahead(model: LanguageModel) -> bool:
     """True if the sessions of a model read ahead."""
-    return getattr(model, "reads_ahead", False)
+    return extras_of(model).reads_ahead

@@ -164,8 +164,7 @@ class Chance:
         log_weights: float64[N]
         """
         left = (log_weights > -torch.inf).nonzero().squeeze(1)
-        race = getattr(self.draw, "race", None)
-        keys = None if race is None else race(log_weights[left], self.stream)
+        keys = self.draw.race(log_weights[left], self.stream) if isinstance(self.draw, TorchDraw) else None
         size = FIRST_BLOCK
         while len(left):
             if keys is None:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -59,6 +59,18 @@ class TokenMatcher(Protocol):
     def is_finished(self) -> bool: ...
     def rollback(self, n_tokens: int) -> None: ...
     def fork(self) -> Any: ...
+
+
+@runtime_checkable
+class Compiled(Protocol):
+    """The part of `CompiledConstraint` that decoding needs; constraints of other engines offer it too."""
+
+    @property
+    def vocabulary(self) -> Any:
+        """The `Vocabulary` that the constraint is compiled for."""
+
+    def matcher(self) -> Any:
+        """A matcher at the beginning of a text."""
 
 
 class TokenRecord(NamedTuple):

@@ -7,7 +7,7 @@ remote engine can stand behind them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 
@@ -64,7 +64,38 @@ class Session(Protocol):
         """A session of its own that goes on with these rows; this one stays as it is."""
 
 
-class WrappedModel:
+class Extras:
+    """Base class of models that do more than `LanguageModel` asks; what a subclass does not override it cannot do.
+
+    Attributes:
+        undrafted: The model below one that drafts.
+        parts: The models that it is made of.
+        decoding: Of a handle of an engine: the masked decoding of whole sequences that it does by itself.
+    """
+
+    undrafted: LanguageModel | None = None
+    parts: Sequence[Any] = ()
+    decoding: Any = None
+
+    @property
+    def reads_ahead(self) -> bool:
+        """It has `start_ahead` (`constrain.sampling.core.ahead`)."""
+        return False
+
+    def product(self, job: Any, row: int, limit: int) -> Any:
+        """The product with the constraint of a row, from which "exact" draws. Raises LimitError."""
+        return None
+
+
+_NONE = Extras()
+
+
+def extras_of(model: Any) -> Extras:
+    """What a model does beside `LanguageModel`: itself, or the base class's answers for any other object."""
+    return model if isinstance(model, Extras) else _NONE
+
+
+class WrappedModel(Extras):
     """Base class of models that wrap another model: it has its sizes.
 
     Attributes:

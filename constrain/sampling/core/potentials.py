@@ -30,6 +30,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from constrain.errors import ConstrainError
+from constrain.sampling.core.job import Compiled
 
 REMEMBERED = 1 << 16  # answers that `AskedPotential` keeps
 Weigher = Callable[[Sequence[bytes]], list[float]]
@@ -217,7 +218,7 @@ def automaton(compiled: Any) -> Potential:
         >>> potential.prefixes([b"aa", b"ba"]), potential.complete(b"ab")
         ([0.0, -inf], 0.0)
     """
-    if not hasattr(compiled, "matcher"):
+    if not isinstance(compiled, Compiled):
         raise ConstrainError(
             f"automaton() takes a compiled constraint, not {type(compiled).__name__}",
             fix="constrain.compile(constraint, vocabulary)",

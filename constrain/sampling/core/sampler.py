@@ -24,6 +24,7 @@ class Sampler:
         random: it draws, so that another run may give another sample.
         weighs: its weights are of all of its samples, and count one that failed as 0: `generate` draws none anew.
         needs_chance: it samples, which temperature 0 does not; `generate` refuses the two together.
+        memory, check, potential: what it was made with, if that is so.
 
     Example:
         >>> from constrain.sampling import Sampler
@@ -40,6 +41,9 @@ class Sampler:
     random: bool = True
     weighs: bool = False
     needs_chance: bool = False
+    memory: Any = None
+    check: Any = None
+    potential: Any = None
 
     def run(self, job: Job) -> list[Sample]:
         """One sample for each row of the job."""
@@ -49,6 +53,15 @@ class Sampler:
         """As a method (methods/table.py): tokens are final only at the end, so nothing is streamed."""
         return self.run(job)
         yield  # pragma: no cover (makes this a generator)
+
+
+def traits_of(method: Any) -> Sampler:
+    """The attributes of a method: itself, or those of the base class, under its name, for a plain function."""
+    if isinstance(method, Sampler):
+        return method
+    plain = Sampler()
+    plain.name = getattr(method, "__name__", type(method).__name__)
+    return plain
 
 
 def check_count(name: str, value: Any, least: int = 1, fix: str | None = None) -> int:

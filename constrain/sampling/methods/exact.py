@@ -24,6 +24,7 @@ from constrain.errors import LimitError
 from constrain.sampling.bitmask.apply import apply_bitmask_
 from constrain.sampling.core.job import DraftCount, Job, Sample
 from constrain.sampling.core.logits import log_probs_of
+from constrain.sampling.core.model import extras_of
 from constrain.sampling.core.particles import Particle, Particles, budget_of
 from constrain.sampling.core.sampler import Sampler, check_count, log_add
 from constrain.sampling.core.shape import shaped
@@ -72,9 +73,8 @@ class Exact(Sampler):
 
     def _draw(self, job: Job, rows: list[int]) -> dict[int, Sample]:
         """Samples of rows with one target."""
-        product_of = getattr(job.model, "product", None)
-        if product_of is not None:
-            product = product_of(job, rows[0], self.limit)
+        product = extras_of(job.model).product(job, rows[0], self.limit)
+        if product is not None:
             return {row: product.draw(job.streams[row]) for row in rows}
         table = MemberTable(job, rows[0], limit=self.limit, batch=self.batch)
         if table.log_mass == -math.inf:

@@ -15,7 +15,7 @@ from typing import Any
 
 from constrain.errors import ConstrainError
 from constrain.sampling.core.job import Job, Sample
-from constrain.sampling.core.sampler import check_count
+from constrain.sampling.core.sampler import check_count, traits_of
 from constrain.sampling.methods.table import Method, method_of
 
 RETRIES = 8  # of a method that is given as it is
@@ -68,9 +68,10 @@ def retries_of(method: Any, stream: bool, temperature: float) -> tuple[Method, i
     Raises ConstrainError: no method, or retries where an output cannot come out otherwise.
     """
     inner = method_of(method.method if isinstance(method, Retried) else method)
-    drawn = temperature > 0 and getattr(inner, "random", True)
+    traits = traits_of(inner)
+    drawn = temperature > 0 and traits.random
     if not isinstance(method, Retried):
-        return inner, RETRIES if drawn and not getattr(inner, "weighs", False) else 0
+        return inner, RETRIES if drawn and not traits.weighs else 0
     if method.retries and not drawn:
         raise ConstrainError(
             f"retries={method.retries}: at temperature 0, or by a method that draws nothing, each retry is the same",

@@ -18,7 +18,7 @@ from constrain.languages.automata.lower import lower
 from constrain.languages.automata.syntax import Node
 from constrain.languages.cfg.followed import FollowedRule, bracket, most_to_end
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
-from constrain.languages.constraints.base import Constraint
+from constrain.languages.constraints.base import Constraint, constraint_of
 from constrain.languages.vocab.utf8 import FOLLOWING
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine.compiled_rules import CompiledRules
@@ -223,7 +223,8 @@ def guard_of_rules(constraint: Constraint, vocabulary: Vocabulary) -> RegionsGua
 
 def tempered_rule(compiled: Any) -> FollowedRule | None:
     """The first rule of a compiled constraint that asks for a temperature; None: none does."""
-    followed = getattr(getattr(compiled, "constraint", None), "followed", ())
+    constraint = constraint_of(compiled)
+    followed = () if constraint is None else constraint.followed
     return next((rule for rule in followed if rule.temperature is not None), None)
 
 

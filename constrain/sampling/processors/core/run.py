@@ -12,6 +12,7 @@ from typing import Any
 
 from constrain.errors import ConstrainError
 from constrain.sampling.core.job import Job, Sample
+from constrain.sampling.core.sampler import traits_of
 from constrain.sampling.methods.table import Method
 from constrain.sampling.processors.core.model import ProcessedModel
 from constrain.sampling.processors.core.processor import Processor
@@ -47,7 +48,7 @@ def run_processed(
         return (yield from method(job if ahead is None else ahead(job)))
     outputs: dict[int, Sample] = {}
     for rows in separable(job):
-        part = _part(job, rows, processors, getattr(method, "memory", None) is not None)
+        part = _part(job, rows, processors, traits_of(method).memory is not None)
         steps = method(part if ahead is None else ahead(part))
         while True:
             try:
