@@ -10,6 +10,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,30 @@ LATER = {
     ("languages", "constrain.masks.engine.regions.apart"): "a part of a text is read by an engine of its own",
 }
 MAY_IMPORT_APART = {PACKAGE, "cli"}
+# What `hasattr`, and `getattr` with a default, may ask for: names of other libraries' objects that ours have too, ...
+FOREIGN = {
+    "bos_token_id",
+    "chat_template",
+    "config",
+    "encode",
+    "eos_token_id",
+    "forward",
+    "layers",
+    "model",
+    "tokenizer",
+}
+# ... and, of our own names, these in these files. Else a capability has a default in a base class or a Protocol.
+PROBED = {
+    ("generation/verdict.py", "parse"): "compiled constraints of other engines may give values",
+    ("generation/verdict.py", "residual_fault"): "compiled constraints of other engines may check texts",
+    ("kernels/compiler/expansion.py", "accessor"): "globals of a function that is compiled: any object",
+    ("kernels/records/schema.py", "meaning"): "a field is an int that may say what it means",
+    ("languages/constraints/base.py", "constraint"): "a compiled constraint, of a later wing or an engine",
+    ("models/hf/tree.py", "stem_keys"): "a layer of transformers' cache, or ours",
+    ("sampling/measure/diagnostics.py", "stats"): "a generation, of a wing that comes later, or a sample",
+    ("speculative/drafting.py", "keep_hidden"): "sessions of anyone's target may tell hidden states",
+    ("speculative/target.py", "open"): "a language model of anyone may be a target",
+}
 
 Wings = dict[str, list[str]]  # name → its packages, in order
 
@@ -163,6 +188,39 @@ def test_files_are_small_and_open_with_their_idea(repository: Path) -> None:
         assert docstring, f"{path} has no docstring"
         if len(text.splitlines()) > MAX_LINES and "do not edit" not in docstring:  # a script's tables may be long
             assert weigh(text).code <= MAX_LINES, f"{path} has more than {MAX_LINES} lines of code"
+
+
+def given_names(tree: ast.AST) -> Iterator[str]:
+    """The names of methods and attributes that the classes of a file have."""
+    for kind in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+        for each in kind.body:
+            targets = each.targets if isinstance(each, ast.Assign) else [getattr(each, "target", None)]
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+            yield from [each.name] if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) else []
+        for node in ast.walk(kind):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                yield from [node.attr] if ast.unparse(node.value) == "self" else []
+
+
+def probed_names(tree: ast.AST) -> Iterator[str]:
+    """The names that a file asks objects for, in case they have them."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) > 1:
+            name = node.args[1]
+            if (node.func.id, len(node.args)) in {("hasattr", 2), ("getattr", 3)} and isinstance(name, ast.Constant):
+                yield name.value
+
+
+def test_capabilities_are_not_found_by_asking(repository: Path) -> None:
+    """A name that classes of ours give is asked for in the rows of a table only; dunder names are of anything."""
+    trees = {
+        path.relative_to(repository / PACKAGE): ast.parse(path.read_text(encoding="utf-8"))
+        for path in (repository / PACKAGE).rglob("*.py")
+    }
+    ours = {name for tree in trees.values() for name in given_names(tree) if not name.startswith("__")} - FOREIGN
+    core = {path.as_posix(): tree for path, tree in trees.items() if path.parts[0] not in APART}
+    assert {(path, name) for path, tree in core.items() for name in probed_names(tree) if name in ours} == set(PROBED)
+    assert len(PROBED) <= 10
 
 
 WINGS: Wings = {"low": [], "middle": ["a", "b"], "monitors": [], "high": []}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -169,7 +170,9 @@ def _write(options: SourceOptions, asked: RequestOptions, stream: bool | None, a
     with waiting("loading the model"):
         loaded = load_model(asked.model)
     if stream:
-        results = [_streamed(prepare(loaded, replace(request, stream=True)).stream(), constraint)]
+        pieces = prepare(loaded, replace(request, stream=True)).stream()
+        _streamed(pieces, constraint)
+        results = [pieces.result]
     else:
         with nullcontext() if many else waiting("writing"):  # of several texts a bar says how many are done
             outputs: Any = prepare(loaded, request).complete(progress=many)
@@ -227,8 +230,8 @@ def as_object(result: Any) -> dict[str, Any]:
     return {name: getattr(result, name) for name in FIELDS} | {name: getattr(result.stats, name) for name in COUNTS}
 
 
-def _streamed(pieces: Any, constraint: Any) -> Any:
-    """Print pieces of a text as they come, coloured on a terminal; the whole result of a stream."""
+def _streamed(pieces: Iterable[str], constraint: Any) -> None:
+    """Print pieces of a text as they come, coloured on a terminal."""
     screen = terminal(sys.stdout)
     if screen is None or constraint is None:
         for piece in pieces:
@@ -242,7 +245,6 @@ def _streamed(pieces: Any, constraint: Any) -> Any:
             for part, is_forced in forced.split(piece):
                 screen.out(part, style=FORCED if is_forced else None, end="", highlight=False)
     typer.echo()
-    return getattr(pieces, "result", None)
 
 
 def _summarise(results: list[Any]) -> None:
@@ -267,4 +269,4 @@ def _reason(result: Any) -> str:
         return "it reached --max-tokens or the end of the model's context"
     if result.finish_reason == "budget":
         return "no attempt of --method became a member"
-    return getattr(result, "fault", None) or "no token could follow"
+    return result.fault or "no token could follow"

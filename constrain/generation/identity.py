@@ -25,7 +25,7 @@ def key_of(constraint: Any, vocabulary: Any) -> str:
         described = json.dumps(_described(constraint))
     except TypeError:
         return ""
-    return hashlib.sha256(f"{getattr(vocabulary, 'key', '')} {described}".encode()).hexdigest()
+    return hashlib.sha256(f"{vocabulary.key} {described}".encode()).hexdigest()
 
 
 def _described(value: Any) -> Any:

@@ -37,7 +37,12 @@ if TYPE_CHECKING:
 
 OLDEST = (3, 4)  # of Triton: before, the compiler does not take the tuples of the kernels
 
-_own = threading.local()
+
+class _Own(threading.local):
+    steps: DeviceSteps | None = None
+
+
+_own = _Own()
 
 
 @cache
@@ -64,10 +69,8 @@ def steps_of_thread() -> DeviceSteps:
     """The steps of this thread, whose graphs serve all its calls."""
     from constrain.sampling.fused.run import DeviceSteps
 
-    if not hasattr(_own, "steps"):
-        _own.steps = DeviceSteps()
-    steps: DeviceSteps = _own.steps
-    return steps
+    _own.steps = _own.steps or DeviceSteps()
+    return _own.steps
 
 
 class Next(NamedTuple):
