@@ -1,15 +1,69 @@
-"""Compute or import at the first use: attributes of objects, names and packages of a module."""
+"""Compute or import at the first use, and remember: attributes of objects, names and packages of a module, values by
+key."""
 
 from __future__ import annotations
 
+import os
 import re
 import sys
+import threading
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+K = TypeVar("K")
 T = TypeVar("T")
+EACH = 512  # bytes of a key and of what holds it, for a bound in bytes; an estimate
+_lock = threading.Lock()
+
+
+def _renew_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # the thread that holds it may be the parent's only
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
+class Remembered(dict[K, T]):
+    """Values by key that can be made again. Where they are too many, the older half goes. Threads may share it.
+
+    Args:
+        limit: the most values; with `weigh`, the most that they weigh, of which a single value may be more.
+        weigh: the weight of a key and its value.
+
+    Example:
+        >>> from constrain.lazily import Remembered
+        >>> squares = Remembered(3)
+        >>> [squares.keep(n, n * n) for n in range(4)], list(squares)
+        ([0, 1, 4, 9], [2, 3])
+    """
+
+    __slots__ = ("limit", "size", "weigh")
+
+    def __init__(self, limit: int, weigh: Callable[[K, T], int] = lambda key, value: 1) -> None:
+        super().__init__()
+        self.limit, self.weigh, self.size = limit, weigh, 0
+
+    def keep(self, key: K, value: T) -> T:
+        """Remember a value as the latest, and return it."""
+        with _lock:
+            total = self.size - (self.weigh(key, self.pop(key)) if key in self else 0) + self.weigh(key, value)
+            self[key] = value
+            while total > self.limit and len(self) > 1:
+                for oldest in list(self)[: len(self) // 2]:
+                    del self[oldest]
+                total = sum(self.weigh(*each) for each in self.items())
+            self.size = total  # once: other threads never read more than the limit
+        return value
+
+    def clear(self) -> None:
+        """Forget all."""
+        with _lock:
+            super().clear()
+            self.size = 0
 
 
 class lazily(Generic[T]):

@@ -72,7 +72,7 @@ class SGLangBackend(BaseGrammarBackend):
     def reset(self) -> None:
         """Forget the compiled constraints."""
         super().reset()
-        self.compiler.compiled.clear()
+        self.compiler.compiled.results.clear()
 
     def _grammar(self, kind: str, text: str, name: str) -> Any:
         try:

@@ -48,7 +48,7 @@ class VLLMBackend(RequestCompiler):
 
     def destroy(self) -> None:
         """Forget the compiled constraints."""
-        self.compiled.clear()
+        self.compiled.results.clear()
         self._tensor = None
 
     def rows(self, bitmask: Any) -> Rows:

@@ -24,7 +24,7 @@ from constrain.kernels.records.arena import HEADER
 from constrain.kernels.records.expressions import ANY_CHARACTER, CHARACTER, EXPRESSION, UNIVERSAL
 from constrain.languages.automata import syntax
 from constrain.languages.automata.digits import Sequence, digit_sequences
-from constrain.languages.automata.store import Store, keep
+from constrain.languages.automata.store import Store
 from constrain.languages.automata.syntax import (
     Acyclic,
     Alternate,
@@ -60,7 +60,7 @@ def lower(store: Store, node: Node) -> int:
             expression = _json_string(store, node, utf8)
         else:
             expression = store.prune(_lower_all(store, node))
-        keep(store.lowered, node, expression)
+        store.lowered.keep(node, expression)
     return expression
 
 
@@ -85,7 +85,7 @@ def _lower(store: Store, node: Node, spell: Spelling) -> int:
     expression = store.lowered.get(key)
     if expression is None:
         tick()
-        expression = keep(store.lowered, key, _LOWER[type(node)](store, node, spell))
+        expression = store.lowered.keep(key, _LOWER[type(node)](store, node, spell))
     return expression
 
 
@@ -210,7 +210,7 @@ def _remainder(store: Store, node: Node, spell: Spelling) -> int:
     digits = store.lowered.get("digits")
     if digits is None:
         sets = [store.byte_set(_members(((byte, byte),))) for byte in b"0123456789."]
-        digits = keep(store.lowered, "digits", store.memory.region(sets))
+        digits = store.lowered.keep("digits", store.memory.region(sets))
     return store.remainder(node.args[0], digits)
 
 
@@ -330,13 +330,13 @@ def _sequences(store: Store, sequences: tuple[Sequence, ...], members: Members |
     for following, firsts in by_rest.items():
         head = _byte_set(store, tuple(firsts), members)
         parts.append(head if following == ((),) else store.concat([head, _sequences(store, following, members)]))
-    return keep(store.spellings, (sequences, members), parts[0] if len(parts) == 1 else store.union(parts))
+    return store.spellings.keep((sequences, members), parts[0] if len(parts) == 1 else store.union(parts))
 
 
 def _byte_set(store: Store, ranges: Ranges, members: Members) -> int:
     expression = store.spellings.get((ranges, members))
     if expression is None:
-        expression = keep(store.spellings, (ranges, members), store.byte_set(members(ranges)))
+        expression = store.spellings.keep((ranges, members), store.byte_set(members(ranges)))
     return expression
 
 

@@ -19,6 +19,7 @@ from constrain.kernels.records.expressions import ALT, AND, EXPRESSION, SPELLED,
 from constrain.languages.automata.marks import mark_ranges
 from constrain.languages.automata.memory import BOTTOM, ArenaMemory, Int32, watch_forks, words_of
 from constrain.languages.automata.syntax import Ranges, Tokens
+from constrain.lazily import Remembered
 
 BYTES = np.arange(256, dtype=np.int32)
 MAX_LOWERED = 4096  # cached syntax trees; the arena finds records again without them, and trees cost the collector
@@ -65,8 +66,8 @@ class Store:
     def reset(self) -> None:
         """Make the arena empty, and forget its expressions."""
         self.memory.clear()
-        self.lowered: dict[Hashable, int] = {}
-        self.spellings: dict[Hashable, int] = {}
+        self.lowered: Remembered[Hashable, int] = Remembered(MAX_LOWERED)
+        self.spellings: Remembered[Hashable, int] = Remembered(MAX_LOWERED)
         self.characters: defaultdict[Any, dict[str, int]] = defaultdict(dict)
 
     def after_fork(self) -> None:
@@ -148,14 +149,6 @@ class Store:
     def is_nullable(self, e: int) -> bool:
         """True if an expression's language contains the empty text."""
         return bool(is_nullable(self.memory.A, e))
-
-
-def keep(table: dict[Hashable, int], key: Hashable, e: int) -> int:
-    """Cache an expression in `lowered` or `spellings`, and return it."""
-    if len(table) >= MAX_LOWERED:
-        table.clear()
-    table[key] = e
-    return e
 
 
 def packed(words: list[int], text: str, plain: bool = False) -> Int32:

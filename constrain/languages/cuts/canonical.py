@@ -39,6 +39,7 @@ from constrain.languages.vocab.bits import Row, clear_bits, has_bit, has_bits, s
 from constrain.languages.vocab.joined import JoinedTokens
 from constrain.languages.vocab.readers import Ranked
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.lazily import Remembered
 
 NONE = -1  # no token: what comes next begins a piece
 MANY = 1 << 16  # steps of tokens that are remembered (43 MB)
@@ -133,8 +134,8 @@ class CanonicalTokens:
         texts = {"STARTS": joined.starts, "BYTES": joined.text.astype(np.int32), "UNKNOWN": is_unknown}
         self._texts = pack(TOKEN_TEXTS, **texts)[0]
         self._written = self.outside | self.whole
-        self._after: dict[tuple[int, int, int, int], tuple[int, int, int, int]] = {}
-        self._steps: dict[tuple[Any, ...], CutState] = {}
+        self._after: Remembered[tuple[int, int, int, int], tuple[int, int, int, int]] = Remembered(MANY)
+        self._steps: Remembered[tuple[Any, ...], CutState] = Remembered(MANY)
         self.kept: dict[Any, Any] = {}
         self.start = CutState(NONE, pieces.start, 0, 0)
         self.firsts = FirstTokens(self, vocabulary.trie)
@@ -169,9 +170,7 @@ class CanonicalTokens:
         key = (*state, token)  # PERF: not of a state, which the garbage collector would look at
         known = self._steps.get(key)
         if known is None:
-            if len(self._steps) > MANY:
-                self._steps.clear()
-            known = self._steps[key] = self._step(state, token)
+            known = self._steps.keep(key, self._step(state, token))
         return known
 
     def _step(self, state: CutState, token: int) -> CutState:
@@ -198,9 +197,7 @@ class CanonicalTokens:
         key = before.pieces, before.ends | 1, before.owed | int(joined), token
         after = self._after.get(key)
         if after is None:
-            if len(self._after) > MANY:
-                self._after.clear()
-            after = self._after[key] = self._settled(*key[:3], text, whole)
+            after = self._after.keep(key, self._settled(*key[:3], text, whole))
         pieces, ends, owed, border = after
         return CutState(NONE if border else token, pieces, ends, owed, partial) if pieces else DEAD
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from constrain.kernels.cuts.firsts import first_tokens
 from constrain.kernels.cuts.tables import CUT, FIRSTS, GOOD, LEVEL, MISSES
-from constrain.languages.cuts.remembered import Remembered
+from constrain.lazily import EACH, Remembered
 
 if TYPE_CHECKING:
     from constrain.languages.cuts.canonical import CanonicalTokens, CutState
@@ -59,7 +59,9 @@ class FirstTokens:
     def __init__(self, canonical: CanonicalTokens, trie: Trie) -> None:
         self._canonical = weakref.proxy(canonical)  # which has this
         self._trie = trie
-        self._known = Remembered[Firsts](MEMORY)
+        self._known: Remembered[tuple[CutState, bytes, bool], Firsts] = Remembered(
+            MEMORY, lambda key, found: EACH + 8 * (len(found.within) + len(found.beyond)) + len(key[1])
+        )
 
     @cached_property
     def _ordered(self) -> tuple[NDArray[np.int32], int]:
@@ -76,7 +78,7 @@ class FirstTokens:
         known = self._known.get((state, text, is_end))
         if known is None:
             known = self._searched(state, text, is_end) or self._plain(state, text, is_end)
-            self._known.keep((state, text, is_end), known, 8 * (len(known.within) + len(known.beyond)) + len(text))
+            self._known.keep((state, text, is_end), known)
         return known
 
     def _searched(self, state: CutState, text: bytes, is_end: bool) -> Firsts | None:

@@ -14,7 +14,6 @@ Cost: 0.1 s for a vocabulary of 128k tokens; `after` takes 5 ms plus new complet
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator
 
 import numpy as np
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 
 from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.lazily import Remembered
 from constrain.limits import tick
 from constrain.masks.completion.levels import TrieLevelWalk
 from constrain.masks.completion.shortest import Shortest
@@ -70,13 +70,8 @@ class TokensToEnd:
     @classmethod
     def of(cls, automaton: TokenAutomaton, rules: CompiledRules, vocabulary: Vocabulary) -> TokensToEnd:
         """The cached object of a grammar (the latest `KEPT` grammars are cached). Raises LimitError."""
-        cached: OrderedDict[CompiledRules, TokensToEnd] = automaton.kept.setdefault(TokensToEnd, OrderedDict())
-        if rules not in cached:
-            cached[rules] = cls(automaton, rules, vocabulary)
-        cached.move_to_end(rules)
-        if len(cached) > KEPT:
-            cached.popitem(last=False)
-        return cached[rules]
+        cached: Remembered[CompiledRules, TokensToEnd] = automaton.kept.setdefault(TokensToEnd, Remembered(KEPT))
+        return cached.keep(rules, cached.get(rules) or cls(automaton, rules, vocabulary))
 
     def __init__(self, automaton: TokenAutomaton, rules: CompiledRules, vocabulary: Vocabulary) -> None:
         """Raises LimitError if the grammar has too many rules without a text."""
@@ -90,7 +85,7 @@ class TokensToEnd:
     def _forget(self) -> None:
         self.epoch = self.automaton.epoch
         self._needs: dict[int, int] = {}
-        self._after: OrderedDict[int, Counts] = OrderedDict()
+        self._after: Remembered[int, Counts] = Remembered(REMEMBERED)
 
     def needs(self, configuration: int) -> int:
         """The tokens that complete the text, EOS included; UNKNOWN if none were found, NEVER if none do."""
@@ -141,8 +136,7 @@ class TokensToEnd:
         if self.epoch != self.automaton.epoch:
             self._forget()
         if configuration in self._after:
-            self._after.move_to_end(configuration)
-            return self._after[configuration]
+            return self._after.keep(configuration, self._after[configuration])
         numbers, configurations = self.walk.after(configuration), self.walk.configurations  # `needs` may walk, too
         reached = np.zeros(len(configurations), np.bool_)
         reached[numbers] = True
@@ -153,10 +147,7 @@ class TokensToEnd:
         if offset := self.automaton.layout.offset:  # a token may be read in two ways (engine/tokenwise.py)
             counts, twice = counts[: self.automaton.layout.size], counts[offset : offset + self.automaton.layout.size]
             counts = np.minimum(counts, twice)
-        self._after[configuration] = counts
-        if len(self._after) > REMEMBERED:
-            self._after.popitem(last=False)
-        return counts
+        return self._after.keep(configuration, counts)
 
     def reached(self, configuration: int) -> NDArray[np.int64]:
         """int64[V]: a number for the configuration after each token; 0 for tokens that the grammar does not allow."""

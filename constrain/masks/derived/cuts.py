@@ -8,7 +8,6 @@ The idea: the constraint's own matcher says what the text may be, and a state of
 from __future__ import annotations
 
 import itertools
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
@@ -18,6 +17,7 @@ from typing_extensions import Self
 from constrain.languages.constraints.base import constraint_of
 from constrain.languages.cuts.canonical import CanonicalTokens, CutState
 from constrain.languages.vocab.longest import LongestTokens
+from constrain.lazily import Remembered
 from constrain.masks.engine.compiled import CompiledConstraint
 from constrain.masks.engine.narrowed import Narrowed, engine_of
 from constrain.masks.engine.rows import Row
@@ -39,7 +39,7 @@ class CompiledCuts:
         self.vocabulary = compiled.vocabulary
         self.constraint = constraint_of(compiled)
         self.eos_ids = self.vocabulary.eos_ids if eos_ids is None else eos_ids
-        self._ended_by: OrderedDict[tuple[int, ...], Self] = OrderedDict()
+        self._ended_by: Remembered[tuple[int, ...], Self] = Remembered(ENDINGS)
         # Checks of whole texts, and guards that are always asked, tell texts apart that have one state.
         self.checks = self.constraint is not None and self.constraint.residual
         self.guards = isinstance(compiled, CompiledConstraint) and compiled.always_guarded
@@ -70,10 +70,7 @@ class CompiledCuts:
     def _ending(self, eos_ids: tuple[int, ...]) -> Self:
         """The same, of texts that other ids end."""
         known = self._ended_by.get(eos_ids) or type(self)(self.compiled, self.canonical, eos_ids)
-        self._ended_by[eos_ids] = known
-        if len(self._ended_by) > ENDINGS:
-            self._ended_by.popitem(last=False)
-        return known
+        return self._ended_by.keep(eos_ids, known)
 
     def key(self, inner: Any, state: CutState) -> tuple[Any, ...]:
         """A key for what may follow: of a matcher of the constraint, and a state of the canonical tokens."""

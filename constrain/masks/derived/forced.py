@@ -23,6 +23,7 @@ from constrain.kernels.cuts.steps import SEVERAL_LEFT, only_token
 from constrain.languages.cuts.canonical import CutState
 from constrain.languages.cuts.firsts import NO_TOKENS, Firsts
 from constrain.languages.vocab.bits import has_bit, has_bits, set_bits
+from constrain.lazily import Remembered
 from constrain.masks.derived.cuts import CompiledCuts, CutsMatcher
 from constrain.masks.engine import fill_masks
 from constrain.masks.engine.narrowed import engine_of
@@ -74,7 +75,7 @@ class ForcedCuts(CompiledCuts):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.none = np.zeros(self.vocabulary.words, np.uint32)
-        self._places: dict[Any, ForcedPlace] = {}
+        self._places: Remembered[Any, ForcedPlace] = Remembered(MANY)
         self._added = self.canonical.added_tokens.texts
         self.window = WINDOW + self._added.longest
         self.is_plain = not (self.checks or self.guards)  # what follows a place depends on nothing before it
@@ -92,9 +93,7 @@ class ForcedCuts(CompiledCuts):
         if known is None:
             forced = (came and self._rest(*came)) or _forced(inner, self.window)
             known = ForcedPlace(self._only(inner, state, forced), forced, state)
-            if len(self._places) >= MANY:
-                self._places.clear()
-            self._places[key] = known
+            self._places.keep(key, known)
         return known
 
     def _rest(self, before: ForcedPlace, token: int) -> Forced | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections import OrderedDict
 from collections.abc import Hashable
 
 import numpy as np
@@ -20,6 +19,7 @@ from constrain.languages.automata.store import Store
 from constrain.languages.cfg.bulk_rules import BulkNonterminal
 from constrain.languages.cfg.rules import Grammar, Nonterminal
 from constrain.languages.constraints.base import Constraint
+from constrain.lazily import Remembered
 from constrain.limits import default_limits
 
 REMEMBERED = 64  # constraints that were compiled more than once, whose grammars are kept alive
@@ -86,8 +86,8 @@ class GrammarCache:
     def forget(self) -> None:
         """Forget all rules, whose records are those of one epoch."""
         self._rules: weakref.WeakValueDictionary[Constraint, CompiledRules] = weakref.WeakValueDictionary()
-        self._asked: set[int] = set()  # hashes of constraints that were compiled
-        self._kept: OrderedDict[Constraint, CompiledRules] = OrderedDict()  # the latest is last
+        self._asked: Remembered[int, None] = Remembered(MAX_ASKED)  # hashes of constraints that were compiled
+        self._kept: Remembered[Constraint, CompiledRules] = Remembered(REMEMBERED)
 
     def rules_of(self, constraint: Constraint) -> CompiledRules:
         """The compiled rules of a constraint. Equal constraints share them, so a repeated request finds its states.
@@ -103,12 +103,8 @@ class GrammarCache:
                 rules = self._rules.setdefault(constraint, made)
         with self._lock:
             if hash(constraint) in self._asked:
-                self._kept.setdefault(constraint, rules)  # the first of equal ones, of which others may know something
-                self._kept.move_to_end(constraint)
-                if len(self._kept) > REMEMBERED:
-                    self._kept.popitem(last=False)
+                # The first of equal ones, of which others may know something.
+                self._kept.keep(constraint, self._kept.get(constraint, rules))
             else:
-                if len(self._asked) >= MAX_ASKED:
-                    self._asked.clear()
-                self._asked.add(hash(constraint))
+                self._asked.keep(hash(constraint), None)
             return rules

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.languages.automata.memory import MAX_WORDS
+from constrain.lazily import Remembered
 
 MAX_ROWS = 512  # complete masks that are kept for `Matcher.mask`
 
@@ -24,16 +25,14 @@ class KnownStates:
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
-        self.masks: dict[int, tuple[NDArray[np.uint32], int]] = {}
+        self.masks: Remembered[int, tuple[NDArray[np.uint32], int]] = Remembered(MAX_ROWS)
         self.kept: dict[Any, Any] = {}
         self._watched: dict[tuple[int, Hashable], int] = {}
 
     def keep_mask(self, epoch: int, configuration: int, row: NDArray[np.uint32], flags: int) -> None:
         """Keep a mask of an epoch that will not be changed any more, with the flags of `fill_mask`."""
         if epoch == self.epoch:
-            if len(self.masks) >= MAX_ROWS:
-                self.masks.clear()
-            self.masks[configuration] = row, flags
+            self.masks.keep(configuration, (row, flags))
 
     def number(self, configuration: int, guarded: Hashable) -> int:
         """A number for a pair (configuration, state of the guard), different from all configurations."""

@@ -21,6 +21,7 @@ from constrain.languages.automata.memory import BOTTOM
 from constrain.languages.automata.store import Store
 from constrain.languages.cfg.bulk_rules import BulkNonterminal, ObjectPunctuation
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
+from constrain.lazily import Remembered
 from constrain.masks.engine.compiled_rules import CompiledRules, bulk_record
 
 MAX_RANK = 1 << 20
@@ -47,7 +48,7 @@ class SymbolTable:
         self.nullable: set[int] = set()
         self.punctuation: dict[ObjectPunctuation, list[int]] = {}
         self._settings: dict[tuple[object, ...], int] = {}  # records of grammars
-        self._terminals: dict[Terminal, int] = {}
+        self._terminals: Remembered[Terminal, int] = Remembered(MAX_TERMINALS)
         self._optionals: dict[int, int] = {}  # record of a terminal -> record of the nonterminal "it or nothing"
         self._at_hand: dict[int, tuple[int, Symbol]] = {}  # by id(symbol): symbols of many rules, such as commas
         self._names: list[str] = []  # names of nonterminals, by the number in their records
@@ -82,9 +83,7 @@ class SymbolTable:
             expression = lower(self.store, symbol.node)
             if self.store.is_nullable(expression):
                 record = self._optional(symbol.name, 0 if expression == arena.EPS else record)
-            if len(self._terminals) >= MAX_TERMINALS:
-                self._terminals.clear()
-            self._terminals[symbol] = record
+            self._terminals.keep(symbol, record)
         return self._hold(symbol, record) if symbol.literal else record
 
     def records(self, symbols: Sequence[Symbol], rules: CompiledRules) -> list[int]:

@@ -81,7 +81,7 @@ class CanonicalCuts(CompiledCuts):
         if known is None:
             known = self.make_place(inner, state)
             known.row.flags.writeable = False
-            self.rows.places.keep(key, known, known.row.nbytes)
+            self.rows.places.keep(key, known)
         return known
 
     def make_place(self, inner: Any, state: CutState) -> CutMask:
@@ -123,7 +123,7 @@ class CanonicalCuts(CompiledCuts):
             if granted and place is not None:
                 settle(inner, granted, place)
             known = np.append(refused, np.array([token for token in after if after[token] == NO], np.int32))
-            self.rows.refused.keep(key, known, known.nbytes)
+            self.rows.refused.keep(key, known)
         return known
 
     def _asked(self, inner: Any, state: CutState, row: Row) -> Verdicts:

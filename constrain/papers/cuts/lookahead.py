@@ -20,8 +20,8 @@ from constrain.kernels.records.configurations import PAIR, config_is_greedy, con
 from constrain.kernels.records.masks import MASK, TOKENS, own_end, own_start, tokens_end
 from constrain.kernels.records.masks import source as source_of
 from constrain.languages.cuts.canonical import CutPlace
-from constrain.languages.cuts.remembered import Remembered
 from constrain.languages.vocab.bits import has_bits, tokens_of
+from constrain.lazily import EACH, Remembered
 from constrain.masks.engine.matcher import Matcher
 from constrain.masks.engine.rows import Row
 from constrain.papers.cuts.following import FollowTables, Verdicts
@@ -71,10 +71,14 @@ def settle(matcher: Any, tokens: Sequence[int], place: CutPlace) -> None:
         matcher.locked(lambda c: _settle(matcher._automaton, c, tokens, place))
 
 
-def known_of(automaton: TokenAutomaton) -> Remembered[Any]:
+def known_of(automaton: TokenAutomaton) -> Remembered[Any, Any]:
     """(source of masks, lexer states, place) -> the look-ahead of its tokens, of the automaton's epoch."""
-    kept: Remembered[Any] = automaton.known.kept.setdefault(PlaceLook, Remembered(MEMORY))
+    kept: Remembered[Any, Any] = automaton.known.kept.setdefault(PlaceLook, Remembered(MEMORY, _bytes_of))
     return kept
+
+
+def _bytes_of(_: Any, known: Any) -> int:
+    return EACH + sum(each.nbytes for each in (known if isinstance(known, Verdicts) else [known]))
 
 
 class PlaceLook(NamedTuple):
@@ -123,7 +127,7 @@ class PlaceLook(NamedTuple):
             was_dead = np.zeros(self.automaton.vocabulary.size, bool)
             was_dead[before.refused] = True
             found = Verdicts(dead[was_dead[dead]], np.append(unsure, dead[~was_dead[dead]]))
-            known.keep(key, found, found.refused.nbytes + found.unsure.nbytes)
+            known.keep(key, found)
         return found
 
     def by_lexer(self, lexer: int, tokens: Ints) -> Verdicts:
@@ -144,7 +148,7 @@ class PlaceLook(NamedTuple):
         of_reference: Verdicts | None = known.get((reference, self.place))
         if of_reference is None:
             of_reference = self.by_lexer(reference, tokens_of(self.cut).astype(np.int32))
-            known.keep((reference, self.place), of_reference, of_reference.refused.nbytes + of_reference.unsure.nbytes)
+            known.keep((reference, self.place), of_reference)
         kinds = np.zeros(32 * len(self.cut), np.uint8)
         for kind, some in enumerate(of_reference, 1):
             kinds[some] = kind
@@ -158,7 +162,7 @@ def _settle(automaton: TokenAutomaton, configuration: int, tokens: Sequence[int]
     key = SETTLED, _lexers(automaton.memory.A, configuration), place
     known = known_of(automaton).get(key)
     settled = np.array(tokens, np.int32) if known is None else np.union1d(known, tokens).astype(np.int32)
-    known_of(automaton).keep(key, settled, settled.nbytes)
+    known_of(automaton).keep(key, settled)
 
 
 def _tokens_of_source(A: Ints, source: int, cut: Row) -> Ints:

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from constrain import kernels
 from constrain.languages.cuts.added import Begun
 from constrain.languages.cuts.canonical import DEAD, NONE, CanonicalTokens, CutPlace, CutState
-from constrain.languages.cuts.remembered import Remembered
 from constrain.languages.vocab.bits import Row, clear_bits, has_bit, set_bits, tokens_of
 from constrain.languages.vocab.joined import JoinedTokens
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.lazily import EACH, Remembered
 from constrain.papers.cuts.conflicts import Conflicts
 from constrain.papers.cuts.following import FollowTables
 from constrain.papers.kernels.lookahead import follow_bytes
@@ -59,10 +59,10 @@ class CanonicalRows:
         self._ending_words = np.flatnonzero(ending)
         self._ending = ending[self._ending_words]
         self._becoming = _becoming([canonical.tokens[token] or b"" for token in tokens_of(canonical.whole).tolist()])
-        self._rows = Remembered[Row](MEMORY)
-        self.places = Remembered[Any](MEMORY)
-        self.refused = Remembered[Any](MEMORY // 4)
-        self._loose: dict[CutState, Ints] = {}
+        self._rows: Remembered[CutState | CutPlace, Row] = Remembered(MEMORY, _bytes_of)
+        self.places: Remembered[Any, Any] = Remembered(MEMORY, lambda key, mask: _bytes_of(key, mask.row))
+        self.refused: Remembered[Any, Ints] = Remembered(MEMORY // 4, _bytes_of)
+        self._loose: Remembered[CutState, Ints] = Remembered(MANY)
         self.conflicts = Conflicts(canonical.merges)
         classes, apart = self._apart_by_class(joined)
         self.following = FollowTables(canonical, self.conflicts, joined, classes, apart, self._becoming)
@@ -83,7 +83,7 @@ class CanonicalRows:
             known = np.full(self._nothing.size, 0xFFFFFFFF, np.uint32)
             self.narrow(state, known)
             known.flags.writeable = False
-            self._rows.keep(state, known, known.nbytes)
+            self._rows.keep(state, known)
         return known
 
     def narrow(self, state: CutState, row: Row) -> bool:
@@ -133,7 +133,7 @@ class CanonicalRows:
         known = self._rows.get(place)
         if known is None:
             known = self.following.fronts(place)
-            self._rows.keep(place, known, known.nbytes)
+            self._rows.keep(place, known)
         return known
 
     def _apart_by_class(self, joined: JoinedTokens) -> tuple[Ints, Ints]:
@@ -160,9 +160,7 @@ class CanonicalRows:
         """
         known = self._loose.get(state)
         if known is None:
-            if len(self._loose) > MANY:
-                self._loose.clear()
-            known = self._loose[state] = self._loose_bytes(state)
+            known = self._loose.keep(state, self._loose_bytes(state))
         return known
 
     def _loose_bytes(self, now: CutState) -> Ints:
@@ -185,6 +183,10 @@ class CanonicalRows:
             counts[self._becoming.get(tokens.tokens[now.last] or b"", [])] = 1
             loose = safe & ((borders >> 1 & 1 == 1) | (counts[:256] == 0))
         return np.packbits(loose, bitorder="little").view(np.int32)
+
+
+def _bytes_of(_: Any, row: Ints | Row) -> int:
+    return EACH + row.nbytes
 
 
 def _becoming(texts: Sequence[bytes]) -> dict[bytes, list[int]]:

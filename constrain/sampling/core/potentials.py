@@ -30,6 +30,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from constrain.errors import ConstrainError
+from constrain.lazily import Remembered
 from constrain.sampling.core.job import Compiled
 
 REMEMBERED = 1 << 16  # answers that `AskedPotential` keeps
@@ -171,7 +172,7 @@ class Automaton(Potential):
 
     def __init__(self, compiled: Any) -> None:
         self.compiled = compiled
-        self._matchers: dict[bytes, Any] = {}
+        self._matchers: Remembered[bytes, Any] = Remembered(REMEMBERED)
 
     def prefix(self, text: bytes) -> float:
         return -math.inf if self._at(text) is None else 0.0
@@ -184,15 +185,12 @@ class Automaton(Potential):
         """A matcher after the text, None if it is dead; read on from the longest text met before."""
         if text in self._matchers:
             return self._matchers[text]
-        if len(self._matchers) >= REMEMBERED:
-            self._matchers.clear()
         known = next((i for i in range(len(text) - 1, -1, -1) if text[:i] in self._matchers), 0)
         base = self._matchers[text[:known]] if text[:known] in self._matchers else self.compiled.matcher()
         matcher = None if base is None else base.fork()
         if matcher is not None and known < len(text) and not matcher.advance_bytes(text[known:]):
             matcher = None
-        self._matchers[text] = matcher
-        return matcher
+        return self._matchers.keep(text, matcher)
 
     def __repr__(self) -> str:
         return f"automaton({self.compiled!r})"
@@ -243,7 +241,7 @@ class AskedPotential:
         self.potential = potential
         self.hard = hard
         self.evaluations: Counter[int] = Counter()
-        self._known: dict[tuple[str, bytes], float] = {}
+        self._known: Remembered[tuple[str, bytes], float] = Remembered(REMEMBERED)
 
     def prefixes(self, texts: Sequence[bytes], rows: Sequence[int]) -> list[float]:
         """log ψ of each text; 0 without a call where the potential does not steer.
@@ -259,18 +257,17 @@ class AskedPotential:
         return self._ask("complete text", self.potential.completes, texts, rows)
 
     def _ask(self, kind: str, function: Weigher, texts: Sequence[bytes], rows: Sequence[int]) -> list[float]:
-        if len(self._known) > REMEMBERED:
-            self._known.clear()
+        answers = {text: self._known[kind, text] for text in texts if (kind, text) in self._known}
         fresh: dict[bytes, int] = {}
         for text, row in zip(texts, rows, strict=True):
-            if (kind, text) not in self._known:
+            if text not in answers:
                 fresh.setdefault(text, row)
         if fresh:
             values = self._call(kind, function, list(fresh))
             for (text, row), value in zip(fresh.items(), values, strict=True):
-                self._known[kind, text] = self._checked(kind, text, value)
+                answers[text] = self._known.keep((kind, text), self._checked(kind, text, value))
                 self.evaluations[row] += 1
-        return [self._known[kind, text] for text in texts]
+        return [answers[text] for text in texts]
 
     def _call(self, kind: str, function: Weigher, texts: list[bytes]) -> list[float]:
         try:

@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import torch
 
+from constrain.lazily import Remembered
 from constrain.masks.engine.narrowed import engine_of
 from constrain.sampling.bitmask.apply import bitmask_words, masked_logits
 from constrain.sampling.core.logits import scaled
@@ -30,15 +31,11 @@ T = TypeVar("T")
 Tops = dict[int, list[tuple[int, float]]]  # by place: (token, probability), the likeliest first
 
 
-class DraftTable(dict[Hashable, T]):
-    """A dict of limited size; the entry that was set longest ago goes first."""
+class DraftTable(Remembered[Hashable, T]):
+    """A dict of limited size."""
 
-    def keep(self, key: Hashable, value: T) -> None:
-        """Set an entry."""
-        self.pop(key, None)
-        self[key] = value
-        if len(self) > ENTRIES:
-            del self[next(iter(self))]
+    def __init__(self) -> None:
+        super().__init__(ENTRIES)
 
 
 def constraint_of(context: Context) -> Any:

@@ -19,9 +19,9 @@ def test_results_are_kept_within_both_bounds() -> None:
         length = draw.choice([5, 1000, CHARACTERS // SHARE, CHARACTERS // SHARE + 1])
         text = str(draw.randrange(4)).ljust(length, "x")
         assert recent("json", text, 7) == ("json", length, 7)
-        assert len(recent) <= 10
-        assert recent.characters == sum(len(str(key[1])) for key in recent._results) <= CHARACTERS
-    recent.clear()
+        assert len(recent.results) <= 10
+        assert sum(len(str(key[1])) for key in recent.results) <= CHARACTERS
+    recent.results.clear()
     made.clear()
     for text in ("a", "b", "a", "c", "a"):
         recent("regex", text, 0)

@@ -19,6 +19,7 @@ from typing import ClassVar, NoReturn
 from constrain.errors import RegexError, span
 from constrain.languages.automata.syntax import Chars, Node, Ranges
 from constrain.languages.automata.unicode import intervals
+from constrain.lazily import Remembered
 
 MAX_SETS = 60  # sets inside of each other
 SIMPLE_CLASS = re.compile(r"\[[^\\\]]{1,60}\]")  # short, and without escapes
@@ -31,7 +32,7 @@ _OPERATORS: dict[str, Callable[[Ranges, Ranges], Ranges]] = {
     "--": intervals.subtract,
 }
 
-_classes: dict[tuple[type, Flags, str], Node] = {}
+_classes: Remembered[tuple[type, Flags, str], Node] = Remembered(MAX_CLASSES)
 
 
 @dataclass(frozen=True)
@@ -87,9 +88,7 @@ class SetParser:
             return known
         made = Chars(self.new_class())
         if self.at == simple.end() and self.doubt is None:  # what ends later, or is in doubt, depends on what follows
-            if len(_classes) >= MAX_CLASSES:
-                _classes.clear()
-            _classes[key] = made
+            _classes.keep(key, made)
         return made
 
     def new_class(self) -> Ranges:

@@ -20,6 +20,7 @@ from constrain.languages.schema.normalize.normalizer import Normalizer
 from constrain.languages.schema.sets.algebra import FALSE, TRUE, ArrayBox, Conj, NormalForm, ObjectBox, value_of
 from constrain.languages.schema.sets.shapes_arrays import CountedArrays
 from constrain.languages.schema.sets.strings import finite_texts, is_void, meet_strings
+from constrain.lazily import Remembered
 
 REMEMBERED = 1_000  # names of members
 
@@ -38,7 +39,7 @@ class Watched:
         normals = [normalizer.normal(conj) for conj in conjs]
         self._arrays = [box for normal in normals for box in normal.arrays if normalizer.has_arrays(box)]
         self._objects = [box for normal in normals for box in normal.objects]
-        self._members: dict[str, Watched | None] = {}
+        self._members: Remembered[str, Watched | None] = Remembered(REMEMBERED)
 
     @cached_property
     def unique(self) -> bool:
@@ -111,9 +112,7 @@ class Watched:
     def member(self, name: str) -> Watched | None:
         """The place of the value of a property; None if nothing is watched there."""
         if name not in self._members:
-            if len(self._members) >= REMEMBERED:
-                self._members.clear()
-            self._members[name] = self._watched(value_of(box, name) for box in self._objects)
+            return self._members.keep(name, self._watched(value_of(box, name) for box in self._objects))
         return self._members.get(name)
 
     def _watched(self, conjs: Iterable[Conj]) -> Watched | None:

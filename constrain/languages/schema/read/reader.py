@@ -28,6 +28,7 @@ from constrain.languages.schema.read.references import ReferenceTarget, Resource
 from constrain.languages.schema.sets.algebra import FALSE, TRUE, Conj
 from constrain.languages.schema.sets.formula import Formula, KnownSet, combined_atoms, without_itself
 from constrain.languages.schema.sets.json_types import Json
+from constrain.lazily import Remembered
 from constrain.limits import tick
 
 MAX_COMMON = 2048  # formulas that are kept for other schemas, for each draft
@@ -100,9 +101,7 @@ class SchemaReader:
         if isinstance(formula, KnownSet) and len(document.residuals) == before and site.dialect is document.dialect:
             parts = self._contents.content(content)
             if COMMON.issuperset(parts[::2]):
-                if len(self._common) >= MAX_COMMON:
-                    self._common.clear()
-                self._common[parts] = formula
+                self._common.keep(parts, formula)
         return formula
 
     def _refuse_loops(self) -> None:
@@ -248,6 +247,6 @@ class SchemaReader:
 
 
 @lru_cache(maxsize=16)
-def common_formulas(dialect: Dialect, formats: str) -> dict[Hashable, Formula]:
+def common_formulas(dialect: Dialect, formats: str) -> Remembered[Hashable, Formula]:
     """The formulas of common subschemas that were read so far, by content (`duplicates.Contents.content`)."""
-    return {}
+    return Remembered(MAX_COMMON)

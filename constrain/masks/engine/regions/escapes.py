@@ -22,6 +22,7 @@ import numpy as np
 from constrain.languages.vocab.bits import Row
 from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.lazily import Remembered
 from constrain.masks.engine.automaton import TokenAutomaton
 from constrain.masks.engine.regions.places import RegionPlace, TextRegion
 
@@ -55,7 +56,7 @@ class EscapedRegion(TextRegion):
         self.automaton = automaton
         self.tokens = EscapingTokens.of(automaton.vocabulary)
         self._epoch = -1
-        self._known: dict[tuple[Hashable, int, int], bool] = {}
+        self._known: Remembered[tuple[Hashable, int, int], bool] = Remembered(REMEMBERED)
 
     def start(self, kept: Hashable = None) -> EscapedState:
         return b"", self.value.start(kept)
@@ -102,7 +103,7 @@ class EscapedRegion(TextRegion):
 
     def _goes_on(self, inner: Hashable, low: int, high: int) -> bool:
         """True if one of some characters goes on with the value."""
-        if self._epoch != self.automaton.epoch or len(self._known) > REMEMBERED:
+        if self._epoch != self.automaton.epoch:
             self._epoch = self.automaton.epoch
             self._known.clear()
         known = self._known.get((inner, low, high))
@@ -112,7 +113,7 @@ class EscapedRegion(TextRegion):
                 for first, last in _LENGTHS
                 if max(low, first) <= min(high, last)
             )
-            self._known[inner, low, high] = known
+            self._known.keep((inner, low, high), known)
         return known
 
     def _reads(self, inner: Any, low: bytes, high: bytes) -> bool:

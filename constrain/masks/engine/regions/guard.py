@@ -27,6 +27,7 @@ from constrain.languages.vocab.marked import reads_text, spans_of
 from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.utf8 import LONGEST, missing_bytes
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.lazily import Remembered
 from constrain.masks.engine.automaton import TokenAutomaton
 from constrain.masks.engine.regions.places import (
     NO_SLACK,
@@ -101,7 +102,7 @@ class RegionsGuard(Guard):
         self.vetoes = self.always or any(region.bounded for region in regions)
         self.tempered = any(region.temperature is not None for region in regions)
         self.kinds = TokenKinds.of(automaton.vocabulary)
-        self._masks: dict[Hashable, Row] = {}
+        self._masks: Remembered[Hashable, Row] = Remembered(MAX_MASKS)
         self._temperatures: tuple[int, dict[int, float | None]] = (-1, {})
 
     # -- states --------------------------------------------------------------------------------------------------------
@@ -190,19 +191,14 @@ class RegionsGuard(Guard):
         if words is None:
             words = self._make_mask(number, row)
             set_bits(words, self.automaton.layout.eos_ids)
-            self._keep(key, words)
+            self._masks.keep(key, words)
         return words
-
-    def _keep(self, key: Hashable, words: Row) -> None:
-        if len(self._masks) >= MAX_MASKS:
-            self._masks.clear()
-        self._masks[key] = words
 
     def known_row(self, state: RegionsState, key: MaskKey) -> Row | None:
         return self._masks.get((state.epoch, state.number, key))
 
     def keep_row(self, state: RegionsState, key: MaskKey, row: Row) -> None:
-        self._keep((state.epoch, state.number, key), row.copy())
+        self._masks.keep((state.epoch, state.number, key), row.copy())
 
     def _make_mask(self, number: int, given: Row) -> Row:
         places, kinds = self.places, self.kinds
@@ -248,7 +244,7 @@ class Automata(PerVocabulary):
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self.automata: dict[int, TokenAutomaton] = {}
-        self.guards: dict[Hashable, RegionsGuard] = {}
+        self.guards: Remembered[Hashable, RegionsGuard] = Remembered(MAX_GUARDS)
 
     def at(self, depth: int) -> TokenAutomaton:
         """The automaton for a depth."""
@@ -259,12 +255,7 @@ class Automata(PerVocabulary):
     def guard(self, key: Hashable, make: Callable[[], RegionsGuard]) -> RegionsGuard:
         """The guard of a key, made if it is not known."""
         guard = self.guards.get(key)
-        if guard is None:
-            guard = make()
-            if len(self.guards) >= MAX_GUARDS:
-                self.guards.clear()
-            self.guards[key] = guard
-        return guard
+        return self.guards.keep(key, make()) if guard is None else guard
 
 
 class TokenKinds(PerVocabulary):
