@@ -49,7 +49,7 @@ def command(
     else:
         allowed, lines = _answer(options.constraint(undeclared="avoid"), prefix.encode("utf-8"), text, token, vocab)
     if as_json:
-        say_json(_as_json(allowed, lines))
+        say_json({"allowed": allowed, "message": lines[0], "details": [line.strip() for line in lines[1:]]})
     else:
         say("\n".join(lines))
     if not allowed:
@@ -84,11 +84,6 @@ def _answer(
     if spelled is None and not ends_text:
         return False, [f"refused: {name} is a special token, which is never allowed"]
     return explanation(constraint, prefix, spelled, name, "--prefix")
-
-
-def _as_json(allowed: bool, lines: list[str]) -> dict[str, Any]:
-    """The lines as an object: the first is the message, the others are what led to it."""
-    return {"allowed": allowed, "message": lines[0], "details": [line.strip() for line in lines[1:]]}
 
 
 def explanation(

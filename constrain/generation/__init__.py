@@ -11,9 +11,9 @@ from constrain.lazily import loader
 require("hf", "constrain.generate")  # before torch is imported: the message names the line for pip
 
 from constrain.generation.asynchronous import AsyncStream, agenerate, astream
+from constrain.generation.call import make_job
 from constrain.generation.chat import Conversation, converse
 from constrain.generation.front import generate
-from constrain.generation.jobs import make_job
 from constrain.generation.progress import progress
 from constrain.generation.request.length import Length
 from constrain.generation.request.prompts import Prompt

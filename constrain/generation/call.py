@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -21,12 +21,16 @@ from constrain.generation.request.images import seeing
 from constrain.generation.request.openai_shapes import tools_of
 from constrain.generation.request.prompts import token_ids
 from constrain.generation.request.request import Request
+from constrain.generation.request.signature import AnyOptions, ModelLike, PromptLike, PromptsLike
 from constrain.generation.result import Generation, Generations, Stream
 from constrain.generation.run import Row, Run, Terms, settings_of
 from constrain.languages.constraints.base import constraint_of
 from constrain.masks.engine.regions import refuse_tempered, tempered_rule
-from constrain.sampling.core.job import Clock
+from constrain.sampling.core.job import Clock, Job
 from constrain.sampling.core.model import extras_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Outputs = Generation[Any] | Generations[Any] | list[Generation[Any]] | list[Generations[Any]]
 
@@ -142,3 +146,17 @@ def _parts(rows: Sequence[Row], handle: Any) -> list[list[Row]]:
         batch = None if compiled is None else id(compiled if alone else compiled.vocabulary)
         parts.setdefault(batch, []).append(row)
     return list(parts.values())
+
+
+WITHOUT = ("method", "draft", "processors", "stream", "stop", "complete", "tools", "tool_choice")
+
+
+def make_job(model: ModelLike, prompt: PromptLike | PromptsLike, *, n: int = 1, **options: Unpack[AnyOptions]) -> Job:
+    """A job with n rows for each prompt, to run a method of `constrain.sampling` by hand.
+
+    options: a constraint, lengths, the shape of the distribution and the seed (0 by default), as for `generate`;
+    nothing that says how outputs are sampled. Raises ConstrainError for whatever is wrong with them.
+    """
+    request = Request.of(prompt, {"n": n, **options}, door="make_job", without=WITHOUT)
+    handle, clock = for_call(handle_of(model, request.tokenizer)), Clock()
+    return Run(request, rows_of(request, handle, clock), handle, request.seed or 0, clock).job(with_key=True)

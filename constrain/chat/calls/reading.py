@@ -22,7 +22,6 @@ from typing import Any
 
 from constrain.chat.calls.format import ARGUMENTS, NAME, Format
 from constrain.chat.calls.functions import Function
-from constrain.chat.calls.json_end import JsonEnd
 from constrain.chat.calls.message import (
     ArgumentsText,
     CallBegun,
@@ -34,7 +33,7 @@ from constrain.chat.calls.message import (
     ToolCall,
 )
 from constrain.chat.calls.nested import reading_of
-from constrain.chat.calls.values import held
+from constrain.chat.calls.values import JsonEnd, held
 
 SHOWN = 30  # characters of the text in faults
 FIELD_MOST = 64  # characters that a field may have

@@ -8,12 +8,12 @@ of an optional string is None.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from constrain.chat.calls.functions import Function
-from constrain.chat.calls.json_end import JsonEnd
 from constrain.chat.tags.parameters import Style, without_strings
 from constrain.errors import UnsatisfiableError
 from constrain.languages.automata.syntax import EMPTY
@@ -100,7 +100,7 @@ class Values:
         self._name = text[len(self._before) : end]
         if "{quoted}" in self.style.raw:
             self._name = self._name.replace("&quot;", '"').replace("&amp;", "&")
-        self._strings, self._others = (strings, _never) if self._typed else self._kinds(self._name)
+        self._strings, self._others = (strings, lambda text: False) if self._typed else self._kinds(self._name)
         self._pieces, self._end, self.inside = [], None if self._strings else JsonEnd(), True
         return at + len(self._inner) if text.startswith(self._inner, at) else at
 
@@ -165,10 +165,6 @@ def _behind(text: str, at: int, parts: list[str]) -> int:
     return at
 
 
-def _never(text: str) -> bool:
-    return False
-
-
 def _is_json(text: str) -> bool:
     """True if a text is a JSON value other than a string."""
     try:
@@ -183,3 +179,55 @@ def held(text: str, close: str) -> int:
         if close.startswith(text[len(text) - count :]):
             return count
     return 0
+
+
+_BREAKS = re.compile(r'["\\{}\[\]]')
+_SCALAR_ENDS = re.compile(r"[\s,\]}<]")
+
+
+class JsonEnd:
+    """Finds the end of one JSON value. Each character is read once.
+
+    Attributes:
+        depth: The number of open brackets.
+    """
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self._in_string = False
+        self._escaped = False
+        self._begun = False
+        self._scalar = False
+
+    def feed(self, text: str) -> int:
+        """The number of characters of the text that belong to the value; -1: all of them, and it goes on."""
+        at = 0
+        if not self._begun:
+            at = len(text) - len(text.lstrip())
+            if at == len(text):
+                return -1
+            self._begun = True
+            self._scalar = text[at] not in '"{['
+        if self._scalar:
+            found = _SCALAR_ENDS.search(text, at)
+            return -1 if found is None else found.start()
+        if self._escaped and text:
+            self._escaped, at = False, at + 1
+        while found := _BREAKS.search(text, at):
+            at = found.end()
+            if self._in_string:
+                if found[0] == "\\":
+                    if at == len(text):
+                        self._escaped = True
+                    at += 1
+                elif found[0] == '"':
+                    self._in_string = False
+            elif found[0] == '"':
+                self._in_string = True
+            elif found[0] in "{[":
+                self.depth += 1
+            elif found[0] in "}]":
+                self.depth -= 1
+            if not self._in_string and self.depth <= 0 and found[0] in '"}]':
+                return at
+        return -1

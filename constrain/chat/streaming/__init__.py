@@ -6,7 +6,6 @@ start reading at: json_values.py, then typed.py
 """
 
 from constrain.chat.streaming.json_values import Change, JsonValues
-from constrain.chat.streaming.readers import reader_of, typed_of
-from constrain.chat.streaming.typed import TypedValues
+from constrain.chat.streaming.typed import TypedValues, reader_of, typed_of
 
 __all__ = ["Change", "JsonValues", "TypedValues", "reader_of", "typed_of"]

@@ -17,13 +17,16 @@ Cost: linear in the text; a value is validated once by itself, and once with eac
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from types import NoneType, UnionType
 from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin
 
-from constrain.chat.streaming.json_values import Change
+from constrain.chat.streaming.json_values import Change, JsonValues
+from constrain.errors import ConstrainError
+from constrain.languages.schema import JsonSchema
 
 T = TypeVar("T")
 NOTHING = object()  # no value yet
@@ -189,3 +192,20 @@ def _without_none(annotation: Any) -> Any:
         others = [part for part in get_args(annotation) if part is not NoneType]
         return _without_none(others[0]) if len(others) == 1 else annotation
     return annotation
+
+
+def reader_of(constraint: Any) -> JsonValues:
+    """A reader of the JSON texts of a constraint. Raises ConstrainError: its texts are no JSON."""
+    if not isinstance(constraint, JsonSchema):
+        raise ConstrainError(
+            f"the text is no JSON that could be read while it is written: {constraint!r:.80}",
+            fix="pass schema= or type=; the pieces of the text come by iterating over the stream",
+        )
+    return JsonValues()
+
+
+def typed_of(constraint: JsonSchema) -> TypedValues[Any] | None:
+    """The reader that fills an instance of the type of a schema; None: it was made from no type, or a function."""
+    if constraint.parse_with is None or inspect.isroutine(constraint.given):
+        return None
+    return TypedValues(constraint.given)

@@ -256,7 +256,7 @@ def plain_json(store: Store, ranges: Ranges) -> int:
 def _json_character(store: Store, ranges: Ranges, escapes: dict[int, str], numbered: Ranges) -> int:
     """One character of a set: itself, a short escape out of these, or, if it is in `numbered`, by its number."""
     raw = utf8(store, intervals.subtract(ranges, MUST_ESCAPE))
-    short = [s for c, s in escapes.items() if _contains(ranges, c)]
+    short = [s for c, s in escapes.items() if any(low <= c <= high for low, high in ranges)]
     after = [_sequences(store, tuple(((ord(s), ord(s)),) for s in short))] if short else []
     basic = tuple(r for r in numbered if r[0] <= 0xFFFF)
     if basic:
@@ -385,7 +385,3 @@ _SECOND = {  # the possible second bytes after some first bytes: RFC 3629, secti
     (0xF0, 0xF0): (0x90, 0xBF),
     (0xF4, 0xF4): (0x80, 0x8F),
 }
-
-
-def _contains(ranges: Ranges, c: int) -> bool:
-    return any(low <= c <= high for low, high in ranges)

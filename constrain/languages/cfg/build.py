@@ -121,7 +121,9 @@ def build(
             place=place(start),
             fix="give the rule an alternative that ends the recursion",
         )
-    findings = [*_unproductive(written, table, rules), *_unreachable(start, rules)]
+    reached = reachable(rules, start)
+    findings = _unproductive(written, table, rules)
+    findings += [f"rule {name} is not reachable from {start}" for name in rules if name not in reached]
     if folded:
         kept_apart = frozenset(any_order).union(*((*each.items, *each.others) for each in any_order.values()))
         table = analysis.without_unproductive(to_table(fold(rules, kept=kept_apart)))
@@ -174,8 +176,3 @@ def _unproductive(written: Table, table: Table, rules: Mapping[str, Expression])
     return [f"rule {name} derives no text; alternatives that use it were dropped" for name in dropped] + [
         f"rule {name}: an alternative that derives no text was dropped" for name in reduced
     ]
-
-
-def _unreachable(start: str, rules: Mapping[str, Expression]) -> list[str]:
-    reached = reachable(rules, start)
-    return [f"rule {name} is not reachable from {start}" for name in rules if name not in reached]

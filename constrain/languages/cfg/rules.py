@@ -92,7 +92,7 @@ class Nonterminal:
             nonterminal. The parser follows such tails in constant space (Leo 1991).
         watched: While this nonterminal is still to come in a rule that was begun, the constraint's guard is asked.
         check: A condition that no rule can express, applied to a finished text of this nonterminal
-            (transform/finished.py). Returns None if the text passes, else one sentence.
+            (transform/chart.py). Returns None if the text passes, else one sentence.
         shared: Other grammars may contain it too, so the engine keeps its records when this grammar is gone.
 
     Attributes:

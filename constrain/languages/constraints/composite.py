@@ -12,7 +12,7 @@ from constrain.languages.cfg.ebnf import Part, Sequence, parts_of, terminals_of
 from constrain.languages.cfg.followed import FollowedRule
 from constrain.languages.cfg.rules import Grammar
 from constrain.languages.cfg.transform.captures import capture_spans
-from constrain.languages.cfg.transform.finished import check_finished
+from constrain.languages.cfg.transform.chart import check_finished
 from constrain.languages.cfg.transform.fold import to_node
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.parts import Branch, branches, guard_apart, guard_of, is_prefix_free

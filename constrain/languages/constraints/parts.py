@@ -6,7 +6,7 @@ repeat, items must differ) are enforced in one of two ways:
 
 * **a guard** vetoes tokens while the text is written, if fixed texts determine where the part begins, and none of them
   is a prefix of another (`branches`): `seq("Answer: ", json_schema(...))`, or one such text for each tool;
-* **a check** of the finished text decides whether some derivation passes (`cfg/transform/finished.py`); such a
+* **a check** of the finished text decides whether some derivation passes (`cfg/transform/chart.py`); such a
   constraint is *residual*: a text that does not pass does not count as complete. The verdict is exact, but a text may
   have run into a dead end by then.
 

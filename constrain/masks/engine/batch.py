@@ -74,7 +74,8 @@ def fill_masks(
         ['0b110', '0b1']
     """
     _check_matchers(matchers, "fill_masks([matcher], out)")
-    _check_threads(threads)
+    if not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
+        raise ConstrainError(f"threads is a number from 1 to {MAX_THREADS}, not {threads!r}")
     out = shared_array(out)
     numbers = _row_numbers(rows, len(matchers), out)
     if not matchers:
@@ -277,11 +278,6 @@ def _check_matchers(matchers: Sequence[Matcher], example: str) -> None:
         if wrong:
             message = f"{example.partition('(')[0]}() takes a list of matchers, not {wrong[0]!r:.60}"
             raise ConstrainError(message, fix=example)
-
-
-def _check_threads(threads: int) -> None:
-    if not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
-        raise ConstrainError(f"threads is a number from 1 to {MAX_THREADS}, not {threads!r}")
 
 
 def _row_numbers(rows: Any, n: int, out: Any) -> Ids:

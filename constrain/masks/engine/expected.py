@@ -98,15 +98,12 @@ def in_words(constraint: Any, matcher: Any) -> list[str]:
     lines = [f"in the grammar: {_listed(waiting, 12)}"] if waiting else []
     if here.around:
         lines.append(f"inside {', in '.join(here.around)}")
-    return lines + [f"  {rule}" for rule in here.rules[:MOST_RULES]] + _and_more(here.rules)
+    more = [f"  and {len(here.rules) - MOST_RULES} more"] if len(here.rules) > MOST_RULES else []
+    return lines + [f"  {rule}" for rule in here.rules[:MOST_RULES]] + more
 
 
 def _listed(names: list[str], most: int) -> str:
     return ", ".join(names[:most]) + (f", and {len(names) - most} more" if len(names) > most else "")
-
-
-def _and_more(rules: list[str]) -> list[str]:
-    return [f"  and {len(rules) - MOST_RULES} more"] if len(rules) > MOST_RULES else []
 
 
 def _runs(sorted_bytes: list[int]) -> list[tuple[int, int]]:

@@ -8,7 +8,7 @@ import pytest
 
 from constrain.languages.automata.syntax import literal
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
-from constrain.languages.cfg.transform.finished import check_finished
+from constrain.languages.cfg.transform.chart import check_finished
 from constrain.languages.grammar_text.text import grammar
 from reading_oracle import matches, texts
 from small_grammars import random_grammar

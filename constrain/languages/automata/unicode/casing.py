@@ -42,7 +42,7 @@ class Folding:
 @cache
 def python_folding() -> Folding:
     """The folding of `re.IGNORECASE` for `str` patterns."""
-    return _group(lambda character: _simple_lower(character).upper())
+    return _group(lambda character: character.lower()[0].upper())  # only U+0130 has a longer lower case
 
 
 @cache
@@ -60,11 +60,6 @@ def ecma_folding() -> Folding:
     15.1).
     """
     return _group(str.casefold)
-
-
-def _simple_lower(character: str) -> str:
-    """The simple lower case of a character. Only U+0130 has a longer full one, which begins with it."""
-    return character.lower()[0]
 
 
 def _group(key: Callable[[str], str]) -> Folding:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from constrain.errors import ConstrainError, GrammarError
@@ -111,10 +112,6 @@ def _token(given: list[Any], options: dict[str, Any], substring: Substring | Non
     return _one_token(list(dict.fromkeys(given)), negated)
 
 
-def _exclude_token(given: list[Any], options: dict[str, Any], substring: Substring | None) -> Expression:
-    return _token(given, options, substring, negated=True)
-
-
 def _token_tag_dispatch(given: list[Any], options: dict[str, Any], substring: Substring | None) -> Expression:
     pairs = _pairs(given, int, "TokenTagDispatch")
     excludes = _excluded(options, int, "TokenTagDispatch")
@@ -136,7 +133,7 @@ MACROS: dict[str, tuple[Macro, tuple[str, ...]]] = {
     "Substring": (_substring, ()),
     "TagDispatch": (_tag_dispatch, _DISPATCH),
     "Token": (_token, ()),
-    "ExcludeToken": (_exclude_token, ()),
+    "ExcludeToken": (partial(_token, negated=True), ()),
     "TokenTagDispatch": (_token_tag_dispatch, _DISPATCH),
 }
 """By name: what makes the expression of the arguments, and the named arguments that it takes."""

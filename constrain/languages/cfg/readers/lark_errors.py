@@ -223,7 +223,7 @@ def _syntax_error(message: str, unexpected: UnexpectedInput, places: Places) -> 
                 problem = "this is not closed" if text[index : index + 1] in ("(", "[", "{") else problem
     while index > 0 and text[index : index + 1] in ("", "\n", "\r") and text[index - 1 : index] in "\r\n":
         index -= 1  # point at the end of the line that lacks something, not at the next line
-    return GrammarError(_lower(problem), place=places.at(index), fix=fix)
+    return GrammarError(problem[:1].lower() + problem[1:], place=places.at(index), fix=fix)
 
 
 _DIRECTIVES = "%ignore, %import, %declare, %override, %extend"
@@ -270,7 +270,3 @@ def _any_literal(message: str, places: Places) -> str | None:
         if (piece["string"] or piece["regexp"]) and piece[0] in message:
             return places.at(piece.start(), len(piece[0]))
     return None
-
-
-def _lower(message: str) -> str:
-    return message[:1].lower() + message[1:]

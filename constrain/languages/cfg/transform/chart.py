@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from constrain.languages.automata.decide import ends
 from constrain.languages.automata.marks import ReadTokens, without_marks
 from constrain.languages.automata.syntax import Ranges, Tokens, with_ids
-from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
+from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.limits import tick
 
 Item = tuple[Nonterminal, Sequence[Symbol], int, int]  # left-hand side, alternative, dot, origin
@@ -112,3 +112,17 @@ class TextChart:
             if any(low <= token <= high for low, high in self.spans[terminal.node]):
                 found.append(begin + length)
         return found
+
+
+def check_finished(grammar: Grammar, text: str | bytes, spans: Mapping[Tokens, Ranges] | None = None) -> str | None:
+    """None if some derivation of a text passes all checks of its parts (`Nonterminal.check`), however ambiguous the
+    grammar is; else one sentence that says why not.
+
+    text: As bytes it is UTF-8, with marks (automata/marks.py) of tokens that are no text. spans: the ids of the sets
+    of tokens.
+    """
+    assert grammar.lexer == "dynamic" and not grammar.ignore
+    chart = TextChart(text.encode() if isinstance(text, str) else text, spans or {})
+    if chart.derives(grammar.start):
+        return None
+    return chart.fault or "the text is not a member"

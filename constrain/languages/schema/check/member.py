@@ -66,12 +66,9 @@ class Membership:
         known = self._known.get(key)
         if known is None:
             tick()
-            known = self._known[key] = self._is_member(value, conj)
+            formulas = self.normalizer.document.formulas
+            known = self._known[key] = all(self._fulfils(value, formulas[serial]) for serial in conj)
         return known
-
-    def _is_member(self, value: Json, conj: Conj) -> bool:
-        formulas = self.normalizer.document.formulas
-        return all(self._fulfils(value, formulas[serial]) for serial in conj)
 
     def _fulfils(self, value: Json, formula: Formula | None) -> bool:
         """True if the value fulfils a formula. The normal form of a `oneOf` may hold more than it says."""

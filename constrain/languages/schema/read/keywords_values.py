@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from constrain.errors import ConstrainError, RegexError
 from constrain.languages.automata.counts import MANY
+from constrain.languages.automata.parse.ecma import parse_ecma
 from constrain.languages.automata.syntax import Node
 from constrain.languages.schema.formats.bounds import format_language
 from constrain.languages.schema.formats.registry import CHECKED_LATER, FORMATS
 from constrain.languages.schema.read.dialect import UNSTATED
 from constrain.languages.schema.read.keywords_python import names_type
-from constrain.languages.schema.read.patterns import pattern_node
 from constrain.languages.schema.read.reading import TYPES, SubschemaReading
 from constrain.languages.schema.sets.digits import is_regular
 from constrain.languages.schema.sets.formula import KnownSet
@@ -186,3 +187,9 @@ def format_(reading: SubschemaReading, value: Json) -> None:
         reading.texts.append(format_language(value))
         if value in CHECKED_LATER:
             reading.document.residuals.append((reading.site, "format", CHECKED_LATER[value]))
+
+
+@lru_cache(maxsize=8192)
+def pattern_node(pattern: str) -> Node:
+    """The texts in which a pattern is found (Validation 2020-12, section 6.3.3); remembered. Raises RegexError."""
+    return parse_ecma(pattern)

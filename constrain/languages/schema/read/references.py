@@ -18,14 +18,16 @@ from urllib.parse import unquote
 from constrain.errors import ConstrainError
 from constrain.languages.schema.read.dialect import DRAFT_2020, Dialect, dialect_of
 from constrain.languages.schema.read.dynamic import dynamic_anchors
-from constrain.languages.schema.read.registries import WALKING, address_of, without_malformed
 from constrain.languages.schema.sets.json_types import Json, JsonObject
 
 if TYPE_CHECKING:
     from referencing import Registry, Specification
+    from referencing import Resource as Document
     from referencing._core import Resolved, Resolver
 
     from constrain.languages.schema.read.document import Site
+
+WALKING = (ValueError, KeyError, AttributeError, TypeError)  # what `referencing` raises for a malformed document
 
 
 def check_registry(registry: Any) -> None:
@@ -275,3 +277,33 @@ def step_into(value: Json, part: str) -> tuple[Json, str | int] | None:
 def unescaped(part: str) -> str:
     """A step of a JSON pointer, as it stands in a reference (RFC 6901, section 6)."""
     return unquote(part).replace("~1", "/").replace("~0", "~") if "%" in part or "~" in part else part
+
+
+def address_of(schema: Json, registry: Registry[Any] | None) -> str:
+    """The URI under which a registry holds a schema; "" if it does not, or under several."""
+    if registry is None:
+        return ""
+    found = [uri for uri in registry if registry[uri].contents == schema]
+    return found[0] if len(found) == 1 else ""
+
+
+def without_malformed(registry: Registry[Any]) -> Registry[Any]:
+    """The registry without its malformed documents: one of them stops `referencing`, wherever a reference leads."""
+    for uri in list(registry):
+        if _malformed(registry[uri]):
+            registry = registry.remove(uri)
+    return registry
+
+
+def _malformed(document: Document[Any]) -> bool:
+    """True if `referencing` cannot walk a document."""
+    parts = [document]
+    while parts:
+        part = parts.pop()
+        try:
+            part.id()
+            list(part.anchors())
+            parts.extend(part.subresources())
+        except WALKING:
+            return True
+    return False
