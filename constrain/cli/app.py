@@ -33,10 +33,7 @@ EXAMPLES = {  # what --help shows at its end
         'constrain generate --regex "[0-9]{4}" --json',
         "constrain generate --grammar sql --max-tokens 60 --complete",
     ),
-    "check": (
-        "constrain check --schema person.json answer.json",
-        "echo '[1, 2' | constrain check --grammar json -",
-    ),
+    "check": ("constrain check --schema person.json answer.json", "echo '[1, 2' | constrain check --grammar json -"),
     "explain": (
         'constrain explain --regex "[a-z]+@[a-z]+" --prefix joe --text @@',
         "constrain explain --schema person.json --prefix '{\"name\"'",

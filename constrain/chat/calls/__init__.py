@@ -9,16 +9,7 @@ from constrain.chat.calls.auto import format_of
 from constrain.chat.calls.format import Format
 from constrain.chat.calls.formats import FORMATS
 from constrain.chat.calls.functions import Function, functions_of
-from constrain.chat.calls.message import (
-    ArgumentsText,
-    CallBegun,
-    CallEnded,
-    Content,
-    Event,
-    Message,
-    Thought,
-    ToolCall,
-)
+from constrain.chat.calls.message import ArgumentsText, CallBegun, CallEnded, Content, Event, Message, Thought, ToolCall
 from constrain.chat.calls.reading import Reader
 from constrain.chat.calls.tools import ToolUse, tools
 

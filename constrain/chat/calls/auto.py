@@ -89,8 +89,4 @@ def _fitting(template: str) -> Format:
     known = {text for form in FORMATS.values() for text in form.template if text in template}
     names = ", ".join(map(repr, sorted(known)[:SHOWN])) or "none of the texts of a format"
     several = " and ".join(repr(form.name) for form in found)
-    raise ConstrainError(
-        f"the chat template fits {several or 'no format'}: it has {names}",
-        place="format",
-        fix=NAMING,
-    )
+    raise ConstrainError(f"the chat template fits {several or 'no format'}: it has {names}", place="format", fix=NAMING)

@@ -22,16 +22,7 @@ from typing import Any
 
 from constrain.chat.calls.format import ARGUMENTS, NAME, Format
 from constrain.chat.calls.functions import Function
-from constrain.chat.calls.message import (
-    ArgumentsText,
-    CallBegun,
-    CallEnded,
-    Content,
-    Event,
-    Message,
-    Thought,
-    ToolCall,
-)
+from constrain.chat.calls.message import ArgumentsText, CallBegun, CallEnded, Content, Event, Message, Thought, ToolCall
 from constrain.chat.calls.nested import reading_of
 from constrain.chat.calls.values import JsonEnd, held
 

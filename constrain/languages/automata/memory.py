@@ -33,14 +33,7 @@ from constrain.limits import STEPS_PER_LOOK, UNLIMITED, Limits, deadline, look, 
 
 Int32 = NDArray[np.int32]
 MAX_WORDS = 1 << 30
-STOPS = (
-    arena.ArenaFull,
-    arena.HashFull,
-    arena.OutOfTime,
-    stack.ScratchFull,
-    items.Unexpanded,
-    derivatives.SearchLimit,
-)
+STOPS = (arena.ArenaFull, arena.HashFull, arena.OutOfTime, stack.ScratchFull, items.Unexpanded, derivatives.SearchLimit)
 SCRATCH = 1 << 18  # words of the scratch stack at first
 FIRST_LOOK = 25  # ms of CPU time after which a kernel asks for its deadline
 WORDS_PER_LOOK = 1 << 21  # of memory that is touched; 1 to 4 ms

@@ -151,10 +151,7 @@ def _about_lexing(table: Table, ignore: tuple[Terminal, ...], declared: Sequence
         if not {higher.name, lower.name} & {*declared}
     ]
     if len(table) * len(analysis.terminals(table)) > MAX_SEARCHED:
-        return [
-            *lost,
-            "whether terminals can follow each other under lexer='greedy' was not examined: too many rules",
-        ]
+        return [*lost, "whether terminals can follow each other under lexer='greedy' was not examined: too many rules"]
     return [
         f"{b.name} can never directly follow {a.name} under lexer='greedy': the longest {a.name} runs into it"
         for a, b in analysis.swallowed_pairs(table, ignore)

@@ -275,10 +275,7 @@ class AnyOrder:
 
 
 def to_nonterminals(
-    table: Table,
-    start: str,
-    right_recursive: frozenset[str],
-    any_order: Mapping[str, AnyOrder] = MappingProxyType({}),
+    table: Table, start: str, right_recursive: frozenset[str], any_order: Mapping[str, AnyOrder] = MappingProxyType({})
 ) -> Nonterminal:
     """The nonterminal of the start rule; others are made as it expands.
 

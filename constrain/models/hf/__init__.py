@@ -14,10 +14,7 @@ require("hf", "constrain.hf")  # before torch is imported: the message names the
 from constrain.models.hf.model import HFModel
 from constrain.models.hf.processor import ConstraintProcessor
 
-__all__ = [
-    "ConstraintProcessor",
-    "HFModel",
-]
+__all__ = ["ConstraintProcessor", "HFModel"]
 
 _PAPERS = ("DraftHeads", "EarlyExit", "ExitLens", "SelfDraft", "load_heads", "search_layers", "skip_layers")
 __getattr__ = loader(__name__, dict.fromkeys(_PAPERS, "constrain.papers"))

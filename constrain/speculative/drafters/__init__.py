@@ -50,11 +50,4 @@ def drafter_named(name: str) -> Drafter:
     return NAMED.named(name)()
 
 
-__all__ = [
-    "AUTO",
-    "Lookup",
-    "Model",
-    "NAMED",
-    "LegalWords",
-    "drafter_named",
-]
+__all__ = ["AUTO", "Lookup", "Model", "NAMED", "LegalWords", "drafter_named"]

@@ -51,12 +51,7 @@ _MESSAGES = [
         "last definition",
         "join the definitions with |, or use %extend or %override",
     ),
-    (
-        r"Cannot override a nonexisting \w+ (\w+)",
-        "there is no {0} to override",
-        "last definition",
-        "remove %override",
-    ),
+    (r"Cannot override a nonexisting \w+ (\w+)", "there is no {0} to override", "last definition", "remove %override"),
     (r"Can't extend \w+ (\w+)", "there is no {0} to extend", "last definition", "remove %extend"),
     (
         r"Cannot extend \w+ with different parameters: (\w+)",

@@ -75,8 +75,7 @@ def exact(value: int | float | Decimal | Fraction) -> Rational:
             raise _too_long()
         if decimal and abs(decimal.adjusted()) > MAX_EXPONENT:
             raise LimitError(
-                f"the number {value!s:.40} is beyond 10^±{MAX_EXPONENT}",
-                fix="use a smaller bound, or leave it out",
+                f"the number {value!s:.40} is beyond 10^±{MAX_EXPONENT}", fix="use a smaller bound, or leave it out"
             )
         value = Fraction(decimal)
     if max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_BITS + 1:
