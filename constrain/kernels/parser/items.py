@@ -12,9 +12,9 @@ Cost: a look-up an item. Reference: tests/reading_oracle.py.
 import numpy as np
 
 from constrain.kernels import kernel
-from constrain.kernels.parser.key_sets import alternatives_by_keys
+from constrain.kernels.parser.placed import alternatives_of
 from constrain.kernels.records.arena import HEADER
-from constrain.kernels.records.grammars import NONTERMINAL, SUFFIX, list_end, list_start
+from constrain.kernels.records.grammars import SUFFIX, list_end, list_start
 from constrain.kernels.records.parser_states import (
     ITEM,
     KEPT,
@@ -86,9 +86,7 @@ def add_completed(A, S, base, lhs, origin):
 @kernel("void(arena, arena, arena, i, i, i, i)")
 def add_alternatives(A, H, S, base, symbol, lhs, origin):
     """Add an item (lhs, alternative, origin) for each alternative of the nonterminal `symbol`."""
-    alternatives = NONTERMINAL.ALTERNATIVES(A, symbol)
-    if alternatives == 0 and NONTERMINAL.KEY_SET(A, symbol) != 0:
-        alternatives = alternatives_by_keys(A, H, symbol)
+    alternatives = alternatives_of(A, H, symbol)
     if alternatives == 0:
         n = np.int64(A[HEADER.N_UNEXPANDED])
         if n == MAX_UNEXPANDED:

@@ -24,12 +24,14 @@ from constrain.kernels.parser.key_sets import (
 )
 from constrain.kernels.parser.object_rules import (
     new_suffix,
+    new_templates,
     other_key,
     store_alternatives,
 )
-from constrain.kernels.records.arena import NONE, intern2, region
+from constrain.kernels.parser.placed import placed
+from constrain.kernels.records.arena import NONE, intern2, kind, region
 from constrain.kernels.records.expressions import CAT, TAGSET
-from constrain.kernels.records.grammars import NONTERMINAL, TERMINAL, new_nonterminal_head
+from constrain.kernels.records.grammars import NONTERMINAL, TEMPLATE, TERMINAL, template_at
 from constrain.kernels.records.key_sets import (
     DECLARED_KEY,
     KEY_SET,
@@ -40,7 +42,7 @@ from constrain.kernels.records.key_sets import (
     open_keys_find_all,
     ordered,
 )
-from constrain.kernels.records.messages import KEY_SET_MESSAGE, WRITTEN_KEYS_MESSAGE, nonterminal_at, symbols_end
+from constrain.kernels.records.messages import KEY_SET_MESSAGE, NEW_VALUE, WRITTEN_KEYS_MESSAGE, symbols_end
 from constrain.kernels.records.stack import push, set_top, top
 
 # --- places in a message ----------------------------------------------------------------------------------------------
@@ -62,11 +64,15 @@ def requirements(message):
     return indices_by_text(message) + orders * message[KEY_SET_MESSAGE.MEMBERS]
 
 
-@kernel("i(arena, i, i)")
-def value_in(message, word, first):
-    """The record of a value of a message. first: the first of the new values."""
+@kernel("i(arena, arena, arena, i, i)")
+def value_in(A, H, message, word, first):
+    """The symbol of a value of a message. first: the first of the new values."""
     value = np.int64(message[word])
-    return value if value >= 0 else nonterminal_at(first, -1 - value)
+    if value < 0:
+        value = template_at(first, NEW_VALUE - value)
+    if value != 0 and kind(A, value) == TEMPLATE.KIND:
+        return placed(A, H, value, np.int64(message[KEY_SET_MESSAGE.TEXT_PLACE]))
+    return value
 
 
 # --- an object --------------------------------------------------------------------------------------------------------
@@ -82,21 +88,11 @@ def kept_symbols(A, message, symbols):
     return out
 
 
-@kernel("void(arena, arena)")
-def new_values(A, message):
-    """Records for the values of a message that are new nonterminals."""
-    n = np.int64(message[KEY_SET_MESSAGE.NEW_VALUES])
-    first = region(A, NONTERMINAL.WORDS * n)
-    for k in range(n):
-        new_nonterminal_head(A, nonterminal_at(first, k))
-        A[nonterminal_at(first, k) + NONTERMINAL.NUMBER] = message[KEY_SET_MESSAGE.VALUE_NUMBER]
-
-
 @kernel("i(arena, arena)")
 def new_object(A, message):
-    """The KEY_SET_RULES region of a message, without keys and classes; new values are behind its last word."""
+    """The KEY_SET_RULES region of a message, without keys and classes; the templates of new values are behind it."""
     rules = region(A, KEY_SET_RULES.WORDS)
-    new_values(A, message)
+    new_templates(A, np.int64(message[KEY_SET_MESSAGE.NEW_VALUES]), np.int64(message[KEY_SET_MESSAGE.VALUE_NUMBER]), 1)
     A[rules + KEY_SET_RULES.LOW] = message[KEY_SET_MESSAGE.LOW]
     A[rules + KEY_SET_RULES.HIGH] = message[KEY_SET_MESSAGE.HIGH]
     A[rules + KEY_SET_RULES.NUMBER] = message[KEY_SET_MESSAGE.NUMBER]
@@ -123,7 +119,7 @@ def push_declared(A, H, S, message, rules, keys):
     values = required + n + message[KEY_SET_MESSAGE.CLASSES]
     for k in range(by_text, by_text + n):
         i = np.int64(message[k])
-        value = value_in(message, values + i, object_values(rules))
+        value = value_in(A, H, message, values + i, object_values(rules))
         if value != 0:
             declared = intern2(A, H, DECLARED_KEY.KIND, rules, S[keys + i])
             A[declared + DECLARED_KEY.VALUE] = value
@@ -228,7 +224,7 @@ def add_classes(A, H, S, message, rules, keys, stop):
     A[rules + KEY_SET_RULES.CLASSES] = out
     for k in range(classes):
         terminal = np.int64(message[terminals + k])
-        value = value_in(message, values + k, object_values(rules))
+        value = value_in(A, H, message, values + k, object_values(rules))
         if terminal < 0:
             terminal = key_but(A, H, S, message, rules, keys, stop)
             A[rules + KEY_SET_RULES.IS_COVERED] = value != 0
@@ -253,8 +249,8 @@ def start_of(A, H, S, rules, is_in_order):
 
 @kernel("i(arena, arena, arena, i, arena)", entry=True)
 def make_key_set_rules(A, H, S, head, message):
-    """Give the nonterminal of a whole object its alternatives, `head`. Returns the KEY_SET_RULES region; the records of
-    new values are behind it.
+    """Give the nonterminal of a whole object its alternatives, `head`. Returns the KEY_SET_RULES region; the templates
+    of new values are behind it.
 
     message: a KEY_SET_MESSAGE.
     """

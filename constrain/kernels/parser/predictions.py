@@ -10,7 +10,7 @@ import numpy as np
 
 from constrain.kernels import kernel
 from constrain.kernels.parser.items import Unexpanded, add_alternatives, add_item, find_item
-from constrain.kernels.parser.key_sets import alternatives_by_keys
+from constrain.kernels.parser.placed import alternatives_of
 from constrain.kernels.records.arena import HEADER, intern_list, key_end, key_start, kind, region
 from constrain.kernels.records.grammars import (
     NONTERMINAL,
@@ -53,9 +53,7 @@ def predict_items(A, H, S, base):
             if rest == 0 and NONTERMINAL.RIGHT_RECURSIVE(A, symbol):
                 add_alternatives(A, H, S, base, symbol, lhs, HERE)
             else:
-                alternatives = NONTERMINAL.ALTERNATIVES(A, symbol)
-                if alternatives == 0 and NONTERMINAL.KEY_SET(A, symbol) != 0:
-                    alternatives = alternatives_by_keys(A, H, symbol)
+                alternatives = alternatives_of(A, H, symbol)
                 is_new = alternatives == 0
                 if not is_new:
                     is_new = find_item(S, base, symbol, A[list_start(alternatives)], HERE) >= 0

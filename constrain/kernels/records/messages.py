@@ -1,7 +1,7 @@
 """Messages: what Python packs into int32 words for one call of a kernel. Owner: parser/object_rules.py.
 
 A message has fixed words, and behind them lists of other lengths. The symbols of a list stand behind their number.
-engine/bulk_rules.py packs messages of rules, automata/store.py those of texts.
+engine/templates.py and engine/bulk_rules.py pack messages of rules, automata/store.py those of texts.
 """
 
 import numpy as np
@@ -18,19 +18,18 @@ class OBJECT_MESSAGE(Region):
     i-th member.
     """
 
-    BEYOND = word("the record of member(n), which another message made; 0: there is none")
+    BEYOND = word("the TEMPLATE of member(n), which another message made; 0: there is none")
     MEMBERS = word("n")
     OTHERS = word("1 if there are keys that are not listed")
     TEXTS = word("number of texts, at least n; the others belong to keys that must not come")
-    NEW_VALUES = word("how many values are new nonterminals")
+    NEW_VALUES = word("how many values are new templates")
     NUMBER = word("NONTERMINAL.NUMBER of members and what follows them")
     VALUE_NUMBER = word("NONTERMINAL.NUMBER of new values")
     ANY_KEY = word("the expression of any key")
     LISTS = words(
         0,
-        "symbols, four lists: separator; close; between a key and its value; behind a value. Then n times "
-        "whether the member is required; the values, those of other keys last, -1 - k being the new value k; and the "
-        "TEXTS",
+        "n times whether the member is required; the values, those of other keys last: a record, ANY_VALUE, or "
+        "NEW_VALUE - k, the new value k; and the TEXTS",
     )
 
 
@@ -43,16 +42,17 @@ class KEY_SET_MESSAGE(Region):
     MEMBERS = word("n")
     CLASSES = word("number of classes of open keys")
     TEXTS = word("number of texts, at least n; the others belong to keys that must not come")
-    NEW_VALUES = word("how many values are new nonterminals")
+    TEXT_PLACE = word("the TEXT_PLACE of the values")
+    NEW_VALUES = word("how many values are new templates")
     NUMBER = word("NONTERMINAL.NUMBER of its nonterminals but the values")
     VALUE_NUMBER = word("NONTERMINAL.NUMBER of new values")
     ANY_KEY = word("the expression of any key")
     LISTS = words(
         0,
-        "symbols, four lists as in OBJECT_MESSAGE. Then the indices of the members by text; in order, their indices by "
-        "run (ORDERED) and text; n times whether the member is required; the terminals of the classes, -1 being any "
-        "key but the TEXTS; the values of members and of classes, -1 - k being the new value k; and the TEXTS, of "
-        "which those that are no members are sorted",
+        "symbols, four lists: separator; close; between a key and its value; behind a value. Then the indices of the "
+        "members by text; in order, their indices by run (ORDERED) and text; n times whether the member is required; "
+        "the terminals of the classes, -1 being any key but the TEXTS; the values of members and of classes: a record, "
+        "or NEW_VALUE - k, the new value k; and the TEXTS, of which those that are no members are sorted",
     )
 
 
@@ -67,10 +67,10 @@ class WRITTEN_KEYS_MESSAGE(Region):
 class ARRAY_MESSAGE(Region):
     """An array of equal items whose rules are made at once."""
 
-    NEW_VALUE = word("1 if the item is a new nonterminal")
     NUMBER = word("NONTERMINAL.NUMBER of what follows an item")
     VALUE_NUMBER = word("NONTERMINAL.NUMBER of a new item")
-    LISTS = words(0, "symbols, three lists: separator; close; behind an item. Then the record of the item")
+    IS_WATCHED = word("1 if the guard watches the items")
+    VALUE = word("the item, as values of OBJECT_MESSAGE")
 
 
 class TEXTS_MESSAGE(Region):
@@ -82,6 +82,9 @@ class TEXTS_MESSAGE(Region):
 
     COUNT = word("number of texts")
     LENGTHS = words(0, "the length of each; then the characters of all")
+
+
+ANY_VALUE, NEW_VALUE = -1, -2  # words of values
 
 
 class SYMBOLS(Region):
@@ -101,6 +104,12 @@ def symbols_start(symbols):
 def symbols_end(message, symbols):
     """The index behind the last symbol of a list, where the next list begins."""
     return symbols + SYMBOLS.ITEMS + np.int64(message[symbols + SYMBOLS.COUNT])
+
+
+@accessor
+def last_symbol(message, symbols):
+    """The last symbol of a list that is not empty."""
+    return np.int64(message[symbols + np.int64(message[symbols + SYMBOLS.COUNT])])
 
 
 @accessor

@@ -1,14 +1,15 @@
-"""Rules of JSON objects and arrays in bulk: all nonterminals of one object or array, described by one table.
+"""Rules of JSON values that the engine makes without `Nonterminal.expand`: by their place, or by the keys so far.
 
-The idea: most objects list their properties in a fixed order, and most arrays repeat one item. The rules of such a
-container follow one pattern, so the engine can build all of them in one kernel call (engine/bulk_rules.py) instead of
-expanding nonterminals one by one. `Nonterminal.expand` still gives the same alternatives one by one; a test compares.
+The idea: what is written around values depends on the place where they stand, and nothing else does. So a value, an
+object or an array is described once, and the engine makes its rules at each place that a text reaches, in a kernel
+(engine/templates.py). Objects of many keys, or whose keys come in any order, have a description for each place
+(engine/bulk_rules.py). `Nonterminal.expand` still gives the same alternatives one by one; tests compare.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 
@@ -27,44 +28,50 @@ class ValueSymbols(NamedTuple):
     symbol: Callable[[Any], Symbol]
 
 
-class ObjectPunctuation:
-    """The symbols that all objects of one whitespace policy have in common. Compared by identity.
+class PlaceSymbols(NamedTuple):
+    """What is written around the values in a container at a place.
 
     Attributes:
-        any_key: The terminal of any key.
-        plain_keys: Whether listed keys are spelled plainly.
-        lists: The sequences separator, close, after_key and after_value of `ObjectRules`.
+        comma: Separates values.
+        colon: Separates a key from its value.
+        behind: Comes behind a value.
+        close_object, close_array: The end.
+        empty_object, empty_array: A container without values.
+        any_value: Any value in the container.
+        objects, arrays: How a container with values may begin: (symbols, its place).
+        inner: The place of the values in it.
     """
 
-    def __init__(
-        self,
-        any_key: Terminal,
-        plain_keys: bool,
-        separator: Sequence[Symbol],
-        close: Sequence[Symbol],
-        after_key: Sequence[Symbol],
-        after_value: Sequence[Symbol],
-    ) -> None:
-        self.any_key = any_key
-        self.plain_keys = plain_keys
-        self.lists = separator, close, after_key, after_value
+    comma: Sequence[Symbol]
+    colon: Sequence[Symbol]
+    behind: Sequence[Symbol]
+    close_object: Sequence[Symbol]
+    close_array: Sequence[Symbol]
+    empty_object: Sequence[Symbol]
+    empty_array: Sequence[Symbol]
+    any_value: Symbol
+    objects: Sequence[tuple[Sequence[Symbol], int]]
+    arrays: Sequence[tuple[Sequence[Symbol], int]]
+    inner: int
+
+
+Layouts = Callable[[int], PlaceSymbols]  # what is written at the place of a number; compared by identity
 
 
 class ObjectRules(NamedTuple):
     """The rules of an object with n properties in a fixed order, then undeclared properties.
 
-        first       -> member(0)
-        member(i)   -> key(i) after_key value(i) after_value next(i + 1) | member(i + 1)
-        next(i)     -> close | separator member(i)
-        member(n)   -> other_key after_key value(n) after_value next(n + 1)
-        next(n + 1) -> close | separator member'(n)
+        member(i)   -> key(i) colon value(i) behind next(i + 1) | member(i + 1)
+        next(i)     -> close | comma member(i)
+        member(n)   -> other_key colon value(n) behind next(n + 1)
+        next(n + 1) -> close | comma member'(n)
 
     `member(i)` has its second alternative unless property i is required. `next(i)` has its first alternative if no
     property from i on is required. `member'(n)` derives the same as `member(n)`, and both it and `next(n + 1)` are
-    watched: an undeclared key must not come twice.
+    watched: an undeclared key must not come twice. `next(i + 1)` has the number i in the family, `member(i)` n + i,
+    `next(n + 1)` 2n + 1, `member'(n)` 2n + 2.
 
     Attributes:
-        key: Identifies these rules in `BulkNonterminal.bulk_position`.
         name: The name of the nonterminals, for messages.
         key_texts: `key(i)` is the JSON string `key_texts[i]`. Texts after the first n are keys that
             must not occur.
@@ -73,18 +80,19 @@ class ObjectRules(NamedTuple):
         required: Whether property i must occur.
         allows_other_keys: Undeclared properties may follow.
         next_member: `member(n)` where it is not one of these rules; None: no member follows the n properties.
-        punctuation: Brackets, separators and whitespace.
+        any_key: The terminal of any key.
+        plain_keys: Whether listed keys are spelled plainly.
     """
 
-    key: Hashable
     name: str
     key_texts: Sequence[str]
     value_keys: Sequence[ValueKey]
     value_symbols: ValueSymbols
     required: Sequence[bool]
     allows_other_keys: bool
-    next_member: Nonterminal | None
-    punctuation: ObjectPunctuation
+    next_member: PlacedNonterminal | None
+    any_key: Terminal
+    plain_keys: bool
 
 
 class KeySetRules(NamedTuple):
@@ -104,7 +112,7 @@ class KeySetRules(NamedTuple):
     required one may come, and undeclared ones if none is required any more; after these, no declared one.
 
     Attributes:
-        key: Identifies these rules in `BulkNonterminal.bulk_position`.
+        key: Identifies these rules in `PlacedNonterminal.situation`.
         name: The name of the nonterminals, for messages.
         key_texts: `key(i)` is the JSON string `key_texts[i]`. Texts after the first n are keys that
             must not occur.
@@ -115,7 +123,10 @@ class KeySetRules(NamedTuple):
         in_order: Whether properties come in their order.
         low: The least number of properties if it matters, else 0; 0 in order.
         high: The largest number of properties, or None; None in order.
-        punctuation: Brackets, separators and whitespace.
+        any_key: The terminal of any key.
+        plain_keys: Whether listed keys are spelled plainly.
+        place: The number of the place.
+        layouts: Says what is written at a place.
     """
 
     key: Hashable
@@ -128,7 +139,10 @@ class KeySetRules(NamedTuple):
     other_keys: Sequence[Terminal | None]
     low: int
     high: int | None
-    punctuation: ObjectPunctuation
+    any_key: Terminal
+    plain_keys: bool
+    place: int
+    layouts: Layouts
 
 
 class Situation(NamedTuple):
@@ -148,42 +162,95 @@ class Situation(NamedTuple):
 
 
 class ArrayRules(NamedTuple):
-    """The rules of an array whose items all fulfil the same schema.
+    """The rules of an array whose items all fulfil the same schema. `next` has the number 1 in the family.
 
-        first -> value after_value next
-        next  -> close | separator value after_value next
+        first -> value behind next
+        next  -> close | comma value behind next
 
     Attributes:
-        key: Identifies these rules in `BulkNonterminal.bulk_position`.
         name: The name of the nonterminals, for messages.
         value_key: Names the items.
         value_symbols: Makes the symbol of the items.
-        separator, close, after_value: Symbols, as in `ObjectPunctuation`.
+        is_watched: Whether the guard watches the items.
     """
 
-    key: Hashable
     name: str
     value_key: ValueKey
     value_symbols: ValueSymbols
-    separator: Sequence[Symbol]
-    close: Sequence[Symbol]
-    after_value: Sequence[Symbol]
+    is_watched: bool
 
 
-class BulkNonterminal(Nonterminal):
-    """A nonterminal inside a JSON object or array, whose rules the engine may make in bulk."""
+class ContainerRules(NamedTuple):
+    """Objects or arrays that a value may be.
+
+    Attributes:
+        is_object: Whether they are objects.
+        may_be_empty: Whether one of them is empty.
+        first: What comes behind the opening of the others, at any place; None: there are no others.
+    """
+
+    is_object: bool
+    may_be_empty: bool
+    first: PlacedNonterminal | None
+
+
+class ValueRules(NamedTuple):
+    """The alternatives of a value.
+
+    Attributes:
+        terminals: Those of one terminal.
+        containers: Those that are objects and arrays.
+    """
+
+    terminals: Sequence[Terminal]
+    containers: Sequence[ContainerRules]
+
+
+class Position(NamedTuple):
+    """Where a nonterminal stands that differs from others in its place only.
+
+    Attributes:
+        family: Names these nonterminals, and those that are described with them.
+        number: Its number among the latter.
+        place: The number of the place.
+        layouts: Says what is written at a place.
+    """
+
+    family: Hashable
+    number: int
+    place: int
+    layouts: Layouts
+
+
+class PlacedNonterminal(Nonterminal):
+    """A nonterminal inside a JSON value, whose rules the engine may make from a description of all places.
+
+    Attributes:
+        is_value: Whether it is a value, which is described when a text first reaches one; else at its first mention.
+    """
+
+    is_value: ClassVar[bool] = False
 
     __slots__ = ()
 
-    def bulk_rules(self) -> ObjectRules | KeySetRules | ArrayRules | None:
-        """The rules of the whole container that begins with this nonterminal; None: expand it by itself."""
+    @property
+    def position(self) -> Position | None:
+        """Where it stands; None: it stands for itself alone."""
+        return None
+
+    def at(self, place: int) -> Nonterminal:
+        """What stands for it at another place."""
         raise NotImplementedError
+
+    def description(self) -> ValueRules | ObjectRules | ArrayRules | None:
+        """The rules of its family; None: they are made place by place."""
+        return None
+
+    def key_set_rules(self) -> KeySetRules | None:
+        """The rules of the whole object that begins with this nonterminal, by the keys so far; None: it has others."""
+        return None
 
     @property
-    def bulk_position(self) -> tuple[Hashable, int | Situation] | None:
-        """(key of the bulk rules that contain this nonterminal, its index or situation among them), or None.
-
-        The indices: `next(i + 1)` has i, `member(i)` has n + i, `next(n + 1)` has 2n + 1, `member'(n)` has 2n + 2.
-        The `next` of an array has 0.
-        """
-        raise NotImplementedError
+    def situation(self) -> tuple[Hashable, Situation] | None:
+        """(key of the rules by keys that contain this nonterminal, its situation among them), or None."""
+        return None

@@ -13,10 +13,9 @@ from collections.abc import Hashable
 import numpy as np
 
 from constrain.kernels.parser import key_set_rules
-from constrain.kernels.records.messages import nonterminal_at
 from constrain.languages.automata.lower import lower
 from constrain.languages.automata.store import Store
-from constrain.languages.cfg.bulk_rules import BulkNonterminal
+from constrain.languages.cfg.bulk_rules import PlacedNonterminal
 from constrain.languages.cfg.rules import Grammar, Nonterminal
 from constrain.languages.constraints.base import Constraint
 from constrain.lazily import Remembered
@@ -34,35 +33,46 @@ class CompiledRules:
         epoch: The automaton's epoch in which the records are valid.
         records: Nonterminal, by its key or by itself -> record.
         waiting: Record -> nonterminal that is not expanded yet.
-        bulk: Key of bulk rules -> their first record; of an object with key sets -> its KEY_SET_RULES region.
+        numbers: Name of nonterminals -> their number in records.
+        templates: Family of nonterminals that differ in their place -> the first of their templates; of values that are
+            not made by place the word that stands for them in messages.
+        sources: Template without alternatives -> a nonterminal of it, at any place.
+        by_keys: Key of an object whose rules are made by the keys so far -> its KEY_SET_RULES region.
         reference: A weak reference to this object.
     """
 
-    __slots__ = ("__weakref__", "bulk", "epoch", "grammar", "records", "reference", "waiting")
+    __slots__ = (
+        "__weakref__", "by_keys", "epoch", "grammar", "numbers", "records", "reference", "sources", "templates",
+        "waiting",
+    )  # fmt: skip
 
     def __init__(self, grammar: Grammar, epoch: int) -> None:
         self.grammar = grammar
         self.reference = weakref.ref(self)
-        self.epoch = epoch
-        self.records: dict[Hashable, int] = {}
-        self.waiting: dict[int, Nonterminal] = {}
-        self.bulk: dict[Hashable, int] = {}
+        self._begin(epoch)
 
     def follow(self, epoch: int) -> None:
         """Forget the records if they belong to another epoch."""
         if self.epoch != epoch:
-            self.records, self.waiting, self.bulk, self.epoch = {}, {}, {}, epoch
+            self._begin(epoch)
+
+    def _begin(self, epoch: int) -> None:
+        self.epoch = epoch
+        self.records: dict[Hashable, int] = {}
+        self.waiting: dict[int, Nonterminal] = {}
+        self.numbers: dict[str, int] = {}
+        self.templates: dict[Hashable, int] = {}
+        self.sources: dict[int, PlacedNonterminal] = {}
+        self.by_keys: dict[Hashable, int] = {}
 
 
-def bulk_record(store: Store, nonterminal: BulkNonterminal, rules: CompiledRules) -> int | None:
-    """The record of a nonterminal whose rules were made in bulk, else None."""
-    position = nonterminal.bulk_position
-    first = rules.bulk.get(position[0]) if position else None
-    if not first or not position:
+def record_by_keys(store: Store, nonterminal: PlacedNonterminal, rules: CompiledRules) -> int | None:
+    """The record of a nonterminal whose rules are made by the keys so far, else None."""
+    situation = nonterminal.situation
+    first = rules.by_keys.get(situation[0]) if situation else None
+    if not first or not situation:
         return None
-    if isinstance(position[1], int):
-        return nonterminal_at(first, position[1])
-    written, size, is_open, is_member = position[1]
+    written, size, is_open, is_member = situation[1]
     keys = [lower(store, terminal.node) for terminal in written]  # in the order of WRITTEN_KEYS_MESSAGE
     key_set = store.memory.call(key_set_rules.key_set_of, first, np.array([size, is_open, *keys], np.int32))
     return store.memory.call(key_set_rules.place_of, key_set, is_member)

@@ -13,14 +13,16 @@ from constrain.kernels.parser import rules as kernel_rules
 from constrain.kernels.records import view
 from constrain.kernels.records.arena import HEADER
 from constrain.kernels.records.configurations import CONFIG, config_pair, pair_parser
+from constrain.kernels.records.grammars import NONTERMINAL
 from constrain.kernels.records.parser_states import PARSER
 from constrain.languages.automata.memory import Flush
-from constrain.languages.cfg.bulk_rules import BulkNonterminal
+from constrain.languages.cfg.bulk_rules import PlacedNonterminal
 from constrain.languages.cfg.rules import Nonterminal
 from constrain.limits import tick
-from constrain.masks.engine.bulk_rules import make_bulk_rules
+from constrain.masks.engine.bulk_rules import make_key_set_rules
 from constrain.masks.engine.compiled_rules import CompiledRules
 from constrain.masks.engine.symbol_table import WHOLE, SymbolTable
+from constrain.masks.engine.templates import resolve
 
 TAILS = 8  # right-recursive last symbols that are expanded together with their rules
 MANY_AHEAD = 32  # nonterminals that are not expanded before they are needed
@@ -88,15 +90,18 @@ def expand(symbols: SymbolTable, record: int) -> UnexpandedNonterminals:
     if rules is None:  # its constraint was freed, so no matcher can reach it: clear the arena
         raise Flush
     unexpanded = UnexpandedNonterminals([], [], [])
+    A = symbols.memory.A
     nonterminal = rules.waiting.get(record)
+    if nonterminal is None and A[record + NONTERMINAL.PLACED] and not A[record + NONTERMINAL.ALTERNATIVES]:
+        nonterminal = resolve(symbols, int(A[record + NONTERMINAL.PLACED]), rules)
     if nonterminal is None:
         return unexpanded
-    bulk = nonterminal.bulk_rules() if isinstance(nonterminal, BulkNonterminal) else None
-    if bulk is not None:
-        unexpanded.first.extend(make_bulk_rules(symbols, record, bulk, rules))
+    by_keys = nonterminal.key_set_rules() if isinstance(nonterminal, PlacedNonterminal) else None
+    if by_keys is not None:
+        make_key_set_rules(symbols, record, by_keys, rules)
     else:
         _expand_one(symbols, record, nonterminal, rules, unexpanded)
-    del rules.waiting[record]
+    rules.waiting.pop(record, None)
     return unexpanded
 
 

@@ -31,11 +31,11 @@ from constrain.kernels.records.grammars import GRAMMAR, NONTERMINAL, SUFFIX, TER
 from constrain.kernels.records.key_sets import KEY_SET
 from constrain.kernels.records.parser_states import PARSER
 from constrain.languages.automata.memory import words_of
-from constrain.languages.cfg.bulk_rules import BulkNonterminal
+from constrain.languages.cfg.bulk_rules import PlacedNonterminal
 from constrain.languages.cfg.rules import Symbol, Terminal
 from constrain.languages.cfg.transform.walk import alternatives_of
 from constrain.masks.engine.automaton import TokenAutomaton
-from constrain.masks.engine.compiled_rules import CompiledRules, bulk_record
+from constrain.masks.engine.compiled_rules import CompiledRules, record_by_keys
 from constrain.masks.engine.matcher import Matcher
 
 
@@ -208,7 +208,7 @@ def alike(automaton: TokenAutomaton, configuration: int, byte: int) -> NDArray[n
 def symbols(automaton: TokenAutomaton, rules: CompiledRules, whole: bool = False) -> dict[int, Symbol]:
     """Record -> symbol, for all symbols of a grammar that texts have reached so far.
 
-    whole: Of JSON objects and arrays whose rules were made in bulk all symbols, also where no text was yet.
+    whole: Of JSON objects whose rules are made by the keys so far all symbols, also where no text was yet.
     """
     start: Symbol = rules.grammar.start
     names: dict[int, Symbol] = {}
@@ -219,14 +219,14 @@ def symbols(automaton: TokenAutomaton, rules: CompiledRules, whole: bool = False
         symbol = stack.pop()
         record = automaton.symbols.record(symbol, rules)
         names[record] = symbol
-        in_bulk = _bulk_record(automaton, symbol, rules) if whole else None
-        if in_bulk is not None:  # a text that begins inside an object has reached the symbol alone before
-            names[in_bulk] = symbol
+        by_keys = _record_by_keys(automaton, symbol, rules) if whole else None
+        if by_keys is not None:  # a text that begins inside an object has reached the symbol alone before
+            names[by_keys] = symbol
         if isinstance(symbol, Terminal):
             names[automaton.symbols.terminal(symbol)] = (
                 symbol  # for a nullable terminal, the record of its nonempty part
             )
-        elif NONTERMINAL.ALTERNATIVES(automaton.memory.A, record) or symbol in skipped or in_bulk is not None:
+        elif NONTERMINAL.ALTERNATIVES(automaton.memory.A, record) or symbol in skipped or by_keys is not None:
             # expanded, maybe through an equal one
             alternatives = alternatives_of(symbol)
             new = {inner for alternative in alternatives for inner in alternative} - seen
@@ -237,11 +237,11 @@ def symbols(automaton: TokenAutomaton, rules: CompiledRules, whole: bool = False
     return names
 
 
-def _bulk_record(automaton: TokenAutomaton, symbol: Symbol, rules: CompiledRules) -> int | None:
-    """The record of a nonterminal among rules that were made in bulk; None if they were not."""
-    if not isinstance(symbol, BulkNonterminal):
+def _record_by_keys(automaton: TokenAutomaton, symbol: Symbol, rules: CompiledRules) -> int | None:
+    """The record of a nonterminal among rules that are made by the keys so far; None if they were not."""
+    if not isinstance(symbol, PlacedNonterminal):
         return None
-    return bulk_record(automaton.store, symbol, automaton.symbols.shared if symbol.shared else rules)
+    return record_by_keys(automaton.store, symbol, automaton.symbols.shared if symbol.shared else rules)
 
 
 def _items(automaton: TokenAutomaton, rows: NDArray[np.int32]) -> list[Item]:

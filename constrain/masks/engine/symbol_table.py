@@ -12,17 +12,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from constrain.errors import LimitError
+from constrain.kernels.parser import placed
 from constrain.kernels.parser import rules as kernel_rules
 from constrain.kernels.records import arena
 from constrain.kernels.records.expressions import TAGSET
-from constrain.kernels.records.grammars import GRAMMAR, NONTERMINAL, TERMINAL
+from constrain.kernels.records.grammars import GRAMMAR, NONTERMINAL, PLACED, TEMPLATE, TERMINAL, TEXT_PLACE
 from constrain.languages.automata.lower import lower
 from constrain.languages.automata.memory import BOTTOM
 from constrain.languages.automata.store import Store
-from constrain.languages.cfg.bulk_rules import BulkNonterminal, ObjectPunctuation
+from constrain.languages.cfg.bulk_rules import Layouts, PlacedNonterminal
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.lazily import Remembered
-from constrain.masks.engine.compiled_rules import CompiledRules, bulk_record
+from constrain.masks.engine.compiled_rules import CompiledRules, record_by_keys
+from constrain.masks.engine.templates import template_of
 
 MAX_RANK = 1 << 20
 MAX_TERMINALS = 4096  # cached records of terminals; others are looked up in the arena
@@ -38,7 +40,7 @@ class SymbolTable:
         memory: Holds the records.
         shared: The rules of shared nonterminals.
         nullable: Records of nonterminals that are known to have an empty alternative.
-        punctuation: The words of messages for the punctuation of objects (bulk_rules.py).
+        layouts: The functions that say what is written at places, by the number in their records.
     """
 
     def __init__(self, store: Store, epoch: int) -> None:
@@ -46,7 +48,8 @@ class SymbolTable:
         self.memory = store.memory
         self.shared = CompiledRules(Grammar(WHOLE), epoch)
         self.nullable: set[int] = set()
-        self.punctuation: dict[ObjectPunctuation, list[int]] = {}
+        self.layouts: list[Layouts] = []
+        self._places: dict[tuple[Layouts, int], int] = {}  # their records
         self._settings: dict[tuple[object, ...], int] = {}  # records of grammars
         self._terminals: Remembered[Terminal, int] = Remembered(MAX_TERMINALS)
         self._optionals: dict[int, int] = {}  # record of a terminal -> record of the nonterminal "it or nothing"
@@ -134,12 +137,31 @@ class SymbolTable:
             rules = self.shared
         identity = nonterminal if nonterminal.key is None else nonterminal.key
         record = rules.records.get(identity)
-        if record is None and isinstance(nonterminal, BulkNonterminal):
-            record = bulk_record(self.store, nonterminal, rules)
+        if record is None and isinstance(nonterminal, PlacedNonterminal):
+            record = record_by_keys(self.store, nonterminal, rules) or self._placed(nonterminal, rules)
         if record is None:
             record = self._new(nonterminal.name, rules, nonterminal.right_recursive, nonterminal.watched)
             rules.records[identity] = record
             rules.waiting[record] = nonterminal
+        return record
+
+    def _placed(self, nonterminal: PlacedNonterminal, rules: CompiledRules) -> int | None:
+        """The record of a nonterminal whose template is known at all places; None if it stands for itself alone."""
+        position = nonterminal.position
+        if position is None:
+            return None
+        template = template_of(self, nonterminal, position, rules)
+        place = self.place(position.layouts, position.place)
+        return self.memory.call_plain(placed.placed, template, place)
+
+    def place(self, layouts: Layouts, number: int) -> int:
+        """The record of a place. layouts: what is written at the places with such numbers."""
+        record = self._places.get((layouts, number))
+        if record is None:
+            if layouts not in self.layouts:
+                self.layouts.append(layouts)
+            record = self.memory.call_plain(arena.intern2, TEXT_PLACE.KIND, self.layouts.index(layouts), number)
+            self._places[layouts, number] = record
         return record
 
     def _new(self, name: str, rules: CompiledRules, right_recursive: bool, watched: bool) -> int:
@@ -153,9 +175,12 @@ class SymbolTable:
 
     def number(self, name: str, rules: CompiledRules) -> int:
         """A number for nonterminals of some rules with a common name, for their records."""
-        self._names.append(name)
-        self._owners.append(rules.reference)
-        return len(self._names) - 1
+        number = rules.numbers.get(name)
+        if number is None:
+            number = rules.numbers[name] = len(self._names)
+            self._names.append(name)
+            self._owners.append(rules.reference)
+        return number
 
     def name_of(self, nonterminal: int) -> str:
         """The name of a nonterminal, from its record."""
@@ -166,5 +191,11 @@ class SymbolTable:
         return self._owners[self.memory.A[nonterminal + NONTERMINAL.NUMBER]]()
 
     def waits(self, record: int, rules: CompiledRules) -> bool:
-        """True if a nonterminal of some rules is not expanded yet."""
-        return record in rules.waiting or record in self.shared.waiting
+        """True if a nonterminal of some rules is not expanded yet, and no kernel can do it."""
+        if record in rules.waiting or record in self.shared.waiting:
+            return True
+        A = self.memory.A
+        at = A[record + NONTERMINAL.PLACED]
+        if not at or A[record + NONTERMINAL.ALTERNATIVES]:
+            return False
+        return not TEMPLATE.ALTERNATIVES(A, PLACED.TEMPLATE(A, at))

@@ -1,4 +1,4 @@
-"""Bulk rules of objects and arrays, which a kernel makes at once, equal what `expand` gives one by one."""
+"""Rules of values, objects and arrays, which a kernel makes of templates, equal what `expand` gives one by one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import pytest
 import constrain
 import vocabularies
 from constrain.kernels.records import view
-from constrain.kernels.records.grammars import NONTERMINAL
-from constrain.languages.cfg.bulk_rules import BulkNonterminal
+from constrain.kernels.records.grammars import NONTERMINAL, PLACED, template_at
+from constrain.languages.cfg.bulk_rules import PlacedNonterminal
 from constrain.languages.cfg.rules import Nonterminal
 from constrain.languages.cfg.transform.walk import alternatives_of
+from constrain.languages.schema import JsonLayout
 from constrain.languages.schema.write.lower_objects import BULK
 from constrain.masks.engine import inspect
 from constrain.masks.engine.automaton import TokenAutomaton
@@ -74,7 +75,9 @@ def test_repetitions_have_the_alternatives_of_their_rules(items: str, keywords: 
     rules = matcher.compiled.rules
     compare(automaton, rules)
     inner = items == "arrays" or (items, keywords) == ("any", "counted")  # an item that is not "a" may be an array
-    assert sum(key[-1] == "list" for key in rules.bulk) == LISTS[keywords][1] + inner
+    arrays = [template for family, template in rules.templates.items() if family[-1] == "array"]
+    described = [template for template in arrays if template not in rules.sources]
+    assert len(described) == LISTS[keywords][1] + inner
 
 
 def check(names: list[str], must: list[int], more: bool | dict[str, Any], never: dict[str, bool]) -> None:
@@ -93,7 +96,7 @@ def check(names: list[str], must: list[int], more: bool | dict[str, Any], never:
     matcher.advance_bytes(json.dumps({name: i for i, name in enumerate(names)} | others).encode())
     assert matcher.is_accepting()
     rules = matcher.compiled.rules
-    assert len(rules.bulk) == (n > 0 or more is not False)
+    assert sum(key[-1] == "object" for key in rules.templates) == (n > 0 or more is not False)
     assert compare(automaton, rules) == 2 * n + 3 * (more is not False)
 
 
@@ -104,10 +107,14 @@ def compare(automaton: TokenAutomaton, rules: CompiledRules) -> int:
         if isinstance(symbol, Nonterminal) and NONTERMINAL.ALTERNATIVES(automaton.memory.A, record):
             expected = {tuple(automaton.symbols.record(s, rules) for s in each) for each in alternatives_of(symbol)}
             assert written(automaton, record) == expected, symbol
-            place = symbol.bulk_position if isinstance(symbol, BulkNonterminal) else None
-            if place is not None:
-                places += 1
-                assert record == rules.bulk[place[0]] + place[1] * NONTERMINAL.WORDS
+            A = automaton.memory.A
+            assert NONTERMINAL.RIGHT_RECURSIVE(A, record) == symbol.right_recursive
+            assert NONTERMINAL.IS_WATCHED(A, record) == symbol.watched
+            position = symbol.position if isinstance(symbol, PlacedNonterminal) else None
+            if position is not None:
+                places += position.family[-1] == "object"
+                template = template_at(rules.templates[position.family], position.number)
+                assert PLACED.TEMPLATE(A, NONTERMINAL.PLACED(A, record)) == template
     return places
 
 
@@ -118,10 +125,32 @@ def written(automaton: TokenAutomaton, record: int) -> set[tuple[int, ...]]:
     }
 
 
-def test_counted_objects_have_no_bulk_rules() -> None:
+@pytest.mark.parametrize("whitespace", ["consistent", "compact", "bounded", "any", JsonLayout(indent=1)], ids=str)
+@pytest.mark.parametrize("indent", [None, 1])
+def test_values_at_all_places_have_the_alternatives_of_their_rules(whitespace: Any, indent: int | None) -> None:
+    """One description serves all layouts; what has none (counts, a class of keys) is expanded at each place."""
+    inner = {"type": ["object", "null"], "properties": {"a": {"$ref": "#"}, "n": {}}, "required": ["a"]}
+    schema = {
+        "properties": {"list": {"type": "array", "items": inner, "maxItems": 3}, "o": inner, "any": {}},
+        "patternProperties": {"^x": {"type": "array", "items": {"type": "integer"}}},
+        "minProperties": 1,
+        "anyOf": [{"type": "object"}, {"type": "string"}],
+    }
+    vocabulary = vocabularies.tiny()
+    automaton = TokenAutomaton(vocabulary)
+    compiled = constrain.compile(constrain.json_schema(schema, whitespace=whitespace), vocabulary, automaton=automaton)
+    value = {"list": [{"a": "s", "n": [1]}, None], "o": {"a": {"any": {}, "x": [1, 2]}, "n": {}}, "x": []}
+    written = json.dumps(value, indent=indent, separators=(",", ":") if whitespace == "compact" else None)
+    matcher = compiled.matcher()
+    if matcher.advance_bytes(written.encode()):
+        assert matcher.is_accepting()
+    compare(automaton, compiled.rules)
+
+
+def test_counted_objects_have_no_description() -> None:
     schema = {"type": "object", "properties": {"a": True, "b": True}, "minProperties": 1}
     compiled = constrain.compile(constrain.json_schema(schema), vocabularies.tiny())
     matcher = compiled.matcher()
     assert matcher.advance_bytes(b'{"b": 1}')
     assert matcher.is_accepting()
-    assert not compiled.rules.bulk
+    assert not any(key[-1] == "object" for key in compiled.rules.templates)

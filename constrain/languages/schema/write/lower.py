@@ -13,18 +13,28 @@ lists are right recursive and are parsed in constant space, so a value ends when
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 
 from constrain.languages.automata.syntax import ANY_TEXT, EMPTY
-from constrain.languages.cfg.bulk_rules import ValueSymbols
-from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
+from constrain.languages.cfg.bulk_rules import (
+    ContainerRules,
+    Layouts,
+    PlacedNonterminal,
+    PlaceSymbols,
+    Position,
+    ValueRules,
+    ValueSymbols,
+)
+from constrain.languages.cfg.rules import Symbol, Terminal
 from constrain.languages.schema.normalize.normalizer import Normalizer
 from constrain.languages.schema.read.document import ReadOptions
 from constrain.languages.schema.sets.algebra import TRUE, ArrayBox, Conj, NormalForm, ObjectBox
 from constrain.languages.schema.sets.numbers import has_numbers
 from constrain.languages.schema.sets.strings import is_void
-from constrain.languages.schema.write.lower_arrays import array_alternatives
-from constrain.languages.schema.write.lower_objects import object_alternatives
+from constrain.languages.schema.write.lower_arrays import array_container
+from constrain.languages.schema.write.lower_objects import FEW, object_container, object_parts
+from constrain.languages.schema.write.lower_unions import Part, unite_shapes
 from constrain.languages.schema.write.terminals import (
     BOOLEAN,
     BOOLEANS,
@@ -35,9 +45,32 @@ from constrain.languages.schema.write.terminals import (
     number_terminal,
     string_terminal,
 )
-from constrain.languages.schema.write.whitespace import Opening, begun, layout, space
+from constrain.languages.schema.write.whitespace import Policy, layout, space
 
 _serials = itertools.count()
+
+
+@lru_cache(maxsize=1024)
+def _layouts(whitespace: Policy, plain: bool) -> Layouts:
+    """The function that says what is written at a place, the same for all schemas."""
+
+    def at(place: int) -> PlaceSymbols:
+        around = layout(whitespace, place)
+        return PlaceSymbols(
+            comma=around.comma,
+            colon=around.colon,
+            behind=around.behind,
+            close_object=around.close_object,
+            close_array=around.close_array,
+            empty_object=around.empty_object,
+            empty_array=around.empty_array,
+            any_value=any_value(whitespace, around.inner, plain),
+            objects=around.objects,
+            arrays=around.arrays,
+            inner=around.inner,
+        )
+
+    return at
 
 
 class Lowering:
@@ -46,6 +79,7 @@ class Lowering:
     Attributes:
         plain: Whether values are spelled plainly.
         in_order: Whether properties come in the order of the schema.
+        layouts: What is written at places.
         before: The whitespace before the document.
         serial: A number for the schema in keys of nonterminals, which outlive the schema.
     """
@@ -55,6 +89,7 @@ class Lowering:
         self.whitespace = options.whitespace
         self.plain = options.spelling == "plain"
         self.in_order = options.property_order == "schema"
+        self.layouts = _layouts(options.whitespace, self.plain)
         self.before = space(options.whitespace) if isinstance(options.whitespace, str) else ()
         self.serial = next(_serials)
         self._terminals: dict[Conj, Terminal | None] = {}  # None: one terminal is not enough
@@ -112,24 +147,26 @@ class Level:
         """A short key for a box at this place."""
         return self.lowering.serial, self.place, self.lowering.box_number(box)
 
-    def begun(
-        self,
-        bracket: Sequence[Symbol],
-        openings: Sequence[Opening],
-        first: Callable[[Sequence[Level]], Sequence[Symbol]],
-        key: Sequence[Hashable],
-    ) -> Alternatives:
-        """The alternatives of a container that is not empty (`whitespace.begun`). first: its rest at levels."""
+    def at(self, place: int) -> Level:
+        """What makes the symbols at another place."""
+        return self if place == self.place else Level(self.lowering, place)
 
-        def rest(places: tuple[int, ...]) -> Sequence[Symbol]:
-            return first([self if place == self.place else Level(self.lowering, place) for place in places])
-
-        return begun(bracket, openings, rest, key)
+    def written(self, container: ContainerRules) -> Alternatives:
+        """The alternatives of a container: empty, or by what is written behind its bracket."""
+        is_object, may_be_empty, first = container
+        around = self.around
+        alternatives: Alternatives = []
+        if may_be_empty:
+            alternatives.append([*(around.empty_object if is_object else around.empty_array)])
+        if first is not None:
+            openings = around.objects if is_object else around.arrays
+            alternatives += [[*symbols, first.at(place)] for symbols, place in openings]
+        return alternatives
 
     @property
     def value_symbols(self) -> ValueSymbols:
         """The function from conjunctions to symbols, for the engine. Not kept: it would be a reference cycle."""
-        return ValueSymbols((self.lowering.serial, "value", self.around.inner), self.value)
+        return ValueSymbols((self.lowering.serial, "value"), self.value)
 
     def value(self, conj: Conj) -> Symbol:
         """The symbol of the values in a container that fulfil a conjunction; the conjunction is inhabited."""
@@ -146,22 +183,49 @@ class Level:
     def alternatives(self, conj: Conj) -> Alternatives:
         """The alternatives of a value. Those of arrays and objects are a bracket and a nonterminal."""
         normal = self.normalizer.normal(conj)
-        alternatives: Alternatives = [[terminal] for terminal in self.lowering.terminals(normal)]
-        for array in normal.arrays:
-            alternatives += array_alternatives(self, array)
-        if normal.objects:
-            alternatives += object_alternatives(self, conj, normal.objects)
-        return alternatives
+        parts = object_parts(self, normal.objects)
+        united: Alternatives = []
+        if len(parts) > FEW:
+            united, parts = unite_shapes(self, conj, parts)
+        rules = self._rules(normal, parts)
+        alternatives: Alternatives = [[terminal] for terminal in rules.terminals]
+        for container in rules.containers:
+            alternatives += self.written(container)
+        return alternatives + united
+
+    def rules(self, conj: Conj) -> ValueRules | None:
+        """The rules of a value, at all places; None if many shapes of objects are united, which is done by place."""
+        normal = self.normalizer.normal(conj)
+        parts = object_parts(self, normal.objects)
+        return self._rules(normal, parts) if len(parts) <= FEW else None
+
+    def _rules(self, normal: NormalForm, parts: Sequence[Part]) -> ValueRules:
+        arrays = [array_container(self, box) for box in normal.arrays]
+        objects = [object_container(self, part) for part in parts]
+        containers = [container for container in (*arrays, *objects) if container is not None]
+        return ValueRules(self.lowering.terminals(normal), containers)
 
 
-class _Value(Nonterminal):
+class _Value(PlacedNonterminal):
     """The values that fulfil a conjunction."""
 
+    is_value = True
     __slots__ = ("conj", "level")
 
     def __init__(self, level: Level, conj: Conj) -> None:
         super().__init__("value", key=(level.lowering.serial, "value", level.place, *conj))
         self.level, self.conj = level, conj
+
+    @property
+    def position(self) -> Position:
+        lowering, place = self.level.lowering, self.level.place
+        return Position((lowering.serial, "value", *self.conj), 0, place, lowering.layouts)
+
+    def at(self, place: int) -> _Value:
+        return self if place == self.level.place else _Value(self.level.at(place), self.conj)
+
+    def description(self) -> ValueRules | None:
+        return self.level.rules(self.conj)
 
     def expand(self) -> Alternatives:
         return self.level.alternatives(self.conj)

@@ -11,16 +11,14 @@ nothing (`ArrayShape.steady`) share a nonterminal: an unbounded list loops back 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from functools import partial
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
-from constrain.languages.cfg.bulk_rules import ArrayRules, BulkNonterminal
+from constrain.languages.cfg.bulk_rules import ArrayRules, ContainerRules, PlacedNonterminal, Position
 from constrain.languages.cfg.rules import Nonterminal
 from constrain.languages.schema.sets.algebra import ArrayBox
 from constrain.languages.schema.sets.shapes_arrays import ArrayShape, ArrayState, Choice, CountedArrays
 from constrain.languages.schema.write.terminals import Alternatives
-from constrain.languages.schema.write.whitespace import OPEN_ARRAY
 
 if TYPE_CHECKING:
     from constrain.languages.schema.write.lower import Level
@@ -30,20 +28,18 @@ MANY_CHOICES = 16  # of one item
 
 def array_alternatives(level: Level, box: ArrayBox) -> Alternatives:
     """The alternatives for the arrays of a box; none if it is empty."""
+    container = array_container(level, box)
+    return [] if container is None else level.written(container)
+
+
+def array_container(level: Level, box: ArrayBox) -> ContainerRules | None:
+    """The arrays of a box; None if it is empty."""
     shape = level.normalizer.array_shape(box)
     if shape is None:
-        return []
-    rules, around = _ArrayRules(level, shape), level.around
-    alternatives: Alternatives = [[*around.empty_array]] if shape.complete(0, shape.start) else []
-    if rules.choices(0, shape.start):
-        first = partial(_first, shape)
-        alternatives += level.begun([OPEN_ARRAY], around.arrays, first, (*rules.key, "array"))
-    return alternatives
-
-
-def _first(shape: ArrayShape, levels: Sequence[Level]) -> list[_Items]:
-    """The first item at each level, and all that follows it."""
-    return [_ArrayRules(level, shape).items(0, shape.start) for level in levels]
+        return None
+    rules = _ArrayRules(level, shape)
+    first = rules.items(0, shape.start) if rules.choices(0, shape.start) else None
+    return ContainerRules(False, shape.complete(0, shape.start), first)
 
 
 class _ArrayRules:
@@ -93,20 +89,11 @@ class _ArrayRules:
         behind = self.level.around.behind
         return [[self.level.value(conj), *behind, self.items(i + 1, after)] for conj, after in choices]
 
-    def bulk_rules(self) -> ArrayRules | None:
-        """All rules of a plain array, which the engine makes in one call; None if it is not plain."""
-        if not self.plain:
-            return None
-        around = self.level.around
-        return ArrayRules(
-            key=(*self.key, "list"),
-            name="items",
-            value_key=self.shape.box.rest,
-            value_symbols=self.level.value_symbols,
-            separator=around.comma,
-            close=around.close_array,
-            after_value=around.behind,
-        )
+    @property
+    def family(self) -> Hashable:
+        """The key without the place."""
+        serial, _, box = self.key
+        return serial, box, "array"
 
 
 class _Choices(Nonterminal):
@@ -116,7 +103,7 @@ class _Choices(Nonterminal):
     __slots__ = ()
 
 
-class _Items(BulkNonterminal):
+class _Items(PlacedNonterminal):
     """The rest of an array after i items. A class, not a closure: each object costs the garbage collector time."""
 
     __slots__ = ("i", "rules", "state")
@@ -128,9 +115,18 @@ class _Items(BulkNonterminal):
     def expand(self) -> Alternatives:
         return self.rules.alternatives(self.i, self.state)
 
-    def bulk_rules(self) -> ArrayRules | None:
-        return None if self.i else self.rules.bulk_rules()
-
     @property
-    def bulk_position(self) -> tuple[Hashable, int] | None:
-        return ((*self.rules.key, "list"), 0) if self.i and self.rules.plain else None
+    def position(self) -> Position | None:
+        rules = self.rules
+        if self.i and not rules.plain:
+            return None
+        return Position(rules.family, self.i, rules.level.place, rules.level.lowering.layouts)
+
+    def at(self, place: int) -> _Items:
+        return _Items(_ArrayRules(self.rules.level.at(place), self.rules.shape), self.i, self.state)
+
+    def description(self) -> ArrayRules | None:
+        rules = self.rules
+        if not rules.plain:
+            return None
+        return ArrayRules("items", rules.shape.box.rest, rules.level.value_symbols, bool(rules.watched))

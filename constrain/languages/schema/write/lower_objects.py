@@ -7,11 +7,9 @@
                 | "," member(s)
     member(s)  -> key ":" value members(s')    for each key that may come in state s
 
-Where an object may be at several places (`whitespace.py`), and few keys may come first, these are there once: the rules
-of a place are made when the punctuation behind the first key has chosen it.
-
-These rules are few for each state, but states are many, so the engine makes those of an object in bulk: in declared
-order all at once, or, of many properties or in any order, as texts reach them (`cfg/bulk_rules.py`).
+These rules are few for each state, but states are many, so the engine makes them without a look at Python: in declared
+order from one description of the object at all places, or, of many properties or in any order, by the keys so far
+(`cfg/bulk_rules.py`).
 
 With property_order="schema" a state holds the index of the next declared property. A required property cannot be
 skipped, and open keys come after the declared ones. An optional property is written or skipped: `member(i) -> key_i ":"
@@ -22,28 +20,31 @@ or `maxProperties` matter. These rules let open keys repeat: once one is written
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from copy import copy
-from functools import cache, partial
+from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from constrain.languages.automata.syntax import ANY_TEXT, Node, json_string
-from constrain.languages.cfg.bulk_rules import BulkNonterminal, KeySetRules, ObjectPunctuation, ObjectRules, Situation
-from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
+from constrain.languages.cfg.bulk_rules import (
+    ContainerRules,
+    KeySetRules,
+    ObjectRules,
+    PlacedNonterminal,
+    Position,
+    Situation,
+)
+from constrain.languages.cfg.rules import Symbol, Terminal
 from constrain.languages.schema.formats.bounds import at_most
 from constrain.languages.schema.sets.algebra import Conj, ObjectBox
 from constrain.languages.schema.sets.shapes_objects import ObjectShape, Pending
-from constrain.languages.schema.write.lower_unions import unite_shapes
+from constrain.languages.schema.write.lower_unions import Part
 from constrain.languages.schema.write.terminals import Alternatives, any_string, key_terminal, other_key
-from constrain.languages.schema.write.whitespace import OPEN_OBJECT, Policy, layout
 from constrain.lazily import lazily
 
 if TYPE_CHECKING:
     from constrain.languages.schema.write.lower import Level
 
 FEW = 6  # shapes that are separate alternatives; of more shapes, those with the same names are united (lower_unions.py)
-FIRST = 4  # properties that may come first for which an object at several places begins once
-BULK = 32  # declared properties whose rules are all made at once; of more, those that texts reach
+BULK = 32  # declared properties that are described one by one; of more, as sets
 
 
 class ObjectState(NamedTuple):
@@ -69,47 +70,21 @@ class ObjectState(NamedTuple):
         return self.done, self.size, needs, self.open_yet
 
 
-def object_alternatives(level: Level, conj: Conj, boxes: tuple[ObjectBox, ...]) -> Alternatives:
-    """The alternatives for the objects of a conjunction, a union of boxes: one for each shape, or for many shapes."""
-    normalizer = level.normalizer
-    parts = [(box, i, part) for box in boxes for i, part in enumerate(normalizer.ready_boxes(box))]
-    alternatives: Alternatives = []
-    if len(parts) > FEW:
-        alternatives, parts = unite_shapes(level, conj, parts)
+def object_parts(level: Level, boxes: tuple[ObjectBox, ...]) -> list[Part]:
+    """The ready boxes of a union of boxes of objects, each with the box and its number in it."""
+    return [(box, i, part) for box in boxes for i, part in enumerate(level.normalizer.ready_boxes(box))]
+
+
+def object_container(level: Level, part: Part) -> ContainerRules | None:
+    """The objects of a ready box; None if it is empty."""
+    box, i, ready = part
+    shape = level.normalizer.object_shape(ready)
+    if shape is None:
+        return None
     make = _InOrder if level.lowering.in_order else _AnyOrder
-    for box, i, part in parts:
-        shape = normalizer.object_shape(part)
-        if shape is not None:
-            alternatives += _whole(level, shape, partial(_rules, make, shape, box, i))
-    return alternatives
-
-
-def _rules(make: type[_ObjectRules], shape: ObjectShape, box: ObjectBox, part: int, level: Level) -> _ObjectRules:
-    return make(level, shape, (*level.key(box), part))
-
-
-def _whole(level: Level, shape: ObjectShape, make: Callable[[Level], _ObjectRules]) -> Alternatives:
-    """The alternatives of an object: empty, or by what is written behind its bracket. make: its rules at a level."""
+    rules = make(level, shape, (*level.key(box), i))
     start = ObjectState(0, 0, shape.all_pending)
-
-    def first(levels: Sequence[Level]) -> list[Symbol]:
-        rules = [make(each) for each in levels]
-        if len(rules) > 1 and rules[0].may_begin():
-            return [_FirstKey(rules)]
-        return [_First(each, start) for each in rules]
-
-    rules = make(level)
-    alternatives: Alternatives = [[*level.around.empty_object]] if rules.complete(start) else []
-    if rules.goes_on(start):
-        alternatives += level.begun([OPEN_OBJECT], level.around.objects, first, (*rules.key, "object"))
-    return alternatives
-
-
-@cache  # as many as there are layouts
-def _punctuation(whitespace: Policy, place: int, plain: bool) -> ObjectPunctuation:
-    around = layout(whitespace, place)
-    lists = around.comma, around.close_object, around.colon, around.behind
-    return ObjectPunctuation(any_string(plain), plain, *lists)
+    return ContainerRules(True, rules.complete(start), rules.first() if rules.goes_on(start) else None)
 
 
 class _ObjectRules:
@@ -119,14 +94,13 @@ class _ObjectRules:
         self.level = level
         self.shape = shape
         self.key = key
-        self.start = 0  # the first declared property of the bulk rules
         self._open_keys: dict[Node, Terminal] = {}
 
-    def following(self, at: ObjectState, member: Callable[[_ObjectRules, ObjectState], Symbol]) -> Alternatives:
+    def following(self, at: ObjectState) -> Alternatives:
         """The alternatives of members(s): the end, or a comma and a member."""
         alternatives: Alternatives = [[*self.level.around.close_object]] if self.complete(at) else []
         if self.goes_on(at):
-            alternatives.append([*self.level.around.comma, member(self, at)])
+            alternatives.append([*self.level.around.comma, _Member(self, at)])
         return alternatives
 
     def complete(self, at: ObjectState) -> bool:
@@ -169,12 +143,42 @@ class _ObjectRules:
         """True if a member with an open key may come next."""
         return any(self.viable(self.after(at, done, left, True)) for _, _, left in self.shape.choices(at.pending))
 
-    def bulk_rules(self) -> ObjectRules | KeySetRules | None:
-        """The rules of the whole object, if the engine makes them in one call; None if it makes them one by one."""
+    def first(self) -> PlacedNonterminal:
+        """A member and all that follows it, at the start."""
+        return _First(self, ObjectState(0, 0, self.shape.all_pending))
+
+    def at(self, place: int) -> _ObjectRules:
+        """The rules of the same shape at another place."""
+        if place == self.level.place:
+            return self
+        level = self.level.at(place)
+        serial, _, *rest = self.key
+        return type(self)(level, self.shape, (serial, place, *rest))
+
+    @property
+    def family(self) -> tuple[int, ...]:
+        """The key without the place."""
+        serial, _, *rest = self.key
+        return serial, *rest
+
+    def position(self, at: ObjectState, is_member: bool) -> Position | None:
+        """The position of member(s), or of members(s); None if it stands for itself alone."""
         return None
 
-    def bulk_position(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int | Situation] | None:
-        """The position (`BulkNonterminal`) of member(s), or of members(s); None if no bulk rules hold it."""
+    def description(self) -> ObjectRules | None:
+        """The rules of the whole object at all places; None if there is no such description."""
+        return None
+
+    def by_keys(self) -> KeySetRules | None:
+        """The rules of the whole object by the keys so far; None if it has others."""
+        return None
+
+    def is_beyond(self, at: ObjectState) -> bool:
+        """True if a description of the object does not say the rules of member(s)."""
+        return True
+
+    def situation(self, at: ObjectState, is_member: bool) -> tuple[Hashable, Situation] | None:
+        """The situation of member(s), or of members(s), among the rules by keys; None if there are none."""
         return None
 
     def key_set_rules(self, in_order: bool) -> KeySetRules:
@@ -191,7 +195,10 @@ class _ObjectRules:
             other_keys=[None if language == ANY_TEXT else self.open_key(language) for language, _ in shape.classes],
             low=shape.low if shape.counts else 0,
             high=shape.high,
-            punctuation=_punctuation(self.level.lowering.whitespace, self.level.place, self.level.plain),
+            any_key=any_string(self.level.plain),
+            plain_keys=self.level.plain,
+            place=self.level.place,
+            layouts=self.level.lowering.layouts,
         )
 
     def texts(self, members: Sequence[tuple[str, Conj]]) -> list[str]:
@@ -201,19 +208,6 @@ class _ObjectRules:
             listed = set(texts)
             texts += [name for name, _ in self.shape.box.named if name not in listed]
         return texts
-
-    def behind(self, start: int) -> _ObjectRules:
-        """The rules of what follows a member, from a declared property on; a bulk of their own."""
-        rules = copy(self)
-        rules.start, rules.key = start, (*self.key, start)
-        return rules
-
-    def may_begin(self) -> Sequence[tuple[str, Conj]]:
-        """The properties that may come first, if they are few and the engine makes the rules behind them in one call.
-
-        Else none.
-        """
-        return ()
 
     def goes_on(self, at: ObjectState) -> bool:
         """True if a member may come next."""
@@ -232,115 +226,82 @@ class _ObjectRules:
         raise NotImplementedError
 
 
-class _First(BulkNonterminal):
-    """A member and all that follows it: the head of the rules that the engine makes at once."""
+class _First(PlacedNonterminal):
+    """A member and all that follows it, of an object whose rules no description of all places says."""
 
-    __slots__ = ("at", "rules")
+    __slots__ = ("rules", "state")
 
-    def __init__(self, rules: _ObjectRules, at: ObjectState) -> None:
+    def __init__(self, rules: _ObjectRules, state: ObjectState) -> None:
         super().__init__("first", None, (*rules.key, "first"), True)
-        self.rules, self.at = rules, at
+        self.rules, self.state = rules, state
 
     def expand(self) -> Alternatives:
-        return [[_Member(self.rules, self.at)]]
-
-    def bulk_rules(self) -> ObjectRules | KeySetRules | None:
-        return self.rules.bulk_rules()
+        return [[_Member(self.rules, self.state)]]
 
     @property
-    def bulk_position(self) -> None:
-        return None
+    def position(self) -> Position:
+        level = self.rules.level
+        return Position((*self.rules.family, "first"), 0, level.place, level.lowering.layouts)
+
+    def at(self, place: int) -> _First:
+        return _First(self.rules.at(place), self.state)
+
+    def key_set_rules(self) -> KeySetRules | None:
+        return self.rules.by_keys()
 
 
-class _FirstKey(Nonterminal):
-    """The first key of an object that may be at several places, and all that follows it.
-
-    PERF: a first mask that made the rules of each place took 1.3 times as long.
-    """
-
-    __slots__ = ("rules",)
-
-    def __init__(self, rules: Sequence[_ObjectRules]) -> None:
-        super().__init__("first key", None, (*rules[0].key, "first key"))
-        self.rules = rules
-
-    def expand(self) -> Alternatives:
-        first, members = self.rules[0], self.rules[0].may_begin()
-        alternatives: Alternatives = []
-        for i, (name, conj) in enumerate(members):
-            alternatives.append([key_terminal(name, first.level.plain), _FirstValue(self.rules, i, conj)])
-        if not any(first.shape.must):
-            start = ObjectState(0, 0, first.shape.all_pending)
-            alternatives += [pair for each in self.rules for pair in each.open_pairs(start, len(members))]
-        return alternatives
-
-
-class _FirstValue(Nonterminal):
-    """The value of the first member and all that follows it; the punctuation before it chooses the place."""
-
-    __slots__ = ("conj", "index", "rules")
-
-    def __init__(self, rules: Sequence[_ObjectRules], index: int, conj: Conj) -> None:
-        super().__init__("first value", None, (*rules[0].key, "first value", index))
-        self.rules, self.index, self.conj = rules, index, conj
-
-    def expand(self) -> Alternatives:
-        return [[*each.level.after_key(self.conj), _Rest(each, self.index + 1)] for each in self.rules]
-
-
-class _Rest(Nonterminal):
-    """members(s) behind the first member. Those of a place are made when a text has chosen it."""
-
-    ahead = False
-    __slots__ = ("done", "rules")
-
-    def __init__(self, rules: _ObjectRules, done: int) -> None:
-        super().__init__("members", None, (*rules.key, "rest", done), True)
-        self.rules, self.done = rules, done
-
-    def expand(self) -> Alternatives:
-        at = ObjectState(self.done, 0, self.rules.shape.all_pending)
-        return self.rules.behind(self.done).following(at, _First)
-
-
-class _Members(BulkNonterminal):
+class _Members(PlacedNonterminal):
     """members(s). A class, not a closure: there are many, and each object costs the garbage collector time."""
 
-    __slots__ = ("at", "rules")
+    __slots__ = ("rules", "state")
 
-    def __init__(self, rules: _ObjectRules, at: ObjectState) -> None:
-        super().__init__("members", None, (*rules.key, "members", *at.key), True, at.open_yet)
-        self.rules, self.at = rules, at
+    def __init__(self, rules: _ObjectRules, state: ObjectState) -> None:
+        super().__init__("members", None, (*rules.key, "members", *state.key), True, state.open_yet)
+        self.rules, self.state = rules, state
 
     def expand(self) -> Alternatives:
-        return self.rules.following(self.at, _Member)
-
-    def bulk_rules(self) -> None:
-        return None
+        return self.rules.following(self.state)
 
     @property
-    def bulk_position(self) -> tuple[Hashable, int | Situation] | None:
-        return self.rules.bulk_position(self.at, is_member=False)
+    def position(self) -> Position | None:
+        return self.rules.position(self.state, is_member=False)
+
+    def at(self, place: int) -> _Members:
+        return _Members(self.rules.at(place), self.state)
+
+    def description(self) -> ObjectRules | None:
+        return self.rules.description()
+
+    @property
+    def situation(self) -> tuple[Hashable, Situation] | None:
+        return self.rules.situation(self.state, is_member=False)
 
 
-class _Member(BulkNonterminal):
+class _Member(PlacedNonterminal):
     """member(s)."""
 
-    __slots__ = ("at", "rules")
+    __slots__ = ("rules", "state")
 
-    def __init__(self, rules: _ObjectRules, at: ObjectState) -> None:
-        super().__init__("member", None, (*rules.key, "member", *at.key), True, at.open_yet)
-        self.rules, self.at = rules, at
+    def __init__(self, rules: _ObjectRules, state: ObjectState) -> None:
+        super().__init__("member", None, (*rules.key, "member", *state.key), True, state.open_yet)
+        self.rules, self.state = rules, state
 
     def expand(self) -> Alternatives:
-        return self.rules.members(self.at)
-
-    def bulk_rules(self) -> None:
-        return None
+        return self.rules.members(self.state)
 
     @property
-    def bulk_position(self) -> tuple[Hashable, int | Situation] | None:
-        return self.rules.bulk_position(self.at, is_member=True)
+    def position(self) -> Position | None:
+        return self.rules.position(self.state, is_member=True)
+
+    def at(self, place: int) -> _Member:
+        return _Member(self.rules.at(place), self.state)
+
+    def description(self) -> ObjectRules | None:
+        return None if self.rules.is_beyond(self.state) else self.rules.description()
+
+    @property
+    def situation(self) -> tuple[Hashable, Situation] | None:
+        return self.rules.situation(self.state, is_member=True)
 
 
 class _InOrder(_ObjectRules):
@@ -352,12 +313,15 @@ class _InOrder(_ObjectRules):
         classes = self.shape.classes
         return len(classes) == 1 and classes[0][0] == ANY_TEXT and len(self.shape.members) <= BULK
 
-    def may_begin(self) -> Sequence[tuple[str, Conj]]:
-        shape = self.shape
-        if shape.counts or shape.all_pending or len(shape.members) > BULK:
-            return ()
-        members = shape.members[: next((i + 1 for i, must in enumerate(shape.must) if must), None)]
-        return members if len(members) <= FIRST else ()
+    @lazily
+    def is_described(self) -> bool:
+        """True if one description says the rules of all places: only the order matters, and properties are not many."""
+        shape, n = self.shape, len(self.shape.members)
+        return not shape.counts and not shape.all_pending and n <= BULK and (n > 0 or self.rest)
+
+    def first(self) -> PlacedNonterminal:
+        start = ObjectState(0, 0, self.shape.all_pending)
+        return _Member(self, start) if self.is_described else _First(self, start)
 
     def required_left(self, at: ObjectState) -> int:
         return self.shape.required_after[at.done]
@@ -389,44 +353,51 @@ class _InOrder(_ObjectRules):
                 alternatives.append([_Member(self, skipped)])
         return alternatives
 
-    def bulk_rules(self) -> ObjectRules | KeySetRules | None:
-        """The rules of the object from its start on, if only the order matters."""
-        shape, n = self.shape, len(self.shape.members)
-        if shape.counts or shape.all_pending:
+    def description(self) -> ObjectRules | None:
+        if not self.is_described:
             return None
-        if n > BULK:
-            return self.key_set_rules(in_order=True)
-        members = shape.members[self.start :]
-        value_keys = [conj for _, conj in members]
-        texts = [name for name, _ in members]
-        if self.rest:
-            value_keys.append(shape.classes[0][1])
-            texts = self.texts((*members, *shape.members[: self.start]))
+        shape, n = self.shape, len(self.shape.members)
+        value_keys = [conj for _, conj in shape.members]
+        has_more = bool(shape.classes) and not self.rest
         return ObjectRules(
-            key=(*self.key, "bulk"),
             name="members",
-            key_texts=texts,
-            value_keys=value_keys,
+            key_texts=self.texts(shape.members) if self.rest else [name for name, _ in shape.members],
+            value_keys=[*value_keys, shape.classes[0][1]] if self.rest else value_keys,
             value_symbols=self.level.value_symbols,
-            required=shape.must[self.start :],
+            required=shape.must,
             allows_other_keys=self.rest,
-            next_member=_Member(self, ObjectState(n, 0, shape.all_pending))
-            if shape.classes and not self.rest
-            else None,
-            punctuation=_punctuation(self.level.lowering.whitespace, self.level.place, self.level.plain),
+            next_member=_Member(self, ObjectState(n, 0, shape.all_pending)) if has_more else None,
+            any_key=any_string(self.level.plain),
+            plain_keys=self.level.plain,
         )
 
-    def bulk_position(self, at: ObjectState, is_member: bool) -> tuple[Hashable, int | Situation] | None:
-        """The position (`BulkNonterminal`) of member(s), or of members(s); None if no bulk rules hold it."""
-        if self.shape.counts or at.pending:
+    def is_beyond(self, at: ObjectState) -> bool:
+        """True if at a state no declared property may come, and other rules than those of the description begin."""
+        return at.done == len(self.shape.members) and not self.rest
+
+    def position(self, at: ObjectState, is_member: bool) -> Position | None:
+        if not self.is_described or (at.open_yet and not self.rest):
             return None
-        if len(self.shape.members) > BULK:
-            return (*self.key, "key sets"), Situation((), at.done, at.open_yet, is_member)
-        n, done = len(self.shape.members) - self.start, at.done - self.start
+        n, done, level = len(self.shape.members), at.done, self.level
+        if is_member and self.is_beyond(at):
+            return Position((*self.family, "beyond"), 0, level.place, level.lowering.layouts)
         if at.open_yet or (is_member and done == n):
             number = 2 * n + at.open_yet + (at.open_yet and is_member)
-            return ((*self.key, "bulk"), number) if self.rest else None
-        return (*self.key, "bulk"), n + done if is_member else done - 1
+        else:
+            number = n + done if is_member else done - 1
+        return Position((*self.family, "object"), number, level.place, level.lowering.layouts)
+
+    def by_keys(self) -> KeySetRules | None:
+        """The rules of the whole object by the keys so far, if only the order matters, and properties are many."""
+        shape = self.shape
+        if shape.counts or shape.all_pending or len(shape.members) <= BULK:
+            return None
+        return self.key_set_rules(in_order=True)
+
+    def situation(self, at: ObjectState, is_member: bool) -> tuple[Hashable, Situation] | None:
+        if self.shape.counts or at.pending or len(self.shape.members) <= BULK:
+            return None
+        return (*self.key, "key sets"), Situation((), at.done, at.open_yet, is_member)
 
 
 class _AnyOrder(_ObjectRules):
@@ -455,12 +426,11 @@ class _AnyOrder(_ObjectRules):
         alternatives += self.open_pairs(at, at.done)
         return alternatives
 
-    def bulk_rules(self) -> KeySetRules | None:
-        """The rules of the whole object, unless open keys have needs to meet."""
+    def by_keys(self) -> KeySetRules | None:
+        """The rules of the whole object by the keys so far, unless open keys have needs to meet."""
         return None if self.shape.needs else self.key_set_rules(in_order=False)
 
-    def bulk_position(self, at: ObjectState, is_member: bool) -> tuple[Hashable, Situation] | None:
-        """The situation of member(s), or of members(s); None if no bulk rules hold it."""
+    def situation(self, at: ObjectState, is_member: bool) -> tuple[Hashable, Situation] | None:
         if self.shape.needs:
             return None
         written = [name for i, (name, _) in enumerate(self.shape.members) if at.done >> i & 1]

@@ -32,7 +32,6 @@ from constrain.languages.automata.syntax import ANY_TEXT
 from constrain.languages.cfg.rules import Nonterminal, Terminal
 from constrain.languages.schema.sets.algebra import FALSE, Conj, ObjectBox
 from constrain.languages.schema.write.terminals import Alternatives, key_terminal, other_key
-from constrain.languages.schema.write.whitespace import OPEN_OBJECT
 
 if TYPE_CHECKING:
     from constrain.languages.schema.write.lower import Level
@@ -121,17 +120,14 @@ class _Union:
         around = self.level.around
         alternatives: Alternatives = [[*around.empty_object]] if self.may_end(0, self.start) else []
         if self.goes_on(0, self.start):
-            alternatives += self.level.begun([OPEN_OBJECT], around.objects, self._first, self.key)
+            alternatives += [[*symbols, self._first(place)] for symbols, place in around.objects]
         return alternatives
 
-    def _first(self, levels: Sequence[Level]) -> list[_Member]:
-        """The first member at each level, and all that follows it."""
-        members = []
-        for level in levels:
-            union = copy(self)
-            union.level, union.key = level, (*self.key, level.place)
-            members.append(_Member(union, 0, self.start))
-        return members
+    def _first(self, place: int) -> _Member:
+        """The first member at a place, and all that follows it."""
+        union = copy(self)
+        union.level, union.key = self.level.at(place), (*self.key, place)
+        return _Member(union, 0, self.start)
 
     def following(self, position: int, alive: Alive, open_yet: bool) -> Alternatives:
         """The alternatives of members(s): the end, or a comma and a member."""

@@ -16,13 +16,10 @@ from constrain.languages.schema.sets.digits import any_number_node
 from constrain.languages.schema.sets.numbers import ANY_NUMBER, NumberBox
 from constrain.languages.schema.sets.plain_numbers import plain_number_node
 from constrain.languages.schema.write.whitespace import (
-    OPEN_ARRAY,
-    OPEN_OBJECT,
     Alternatives,
     Opening,
     Policy,
     Symbols,
-    begun,
     layout,
     punctuation,
 )
@@ -85,12 +82,10 @@ def _any_rules(whitespace: Policy, place: int, plain: bool) -> dict[str, Nonterm
         rules[name] = Nonterminal(name, expand, key=key(name), right_recursive=tail, watched=watched, shared=True)
         return rules[name]
 
-    def container(name: str, empty: Symbols, bracket: Symbol, openings: Sequence[Opening], first: str) -> None:
+    def container(name: str, empty: Symbols, openings: Sequence[Opening], first: str) -> None:
         def expand() -> Alternatives:
-            return [[*empty], *begun([bracket], openings, rest, key(first), shared=True)]
-
-        def rest(places: tuple[int, ...]) -> list[Symbol]:
-            return [_any_rules(whitespace, place, plain)[first] for place in places]
+            begun = [[*symbols, _any_rules(whitespace, place, plain)[first]] for symbols, place in openings]
+            return [[*empty], *begun]
 
         rules[name] = Nonterminal(name, expand, key=key(name), shared=True)
 
@@ -104,10 +99,10 @@ def _any_rules(whitespace: Policy, place: int, plain: bool) -> dict[str, Nonterm
     rule("any member", pair, tail=True)
     rule("any next member", pair, tail=True, watched=True)
     rule("any members", around.close_object, (*around.comma, "any next member"), tail=True, watched=True)
-    container("any object", around.empty_object, OPEN_OBJECT, around.objects, "any member")
+    container("any object", around.empty_object, around.objects, "any member")
     rule("any items", around.close_array, (*around.comma, "inner value", *around.behind, "any items"), tail=True)
     rule("any first item", ("inner value", *around.behind, "any items"), tail=True)
-    container("any array", around.empty_array, OPEN_ARRAY, around.arrays, "any first item")
+    container("any array", around.empty_array, around.arrays, "any first item")
     number = number_terminal((ANY_NUMBER,), plain)
     rule("any value", (NULL,), (BOOLEAN,), (number,), (any_string(plain),), ("any array",), ("any object",))
     return rules

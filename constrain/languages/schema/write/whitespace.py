@@ -12,8 +12,7 @@ There is no whitespace before or after the document but under "bounded" (before)
 A *place* says how a container is written: the index of its style (`STYLES`), and its depth, which matters to lines.
 Containers at one place share rules. Under "consistent" the outermost container has place 0: no style is chosen yet. It
 begins with what each style writes behind its bracket, and what follows is at the place of that style. So a style costs
-nothing until a text may have chosen it, and once it is chosen all keys and punctuation are forced. Objects on one line
-begin alike: what comes behind their first key chooses among them.
+next to nothing until a text may have chosen it, and once it is chosen all keys and punctuation are forced.
 
 Within lines, a list may stand on one line. From MAX_DEPTH on there are no line ends, so that recursive schemas lead to
 finitely many states.
@@ -21,8 +20,8 @@ finitely many states.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from functools import lru_cache, partial
+from collections.abc import Hashable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from constrain.errors import ConstrainError
@@ -64,27 +63,15 @@ STYLES = [None, COMPACT, SPACED, BRACED, *INDENTED, TABBED, WIDE]  # at 0: none 
 _DEPTHS = 1 << 20  # a place is the index of a style times this, and a depth
 
 
-class Opening(NamedTuple):
-    """A way to go on behind the bracket of a container that is not empty.
-
-    Attributes:
-        symbols: What is written before the first key or value.
-        places: The places that the rest may have; of several, what comes behind the first key chooses one.
-        then: If there are any, how to go on behind `symbols`: several styles begin with them.
-    """
-
-    symbols: Symbols
-    places: tuple[int, ...]
-    then: tuple[Opening, ...] = ()
+Opening = tuple[Symbols, int]  # what is written before the first key or value of a container, and its place
 
 
 class Separators(NamedTuple):
     """The symbols written around the keys and values of a container.
 
-    empty_object, empty_array: a container without values. objects, arrays: what may come behind the bracket of the
-    others. comma, colon: what separates values, and a key from its value. behind: what comes behind a value.
-    close_object, close_array: the end. inner: the place of the containers in it. At a place without a style only the
-    first four have a meaning.
+    empty_object, empty_array: a container without values. objects, arrays: how the others may begin. comma, colon: what
+    separates values, and a key from its value. behind: what comes behind a value. close_object, close_array: the end.
+    inner: the place of the containers in it. At a place without a style only the first four have a meaning.
     """
 
     empty_object: Symbols
@@ -97,34 +84,6 @@ class Separators(NamedTuple):
     close_object: Symbols
     close_array: Symbols
     inner: int
-
-
-def begun(
-    bracket: Sequence[Symbol],
-    openings: Sequence[Opening],
-    rest: Callable[[tuple[int, ...]], Sequence[Symbol]],
-    key: Sequence[Hashable],
-    shared: bool = False,
-) -> Alternatives:
-    """The alternatives of a container that is not empty, by what is written behind its bracket.
-
-    Args:
-        bracket: What is written before: `OPEN_OBJECT` or `OPEN_ARRAY`.
-        openings: What may come behind it.
-        rest: The symbols of what follows at some places, from the first key or value on: each is an alternative.
-        key: Names the container.
-        shared: Other grammars may contain it too.
-    """
-    alternatives: Alternatives = []
-    for number, opening in enumerate(openings):
-        if opening.then:
-            expand = partial(begun, (), opening.then, rest, (*key, number), shared)
-            name = (*key, "openings", number)
-            following: Sequence[Symbol] = [Nonterminal("indentation", expand, key=name, shared=shared)]
-        else:
-            following = rest(opening.places)
-        alternatives += [[*bracket, *opening.symbols, symbol] for symbol in following]
-    return alternatives
 
 
 def punctuation(text: str) -> Terminal:
@@ -173,13 +132,12 @@ def _separators(
     inner: int | None = None,
 ) -> Separators:
     """The separators of a place that objects and arrays share. close: what is written before a closing bracket."""
-    openings = (Opening(first, (place,)),)
     close_object, close_array = (Terminal(concat(close, literal(end)), name=repr(end), literal=True) for end in "}]")
     return Separators(
         empty_object=(OPEN_OBJECT, *empty, CLOSE_OBJECT),
         empty_array=(OPEN_ARRAY, *empty, CLOSE_ARRAY),
-        objects=openings,
-        arrays=openings,
+        objects=(((OPEN_OBJECT, *first), place),),
+        arrays=(((OPEN_ARRAY, *first), place),),
         comma=comma,
         colon=colon,
         behind=behind,
@@ -213,7 +171,7 @@ def _styled(number: int, depth: int) -> Separators:
         if not style.brace:
             return around
         brace = punctuation(style.brace)
-        spaced = (Opening((brace,), (place,)),)
+        spaced = (((OPEN_OBJECT, brace), place),)
         return around._replace(objects=spaced, close_object=(punctuation(style.brace + "}"),))
     inside, outside = ("\n" + style.unit * d for d in (depth + 1, depth))
     deeper = place + 1 if depth + 1 < MAX_DEPTH else _place(SPACED)
@@ -226,7 +184,7 @@ def _styled(number: int, depth: int) -> Separators:
         close=literal(outside),
         inner=deeper,
     )
-    around = around._replace(arrays=(*around.arrays, Opening((), (_place(SPACED),))))
+    around = around._replace(arrays=(*around.arrays, ((OPEN_ARRAY,), _place(SPACED))))
     return around._replace(empty_object=_empty("{", "}"), empty_array=_empty("[", "]")) if style is WIDE else around
 
 
@@ -236,16 +194,18 @@ def _place(style: LayoutStyle, depth: int = 0) -> int:
 
 def _undecided() -> Separators:
     """The separators of the outermost container, whose first ones choose a style."""
-    one_line = Opening((), (_place(COMPACT), _place(SPACED)))
-    units = [(style, style.unit or "") for style in (*INDENTED, WIDE)]
-    spaces = tuple(Opening((punctuation(unit[1:]),) if unit[1:] else (), (_place(style),)) for style, unit in units)
+    one_line: list[Opening] = [((), _place(style)) for style in (COMPACT, SPACED)]
     # Not `literal`: else the engine expands what comes behind them before a text is there (engine/expansion.py).
     space, tab, brace = (Terminal(literal(text), name="line") for text in ("\n ", "\n\t", " "))
-    lines = (Opening((space,), (), spaces), Opening((tab,), (), (Opening((), (_place(TABBED),)),)))
-    braced = Opening((brace,), (), (Opening((), (_place(BRACED),)),))
+    units = [(style, style.unit or "") for style in (*INDENTED, WIDE)]
+    lines: list[Opening] = [
+        ((space, *([punctuation(unit[1:])] if unit[1:] else [])), _place(style)) for style, unit in units
+    ]
+    lines.append(((tab,), _place(TABBED)))
+    braced: Opening = ((brace,), _place(BRACED))
     return _separators(0, (), (), (), ())._replace(
-        objects=(Opening((), (), (one_line, braced, *lines)),),
-        arrays=(Opening((), (), (one_line, *lines)),),
+        objects=[((OPEN_OBJECT, *symbols), place) for symbols, place in (*one_line, braced, *lines)],
+        arrays=[((OPEN_ARRAY, *symbols), place) for symbols, place in (*one_line, *lines)],
         empty_object=_empty("{", "}"),
         empty_array=_empty("[", "]"),
     )
