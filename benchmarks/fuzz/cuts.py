@@ -16,6 +16,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_token
 from tokenizers.trainers import BpeTrainer
 
 import constrain
+from added_oracle import spelled_beginnings
 from constrain.languages.cuts import canonical_tokens
 from constrain.masks.derived.forced import ForcedCuts
 from fuzz.target import Target
@@ -78,6 +79,40 @@ def check(case: Any) -> None:
     written = [text for text, tokens in own.items() if vocabulary.to_bytes(tokens) == text.encode()]
     for language in [[text] for text in written] + [written] * bool(written):
         _walk(tokenizer, vocabulary, canonical, language)
+    single = {token for token in vocabulary.tokens if token and len(token) == 1}
+    beginnings = sorted({text[:end] + "a" for text in case["added"] for end in range(len(text))})
+    beginnings = [text for text in beginnings if {bytes([byte]) for byte in text.encode()} <= single][:4]
+    for others in (written, [*written, *beginnings]):
+        if others:
+            _beside(tokenizer, vocabulary, canonical, others)
+
+
+def _beside(tokenizer: Tokenizer, vocabulary: Any, canonical: Any, texts: list[str]) -> None:
+    """Where text is open, what begins an added token that must be completed is refused, no other token is, and each
+    text can be written."""
+    compiled, language = constrain.compile(constrain.choices(texts), vocabulary), [text.encode() for text in texts]
+    added, plain = {*tokenizer.get_added_tokens_decoder()}, compiled.matcher()
+    matcher, found = ForcedCuts.of(compiled, canonical).matcher(), set[bytes]()
+    waiting = [(plain, matcher, b"")]
+    seen = {b""}
+    while waiting:
+        plain, matcher, before = waiting.pop()
+        allowed = [token for token in range(vocabulary.size) if matcher.allows(token)]
+        if len(commonprefix([text[len(before) :] for text in language if text.startswith(before)])) < 2:  # noqa: RUF071
+            sure, spelled = spelled_beginnings(tokenizer, language, before)
+            refused = {token for token in range(vocabulary.size) if plain.allows(token)}.difference(allowed)
+            begun = {vocabulary.tokens[token] for token in refused}
+            assert begun <= spelled and not refused & added, (before, allowed, refused)
+            assert not sure.intersection(vocabulary.tokens[token] for token in {*allowed} - added), (before, allowed)
+        for token in allowed:
+            after = before + (vocabulary.tokens[token] or b"")
+            found |= {before} if token in vocabulary.eos_ids else set()
+            if token not in vocabulary.eos_ids and after not in seen:
+                beside, fork = plain.fork(), matcher.fork()
+                assert beside.advance(token) and fork.advance(token)
+                waiting.append((beside, fork, after))
+                seen.add(after)
+    assert found == {*language}, (language, found)
 
 
 def _walk(tokenizer: Tokenizer, vocabulary: Any, canonical: Any, language: list[str]) -> None:

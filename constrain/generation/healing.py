@@ -136,7 +136,7 @@ class HealedMatcher(Narrowed):
         """No bytes: a text whose first token overlaps the prompt is cut as the model cuts it."""
         return b"", True
 
-    def is_forced(self) -> bool:
+    def is_forced(self, *_: Any) -> bool:
         """False; see `forced_end`."""
         return False
 

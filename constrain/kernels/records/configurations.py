@@ -6,7 +6,7 @@ from constrain.kernels.compiler.accessors import accessor
 from constrain.kernels.records.arena import key_end, size
 from constrain.kernels.records.expressions import class_of
 from constrain.kernels.records.grammars import GRAMMAR
-from constrain.kernels.records.schema import Record, Region, key, keys, memo, row_reader, word
+from constrain.kernels.records.schema import Record, Region, column, key, keys, memo, row_reader, word
 
 
 class CONFIG(Record, kind=18):
@@ -23,7 +23,7 @@ class CONFIG(Record, kind=18):
     ACCEPTS = memo("1 no, 2 yes: the text so far is a member")
     WATCHED = memo("1 no, 2 yes: a lexeme in progress began in a watched parser state")
     WHOLE = memo("the configuration whose last pair has its lexer state")
-    FORCED = memo("1 fewer than two bytes must follow, 2 more, 3 more if the guard lets them")
+    FORCED = memo("1 fewer than two bytes must follow, 2 more or a text that was begun, 3 more if the guard lets them")
 
 
 class PAIR(Region):
@@ -49,6 +49,23 @@ class LEXER_LIST(Record, kind=21):
     LEXERS = keys("lexer states")
     TABLE = memo("the GREEDY_TABLE region")
     PARTITION = memo("the PARTITION of all lexer states together")
+
+
+class BEGINNINGS(Region):
+    """Some texts, by their beginnings: the empty one first, each before those that are longer, by its bytes."""
+
+    COUNT = word("how many there are")
+    BYTE = column("by beginning: its last byte")
+    BEFORE = column("by beginning: the one without its last byte")
+    LONGER = column("by beginning: the first that is longer by a byte, or where it would stand")
+    IS_WHOLE = column("by beginning: 1 if it is one of the texts")
+
+
+class BEGUN(Region):
+    """On the stack: what may follow a beginning of some texts."""
+
+    AFTER = word("the configuration after it; NONE: it may not follow")
+    OTHERS = word("how many other bytes may follow it; COMPLETE_TEXT: it is one of the texts")
 
 
 ASK_WHOLE = -1  # in rows: the open pair has to be asked

@@ -13,11 +13,15 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from constrain.errors import VocabularyError
+from constrain.kernels.records.configurations import BEGINNINGS
+from constrain.kernels.records.schema import pack
 from constrain.languages.vocab.bits import set_bits
 from constrain.languages.vocab.joined import JoinedTokens
 from constrain.languages.vocab.vocabulary import Vocabulary
@@ -67,6 +71,27 @@ class AddedTexts:
             if end > 0:
                 yield start, end
             likely = self._likely.search(text, max(end, start + 1))
+
+    @cached_property
+    def rows(self) -> tuple[list[bytes], NDArray[np.int32]]:
+        """What they begin with, the empty text first, in the order of BEGINNINGS; these, for kernels."""
+        if not self.tokens:
+            return [], np.zeros(0, np.int32)
+        texts = sorted({b"", *self.beginnings, *self.tokens}, key=lambda text: (len(text), text))
+        number = {text: n for n, text in enumerate(texts)}
+        before = np.array([number[text[:-1]] for text in texts])
+        columns = {
+            "BYTE": np.array([text[-1] if text else 0 for text in texts]),
+            "BEFORE": before,
+            "LONGER": np.searchsorted(before[1:], np.arange(len(texts))) + 1,
+            "IS_WHOLE": np.array([text in self.tokens for text in texts]),
+        }
+        return texts, pack(BEGINNINGS, COUNT=len(texts), **columns)[0]
+
+    def goes_over(self, begun: bytes, text: bytes) -> bool:
+        """True if one that was begun before a text is completed in it, or may go on behind it."""
+        end, goes_on = self.at(begun + text, 0, len(begun + text))
+        return goes_on or end > len(begun)
 
     def is_begun(self, text: bytes) -> bool:
         """True if a text ends with a proper beginning of one of them."""

@@ -22,7 +22,7 @@ import numpy as np
 from constrain.kernels.cuts.steps import SEVERAL_LEFT, only_token
 from constrain.languages.cuts.canonical import CutState
 from constrain.languages.cuts.firsts import NO_TOKENS, Firsts
-from constrain.languages.vocab.bits import has_bit, has_bits, set_bits
+from constrain.languages.vocab.bits import clear_bits, has_bit, has_bits, set_bits
 from constrain.lazily import Remembered
 from constrain.masks.derived.cuts import CompiledCuts, CutsMatcher
 from constrain.masks.engine import fill_masks
@@ -53,14 +53,14 @@ NONE_FIRST = Firsts([], NO_TOKENS)
 class ForcedPlace:
     """A place where text is forced. Not to be changed but for `after`.
 
-    only: the one token that may come next; negative: all that the constraint allows. state: of the canonical tokens
-    after: by token, the place after it, if it is known
+    only: the one token that may come next; negative: all that the constraint allows but for the refused ones
+    state: of the canonical tokens. after: by token, the place after it, if it is known
     """
 
-    __slots__ = ("after", "forced", "only", "state")
+    __slots__ = ("after", "forced", "only", "refused", "state")
 
-    def __init__(self, only: int, forced: Forced, state: CutState | None) -> None:
-        self.only, self.forced, self.state = only, forced, state
+    def __init__(self, only: int, forced: Forced, state: CutState | None, refused: Sequence[int] = ()) -> None:
+        self.only, self.forced, self.state, self.refused = only, forced, state, refused
         self.after: dict[int, ForcedPlace] = {}
 
 
@@ -77,6 +77,7 @@ class ForcedCuts(CompiledCuts):
         self.none = np.zeros(self.vocabulary.words, np.uint32)
         self._places: Remembered[Any, ForcedPlace] = Remembered(MANY)
         self._added = self.canonical.added_tokens.texts
+        self.beginnings = self._added.rows[1]
         self.window = WINDOW + self._added.longest
         self.is_plain = not (self.checks or self.guards)  # what follows a place depends on nothing before it
 
@@ -92,7 +93,7 @@ class ForcedCuts(CompiledCuts):
         known = self._places.get(key)
         if known is None:
             forced = (came and self._rest(*came)) or _forced(inner, self.window)
-            known = ForcedPlace(self._only(inner, state, forced), forced, state)
+            known = self._found(inner, state, forced)
             self._places.keep(key, known)
         return known
 
@@ -103,19 +104,32 @@ class ForcedCuts(CompiledCuts):
         is_known = len(text) >= MOST + self._added.longest or (forced.is_all and len(text) >= LEAST)
         return forced._replace(text=text) if is_known else None
 
-    def _only(self, inner: Any, state: CutState, forced: Forced) -> int:
-        """The one token that may come next, or a negative number.
-
-        A token that goes on beyond the forced text is a choice of the model, if it may come next.
-        """
+    def _found(self, inner: Any, state: CutState, forced: Forced) -> ForcedPlace:
+        """The place. A token that goes on beyond the forced text is a choice of the model, if it may come next."""
         within, beyond = self._firsts(state, forced)
         if forced.text and not within and not beyond.size:  # behind a token that its tokenizer would not cut there
             within, beyond = self._firsts(self.canonical.unlinked(state)._replace(begun=()), forced)
         if len(within) == 1 and not beyond.size and inner.allows(within[0]):
-            return within[0]
+            return ForcedPlace(within[0], forced, state)
         row = self.masked(inner)
+        may_spell = self.beginnings.size and (not forced.text or forced.text[:1] in self._added.beginnings)
+        refused = self._spelling(inner, state, row) if may_spell else []
+        clear_bits(row, refused)
         firsts = [token for token in within if has_bit(row, token)] + beyond[has_bits(row, beyond)].tolist()
-        return firsts[0] if len(firsts) == 1 else only_token(row)
+        return ForcedPlace(firsts[0] if len(firsts) == 1 else only_token(row), forced, state, refused)
+
+    def _spelling(self, inner: Any, state: CutState, row: Row) -> list[int]:
+        """The tokens of a mask that begin to spell an added text which is then to be completed.
+
+        Where several added texts may follow, none is forced; but its beginning is no choice of another text.
+        """
+        engine, added = engine_of(inner), self._added
+        begun = {added.rows[0][number] for number in engine.begun_texts(added.rows[1])} if engine else set()
+        whole = [text for text, token in added.tokens.items() if has_bit(row, token)] if begun else []
+        begun = {part for part in begun if any(text.startswith(part) for text in whole)}
+        begun -= {part for part in begun for before in state.begun if added.goes_over(before, part)}
+        tokens = self.vocabulary.tokens
+        return [token for token in self.canonical.added_tokens.begun if tokens[token] in begun and has_bit(row, token)]
 
     def _firsts(self, state: CutState, forced: Forced) -> Firsts:
         """The tokens with which the tokenizer may write a forced text. What is before an added token ends there."""
@@ -175,23 +189,28 @@ class ForcedMatcher(CutsMatcher):
         """The place; `OPEN` where no text is forced."""
         here, came, inner = self.here, self.came, self.inner
         if here is None:
-            here = self.here = self.constraint.forced_place(inner, self.cut(), came) if inner.is_forced() else OPEN
-            if came is not None and self.constraint.is_plain:
+            constraint = self.constraint
+            is_open = not inner.is_forced(constraint.beginnings)
+            here = self.here = OPEN if is_open else constraint.forced_place(inner, self.cut(), came)
+            if came is not None and constraint.is_plain:
                 came[0].after[came[1]] = here
         return here
 
     def is_open(self) -> bool:
         """True where the masks are those of the constraint's own matcher."""
-        return self.place().only < 0
+        here = self.place()
+        return here.only < 0 and not here.refused
 
     def only(self) -> int:
         here = self.place()
         return here.only if here is not OPEN else only_token(self.constraint.masked(self.inner))
 
     def mask(self) -> Row:
-        only = self.place().only
+        here = self.place()
+        only = here.only
         if only < 0:
             row = self.constraint.masked(self.inner)
+            clear_bits(row, here.refused)
         else:
             row = self.constraint.none.copy()
             set_bits(row, [only])
@@ -199,9 +218,12 @@ class ForcedMatcher(CutsMatcher):
         return row
 
     def fill_mask(self, row: Row) -> None:
-        only = (self.here or self.place()).only
+        here = self.here or self.place()
+        only = here.only
         if only < 0:
             self.inner.fill_mask(row)
+            if here.refused:
+                clear_bits(row.view(np.uint32), here.refused)
             return
         words = row if row.dtype == np.uint32 else checked_row(row, self.constraint.vocabulary.size)
         none = self.constraint.none
@@ -209,12 +231,13 @@ class ForcedMatcher(CutsMatcher):
         words[only >> 5] = 1 << (only & 31)
 
     def allows(self, token_id: int) -> bool:
-        only = self.place().only
-        return token_id == only if only >= 0 else bool(self.inner.allows(token_id))
+        here = self.place()
+        return token_id == here.only if here.only >= 0 else token_id not in here.refused and self.inner.allows(token_id)
 
     def advance(self, token_id: int) -> bool:
         here = self.here or self.place()
-        if (here.only >= 0 and here.only != token_id) or not self.inner.advance(token_id):
+        is_refused = token_id != here.only if here.only >= 0 else token_id in here.refused
+        if is_refused or not self.inner.advance(token_id):
             return False
         after = self.here = here.after.get(token_id)
         self.came = (here, token_id) if after is None and here is not OPEN else None
@@ -223,6 +246,8 @@ class ForcedMatcher(CutsMatcher):
 
     def because(self, token_id: int) -> str:
         here = self.place()
+        if here.only < 0 or not here.forced.text:
+            return "the text of an added token must follow, which is one token"
         text, token = here.forced.text, f"token {here.only} = {self.constraint.vocabulary.tokens[here.only]!r}"
         return f"{text!r} must follow, and the tokenizer writes {token} first"
 

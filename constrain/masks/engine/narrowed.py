@@ -142,9 +142,9 @@ class Narrowed:
         found: tuple[bytes, bool] = self.inner.forced_end(most)
         return found
 
-    def is_forced(self) -> bool:
-        """True if two bytes or more must follow."""
-        return bool(self.inner.is_forced())
+    def is_forced(self, *texts: Any) -> bool:
+        """True if two bytes or more must follow, or a text that was begun; as `Matcher.is_forced`."""
+        return bool(self.inner.is_forced(*texts))
 
 
 def engine_of(matcher: Any) -> Matcher | None:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tokenizers import Tokenizer
+from tokenizers import AddedToken, Tokenizer
 from tokenizers.models import BPE
 
 import constrain
+from added_oracle import spelled_beginnings
 from constrain.languages.cuts import CanonicalTokens
 from constrain.languages.vocab.bits import tokens_of
 from constrain.masks.completion.length_budget import LengthBudget
@@ -149,3 +150,54 @@ def test_behind_a_token_that_the_tokenizer_would_not_cut() -> None:
     matcher.rollback(2)
     assert matcher.advance(5)  # nor would it cut "ab" there
     assert [token for token in range(8) if matcher.allows(token)] == [2]
+
+
+BEGUN = [
+    ["<t>a", "<tc>a"],
+    ["<t>a", "<tc>b", "</t>"],
+    ["a<t>", "a</t>", "a"],
+    ["<t>a", "<tc>a", "<x"],
+    ["<t>a", "<to"],
+    ["</t>", "</tc>a", "</tc>b"],
+    ["<", "<t>", "<tc>"],
+    ["<t><tc>", "<tc><t>", "<t></t>"],
+    ["<<t>a", "<<tc>"],
+    ["aa", "aab", "a<aa"],
+]
+"""Texts in which added tokens begin where others may begin as well; `aa` begins the added `aab`, and the token `<` of
+the first but one is the end of no added one."""
+
+
+@pytest.mark.parametrize("language", BEGUN, ids=lambda language: "|".join(language))
+def test_added_tokens_are_not_spelled_beside_each_other(language: list[str]) -> None:
+    """Where several added tokens may come next, no other token begins one of them; all texts can still be written."""
+    tokenizer = MADE["no pieces"]()
+    tokenizer.add_tokens([AddedToken(text, normalized=False) for text in ("<t>", "<tc>", "</t>", "</tc>", "aab")])
+    vocabulary = constrain.Vocabulary.from_huggingface(tokenizer, eos_ids=[tokenizer.token_to_id("<end>")])
+    compiled = constrain.compile(constrain.choices(language), vocabulary)
+    matcher = ForcedCuts.of(compiled, CanonicalTokens.of(tokenizer, vocabulary)).matcher()
+    plain, texts, found = compiled.matcher(), [text.encode() for text in language], set[bytes]()
+
+    def follow(before: bytes) -> None:
+        allowed = tokens_of(matcher.mask()).tolist()
+        every = tokens_of(plain.mask()).tolist()
+        assert allowed == [token for token in range(vocabulary.size) if matcher.allows(token)]
+        spelled = spelled_beginnings(tokenizer, texts, before)[0]
+        added = {*tokenizer.get_added_tokens_decoder()}
+        if len(forced_text(texts, before)) < 2:
+            kept = [token for token in every if token in added or vocabulary.tokens[token] not in spelled]
+            assert allowed == kept, (before, spelled)
+            for token in {*every}.difference(kept):
+                refusal = matcher.explain(token)
+                assert refusal and refusal.layer == "forced tokens" and "added token" in refusal.because
+        for token in allowed:
+            if token in vocabulary.eos_ids:
+                found.add(before)
+                continue
+            assert matcher.advance(token) and plain.advance(token)
+            follow(before + (vocabulary.tokens[token] or b""))
+            matcher.rollback(1)
+            plain.rollback(1)
+
+    follow(b"")
+    assert found == {*texts}
