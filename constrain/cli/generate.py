@@ -36,7 +36,14 @@ class MaskOptions:
     ] = None
     max_tokens: Annotated[int, typer.Option(help="End after this many tokens.", min=1)] = 512
     min_tokens: Annotated[int, typer.Option(help="At least so many tokens, where the text can go on.", min=0)] = 0
-    complete: Annotated[bool, typer.Option("--complete", help="Always complete the text within --max-tokens.")] = False
+    complete: Annotated[
+        bool | None,
+        typer.Option(
+            "--complete/--no-complete",
+            help="Always complete the text within --max-tokens, by default that of a schema or with tools.",
+            show_default=False,
+        ),
+    ] = None
     stop: Annotated[
         list[str] | None,
         typer.Option(metavar="TEXT", help="End the text where this is first written; may be given several times."),

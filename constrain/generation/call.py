@@ -6,7 +6,7 @@ Whatever can be wrong without a model was checked when the `Request` was made.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -157,6 +157,6 @@ def make_job(model: ModelLike, prompt: PromptLike | PromptsLike, *, n: int = 1, 
     options: a constraint, lengths, the shape of the distribution and the seed (0 by default), as for `generate`;
     nothing that says how outputs are sampled. Raises ConstrainError for whatever is wrong with them.
     """
-    request = Request.of(prompt, {"n": n, **options}, door="make_job", without=WITHOUT)
+    request = replace(Request.of(prompt, {"n": n, **options}, door="make_job", without=WITHOUT), complete=False)
     handle, clock = for_call(handle_of(model, request.tokenizer)), Clock()
     return Run(request, rows_of(request, handle, clock), handle, request.seed or 0, clock).job(with_key=True)

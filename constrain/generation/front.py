@@ -154,9 +154,10 @@ def generate(model: ModelLike, prompt: PromptLike | PromptsLike, **options: Any)
             output that fails a residual check cannot be taken back: it ends as "dead_end".
         stop: a text or several. The output ends where the first of them is complete (masks/derived/stopping.py);
             `text` leaves it out, `tokens` has it, `stats.stop` names it.
-        complete: allow a token only if the text can still be completed with the tokens that are left, so that outputs
-            are always complete (masks/completion/length_budget.py). top_k and top_p then keep some of what is allowed,
-            under every method.
+        complete: True: allow a token only if the text can still be completed with the tokens that are left, so that
+            outputs are always complete (masks/completion/length_budget.py). top_k and top_p then keep some of what is
+            allowed, under every method. False: outputs may be cut off at `max_tokens`. None: True for "lcd" where a
+            schema, a type or tools are given (docs/sampling.md), else False.
 
     Returns:
         A `Generation` for one prompt; `Generations`, a list that knows its weights, where `n` is greater than 1; for a

@@ -77,6 +77,9 @@ class HealedMatcher(Narrowed):
     def state(self) -> tuple[bytes, Any]:
         return self.left, self.inner.state
 
+    def at_this_place(self) -> Any:
+        return self if self.left else self.inner
+
     def fill_mask(self, row: np.ndarray) -> None:
         if not self.left:
             self.inner.fill_mask(row)

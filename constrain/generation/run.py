@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from constrain.chat.calls.tools import ToolUse
+from constrain.errors import ConstrainError, LimitError
 from constrain.generation.handles import Handle, MaskedDecoding
 from constrain.generation.healing import Healing
 from constrain.generation.identity import key_of
@@ -31,12 +32,13 @@ from constrain.generation.request.request import Request
 from constrain.generation.result import Generation, Stats, reports
 from constrain.generation.verdict import Refused, refused_end, verdict
 from constrain.languages.constraints.base import Constraint
-from constrain.masks.completion.length_budget import LengthBudget
+from constrain.masks.completion.length_budget import BudgetError, LengthBudget
 from constrain.masks.derived.cuts import CompiledCuts
 from constrain.masks.derived.forced import ForcedCuts, fill_forced
 from constrain.masks.derived.stopping import Stopped
 from constrain.masks.derived.wanted_cuts import with_canonical
 from constrain.masks.engine import CompiledConstraint, fill_masks
+from constrain.masks.engine.narrowed import fill_narrowed
 from constrain.masks.engine.regions import tempered_rule
 from constrain.sampling.core.draw import TorchDraw
 from constrain.sampling.core.job import Clock, Job, Sample, Settings, Watcher, fill_one_by_one
@@ -124,12 +126,32 @@ class Run:
         self.healer = Healing(self.vocabulary)
         cut = [self.healer.cut(row.prompt) if row.healing else (row.prompt, b"") for row in self.rows]
         self.prompts, self.begins = [prompt for prompt, _ in cut], [begin for _, begin in cut]
-        # What keeps the lengths, by compiled constraint; empty where nothing does. Raises LimitError.
-        kept = self.distinct if self.request.limited else []
-        self.budgets = {each.compiled: LengthBudget(each.compiled, complete=self.request.complete) for each in kept}
+        # What keeps the lengths of outputs, where something does. Raises LimitError.
+        self.budgets = {each: kept for each in self.distinct if (kept := self._budget(each)) is not None}
         self.canonical = {each.compiled: self._canonical(each.compiled) for each in self.distinct}
         self.stats = [Stats(seed=self.seed, seconds=self.clock.seconds) for _ in self.rows]
         self.begun: dict[int, Any] = {}  # matchers of rows at their beginnings, that dead ends are read by
+
+    def _budget(self, terms: Terms) -> LengthBudget | None:
+        """What keeps the lengths of the outputs of some terms; None: nothing has to. Raises LimitError."""
+        asked = self.request.complete
+        if asked or (asked is None and self._ends_in_time(terms)):
+            try:
+                return LengthBudget(terms.compiled)
+            except LimitError as error:
+                if asked:
+                    raise
+                _log.info("outputs may be cut off: %s", error.message)
+        return LengthBudget(terms.compiled, complete=False) if self.request.limited else None
+
+    def _ends_in_time(self, terms: Terms) -> bool:
+        """By default the outputs of masked decoding are complete, if they are of a schema or for tools.
+
+        Other methods have laws of their own of what is cut off, engines masks.
+        """
+        by_masks = self.request.method is lcd and (self.decoding is None or isinstance(self.decoding, Speculation))
+        whole = by_masks and not self.request.heals and not self.request.canonical
+        return whole and isinstance(terms.compiled, CompiledConstraint) and bool(terms.constraint.ends_in_time)
 
     def _canonical(self, compiled: Any) -> tuple[CompiledCuts | None, str]:
         """The canonical tokens of a constraint, and what `Stats.cuts` says. Raises ConstrainError."""
@@ -242,7 +264,7 @@ class Run:
             settings=self.settings,
             draw=self.draw,
             streams=[attempt * self.request.outputs + self.rows[row].number for row in rows],
-            fill_masks=fill_one_by_one if any(self.begins) or self.budgets else self._mask_filler(),
+            fill_masks=self._mask_filler(),
             clock=self.clock,
             constraint_key=keys[0] if len(keys) == 1 else "of each row" * all(keys),
             row_keys=self._row_keys(rows, keys),
@@ -269,8 +291,11 @@ class Run:
         """
         if len(keys) == 1 and not any(self.begins) and not self.budgets:
             return None
-        complete = self.request.complete
-        shaped = [f"{self.begins[row].hex()} {complete} {self.terms[row].length}" for row in rows]
+        limits = [self.budgets.get(self.terms[row]) for row in rows]
+        shaped = [
+            f"{self.begins[row].hex()} {limit is not None and limit.to_end is not None} {self.terms[row].length}"
+            for row, limit in zip(rows, limits, strict=True)
+        ]
         if len(keys) == 1:
             return shaped
         own = {terms: f" {key or number}" for number, (terms, key) in enumerate(zip(self.distinct, keys, strict=True))}
@@ -286,21 +311,35 @@ class Run:
     def matcher(self, row: int) -> Any:
         """The matcher of a row at its beginning, with all layers. Of a run with constraints."""
         terms = self.terms[row]
-        if self.budgets:
-            room = math.inf if self.handle.context is None else self.handle.context - len(self.prompts[row])
-            most = int(min(terms.length.at_most, room))
-            matcher: Any = self.budgets[terms.compiled].matcher(terms.length.at_least, most)
+        if terms in self.budgets:
+            matcher: Any = self._limited(row)
         else:
             matcher = self.healer.matcher(terms.compiled.matcher(), self.begins[row])
         canonical, _ = self.canonical[terms.compiled]
         return matcher if canonical is None else canonical.matcher(matcher)
+
+    def _limited(self, row: int) -> Any:
+        """The matcher of a row that keeps its length. Raises ConstrainError: no output is as short."""
+        terms = self.terms[row]
+        at_least, at_most = terms.length.at_least, terms.length.at_most
+        room = math.inf if self.handle.context is None else self.handle.context - len(self.prompts[row])
+        most = int(min(at_most, room))
+        try:
+            return self.budgets[terms].matcher(at_least, most)
+        except ConstrainError as error:
+            if self.request.complete is not None or (isinstance(error, BudgetError) and most == at_most):
+                raise
+            _log.info("output %d may be cut off: %s", row, error.message)
+            return LengthBudget(terms.compiled, complete=False).matcher(at_least, most)
 
     def _mask_filler(self) -> Any:
         """The engine's batched `fill_masks`; matchers of another make are asked one by one."""
         kinds = {type(self.canonical[terms.compiled][0] or terms.compiled) for terms in self.distinct}
         if kinds == {ForcedCuts}:
             return fill_forced
-        return fill_masks if kinds == {CompiledConstraint} else fill_one_by_one
+        if kinds == {CompiledConstraint}:
+            return fill_narrowed if any(self.begins) or self.budgets else fill_masks
+        return fill_one_by_one
 
     def _key(self, terms: Terms) -> str:
         """A key that tells a constraint from others, "" if it has none."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 from constrain.chat.calls.auto import format_of
 from constrain.chat.calls.format import Format
@@ -47,6 +47,8 @@ class ToolUse(Constraint):
         functions: The tools.
         opened: The prompt has begun the thoughts.
     """
+
+    ends_in_time: ClassVar[bool] = True
 
     language: Constraint
     format: Format = field(compare=False)

@@ -35,11 +35,10 @@ def check_settings(max_tokens: Any, temperature: Any, top_k: Any, top_p: Any) ->
     return Settings(max_tokens, float(temperature), top_k, None if top_p is None else float(top_p))
 
 
-def check_request(n: Any, seed: Any, stream: Any, complete: Any = False) -> None:
+def check_request(n: Any, seed: Any, stream: Any) -> None:
     """The arguments that say how often and how; ConstrainError naming the argument and its value."""
-    for name, value in (("stream", stream), ("complete", complete)):
-        if not isinstance(value, bool):
-            raise ConstrainError(f"{name} must be True or False, not {value!r}")
+    if not isinstance(stream, bool):
+        raise ConstrainError(f"stream must be True or False, not {stream!r}")
     check_count("n", n)
     if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
         raise ConstrainError(f"seed must be an int or None, not {seed!r}")

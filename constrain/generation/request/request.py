@@ -96,7 +96,7 @@ class Request:
         retries: how often an output that fails the last check is sampled anew.
         settings: `max_tokens` is the greatest of `lengths`.
         lengths: of the outputs of each prompt.
-        complete: outputs are complete within their length.
+        complete: outputs are complete within their length; None: where they are of a schema or for tools (run.py).
         n: outputs of each prompt.
         seed: None: to be drawn.
         draft: as given.
@@ -119,7 +119,7 @@ class Request:
     retries: int
     settings: Settings
     lengths: Sequence[Length]
-    complete: bool
+    complete: bool | None
     n: int
     seed: int | None
     draft: Any
@@ -155,9 +155,10 @@ class Request:
         lengths = Entries.of("max_tokens", given["max_tokens"], prompts).each(length_of).values
         most = max(length.at_most for length in lengths)
         settings = check_settings(most, *(given[name] for name in ("temperature", "top_k", "top_p")))
-        check_request(*(given[name] for name in ("n", "seed", "stream", "complete")))
+        check_request(*(given[name] for name in ("n", "seed", "stream")))
         check_tokenizer(given["tokenizer"])
-        check_switch("canonical", given["canonical"])
+        for name in ("canonical", "complete"):
+            check_switch(name, given[name])
         limited = given["complete"] or any(length.at_least for length in lengths)
         if limited and any(each.healing for each in prompts.given):
             raise ConstrainError("healing does not go with complete or at_least", fix="leave one of them out")
@@ -205,8 +206,8 @@ class Request:
 
     @property
     def limited(self) -> bool:
-        """The masks keep the lengths of outputs."""
-        return self.complete or any(length.at_least for length in self.lengths)
+        """The masks are asked to keep the lengths of outputs."""
+        return bool(self.complete) or any(length.at_least for length in self.lengths)
 
     @property
     def heals(self) -> bool:

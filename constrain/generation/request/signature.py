@@ -98,7 +98,7 @@ class Sampling(Decoding, total=False):
     max_tokens: int | Length | Sequence[int | Length]
     seed: int | None
     stop: str | Sequence[str] | None
-    complete: bool
+    complete: bool | None
 
 
 class Texts(Sampling, total=False):
@@ -172,5 +172,5 @@ DEFAULTS: dict[str, Any] = {
     "processors": None,
     "stream": False,
     "stop": None,
-    "complete": False,
+    "complete": None,
 }

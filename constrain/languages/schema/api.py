@@ -11,7 +11,7 @@ import json
 import marshal
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from constrain.errors import ConstrainError, LimitError, SchemaError, span, warn
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol
@@ -84,6 +84,8 @@ class JsonSchema(Constraint):
         >>> json_schema({"type": "integer"}).parse("7")
         7
     """
+
+    ends_in_time: ClassVar[bool] = True
 
     written: Any
     options: ReadOptions

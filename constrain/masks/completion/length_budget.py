@@ -15,8 +15,12 @@ the text can spare, tokens are tried: those after which a key or an item may sti
 others that lead to the same state of the grammar. The completion that was found last is kept: its next token is
 allowed.
 
+As long as more tokens are left than any text of the grammar needs (farthest.py), nothing is asked: the masks are those
+of the matcher inside.
+
 Exact for the grammar; if a check of the finished text objects, the text may still be truncated, or, rarely, if a guard
-does. Cost: the engine's mask, plus `TokensToEnd.after` for each new configuration.
+does. Cost: nothing as long as nothing is asked, but for the rules of the grammar, once; then the engine's mask, plus
+`TokensToEnd.after` for each new configuration.
 
 Where monitors say which names there are, and where a text may end (monitored.py, parts.py), each place has its
 completion. As long as `SURE` tokens more are left, and more than that to what the guard has added to the grammar's
@@ -29,15 +33,18 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import nullcontext
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import ConstrainError
-from constrain.languages.automata.marks import without_marks
+from constrain.languages.automata.marks import LENGTH, without_marks
 from constrain.languages.guards.repeats import GuardedText
 from constrain.languages.vocab.bits import has_bit, set_bits, tokens_of
 from constrain.limits import limited
+from constrain.masks.completion.farthest import UNKNOWN as UNBOUNDED
+from constrain.masks.completion.farthest import Farthest
 from constrain.masks.completion.guarded import End, GuardedEnds
 from constrain.masks.completion.monitored import FEW, SURE, MonitoredEnds
 from constrain.masks.completion.parts import OUTER, PartsEnds, ends_of
@@ -75,11 +82,27 @@ class LengthBudget:
             make = lambda: TokensToEnd.of(automaton, compiled.rules, automaton.vocabulary)  # noqa: E731
             with nullcontext() if limited() else automaton.memory.limits.of("looking for the shortest text"):
                 self.to_end = automaton.attempt(make)
-            self.guarded = ends_of(compiled, self.to_end)
+            self.guarded = self._ends_of(self.to_end)
         self.monitored = isinstance(self.guarded, (MonitoredEnds, PartsEnds))
         self.sure = OUTER if isinstance(self.guarded, PartsEnds) else SURE
+        self.farthest = self._farthest()
+        self.reads = self.farthest.nested < self.farthest.most  # the bytes of a text count
         self.eos = np.zeros(compiled.vocabulary.words, np.uint32)
         set_bits(self.eos, compiled.vocabulary.eos_ids)
+
+    def _ends_of(self, to_end: TokensToEnd) -> GuardedEnds | MonitoredEnds | PartsEnds | None:
+        """What looks for completions; None: those of the grammar are allowed, for the guard is asked nowhere."""
+        ends = ends_of(self.compiled, to_end)
+        if isinstance(ends, GuardedEnds) and not (self.compiled.always_guarded or to_end.shortest.is_watched):
+            return None
+        return ends
+
+    def _farthest(self) -> Farthest:
+        """The tokens that any text of the grammar needs, EOS and the token before it counted."""
+        if self.to_end is None:
+            return Farthest(0, 0)
+        most, nested = UNBOUNDED if self.monitored else self.to_end.farthest
+        return Farthest(most + 2, nested + self.to_end.spellings.longest + 2)
 
     def matcher(self, least: int = 0, most: int = NEVER) -> LimitedMatcher:
         """A matcher at the beginning of a text of `least` to `most` tokens, EOS included.
@@ -93,7 +116,7 @@ class LengthBudget:
         return limited
 
     def _too_small(self, need: int, most: int) -> ConstrainError:
-        alternative = "leave out complete=True"
+        alternative = "pass complete=False"
         if need >= UNKNOWN:
             return ConstrainError(
                 "no completion was found that the vocabulary can spell, so the text cannot be closed in time",
@@ -103,6 +126,7 @@ class LengthBudget:
         shown = text if len(text) <= 60 else text[:57] + "..."
         return BudgetError(
             f"a budget of {most} tokens is too small: the shortest text, {shown!r}, takes {need}, EOS counted",
+            place="max_tokens",
             fix=f"set max_tokens to {need} or more, or {alternative}",
         )
 
@@ -140,6 +164,7 @@ class LimitedMatcher(Narrowed):
         self.least = least
         self.most = most
         self.taken = 0
+        self.read = 0  # bytes, marks of tokens included, where they count; after a rollback maybe fewer
         self._near: tuple[int, int, NDArray[np.uint32]] | None = None  # (state, taken, mask) near the end
         self._ends: dict[int, End] = {}  # tokens taken -> the completion that was found then
 
@@ -152,6 +177,25 @@ class LimitedMatcher(Narrowed):
     def left(self) -> int:
         """The number of tokens that may still be written, EOS included."""
         return self.most - self.taken
+
+    def is_far(self) -> bool:
+        """True if more tokens are left than any text needs, whatever comes next: nothing is refused here."""
+        if self.taken + 1 < self.least:
+            return False
+        if self.budget.guarded is None:
+            return self.fits_grammar()
+        return self.left >= FAR * self._most() + 2 * NEAR
+
+    def fits_grammar(self) -> bool:
+        """True if more tokens are left than the grammar needs after any text."""
+        return self.left >= self._most()
+
+    def _most(self) -> int:
+        most, nested = self.budget.farthest
+        return min(most, nested + self.read)
+
+    def at_this_place(self) -> Any:
+        return self.inner if self.is_far() else self
 
     def needs(self) -> int:
         """The tokens with which the grammar completes the text, EOS included; 0 with complete=False."""
@@ -178,10 +222,13 @@ class LimitedMatcher(Narrowed):
         return end
 
     def fill_mask(self, row: NDArray[np.uint32]) -> None:
-        if self.budget.to_end is None:
+        if self.is_far():
             self.inner.fill_mask(row)
-        elif self._is_near():
+            return
+        if self._is_near():
             row.view(np.uint32)[: len(self.budget.eos)] = self._near_mask()
+        elif self.fits_grammar():
+            self.inner.fill_mask(row)
         else:
             self._write_in_time(row, self.left)
         words = row.view(np.uint32)[: len(self.budget.eos)]
@@ -312,6 +359,13 @@ class LimitedMatcher(Narrowed):
         return words
 
     def advance(self, token_id: int) -> bool:
+        if self.is_far():
+            if not self.inner.advance(token_id):
+                return False
+            if self._ends:
+                self._keep_end(token_id)
+            self._took(token_id)
+            return True
         ends = token_id in self.budget.compiled.vocabulary.eos_ids
         near = not ends and self._is_near()
         inside = 0 <= token_id < self.budget.compiled.vocabulary.size
@@ -320,11 +374,16 @@ class LimitedMatcher(Narrowed):
         if (ends and not self.is_accepting()) or not self.inner.advance(token_id):
             return False
         self._keep_end(token_id)
-        self.taken += 1
-        if not (ends or near) and self.needs() > self.left:
+        self._took(token_id)
+        if not (ends or near or self.fits_grammar()) and self.needs() > self.left:
             self.rollback(1)
             return False
         return True
+
+    def _took(self, token: int) -> None:
+        self.taken += 1
+        if self.budget.reads:
+            self.read += len(self.budget.compiled.vocabulary.tokens[token] or b"") or LENGTH
 
     def _keep_end(self, token: int) -> None:
         """Remember what a token leaves of the completion. So one stays known, though a new one may take more tokens."""
@@ -358,10 +417,12 @@ class LimitedMatcher(Narrowed):
     def rollback(self, n_tokens: int) -> None:
         self.inner.rollback(n_tokens)
         self.taken -= n_tokens
+        if self.budget.reads:
+            self.read = len(self.inner.text) + LENGTH * self.taken
         self._ends = {taken: end for taken, end in self._ends.items() if taken <= self.taken}
 
     def fork(self) -> LimitedMatcher:
         copy = LimitedMatcher(self.budget, self.inner.fork(), self.least, self.most)
-        copy.taken = self.taken
+        copy.taken, copy.read = self.taken, self.read
         copy._ends = dict(self._ends)
         return copy

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from constrain.errors import LimitError
 from constrain.kernels.parser import configurations
@@ -32,6 +32,7 @@ from constrain.languages.automata.shape import nullable
 from constrain.languages.automata.syntax import alternate, difference, intersect, literal, token_sets, with_ids
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.walk import Alternatives, nearest
+from constrain.masks.completion.farthest import UNKNOWN, Farthest, farthest
 from constrain.masks.engine import inspect
 from constrain.masks.engine.automaton import TokenAutomaton
 from constrain.masks.engine.compiled_rules import CompiledRules
@@ -137,6 +138,25 @@ class Shortest:
         for way in self.ways:
             way.learn(grammar.start)
         self._forget()
+
+    @cached_property
+    def _rules(self) -> dict[Nonterminal, Alternatives] | None:
+        """All nonterminals of the grammar; None: there are more than `ENOUGH`, or its lexer is greedy."""
+        if self.grammar.lexer != "dynamic" or self.grammar.ignore or not self.is_least:
+            return None
+        table, is_whole = nearest(self.grammar.start, ENOUGH)
+        return table if is_whole else None
+
+    @cached_property
+    def is_watched(self) -> bool:
+        """True if the guard may be asked about some text."""
+        rules = self._rules
+        return rules is None or self.grammar.watched or any(nonterminal.watched for nonterminal in rules)
+
+    def farthest(self, missing: frozenset[int]) -> Farthest:
+        """The bytes that any text needs at most; see farthest.py. missing: bytes that are no tokens."""
+        rules = self._rules
+        return UNKNOWN if rules is None else farthest(self.grammar.start, rules, self.ways[0].least, missing)
 
     @property
     def is_least(self) -> bool:
@@ -295,7 +315,7 @@ class _Ways:
             if complete or limit > LIMIT:
                 raise LimitError(
                     f"how far a text is from its end cannot be told: {symbol.name} has no text within {LIMIT} rules",
-                    fix="leave out complete=True; with property_order='schema' there are fewer rules",
+                    fix="pass complete=False; with property_order='schema' there are fewer rules",
                 )
             complete = self._examine(symbol, limit) or self._examine(symbol, limit, deep=True)
             if isinstance(symbol, Terminal):

@@ -15,6 +15,7 @@ Cost: 0.1 s for a vocabulary of 128k tokens; `after` takes 5 ms plus new complet
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,9 @@ from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.lazily import Remembered
 from constrain.limits import tick
 from constrain.masks.completion.levels import TrieLevelWalk
+from constrain.masks.completion.farthest import Farthest
 from constrain.masks.completion.shortest import Shortest
+from constrain.masks.completion.writable import NOT_IN_UTF8
 from constrain.masks.engine.automaton import TokenAutomaton
 from constrain.masks.engine.compiled_rules import CompiledRules
 
@@ -44,6 +47,7 @@ class Spellings(PerVocabulary):
         self.texts = {token: i for i, token in enumerate(vocabulary.tokens) if token}
         self.longest = max(map(len, self.texts), default=0)
         self.writes_all = all(bytes([byte]) in self.texts for byte in range(256))
+        self.missing = frozenset(byte for byte in range(256) if bytes([byte]) not in self.texts) - NOT_IN_UTF8
 
     def fewest(self, text: bytes) -> int:
         """The least number of tokens that spell a text; NEVER if no tokens do."""
@@ -81,6 +85,11 @@ class TokensToEnd:
         self.walk = TrieLevelWalk(automaton, vocabulary)
         self._counts: dict[bytes, int] = {}
         self._forget()
+
+    @cached_property
+    def farthest(self) -> Farthest:
+        """The bytes, and so tokens, that any text needs at most, without the EOS."""
+        return self.shortest.farthest(self.spellings.missing)
 
     def _forget(self) -> None:
         self.epoch = self.automaton.epoch

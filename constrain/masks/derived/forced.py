@@ -25,8 +25,7 @@ from constrain.languages.cuts.firsts import NO_TOKENS, Firsts
 from constrain.languages.vocab.bits import clear_bits, has_bit, has_bits, set_bits
 from constrain.lazily import Remembered
 from constrain.masks.derived.cuts import CompiledCuts, CutsMatcher
-from constrain.masks.engine import fill_masks
-from constrain.masks.engine.narrowed import engine_of
+from constrain.masks.engine.narrowed import Narrowed, engine_of, fill_narrowed
 from constrain.masks.engine.rows import Row, checked_row
 
 LEAST = 2  # bytes: one alone is one token, or one of the twins that a vocabulary with byte tokens has
@@ -163,9 +162,10 @@ class ForcedMatcher(CutsMatcher):
 
     states: before each token and after the last; in place of one that was not needed yet stands the token before it
     here: the place, if it is known. came: the place and the token before it, if text was forced there
+    is_narrowed: another layer is inside, which may refuse tokens at some places
     """
 
-    __slots__ = ("came", "here")
+    __slots__ = ("came", "here", "is_narrowed")
 
     layer = "forced tokens"
     constraint: ForcedCuts
@@ -175,6 +175,7 @@ class ForcedMatcher(CutsMatcher):
         super().__init__(constraint, inner, states)
         self.here: ForcedPlace | None = None
         self.came: tuple[ForcedPlace, int] | None = None
+        self.is_narrowed = isinstance(inner, Narrowed)
 
     def cut(self) -> CutState:
         states, known = self.states, len(self.states) - 1
@@ -190,9 +191,11 @@ class ForcedMatcher(CutsMatcher):
         here, came, inner = self.here, self.came, self.inner
         if here is None:
             constraint = self.constraint
+            at = inner.at_this_place() if self.is_narrowed else inner
             is_open = not inner.is_forced(constraint.beginnings)
-            here = self.here = OPEN if is_open else constraint.forced_place(inner, self.cut(), came)
-            if came is not None and constraint.is_plain:
+            here = self.here = OPEN if is_open else constraint.forced_place(at, self.cut(), came)
+            # Where the layer inside asks, the place is that of one text; it does not stop asking.
+            if came is not None and constraint.is_plain and (at is not inner or not self.is_narrowed):
                 came[0].after[came[1]] = here
         return here
 
@@ -239,7 +242,10 @@ class ForcedMatcher(CutsMatcher):
         is_refused = token_id != here.only if here.only >= 0 else token_id in here.refused
         if is_refused or not self.inner.advance(token_id):
             return False
-        after = self.here = here.after.get(token_id)
+        after = here.after.get(token_id)
+        if after is not None and self.is_narrowed and self.inner.at_this_place() is self.inner:
+            after = None
+        self.here = after
         self.came = (here, token_id) if after is None and here is not OPEN else None
         self.states.append(token_id if after is None or after is OPEN else after.state)
         return True
@@ -267,6 +273,6 @@ def fill_forced(matchers: Sequence[ForcedMatcher], out: np.ndarray) -> None:
         matchers[0].fill_mask(out[0])
         return
     rows = [number for number, matcher in enumerate(matchers) if matcher.is_open()]
-    fill_masks([matchers[row].inner for row in rows], out, rows=rows)
+    fill_narrowed([matchers[row].inner for row in rows], out, rows)
     for number in set(range(len(matchers))).difference(rows):
         matchers[number].fill_mask(out[number])

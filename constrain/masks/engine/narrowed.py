@@ -15,14 +15,15 @@ nothing.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from constrain.languages.constraints.refusal import Refusal
+from constrain.masks.engine.batch import fill_masks
 from constrain.masks.engine.matcher import MAX_FORCED, Matcher
-from constrain.masks.engine.rows import Row
+from constrain.masks.engine.rows import Row, Rows
 
 
 class Narrowed:
@@ -61,6 +62,10 @@ class Narrowed:
     def because(self, token_id: int) -> str:
         """Say in one sentence why this layer refuses a token that the one inside allows."""
         raise NotImplementedError
+
+    def at_this_place(self) -> Any:
+        """What decides about the next token: this matcher, or the one inside where this layer refuses none."""
+        return self
 
     # -- follows from these --------------------------------------------------------------------------------------------
 
@@ -145,6 +150,16 @@ class Narrowed:
     def is_forced(self, *texts: Any) -> bool:
         """True if two bytes or more must follow, or a text that was begun; as `Matcher.is_forced`."""
         return bool(self.inner.is_forced(*texts))
+
+
+def fill_narrowed(matchers: Sequence[Any], out: Rows, rows: Sequence[int] | None = None) -> None:
+    """The masks of a batch, as `fill_masks` writes them; in one call those that only the engine's matchers decide."""
+    numbers = range(len(matchers)) if rows is None else rows
+    deciding = [each.at_this_place() if isinstance(each, Narrowed) else each for each in matchers]
+    plain = [place for place, each in enumerate(deciding) if isinstance(each, Matcher)]
+    fill_masks([deciding[place] for place in plain], out, rows=[numbers[place] for place in plain])
+    for place in set(range(len(matchers))).difference(plain):
+        matchers[place].fill_mask(out[numbers[place]])
 
 
 def engine_of(matcher: Any) -> Matcher | None:

@@ -10,7 +10,8 @@ for each pair of terminals that can be neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from constrain.languages.automata import syntax
 from constrain.languages.automata.shape import nullable
@@ -18,6 +19,8 @@ from constrain.languages.automata.syntax import Node
 from constrain.languages.cfg.ebnf import Counted, Part, Table, TableSymbol
 from constrain.languages.cfg.rules import Terminal
 from constrain.limits import tick
+
+Key = TypeVar("Key", bound=Hashable)
 
 
 def empty_node(node: Node) -> bool:
@@ -148,15 +151,21 @@ def right_recursive_rules(table: Table) -> frozenset[str]:
 
 
 def on_cycles(edges: Mapping[str, Iterable[str]]) -> frozenset[str]:
-    """The nodes of a graph that can reach themselves.
-
-    Source: Tarjan's strongly connected components (1972), without recursion.
-    """
-    number: dict[str, int] = {}  # order of first visit
-    low: dict[str, int] = {}  # the smallest number on the path that the node leads back to
-    path: list[str] = []  # visited nodes whose component is not complete yet
-    on_path: set[str] = set()
+    """The nodes of a graph that can reach themselves."""
     cyclic = {node for node, targets in edges.items() if node in targets}
+    cyclic.update(*(component for component in components(edges) if len(component) > 1))
+    return frozenset(cyclic)
+
+
+def components(edges: Mapping[Key, Iterable[Key]]) -> Iterator[list[Key]]:
+    """The strongly connected components of a graph, each after all others that it leads to.
+
+    Source: Tarjan's algorithm (1972), without recursion.
+    """
+    number: dict[Key, int] = {}  # order of first visit
+    low: dict[Key, int] = {}  # the smallest number on the path that the node leads back to
+    path: list[Key] = []  # visited nodes whose component is not complete yet
+    on_path: set[Key] = set()
     for root in edges:
         calls = [] if root in number else [(root, iter(edges[root]))]
         while calls:
@@ -180,8 +189,7 @@ def on_cycles(edges: Mapping[str, Iterable[str]]) -> frozenset[str]:
                     while component[-1] != node:
                         component.append(path.pop())
                     on_path.difference_update(component)
-                    cyclic.update(component if len(component) > 1 else ())
-    return frozenset(cyclic)
+                    yield component
 
 
 def _ends(table: Table, nullables: set[str], last: bool) -> dict[str, set[Terminal]]:

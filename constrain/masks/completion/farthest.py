@@ -1,0 +1,237 @@
+"""An upper bound on the bytes that end a text, of all texts that a grammar's members begin with.
+
+    farthest(start, table, least)      # Farthest(most=41, nested=20): after n bytes at most 41, and at most 20 + n
+
+The idea: what a text needs is the rest of its open lexeme, and of each open rule the symbols behind it, at their least
+texts. So the bound is a longest path: from a rule to a symbol of one of its alternatives, as long as the least text of
+the symbols behind it. Where rules nest without end (JSON in JSON), each round of a cycle adds bytes; but a text that has
+gone round has read bytes, too, and mostly no fewer, so there is a second bound, by what was read. A limit of tokens
+that is further away than either refuses no token, and need not be asked (length_budget.py).
+
+Where a lexeme's node is no plain tree of characters, its automaton is read, up to `STATES` states.
+
+Cost: linear in the rules, once for each grammar; a millisecond for three hundred.
+Limit: unbounded (`NEVER`) where neither finds a bound. Holds for `lexer="dynamic"` and the grammar alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from constrain.errors import LimitError
+from constrain.languages.automata.marks import LENGTH
+from constrain.languages.automata.paths import Language
+from constrain.languages.automata.syntax import (
+    ANY_TEXT,
+    Alternate,
+    Chars,
+    Concat,
+    JsonString,
+    Literals,
+    Node,
+    Repeat,
+    Tokens,
+)
+from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
+from constrain.languages.cfg.transform.analysis import components
+from constrain.languages.cfg.transform.walk import Alternatives
+from constrain.limits import tick
+
+NEVER = 1 << 30  # bytes; no bound is known
+STATES = 250  # of the automaton of a part of a lexeme
+ESCAPED = 6  # bytes that spell a byte of a text in JSON at most: a control character, as \u0000
+PAIR = 12  # bytes of two escapes, which spell a character beyond the 16 bits of one
+PLAIN = 90  # characters of ASCII that need no escape in JSON, at least
+
+
+class Farthest(NamedTuple):
+    """No text needs more than `most` bytes, nor more than `nested + n` bytes, n being those that it has."""
+
+    most: int
+    nested: int
+
+
+class Rest(NamedTuple):
+    """Bytes of a shortest text of a language, and of what the farthest beginning of a text needs, at most."""
+
+    least: int
+    most: int
+
+
+UNBOUNDED = Rest(NEVER, NEVER)
+UNKNOWN = Farthest(NEVER, NEVER)
+NOTHING = Farthest(0, 0)
+
+
+def farthest(
+    start: Nonterminal,
+    table: Mapping[Nonterminal, Alternatives],
+    least: Mapping[Symbol, bytes],
+    missing: frozenset[int] = frozenset(),
+) -> Farthest:
+    """The bound of a grammar.
+
+    Args:
+        start: Its start symbol.
+        table: All nonterminals that it leads to, with their alternatives.
+        least: The least text of each symbol (`least_texts`).
+        missing: Bytes that must not be needed, since no token spells them.
+
+    Returns:
+        The bounds; NEVER where none was found.
+
+    Example:
+        >>> from constrain.languages.automata.syntax import literal
+        >>> from constrain.languages.cfg.rules import Nonterminal, Terminal
+        >>> from constrain.masks.completion.farthest import farthest
+        >>> from constrain.masks.completion.shortest import least_texts
+        >>> opens, closes = Terminal(literal("[")), Terminal(literal("]]"))
+        >>> pair = Nonterminal("pair", lambda: [[opens, closes]])
+        >>> table = {pair: [[opens, closes]]}
+        >>> farthest(pair, table, least_texts(table))
+        Farthest(most=3, nested=3)
+    """
+    inside = {
+        nonterminal: [symbol for each in alternatives for symbol in each if isinstance(symbol, Nonterminal)]
+        for nonterminal, alternatives in table.items()
+    }
+    if missing and any(missing.intersection(text) for text in least.values()):
+        return UNKNOWN
+    found: dict[Nonterminal, Farthest] = {}
+    for component in components(inside):
+        tick(len(component))
+        cycles: list[tuple[Nonterminal, Nonterminal, int, int]] = []  # (rule, symbol in it, bytes before, behind)
+        bounds: dict[Nonterminal, Farthest] = {}
+        for rule in component:
+            most = nested = 0
+            for alternative in table[rule]:
+                if any(symbol not in least for symbol in alternative):
+                    return UNKNOWN
+                lengths = [len(least[symbol]) for symbol in alternative]
+                before, behind = 0, sum(lengths)
+                for symbol, length in zip(alternative, lengths, strict=True):
+                    behind -= length
+                    if isinstance(symbol, Terminal):
+                        own = Farthest(*[_rest_of(symbol, missing)] * 2)
+                    elif symbol in found:
+                        own = found[symbol]
+                    else:
+                        cycles.append((rule, symbol, before, behind))
+                        own = NOTHING
+                    most, nested = max(most, own.most + behind), max(nested, own.nested + behind - before)
+                    before += length
+            bounds[rule] = Farthest(most, nested)
+        found |= _along_cycles(bounds, cycles)
+    return Farthest(*(min(bound, NEVER) for bound in found[start]))
+
+
+def _along_cycles(
+    bounds: Mapping[Nonterminal, Farthest], cycles: Sequence[tuple[Nonterminal, Nonterminal, int, int]]
+) -> dict[Nonterminal, Farthest]:
+    """The bounds of the rules of a component, of which each has its own without the others."""
+    if not cycles:
+        return dict(bounds)
+    grows = any(behind for _, _, _, behind in cycles)
+    most = NEVER if grows else max(bound.most for bound in bounds.values())
+    nested = {rule: bound.nested for rule, bound in bounds.items()}
+    for _ in range(len(bounds) + 1):  # longest paths, as Bellman and Ford find them
+        changed = False
+        for rule, symbol, before, behind in cycles:
+            if nested[symbol] + behind - before > nested[rule]:
+                nested[rule], changed = nested[symbol] + behind - before, True
+        if not changed:
+            return {rule: Farthest(most, nested[rule]) for rule in bounds}
+    return dict.fromkeys(bounds, Farthest(most, NEVER))
+
+
+@lru_cache(maxsize=1 << 14)
+def _rest_of(terminal: Terminal, missing: frozenset[int]) -> int:
+    """Bytes that end a lexeme of a terminal, wherever in it a text stands."""
+    node = terminal.node
+    try:
+        most = _rest(node, False, missing).most
+    except RecursionError:  # a tree that is deeper than Python's stack
+        return NEVER
+    if terminal.excluding:  # one character more than an excluded text, which is none of the others
+        is_free = isinstance(node, JsonString) and node.node == ANY_TEXT and len(terminal.excluding) < PLAIN
+        most = most + 1 if is_free else NEVER
+    return min(most, NEVER)
+
+
+@lru_cache(maxsize=1 << 14)
+def _rest(node: Node, escaped: bool, missing: frozenset[int]) -> Rest:
+    """The bytes of a language. escaped: its texts are written in a string of JSON."""
+    if isinstance(node, Literals):
+        if any(_misses(text, escaped, missing) for text in node.texts):
+            return UNBOUNDED
+        lengths = [sum(map(_json_bytes, text)) if escaped else len(text.encode()) for text in node.texts]
+        return Rest(min(lengths), max(lengths))
+    if isinstance(node, Chars):
+        ends = [chr(code) for span in node.ranges for code in span]
+        if not ends or _misses(ends[0], escaped, missing):
+            return UNBOUNDED
+        if escaped:
+            return Rest(*[min(map(_json_bytes, ends))] * 2)
+        return Rest(len(ends[0].encode()), max(len(ends[0].encode()), len(ends[-1].encode()) - 1))
+    if isinstance(node, Concat):
+        least = most = 0
+        for part in reversed(node.args):
+            own = _rest(part, escaped, missing)
+            least, most = least + own.least, max(most, own.most + least)
+        return Rest(least, most)
+    if isinstance(node, Alternate):
+        parts = [_rest(part, escaped, missing) for part in node.args]
+        return Rest(min(part.least for part in parts), max(part.most for part in parts))
+    if isinstance(node, Repeat):
+        own, again = _rest(node.node, escaped, missing), max(node.low - 1, 0)
+        return Rest(node.low * own.least, max(node.low * own.least, own.most + again * own.least))
+    if isinstance(node, JsonString):
+        value = _rest(node.node, True, missing)  # two quotes; a character may be half written
+        return Rest(value.least + 2, value.most + 2 + PAIR)
+    if isinstance(node, Tokens):
+        return Rest(LENGTH, LENGTH)
+    explored = _explored(node, escaped, missing)
+    return Rest(ESCAPED * explored.least, ESCAPED * explored.most) if escaped else explored
+
+
+def _misses(text: str, escaped: bool, missing: frozenset[int]) -> bool:
+    """True if a text has bytes that are missing; a string of JSON has no control characters."""
+    return bool(missing) and any(not missing.isdisjoint(c.encode()) for c in text if not escaped or c >= " ")
+
+
+def _json_bytes(character: str) -> int:
+    """The bytes of a character in a string of JSON, at most, in its shortest spelling."""
+    if " " <= character < "\x7f":
+        return 2 if character in '"\\' else 1
+    return ESCAPED if character < "\U00010000" else PAIR
+
+
+def _explored(node: Node, escaped: bool, missing: frozenset[int]) -> Rest:
+    """The same by the automaton of the language."""
+    try:
+        language = Language(node)
+        before: dict[int, set[int]] = {}
+        state = 0
+        while state < language.size:
+            if state == STATES or language.is_empty:
+                return UNBOUNDED
+            tick()
+            for after in set(language.row(state)):
+                before.setdefault(after, set()).add(state)
+            state += 1
+    except LimitError:
+        return UNBOUNDED
+    distance = {state: 0 for state in range(language.size) if language.accepts(state)}
+    level = list(distance)
+    for state in level:  # grows
+        for earlier in before.get(state, ()):
+            if earlier not in distance:
+                distance[earlier] = distance[state] + 1
+                level.append(earlier)
+    for state, far in distance.items():
+        nearer = [byte for byte, after in enumerate(language.row(state)) if far and distance.get(after) == far - 1]
+        if nearer and min((byte for byte in nearer if byte >= 32 or not escaped), default=32) in missing:
+            return UNBOUNDED
+    return Rest(distance.get(0, NEVER), max(distance.values(), default=NEVER))
