@@ -2,7 +2,7 @@
 #
 #   make demo       the library at work: one command, its output
 #   make test       the tests but the slow ones, on all cores; nothing has to lie beside the checkout
-#   make test-all   all tests
+#   make test-all   all tests but those cases of long sweeps that the night runs
 #   make nightly    all long checks in 100 minutes of two cores: exceptions at every call, fuzzing, walks, … (NIGHTLY)
 #   make lint       style, types, and the rules of the house
 #   make versions   the oldest and the newest versions of what we depend on, each Python at hand (long: see tests/README.md)
@@ -58,6 +58,7 @@ demo: $(VENV)/.installed
 	$(BIN)/constrain generate --schema '$(DEMO_SCHEMA)' --prompt '$(DEMO_PROMPT)' --temperature 0.7 --top-k 2 --seed 3
 
 test: TIER = -m "not slow"
+test-all: TIER = -m "not nightly"
 test test-all: kernels $(VENV)/.suite # the workers find every kernel compiled
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal -rs $(TIER) $(PYTEST)
 

@@ -56,14 +56,19 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 TIERS = tomllib.loads((REPOSITORY / "tests" / "data" / "tiers.toml").read_text(encoding="utf-8"))
 
 
-def move_to_slow(items: Iterable[Any], tiers: dict[str, Any]) -> None:
-    """Mark as slow what the table says: whole tests, and all but every so many-th case of others."""
+def mark_tiers(items: Iterable[Any], tiers: dict[str, Any]) -> None:
+    """Mark as slow what the table says: whole tests, and all but every so many-th case of others; and as nightly, too,
+    all but every so many-th case that the table names and `make test` leaves."""
     seen: Counter[str] = Counter()
     for item in items:
         name = item.nodeid.partition("[")[0]
-        if name in tiers["slow"] or seen[name] % tiers["every"].get(name, 1):
+        number, seen[name] = seen[name], seen[name] + 1
+        left = name in tiers["slow"] or bool(number % tiers["every"].get(name, 1))
+        nightly = number % tiers["nightly"].get(name, 1) and (left or name not in tiers["every"])
+        if left or nightly:
             item.add_marker(pytest.mark.slow)
-        seen[name] += 1
+        if nightly:
+            item.add_marker(pytest.mark.nightly)
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
@@ -76,7 +81,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    move_to_slow(items, TIERS)
+    mark_tiers(items, TIERS)
 
 
 @pytest.hookimpl(tryfirst=True)  # before fixtures

@@ -1,4 +1,4 @@
-"""The table of what `make test` leaves to `make test-all` names tests that exist, and leaves cases of each behind."""
+"""The table of what `make test` and `make test-all` leave names tests that exist, and leaves cases of each behind."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from conftest import TIERS, move_to_slow
+from conftest import TIERS, mark_tiers
 
 
 def test_every_row_names_a_test(repository: Path) -> None:
     functions: dict[str, set[str]] = {}
-    for name in [*TIERS["slow"], *TIERS["every"]]:
+    for name in [*TIERS["slow"], *TIERS["every"], *TIERS["nightly"]]:
         path, _, function = name.partition("::")
         if path not in functions:
             body = ast.parse((repository / path).read_text(encoding="utf-8")).body
             functions[path] = {node.name for node in body if isinstance(node, ast.FunctionDef)}
         assert function in functions[path], name
-    assert min(TIERS["every"].values()) > 1
+    assert min([*TIERS["every"].values(), *TIERS["nightly"].values()]) > 1
 
 
 class Item:
@@ -33,7 +33,11 @@ class Item:
 
 def test_cases_are_left_behind() -> None:
     """The first of every so many cases stays; of a whole test nothing; tests without a row are left alone."""
-    items = [Item(f"a::many[{i}]") for i in range(7)] + [Item("a::long"), Item("a::long[x]"), Item("a::other[0]")]
-    move_to_slow(items, {"slow": ["a::long"], "every": {"a::many": 3}})
-    left = [item.nodeid for item in items if not item.marks]
-    assert left == ["a::many[0]", "a::many[3]", "a::many[6]", "a::other[0]"]
+    numbers = {"many": 7, "few": 3, "long": 2, "x": 1}
+    items = [Item(f"a::{name}[{i}]") for name, number in numbers.items() for i in range(number)]
+    nightly = {"a::many": 2, "a::few": 2, "a::long": 2}
+    mark_tiers(items, {"slow": ["a::long"], "every": {"a::many": 3}, "nightly": nightly})
+    left = {kind: [item.nodeid for item in items if kind not in item.marks] for kind in ("slow", "nightly")}
+    assert left["slow"] == ["a::many[0]", "a::many[3]", "a::many[6]", "a::few[0]", "a::few[2]", "a::x[0]"]
+    more = ["a::many[0]", "a::many[2]", "a::many[3]", "a::many[4]", "a::many[6]", "a::few[0]", "a::few[2]"]
+    assert left["nightly"] == [*more, "a::long[0]", "a::x[0]"]

@@ -40,12 +40,12 @@ class Tiny(Case):
         return TableModel(3, self.seed, self.spread)
 
 
-def tiny_cases(seeds: int, max_tokens: int = 3) -> list[Tiny]:
+def tiny_cases(seeds: int, max_tokens: int = 3, first: int = 0) -> list[Tiny]:
     """So many models for each language; every third is so sharp that valid masses below 1e-5 are common."""
     return [
         Tiny(name, seed, (1.0, 4.0, 12.0)[seed % 3], Settings(max_tokens=max_tokens))
         for name in TINY_LANGUAGES
-        for seed in range(seeds)
+        for seed in range(first, first + seeds)
     ]
 
 

@@ -173,7 +173,8 @@ def test_drawn_siblings_are_verified_as_drawn(verifier: str) -> None:
     assert all(tree.drawn for tree in drafted)
 
 
-LONG = [pytest.param(rule, marks=pytest.mark.slow) for rule in ("recursive", "k-seq")]  # independent draws: many more
+# Independent draws turn out in many more ways; test_verifiers.py has trees of two levels for these rules, too.
+LONG = [pytest.param(rule, marks=[pytest.mark.slow, pytest.mark.nightly]) for rule in ("recursive", "k-seq")]
 
 
 @pytest.mark.parametrize("verifier", ["recursive-without", "traversal", *LONG])

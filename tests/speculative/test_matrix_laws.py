@@ -108,10 +108,11 @@ def test_rules_under_methods_that_draw_whole_sequences(method: str, rule: str) -
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("method", ["sir", "mcmc"])
-def test_rules_on_many_models(method: str, rule: str) -> None:
+@pytest.mark.parametrize("seed", range(30))
+def test_rules_on_many_models(seed: int, method: str, rule: str) -> None:
     """210 models for each pair."""
-    for number, case in enumerate(tiny_cases(30)):
-        check(case, CHOOSING[method], lambda number=number: drawn(rule, number))
+    for number, case in enumerate(tiny_cases(1, first=seed)):
+        check(case, CHOOSING[method], lambda number=30 * number + seed: drawn(rule, number))
 
 
 @pytest.mark.parametrize("rule", [*RULES, "match"])
@@ -145,9 +146,10 @@ def test_processors_beside_drafts_that_are_read_ahead(method: str, processors: s
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
-def test_processors_beside_drafts_on_many_models(method: str) -> None:
+@pytest.mark.parametrize("seed", range(30))
+def test_processors_beside_drafts_on_many_models(seed: int, method: str) -> None:
     """210 models for each method; processors take turns."""
     names = [name for name in PROCESSORS if name != "none"]
-    for number, case in enumerate(tiny_cases(30)):
+    for number, case in enumerate(tiny_cases(1, first=seed), seed):
         drafts = lambda number=number: Speculation([Given(number, 5)], controller=Fixed(6, 3))  # noqa: E731
         check(case, METHODS[method], drafts, names[number % 3])

@@ -92,7 +92,7 @@ def agree(heads: Any, state: Any, path: list[int]) -> None:
 def test_they_change_no_output(name: str, method: str) -> None:
     handle, heads = made(name)
     draft = Speculation([Heads(heads, width=2), "lookup"], controller=Fixed(8, 4, 0.0))
-    for seed in range(3):
+    for seed in range(1 if method == "cars" else 3):  # its attempts read as much as three others
         given = {"regex": "[a-f]{6,10}", "method": method, "seed": seed, "max_tokens": 14}
         plain, found = (constrain.generate(handle, ["red", "green 00"], draft=each, **given) for each in (False, draft))
         assert [each.tokens for each in found] == [each.tokens for each in plain]
