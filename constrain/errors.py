@@ -22,6 +22,8 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 
 PACKAGE = str(Path(__file__).resolve().parent)
@@ -220,6 +222,25 @@ def span(text: str, index: int, length: int = 1) -> str:
     shown = row[left : column + 40]
     carets = "^" * max(1, min(length, len(shown) - (column - left)))
     return f"line {line}, column {column + 1}\n{shown}\n{' ' * (column - left)}{carets}"
+
+
+def did_you_mean(name: object, known: Iterable[str], otherwise: str) -> str:
+    """Write the fix for a name that does not exist: the one that is nearly it, before what can be done otherwise.
+
+    Args:
+        name: The name as it was given.
+        known: The names that exist.
+        otherwise: What to do if none of them is meant.
+
+    Returns:
+        A sentence; `otherwise` alone if no name is near.
+
+    Example:
+        >>> did_you_mean("lokup", ["lookup", "words"], "choose one of: lookup, words")
+        "did you mean 'lookup'? Or choose one of: lookup, words"
+    """
+    near = get_close_matches(str(name)[:MAX_LINE], list(map(str, known)), 1)
+    return f"did you mean {near[0]!r}? Or {otherwise}" if near else otherwise
 
 
 def warn(message: str) -> None:

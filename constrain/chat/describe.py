@@ -5,8 +5,8 @@ probability elsewhere, and what is left for the schema's texts is little and odd
 same schema: one line for each field. There is no example: small models copy its values into their answers (note 0039).
 
 Rules: a definition is written where it is first used; used again, and inside of itself, only by its name. References by
-JSON pointer (`#/$defs/name`) are followed; others are named. Keywords that have no words here stand as JSON, so nothing
-is left out but annotations, and what stands beside an enum.
+JSON pointer (`#/$defs/name`) and into a registry or files are followed; others are named. Keywords that have no words
+here stand as JSON, so nothing is left out but annotations, and what stands beside an enum.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ from typing import Any
 
 from constrain.errors import ConstrainError
 from constrain.languages.constraints.base import Constraint
+from constrain.languages.constraints.regular import Choices
 from constrain.languages.schema import JsonSchema, json_schema
-from constrain.languages.schema.read.references import step_into
+from constrain.languages.schema.read.document import shown
+from constrain.languages.schema.read.references import Resource, step_into
 from constrain.limits import default_limits, tick, within_stack
 
 INDENT = "  "
+ONE_LINE = 300  # characters of choices
 SILENT = frozenset({
     "$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "title", "description", "examples", "default",
     "deprecated", "readOnly", "writeOnly", "discriminator",
@@ -47,13 +50,14 @@ def describe(wanted: Any) -> str:
     them into a prompt.
 
     Args:
-        wanted: What `generate` takes as `schema=` or `type=`, or what `constrain.json_schema` returned.
+        wanted: What `generate` takes as `schema=` or `type=`, or what `constrain.json_schema` or `constrain.choices`
+            returned.
 
     Returns:
         Some lines of text. A definition that is used again, or in itself, is written once and then named.
 
     Raises:
-        ConstrainError: It is a constraint without a schema; or what `constrain.json_schema` raises.
+        ConstrainError: It is a constraint with neither a schema nor choices; or what `constrain.json_schema` raises.
         LimitError: It is nested too deeply, or its words take too long.
 
     Example:
@@ -67,36 +71,63 @@ def describe(wanted: Any) -> str:
         - "name": string, first and last name
         - "age" (optional): integer from 0 or null
     """
+    if isinstance(wanted, Choices):
+        return _choices(wanted.options)
     if isinstance(wanted, Constraint) and not isinstance(wanted, JsonSchema):
         raise ConstrainError(
-            f"describe takes a schema, and {wanted!r:.60} has none",
-            fix="pass a schema or a type, or say in the prompt what is wanted",
+            f"describe takes a schema or choices, and {wanted!r:.60} has none",
+            fix="pass a schema, a type or choices, or say in the prompt what is wanted",
         )
     with within_stack("the schema"), default_limits().of("describing the schema"):
         constraint = wanted if isinstance(wanted, JsonSchema) else json_schema(wanted)
-        return "\n".join(_Outline(constraint.written).whole())
+        return "\n".join(_Outline(constraint.written, constraint.document.root_site.resource).whole())
+
+
+def _choices(options: tuple[str, ...]) -> str:
+    """The texts as they are: on one line where they are words, else a line each."""
+    if len(options) == 1:
+        return f"Answer with this text and nothing else: {options[0]}"
+    quoted = any("\n" in option or option != option.strip() for option in options)
+    words = not quoted and all(option.replace(" ", "").isalnum() for option in options)
+    if words and sum(map(len, options)) <= ONE_LINE:
+        return f"Answer with one of these and nothing else: {', '.join(options)}"
+    lines = [json.dumps(option, ensure_ascii=False, default=shown) if quoted else option for option in options]
+    said = "one of these texts, without the quotes," if quoted else "one of these texts"
+    return "\n".join([f"Answer with {said} and nothing else:", *(f"- {line}" for line in lines)])
 
 
 class _Outline:
-    """One walk over a schema. root: the schema. uses: how often each reference occurs. begun: those written so far."""
+    """One walk over a schema.
 
-    def __init__(self, root: Any) -> None:
+    root: the schema, or the document that the walk is in. resource: of the schema; it has the registry. resolver: of
+    references in another document. uses: how often each reference of the schema occurs. begun: the targets of
+    references that were written so far.
+    """
+
+    def __init__(self, root: Any, resource: Resource) -> None:
         self.root = root
+        self.resource = resource
+        self.resolver: Any = None
         self.uses: dict[str, int] = {}
-        self.begun = {"#"}
+        self.begun = {id(root)}
         _count(root, self.uses)
 
-    def _resolve(self, reference: str) -> Any:
-        """The schema that a JSON pointer into the document leads to; None: there is none, or it is no pointer."""
-        at = self.root
-        if not reference.startswith("#") or reference[1:2] not in ("", "/"):
-            return None
-        for part in reference[2:].split("/") if len(reference) > 1 else ():
-            found = step_into(at, part)
-            if found is None:
-                return None
-            at, _ = found
-        return at
+    def _resolve(self, reference: str) -> tuple[Any, Any, Any]:
+        """(the schema that a reference leads to, the root and the resolver there); None: it is not found, or named."""
+        if reference.startswith("#"):
+            at = self.root
+            if reference[1:2] not in ("", "/"):
+                return None, None, None
+            for part in reference[2:].split("/") if len(reference) > 1 else ():
+                found = step_into(at, part)
+                if found is None:
+                    return None, None, None
+                at, _ = found
+            return at, self.root, self.resolver
+        if self.resource.registry is None:
+            return None, None, None
+        resolved = (self.resolver or self.resource.resolver).lookup(reference)
+        return resolved.contents, resolved.resolver.lookup("#").contents, resolved.resolver
 
     def whole(self) -> list[str]:
         """The lines of the whole schema."""
@@ -118,18 +149,18 @@ class _Outline:
         words, lines = self._kind(schema, indent)
         others = {key: value for key, value in schema.items() if key not in SAID | SILENT}
         if others:
-            words += f" with {json.dumps(others, ensure_ascii=False)}"
+            words += f" with {json.dumps(others, ensure_ascii=False, default=shown)}"
         return words, lines
 
     def _kind(self, schema: dict[str, Any], indent: str) -> tuple[str, list[str]]:
         if "const" in schema:
-            return json.dumps(schema["const"], ensure_ascii=False), []
+            return json.dumps(schema["const"], ensure_ascii=False, default=shown), []
         if "enum" in schema:
-            return _or([json.dumps(each, ensure_ascii=False) for each in schema["enum"]]), []
+            return _or([json.dumps(each, ensure_ascii=False, default=shown) for each in schema["enum"]]), []
         if "$ref" in schema:
             words, lines = self._referred(schema["$ref"], indent)
             beside = {key: value for key, value in schema.items() if key in SAID - {"$ref", "type"}}
-            return f"{words} with {json.dumps(beside, ensure_ascii=False)}" if beside else words, lines
+            return f"{words} with {json.dumps(beside, ensure_ascii=False, default=shown)}" if beside else words, lines
         for key in ("anyOf", "oneOf", "allOf"):
             if schema.get(key):
                 own = {each: value for each, value in schema.items() if each not in (key, "type") and each in SAID}
@@ -148,15 +179,19 @@ class _Outline:
 
     def _referred(self, reference: str, indent: str) -> tuple[str, list[str]]:
         name = "the whole" if reference == "#" else reference.rpartition("/")[2]
-        target = self._resolve(reference)
+        target, *there = self._resolve(reference)
         if target is None:
             return f"what {reference} is", []
-        if reference in self.begun:
-            return f"{name} again", []
-        self.begun.add(reference)
+        if isinstance(target, dict):
+            if id(target) in self.begun:
+                return f"{name} again", []
+            self.begun.add(id(target))
+        here = self.root, self.resolver
+        self.root, self.resolver = there
         words, lines = self.phrase(target, indent)
+        self.root, self.resolver = here
         told = target.get("description") if isinstance(target, dict) else None
-        named = f"{words} {name}" if self.uses[reference] > 1 else words
+        named = f"{words} {name}" if self.uses.get(reference, 0) > 1 else words
         return f"{named} ({_line(told)})" if told else named, lines
 
     def _branches(self, branches: list[Any], key: str, indent: str) -> tuple[str, list[str]]:
@@ -178,7 +213,7 @@ class _Outline:
             words, below = self.phrase(part, indent + INDENT)
             told = part.get("description") if isinstance(part, dict) else None
             optional = "" if name in required else " (optional)"
-            label = f"{indent}- {json.dumps(name, ensure_ascii=False)}{optional}: {words}"
+            label = f"{indent}- {json.dumps(name, ensure_ascii=False, default=shown)}{optional}: {words}"
             lines += [f"{label}, {_line(told)}" if told else label, *below]
         more = schema.get("additionalProperties")
         if isinstance(more, dict) and more.keys() - SILENT:

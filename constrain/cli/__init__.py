@@ -1,5 +1,5 @@
-"""The command line: `constrain generate | check | explain | lint | diagram | test-grammar | playground | warmup |
-bench`.
+"""The command line: `constrain generate | check | explain | describe | lint | diagram | test-grammar | playground |
+warmup | bench`.
 
 `app.py` is the program. It needs the extra `[cli]`; without it, `main` says so.
 """

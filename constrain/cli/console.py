@@ -77,35 +77,50 @@ def fail(message: str, code: int = BAD_CONSTRAINT) -> NoReturn:
     raise typer.Exit(code)
 
 
+def as_error(error: BaseException) -> dict[str, Any]:
+    """A fault as a JSON object: its kind, message, place and fix, as far as they are known."""
+    message, _, fix = str(getattr(error, "message", error)).partition("\n  fix: ")
+    found = {"kind": type(error).__name__, "message": message, "place": getattr(error, "place", None)}
+    return {"error": found | {"fix": getattr(error, "fix", None) or fix or None}}
+
+
+def _told(error: Exception) -> tuple[str, int]:
+    """(what a person is told of a fault, the exit code)."""
+    from constrain.errors import ConstrainError
+
+    if isinstance(error, ConstrainError):
+        return f"{type(error).__name__}: {error}", BAD_CONSTRAINT
+    if isinstance(error, OSError):
+        named = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+        return named, BAD_CONSTRAINT
+    if isinstance(error, UsageError):
+        return str(error), BAD_CONSTRAINT
+    return (
+        f"internal error: {type(error).__name__}: {error}\n"
+        "  fix: this is a fault of constrain; please report it with CONSTRAIN_TRACEBACK=1 set"
+    ), INTERNAL
+
+
 def reported(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with every exception turned into a message and an exit code."""
+    """The command with every exception turned into a message and an exit code; under `--json` also into JSON."""
 
     @functools.wraps(command)
     def run(*args: Any, **options: Any) -> None:
-        from constrain.errors import ConstrainError
-
         try:
             command(*args, **options)
         except typer.Exit:
             raise
-        except UsageError as error:
-            fail(str(error))
-        except ConstrainError as error:
-            fail(f"{type(error).__name__}: {error}")
         except BrokenPipeError:  # the reader of our output went away, which is its right
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(OK) from None
-        except OSError as error:
-            fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
         except KeyboardInterrupt:
             fail("interrupted", INTERRUPTED)
         except Exception as error:
-            if os.environ.get("CONSTRAIN_TRACEBACK"):
+            message, code = _told(error)
+            if code == INTERNAL and os.environ.get("CONSTRAIN_TRACEBACK"):
                 raise
-            fail(
-                f"internal error: {type(error).__name__}: {error}\n"
-                "  fix: this is a fault of constrain; please report it with CONSTRAIN_TRACEBACK=1 set",
-                INTERNAL,
-            )
+            if options.get("as_json"):
+                say_json(as_error(error))
+            fail(message, code)
 
     return run

@@ -169,6 +169,7 @@ class SourceOptions:
     def grammar_constraint(self, given: str, generating: bool = False) -> Any:
         """The constraint of a grammar under these options. Raises UsageError, GrammarError."""
         import constrain
+        from constrain.languages.grammar_text.text import format_of
 
         lexer: Any = self.lexer
         case: Any = self.keywords
@@ -188,35 +189,15 @@ class SourceOptions:
         return constrain.grammar(text, base=base, **options)
 
 
-def format_of(text: str, name: str) -> str:
-    """The format of a grammar, by the ending of its file, else by its sign for "is"."""
-    suffix = Path(name).suffix[1:]
-    return suffix if suffix in ("lark", "gbnf", "ebnf") else "gbnf" if "::=" in text else "lark"
-
-
-def read_schema(given: str) -> str:
-    """The JSON text of the schema, which may be in a file. Raises SchemaError where it is malformed, with the file."""
-    inline = given.lstrip().startswith("{") or given.strip() in ("true", "false")
-    text = given if inline else read_text(given, "a schema given inline starts with '{', or is true or false")
-    return checked_json(text, "" if inline else given)
-
-
-def checked_json(text: str, name: str = "") -> str:
-    """The text of a schema. name: of its file. Raises SchemaError where it is no JSON, LimitError."""
-    from constrain.errors import LimitError, SchemaError, span
-
-    try:
-        json.loads(text, parse_int=float)  # how many digits a number has, who reads the schema says
-    except json.JSONDecodeError as error:
-        place = span(text, min(error.pos, len(text)))
-        raise SchemaError(
-            f"the schema is not JSON: {error.msg}",
-            place=f"{name}, {place}" if name else place,
-            fix="correct the JSON; JSON has no comments, no single quotes and no trailing commas",
-        ) from None
-    except RecursionError:
-        raise LimitError("the schema is nested too deeply") from None
-    return text
+def read_schema(given: str) -> str | Path:
+    """The JSON text of a schema, or its file, maybe with a place in it. Raises UsageError: there is no such file."""
+    if given.lstrip("\ufeff \t\r\n").startswith("{") or given.strip() in ("true", "false"):
+        return given
+    name = given.partition("#")[0]
+    if not Path(name).exists():
+        hint = "a schema given inline starts with '{', or is true or false"
+        raise UsageError(f"{name}: no such file\n  fix: check the path; {hint}")
+    return Path(given)
 
 
 def read_type(given: str) -> Any:

@@ -69,6 +69,14 @@ class RequestOptions(MaskOptions):
     system: Annotated[
         str | None, typer.Option(metavar="TEXT", help="What the system message before --message says.")
     ] = None
+    describe: Annotated[
+        bool | None,
+        typer.Option(
+            "--describe/--no-describe",
+            help="Say in the prompt what the schema, type or choices ask for (by default with --message).",
+            show_default=False,
+        ),
+    ] = None
     tools: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="A JSON array of tools, as OpenAI has them: text, or calls of them."),
@@ -104,6 +112,7 @@ class RequestOptions(MaskOptions):
         """The request, checked before a model is loaded. Raises UsageError, ConstrainError."""
         from constrain.generation import Prompt
         from constrain.generation.request.request import Request
+        from constrain.generation.request.told import is_described
 
         content, length = self._content(), self.length()
         names = ("temperature", "top_k", "top_p", "method", "seed", "complete", "n")
@@ -112,7 +121,8 @@ class RequestOptions(MaskOptions):
         given["max_tokens"] = length
         if self.tools is not None:
             given["tools"] = _read_tools(self.tools)
-        return Request.of(Prompt(content, prefix=self.prefix, suffix=self.suffix), given)
+        describe = self.message is not None and is_described(constraint) if self.describe is None else self.describe
+        return Request.of(Prompt(content, prefix=self.prefix, suffix=self.suffix, describe=describe), given)
 
     def _content(self) -> Any:
         """The prompt, or the messages of a chat. Raises UsageError."""

@@ -17,6 +17,7 @@ from constrain.languages.guards.product import Product
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.lazily import lazily
 from constrain.monitors.guard import Guards
+from constrain.monitors.meant import meant
 from constrain.monitors.monitor import Monitor
 from constrain.monitors.reading import Empty, MonitorReading
 
@@ -115,9 +116,11 @@ class Monitored(Constraint):
     def _refusal(self, text: str) -> str:
         """A sentence that says where the monitor refuses a text."""
         accepted = accepted_beginning(self.monitor, text, empty=self.empty)
+        found = meant(self.monitor, text, len(accepted), self.empty)
+        said = "" if found is None else f"{found[0]!r} is not known there; did you mean {found[1]!r}?"
         if len(accepted) < len(text):
-            return f"{REFUSED} after {accepted[-40:]!r}"
-        return f"{REFUSED} at its end: a name is not defined"
+            return f"{REFUSED} after {accepted[-40:]!r}" + (f": {said}" if said else "")
+        return f"{REFUSED} at its end: {said or 'a name is not defined'}"
 
     @property
     def report(self) -> list[Any]:

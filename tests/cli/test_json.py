@@ -17,7 +17,7 @@ AMBIGUOUS = 'start: start "+" start | "1"\nA: "a"\n'
 
 def objects(*args: str, stdin: str | None = None) -> tuple[int, list[dict[str, Any]]]:
     result = CliRunner().invoke(app, [*args, "--json"], input=stdin)
-    assert result.stderr == ""
+    assert (result.stderr != "") == (result.exit_code == 2)  # people are told of faults too
     return result.exit_code, [json.loads(line) for line in result.stdout.splitlines()]
 
 
@@ -87,6 +87,40 @@ def test_test_grammar(tmp_path: Path) -> None:
         ("accept/x.lines:2", False),
         ("reject/x.lines:1", True),
     ]
+
+
+@pytest.mark.parametrize("command", ["check", "explain", "describe", "lint", "generate", "diagram"])
+def test_a_fault_is_an_object(command: str, tmp_path: Path) -> None:
+    given = ["start: nmae"] if command in ("lint", "diagram") else ["--grammar", "start: nmae"]
+    more = {"check": ["-"], "explain": ["--text", "a"], "diagram": ["-o", str(tmp_path / "x.html")]}.get(command, [])
+    code, (shown,) = objects(command, *given, *more)
+    fault = shown["error"]
+    assert (code, fault["kind"], fault["message"]) == (2, "GrammarError", "nmae is used but not defined")
+    assert fault["place"].startswith("line 1, column 8")
+    assert fault["fix"] == "define it, import it, or correct the name"
+    code, (shown,) = objects(command, *(["nope.lark"] if given[0] != "--grammar" else ["--schema", "nope.json"]), *more)
+    assert (code, shown["error"]["kind"]) == (2, "UsageError")
+    assert shown["error"]["fix"].startswith("check the path; ")
+
+
+def test_describe(tmp_path: Path) -> None:
+    (tmp_path / "all.yaml").write_text("$defs: {age: {type: integer, minimum: 3}}\n")
+    assert objects("describe", "--schema", f"{tmp_path}/all.yaml#/$defs/age") == (
+        0,
+        [{"text": "Answer with JSON: integer from 3"}],
+    )
+
+
+def test_a_message_tells_its_schema(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Any] = []
+    from constrain.generation.request import told
+
+    monkeypatch.setattr(told, "placed", lambda content, words, handle: read.append(words) or content)
+    asked = ["generate", "--choices", "yes,no", "--message", "Is it so?"]
+    for more, words in (([], 1), (["--no-describe"], 0)):
+        read.clear()
+        assert objects(*asked, *more)[0] == 0
+        assert read == ["Answer with one of these and nothing else: yes, no"] * words
 
 
 def test_generate() -> None:

@@ -182,12 +182,12 @@ def _constraint(given: dict[str, str], any_order: bool, any_spelling: bool) -> A
     """The constraint of a question. Raises ConstrainError."""
     import constrain
     from constrain.cli.console import UsageError
-    from constrain.cli.constraints import checked_json, read_choices
+    from constrain.cli.constraints import read_choices
 
     kind, text = given["kind"], given["constraint"]
     if kind == "schema":
         return constrain.json_schema(
-            checked_json(text),
+            text,
             property_order="any" if any_order else "schema",
             spelling="any" if any_spelling else "plain",
         )

@@ -102,9 +102,9 @@ def the_constraint(given: Mapping[str, Any]) -> Any:
 
             return regex(value)
         case "grammar":
-            from constrain.languages.grammar_text.text import grammar
+            from constrain.languages.grammar_text.text import as_generated
 
-            return grammar(value, keywords="one")  # as people write them
+            return as_generated(value)
         case "choices":
             from constrain.languages.constraints.regular import choices
 

@@ -14,6 +14,7 @@ from constrain.errors import ConstrainError
 from constrain.generation.request.entries import Entries
 from constrain.generation.request.prompts import Parsed, ParsedPrompts
 from constrain.languages.constraints.base import constraint_of
+from constrain.languages.constraints.regular import Choices
 from constrain.languages.schema import JsonSchema
 from constrain.models.hf.model import HFModel
 
@@ -37,15 +38,20 @@ def told_of(prompts: ParsedPrompts, constraints: Entries) -> Sequence[str]:
 
     def described(given: Any, wanted: bool) -> str:
         constraint = constraint_of(given)
-        if wanted and not isinstance(constraint, JsonSchema):
+        if wanted and not is_described(constraint):
             raise ConstrainError(
-                "describe needs a schema, and the constraint has none",
+                "describe needs a schema or choices, and the constraint has none",
                 place="describe",
-                fix="give schema= or type=, or say in the prompt what is wanted",
+                fix="give schema=, type= or choices=, or say in the prompt what is wanted",
             )
         return describe(constraint) if wanted else ""
 
     return constraints.each(described, [prompt.describe for prompt in prompts.given]).values
+
+
+def is_described(constraint: Any) -> bool:
+    """True if there are words for a constraint: it has a schema, or is one of some texts."""
+    return isinstance(constraint, JsonSchema | Choices)
 
 
 def _has_place(content: Parsed) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from constrain.errors import GrammarError
+from constrain.errors import GrammarError, did_you_mean
 from constrain.languages.collection.folder import SETTINGS, GrammarFolder, read_folder
 
 if TYPE_CHECKING:
@@ -62,7 +62,9 @@ def folder(name: str) -> GrammarFolder:
     if name not in known:
         raise GrammarError(
             f"there is no grammar {name!r} in the collection; there are {', '.join(known)}",
-            fix="for a grammar of your own use constrain.grammar(text), or constrain.collection.read_folder(path)",
+            fix=did_you_mean(
+                name, known, "for a grammar of your own use constrain.grammar(text), or collection.read_folder(path)"
+            ),
         )
     return read_folder(_home() / name)
 

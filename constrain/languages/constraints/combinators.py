@@ -20,7 +20,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from constrain.errors import GrammarError, LimitError
+from constrain.errors import GrammarError, LimitError, did_you_mean
 from constrain.languages.automata.counts import MANY
 from constrain.languages.automata.syntax import Node, Tokens, literal, shown_tokens
 from constrain.languages.automata.unicode.intervals import has_lone_surrogate
@@ -323,7 +323,7 @@ def rules(definitions: Mapping[str, Piece], *, start: str | None = None) -> Cons
     if first not in definitions:
         raise GrammarError(
             f"there is no rule {first!r} to start from; the rules are: {', '.join(definitions)}",
-            fix="name one of them: start=...",
+            fix=did_you_mean(first, definitions, "name one of them: start=..."),
         )
     expressions = {name: expression_of(part) for name, part in definitions.items()}
     for name, expression in expressions.items():

@@ -18,6 +18,7 @@ from constrain.languages.automata.syntax import Node
 from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.cfg.build import GrammarReading
 from constrain.languages.cfg.layout import Layout, columns_of, read_layout
+from constrain.languages.cfg.readers.ebnf_macros import MACROS
 from constrain.languages.cfg.readers.ebnf_reader import read_ebnf
 from constrain.languages.cfg.readers.gbnf import read_gbnf
 from constrain.languages.cfg.readers.keyword_case import KeywordCase, check_case
@@ -32,7 +33,9 @@ from constrain.lazily import lazily
 from constrain.limits import default_limits
 
 Format = Literal["lark", "gbnf", "ebnf"]
-_IS_GBNF = re.compile(r"(?:\s|#.*)*[A-Za-z][\w-]*\s*::=")
+_IS_GBNF = re.compile(r"(?:\s|#.*)*[A-Za-z_][\w.-]*(?:\[[^\]\n]*\])?\s*::=")
+_IS_EBNF = re.compile(rf"^[\w.-]+\[|\b(?:{'|'.join(MACROS)})\(|\(=", re.MULTILINE)
+_IS_FILE = re.compile(r"[^\n:|]+\.(?:lark|gbnf|ebnf)")
 _RELATIVE_IMPORT = re.compile(r"%import\s+\.")
 
 
@@ -126,8 +129,9 @@ def grammar(
 
     Args:
         text: The grammar, or the path of a file that holds it (a `Path`, not a str).
-        format: "lark" (Lark's EBNF with imports), "gbnf" (llama.cpp) or "ebnf" (XGrammar); by default "gbnf" where the
-            first rule is written with `::=`, else "lark".
+        format: "lark" (Lark's EBNF with imports), "gbnf" (llama.cpp) or "ebnf" (XGrammar); by default what the name of
+            the file ends with; else, where the first rule is written with `::=`, "gbnf", or "ebnf" if it has what GBNF
+            lacks (options in brackets, macros, `(=`); else "lark".
         start: The rule to start from; by default "start" in Lark, "root" in the others.
         lexer: "dynamic": every way to cut a text into terminals counts; "greedy": the longest terminal that fits wins,
             as in programming languages. By default "dynamic", with a layout "greedy". GBNF and EBNF have no terminals
@@ -155,15 +159,19 @@ def grammar(
         >>> constrain.grammar('start: "(" start ")" | "x"')
         grammar('start: "(" start ")" | "x"', format='lark')
     """
+    name = ""
     if isinstance(text, os.PathLike):
-        base = os.path.dirname(text) or "." if base is None else base
+        name = os.fspath(text)
+        base = os.path.dirname(name) or "." if base is None else base
         text = _file(text)
     if not isinstance(text, str):
         raise GrammarError(
             f"a grammar is a str, not {type(text).__name__}: {text!r:.60}", fix="pass the grammar's text, or a Path"
         )
+    if _IS_FILE.fullmatch(text):
+        raise GrammarError(f"{text!r:.60} is the name of a file, no grammar", fix=f"pass pathlib.Path({text!r:.60})")
     if format is None:
-        format = "gbnf" if _IS_GBNF.match(text) else "lark"  # noqa: A001
+        format = format_of(text, name)  # noqa: A001
     if not isinstance(format, str) or format not in get_args(Format):
         raise GrammarError(f"unknown grammar format {format!r:.60}", fix="use format='lark', 'gbnf' or 'ebnf'")
     lines = None if layout is None else read_layout(layout)
@@ -197,6 +205,25 @@ def grammar(
     constraint = GrammarText(text, format, start, lexer, folder, lines, tuple((grammars or {}).items()), keywords)
     constraint.to_grammar()  # reads the text: errors are raised here, not at the first use
     return constraint
+
+
+def format_of(text: str, name: str = "") -> Format:
+    """The format of a grammar, by the ending of its file's name, else by its text."""
+    suffix = os.path.splitext(name)[1][1:]
+    for known in get_args(Format):
+        if suffix == known:
+            return known
+    if not _IS_GBNF.match(text):
+        return "lark"
+    return "ebnf" if _IS_EBNF.search(text) else "gbnf"
+
+
+def as_generated(text: str | os.PathLike[str]) -> GrammarText:
+    """Make `grammar(text)`, its keywords in one case each as people write them. Raises as `grammar`."""
+    name = os.fspath(text) if isinstance(text, os.PathLike) else ""
+    read = _file(text) if isinstance(text, os.PathLike) else text
+    is_lark = isinstance(read, str) and format_of(read, name) == "lark"
+    return grammar(text, keywords="one" if is_lark else "any")
 
 
 def _file(path: os.PathLike[str]) -> str:

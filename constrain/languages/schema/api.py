@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import json
 import marshal
+import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
-from constrain.errors import ConstrainError, LimitError, SchemaError, span, warn
+from constrain.errors import ConstrainError, LimitError, SchemaError, warn
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.report import ReportLine
 from constrain.languages.guards.repeats import Repeats
-from constrain.languages.schema.check.finished import SHALLOW, RepeatedKey, check_text, read_exactly
+from constrain.languages.schema.check.finished import SHALLOW, check_text
 from constrain.languages.schema.check.watch import Watched, watched_root
 from constrain.languages.schema.left_open import Closed, closed_where_possible
 from constrain.languages.schema.normalize.diagnose import unsatisfiable
@@ -31,6 +32,7 @@ from constrain.languages.schema.read.closing import ALONE, Closing
 from constrain.languages.schema.read.dialect import DIALECTS, NAMED, Dialect, dialect_of, dialect_of_vocabularies
 from constrain.languages.schema.read.document import Document, ReadOptions, excerpt, refuse_circles
 from constrain.languages.schema.read.dynamic import DynamicReference
+from constrain.languages.schema.read.files import from_json, registry_of, schema_of_file, too_deep
 from constrain.languages.schema.read.inputs import published_schema, schema_of_type
 from constrain.languages.schema.read.meant import check_root, warn_of_misspelt
 from constrain.languages.schema.read.reader import SchemaReader
@@ -356,11 +358,6 @@ class JsonSchema(Constraint):
         return f"json_schema({excerpt(self.written, 60)})"
 
 
-def too_deep() -> LimitError:
-    """The error for a schema that has more levels than Python's stack."""
-    return LimitError("the schema is nested too deeply to be read", fix="break it up with fewer levels")
-
-
 def _restored(schema: Any, options: ReadOptions, registry: Any, given: Any, limits: Limits) -> JsonSchema:
     """The constraint of a pickle."""
     parse_with = None if given is None else schema_of_type(given)[1]
@@ -419,9 +416,11 @@ def json_schema(
     """The texts that are JSON and fulfil a schema.
 
     Args:
-        schema: A schema: dict, bool or JSON text; or a Python type: pydantic model, dataclass, TypedDict, Enum, Literal
-            or Union; or a function, which stands for the object of its arguments. What no mask knows of a type, such as
-            a validator, is told in a warning and in `report`, and checked (docs/howto/types.md).
+        schema: A schema: dict, bool or JSON text; or its file, JSON or YAML, as a `Path`, maybe with a place in it
+            (`Path("shop.json#/$defs/order")`), whose references may name files beside it; or a Python type: pydantic
+            model, dataclass, TypedDict, Enum, Literal or Union; or a function, which stands for the object of its
+            arguments. What no mask knows of a type, such as a validator, is told in a warning and in `report`, and
+            checked (docs/howto/types.md).
         spelling: "plain": every value as serializers write it, with escapes only where JSON needs them and for what is
             not ASCII, integers as digits, other numbers with the digits of a double; "any": all that JSON allows. It
             says which texts of a value count, not which values (docs/notes/0012).
@@ -438,7 +437,8 @@ def json_schema(
             object. Objects and arrays of which nothing is declared stay free
             (docs/howto/undeclared.md).
         formats: "assert": known formats are enforced; "annotate": none is.
-        registry: A `referencing.Registry` for references into other documents; None: nothing but this schema.
+        registry: A `referencing.Registry` for references into other documents, or a folder (`Path`) whose files they
+            may name; None: nothing but this schema, and the folder of its file.
         dialect: The draft to read the schema by, instead of its `$schema`: "draft4", "draft6", "draft7",
             "draft2019-09", "draft2020-12" or "openapi-3.0" (with `nullable`); or "openai-strict", which refuses schemas
             outside the subset of OpenAI's strict mode. None: the draft that `$schema` names, by default 2020-12.
@@ -454,6 +454,7 @@ def json_schema(
             a schema is wrapped in: a tool, a response format, an OpenAPI document. A warning tells of keys that are
             nearly keywords.
         UnsatisfiableError: No value fulfils the schema; with the keywords that conflict.
+        OSError: The file cannot be read.
         LimitError: Reading takes too much time or memory, or the schema is nested too deeply.
         ConstrainError: An option has an unknown value.
 
@@ -488,15 +489,21 @@ def json_schema(
         raise ConstrainError(f"dialect={dialect!r:.60} is not an option", fix=f"use one of {known}")
     if not isinstance(limits, Limits | None):
         raise ConstrainError(f"limits={limits!r:.60} is no Limits", fix="limits=Limits(seconds=1.0)")
-    check_registry(registry)
+    if isinstance(registry, os.PathLike) and not isinstance(schema, os.PathLike):
+        registry = registry_of(registry)
+    if not isinstance(registry, os.PathLike):
+        check_registry(registry)
     options = ReadOptions(
         whitespace, property_order, formats, None if strict else dialect, spelling, _documents(documents), undeclared
     )
+    parse_with = None
     if isinstance(schema, (str, bytes)):
-        raw, parse_with = _from_text(schema), None
+        raw = from_json(schema)
+    elif isinstance(schema, os.PathLike):
+        raw, registry = schema_of_file(schema, registry)
     elif isinstance(schema, (dict, bool)):
         refuse_circles(schema)
-        raw, parse_with = schema, None
+        raw = schema
     elif isinstance(schema, Constraint):
         raise SchemaError(f"{schema!r:.60} is a constraint already", fix="pass a schema: a dict, JSON text, or a type")
     else:
@@ -541,7 +548,7 @@ def declared_only(schema: Any, dialect: str | None = None) -> JsonSchema:
 
 def _read_kept(_kind: str, content: str) -> JsonSchema:
     schema = marshal.loads(content.encode("latin-1"))
-    raw = _from_text(schema) if isinstance(schema, str) else schema
+    raw = from_json(schema) if isinstance(schema, str) else schema
     check_root(raw)
     constraint = JsonSchema(raw, ReadOptions(undeclared="avoid"), given=schema, limits=DEFAULT)
     constraint.normalizer  # noqa: B018  reads the schema
@@ -560,27 +567,3 @@ def _documents(documents: Mapping[str, str] | None) -> tuple[tuple[str, str], ..
     ):
         raise ConstrainError("documents= has a text for each name", fix='documents={"article": "..."}')
     return tuple(sorted(documents.items()))
-
-
-def _from_text(text: str | bytes) -> Any:
-    """A schema given as JSON text; numbers are read exactly."""
-    try:
-        return read_exactly(text.decode() if isinstance(text, bytes) else text)
-    except json.JSONDecodeError as error:
-        raise SchemaError(
-            f"the schema is not JSON: {error.msg}",
-            place=span(error.doc, error.pos),
-            fix="correct the text, or pass a dict",
-        ) from None
-    except RepeatedKey as error:
-        raise SchemaError(
-            f"the key {str(error)!r} occurs twice in one object of the schema", fix="leave one of them out"
-        ) from None
-    except RecursionError:
-        raise too_deep() from None
-    except UnicodeDecodeError as error:
-        raise SchemaError(
-            f"the schema is not UTF-8: {error.reason} at byte {error.start}", fix="encode it as UTF-8"
-        ) from None
-    except ValueError as error:
-        raise SchemaError(f"the schema cannot be read: {error}", fix="write a smaller number") from None

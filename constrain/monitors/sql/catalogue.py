@@ -1,16 +1,20 @@
 """The catalogue of a database: tables with columns, and functions with the numbers of arguments that they take.
 
-A catalogue is read from CREATE statements, a connection of sqlite3, an engine or connection of SQLAlchemy, or a dict.
+A catalogue is read from CREATE statements, the file of a database, a connection of sqlite3, an engine or connection of
+SQLAlchemy, or a dict.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import sqlite3
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from constrain.errors import ConstrainError
@@ -21,6 +25,7 @@ MOST_TRIED = 4  # arguments, to find out how many a function takes at least
 OWN = frozenset({"sqlite_master", "sqlite_schema"})  # tables that every database has
 OWN_TEMP = frozenset({"sqlite_temp_master", "sqlite_temp_schema"})
 ROWID = frozenset({"rowid", "oid", "_rowid_"})
+_IS_FILE = re.compile(r"[^\s;(]+\.(?:db|db3|sqlite|sqlite3|s3db|sl3)", re.IGNORECASE)
 _LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
 
@@ -69,6 +74,8 @@ def read_catalogue(source: Any, functions: Iterable[str] | Mapping[str, Any] | N
     """
     if isinstance(source, Catalogue):
         return source
+    if isinstance(source, os.PathLike) or (isinstance(source, str) and _IS_FILE.fullmatch(source.strip())):
+        return _read_file(Path(source), functions)
     if isinstance(source, str):
         return _read_text(source, functions)
     if isinstance(source, sqlite3.Connection):
@@ -78,9 +85,26 @@ def read_catalogue(source: Any, functions: Iterable[str] | Mapping[str, Any] | N
     if hasattr(source, "dialect"):
         return _read_sqlalchemy(source, functions)
     raise ConstrainError(
-        f"sql() takes CREATE statements, a connection or a dict, not {type(source).__name__}",
+        f"sql() takes CREATE statements, a database's file, a connection or a dict, not {type(source).__name__}",
         fix='sql({"users": ["id", "name"]})',
     )
+
+
+def _read_file(path: Path, functions: Any) -> Catalogue:
+    """Of a database in a file, or of a file of CREATE statements (`.sql`). Nothing is written."""
+    if not path.is_file():
+        raise ConstrainError(f"there is no database {str(path)!r}", place="catalogue", fix="check the path")
+    if path.suffix.lower() == ".sql":
+        return _read_text(path.read_text(encoding="utf-8-sig"), functions)
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            return _read_connection(connection, functions)
+    except sqlite3.Error as error:
+        raise ConstrainError(
+            f"{str(path)!r} is no database that SQLite reads: {error}",
+            place="catalogue",
+            fix="pass the file of a database, or CREATE statements in a file that ends with .sql",
+        ) from None
 
 
 def _read_text(text: str, functions: Any) -> Catalogue:

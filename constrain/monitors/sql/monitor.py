@@ -165,6 +165,11 @@ class SqlMonitor(SqlExpressions):
         visible = visible_queries(state.frames)
         return self.kinds is None and any(query.sources or not query.settled for query in visible)
 
+    @property
+    def known_names(self) -> frozenset[str]:
+        """All names of the catalogue: tables, columns and functions."""
+        return self.every_column | self.tables.keys() | (self.functions or {}).keys()
+
     def may_end(self, state: SqlState) -> bool:
         """True: `begin` has decided."""
         return True
@@ -243,8 +248,9 @@ def sql(
     """A monitor of SQL: tables of a catalogue, columns of the tables in FROM, functions with so many arguments.
 
     Args:
-        catalogue: CREATE statements as a str, a connection of sqlite3, an engine or connection of SQLAlchemy, or a dict
-            of lists of columns by table.
+        catalogue: CREATE statements as a str; the file of a database, or of CREATE statements (`.sql`), as a Path or a
+            name; a connection of sqlite3; an engine or connection of SQLAlchemy; or a dict of lists of columns by
+            table.
         ahead: Which columns may be used before FROM says where they come from. "any": every name, and then FROM must
             provide it, maybe by a query. "known": columns, tables and tables of WITH that are known.
         aliases: Names that tables may have under `ahead="known"` before FROM gives them, such as "t1".

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from pydantic import TypeAdapter, ValidationError
 
-from constrain.errors import ConstrainError, MissingExtraError
+from constrain.errors import ConstrainError, MissingExtraError, did_you_mean
 from constrain.files import Lines
 from constrain.generation.call import prepare
 from constrain.generation.plain import json_text
@@ -322,9 +322,19 @@ def prompt_of(template: str | Callable[[Any], Any] | None, row: Any) -> Any:
         return template(row)
     try:
         return template.format_map(row if isinstance(row, Mapping) else {"input": row})
-    except (KeyError, IndexError, ValueError) as error:
-        known = ", ".join(_names(row))
-        raise ConstrainError(f"prompt does not fit a row: {error!r}", place="prompt", fix=f"columns: {known}") from None
+    except (KeyError, IndexError, ValueError, AttributeError, TypeError) as error:
+        raise ConstrainError(
+            f"prompt does not fit a row: {error!r}", place="prompt", fix=_meant(_names(row), error)
+        ) from None
+
+
+def _meant(columns: list[str], error: Exception) -> str:
+    """The fix for a template that does not fit: braces that are text are doubled, or another column is meant."""
+    known = f"the columns are {', '.join(columns)}"
+    name = str(error.args[0]) if isinstance(error, KeyError) else ""
+    if name.isidentifier() or isinstance(error, AttributeError | TypeError):
+        return did_you_mean(name, columns, known)
+    return f'double the braces that are text, as in {{{{"name": ...}}}}; {known}'
 
 
 def _names(row: Any) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from importlib import import_module
 from typing import TypeVar
 
-from constrain.errors import ConstrainError
+from constrain.errors import ConstrainError, did_you_mean
 
 Value = TypeVar("Value")
 
@@ -58,12 +58,13 @@ class Registry(MutableMapping[str, Value]):
             ConstrainError: no value has this name.
         """
         if name not in self:
-            raise ConstrainError(f"there is no {self.kind} {name!r}", fix=self.choices(also))
+            raise ConstrainError(f"there is no {self.kind} {name!r}", fix=self.choices(also, name))
         return self[name]
 
-    def choices(self, also: Iterable[str] = ()) -> str:
-        """The sentence that names what can be chosen."""
-        return f"choose one of: {', '.join([*also, *sorted(self)])}"
+    def choices(self, also: Iterable[str] = (), given: object = "") -> str:
+        """The sentence that names what can be chosen. given: the name that was."""
+        known = [*also, *sorted(self)]
+        return did_you_mean(given, known, f"choose one of: {', '.join(known)}")
 
     def add(self, name: str, value: Value) -> None:
         """Give a value a name. Raises ConstrainError: the name is taken."""

@@ -86,5 +86,5 @@ def method_of(value: str | Method) -> Method:
     if isinstance(value, type):
         raise ConstrainError(f"method is the class {value.__name__}, not a method", fix=f"make one: {value.__name__}()")
     if not callable(value):
-        raise ConstrainError(f"there is no method {value!r}", fix=METHODS.choices())
+        raise ConstrainError(f"there is no method {value!r}", fix=METHODS.choices(given=value))
     return value

@@ -19,7 +19,7 @@ import re
 from dataclasses import replace
 from typing import ClassVar
 
-from constrain.errors import GrammarError, LimitError, span
+from constrain.errors import GrammarError, LimitError, did_you_mean, span
 from constrain.languages.automata import syntax
 from constrain.languages.automata.counts import read_count
 from constrain.languages.cfg.build import CaptureRule, GrammarReading, build, with_followed
@@ -49,7 +49,8 @@ def finish(parser: GbnfParser, start: str) -> GrammarReading:
             raise GrammarError("the grammar is empty", fix='write at least a root rule, like root ::= "yes" | "no"')
         if start not in rules:
             message = f"there is no rule {start!r} to start from; the rules are: {', '.join(rules)}"
-            raise GrammarError(message, fix=f"name one of your rules {start}, or pass start=...")
+            fix = did_you_mean(start, rules, f"name one of your rules {start}, or pass start=...")
+            raise GrammarError(message, fix=fix)
         reading = replace(build(rules, start, folded=True, place=parser.definition), captures=parser.captures)
         return with_followed(reading, parser.followed, lambda marked: build(marked, start, place=parser.definition))
     except RecursionError:
@@ -95,9 +96,8 @@ class GbnfParser:
         for name, index in self.used.items():
             if name not in self.defined:
                 place = span(self.text, index, len(name))
-                raise GrammarError(
-                    f"rule {name} is used but not defined", place=place, fix=f"add a line {name} ::= ..."
-                )
+                fix = did_you_mean(name, self.defined, f"add a line {name} ::= ...")
+                raise GrammarError(f"rule {name} is used but not defined", place=place, fix=fix)
         return rules
 
     def rule(self) -> tuple[str, Expression]:

@@ -20,6 +20,11 @@ _SCAN = re.compile(
     r"|(?P<name>%?[A-Za-z_]\w*)|(?P<other>.)",
     re.DOTALL,
 )
+# What lark reads as several names, or as an optional part: a character class without slashes, a name in mixed case.
+_MISREAD = re.compile(
+    r"(?P<set>\[(?:\^[^\]\n]*|_?(?:[a-z]-[a-z]|[A-Z]-[A-Z]|\d-\d)+[\w.+\-\\]*)\][*+?]?)"  # no [rule-name]
+    r"|(?P<mixed>(?<!@)\b(?=\w*[a-z])(?=\w*[A-Z])[A-Za-z_]\w*)"
+)
 _DEFINES = re.compile(r"(\{[^}\n]*\})?[ \t]*(\.[ \t]*[+-]?\d+)?[ \t]*:(?!:)")
 
 _SYNTAX = "see the syntax at https://lark-parser.readthedocs.io/en/stable/grammar.html"
@@ -139,6 +144,24 @@ class Places:
     def _draw(self, name: str, indices: list[int], last: bool) -> str | None:
         return self.at(indices[-1 if last else 0], len(name)) if indices else None
 
+    def misread(self) -> GrammarError | None:
+        """The error for the first thing that lark reads as something else than it looks like; None: there is none."""
+        text = self.original or self.text
+        for piece in _outside_comments(text):
+            line = text[text.rfind("\n", 0, piece.start()) + 1 : piece.start()]
+            match = _MISREAD.match(text, piece.start())
+            if match is None or line.startswith("%import") or piece["string"] or piece["regexp"]:
+                continue
+            place = span(text, match.start(), len(match[0]))
+            place = f"{self.file}, {place}" if self.file else place
+            if match["set"]:
+                message, fix = "a character class stands in a regex, between slashes", f"write /{match[0]}/"
+            else:
+                message = f"{match[0]} mixes upper and lower case, which lark reads as several names"
+                fix = f"write {match[0].lower()}, a rule, or {match[0].upper()}, a terminal"
+            return GrammarError(message, place=place, fix=fix)
+        return None
+
     def token(self, token: Token) -> str | None:
         """The place of a token of lark's tree; None if it comes from an imported file."""
         start = token.start_pos
@@ -181,6 +204,9 @@ def _outside_comments(text: str) -> Iterator[re.Match[str]]:
 
 def located(error: BaseException, places: Places) -> GrammarError:
     """Translate one of lark's errors: message, place and fix."""
+    misread = places.misread()
+    if misread is not None:
+        return misread
     unexpected = error if isinstance(error, UnexpectedInput) else error.__context__
     if isinstance(unexpected, UnexpectedInput):
         return _syntax_error(str(error), unexpected, places)

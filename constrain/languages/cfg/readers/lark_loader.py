@@ -22,7 +22,7 @@ from lark.exceptions import LarkError
 from lark.grammar import Symbol
 from lark.load_grammar import GrammarBuilder, PackageResource, stdlib_loader
 
-from constrain.errors import ConstrainError, GrammarError, LimitError
+from constrain.errors import ConstrainError, GrammarError, LimitError, did_you_mean
 from constrain.languages.cfg.readers.lark_errors import Places, located
 from constrain.limits import limited, tick
 
@@ -120,7 +120,11 @@ class _Loader(GrammarBuilder):
     def _require(self, name: str, parameters: set[str], what: str) -> None:
         """Raise GrammarError if a name is neither defined nor a parameter. what: "used" or "ignored"."""
         if name not in self._definitions and name not in parameters:
-            fix = "define it, import it, or correct the name"
+            misread = self.places.misread()
+            if misread is not None:
+                raise misread
+            known = [*parameters, *(str(each) for each in self._definitions)]
+            fix = did_you_mean(name, known, "define it, import it, or correct the name")
             place = self.places.use(name)
             for path, text in self.files.items() if place is None else ():
                 inside = Places(text, path)

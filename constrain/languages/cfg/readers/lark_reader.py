@@ -21,7 +21,7 @@ from lark import Token, Tree
 from lark.grammar import NonTerminal
 from lark.grammar import Symbol as LarkSymbol
 
-from constrain.errors import GrammarError, LimitError, span
+from constrain.errors import GrammarError, LimitError, did_you_mean, span
 from constrain.languages.automata.shape import not_empty
 from constrain.languages.automata.syntax import EMPTY, EPSILON, Node, complement, literal
 from constrain.languages.cfg.build import CaptureRule, GrammarReading, build, with_followed
@@ -475,7 +475,7 @@ class _Reader:
             raise GrammarError(
                 f"there is no rule {start!r} to start from; the rules are: {', '.join(names) or 'none'}",
                 place=self.places.definition(start),
-                fix=f"name one of your rules {start}, or pass start=...",
+                fix=did_you_mean(start, names, f"name one of your rules {start}, or pass start=..."),
             )
 
     def _check_references(self) -> None:

@@ -32,7 +32,8 @@ def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
     return members
 
 
-def _decimal(text: str) -> Decimal:
+def decimal_of(text: str) -> Decimal:
+    """A number, exactly. Raises ValueError: its exponent has too many digits."""
     try:
         return Decimal(text)
     except InvalidOperation:
@@ -46,7 +47,7 @@ def integer_of(text: str) -> Any:
 
 def read_exactly(text: str) -> Json:
     """Parse JSON with numbers as integers and decimals. Raises ValueError, `RepeatedKey`."""
-    value: Json = json.loads(text, parse_int=integer_of, parse_float=_decimal, object_pairs_hook=_object)
+    value: Json = json.loads(text, parse_int=integer_of, parse_float=decimal_of, object_pairs_hook=_object)
     return value
 
 
@@ -54,7 +55,7 @@ def check_text(text: str, normalizer: Normalizer) -> str | None:
     """None if the text passes, else one sentence."""
     has_residuals = bool(normalizer.document.residuals)
     integer = integer_of if len(text) > MAX_DIGITS else None
-    number = _decimal if has_residuals else None
+    number = decimal_of if has_residuals else None
     try:
         value = json.loads(text, parse_int=integer, parse_float=number, object_pairs_hook=_object)
     except RepeatedKey as repeated:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+from decimal import Decimal
 from reprlib import Repr
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -169,10 +170,15 @@ class _Unwritten(Repr):
         return super().repr_int(x, level) if x.bit_length() <= MAX_BITS else "(an integer of many digits)"
 
 
+def shown(value: object) -> object:
+    """Turn a value that `json` does not know into a number, if it is an exact decimal, else into text."""
+    return float(value) if isinstance(value, Decimal) and abs(value) < MAX_FLOAT else str(value)
+
+
 def excerpt(value: object, width: int = 100) -> str:
     """A JSON value on one line, cut after `width` characters."""
     try:
-        text = json.dumps(value, ensure_ascii=False, default=str)
+        text = json.dumps(value, ensure_ascii=False, default=shown)
     except (TypeError, ValueError, RecursionError):
         text = _Unwritten().repr(value)
     text = text.encode("utf-8", "backslashreplace").decode()  # half surrogate pairs
@@ -185,6 +191,7 @@ class Negation(NamedTuple):
     conj: Conj
 
 
+MAX_FLOAT = 10**300
 Atom = Site | Negation | ValueAtom | None
 _REFERENCE = re.compile(r'"\$(?:ref|dynamicRef|recursiveRef)": "([^"]*)"')
 _MOVED = re.compile(_REFERENCE.pattern.replace('[^"]*', r'#(?!/\$defs/|/definitions/|\w)[^"]*|[^":#][^":]*'))

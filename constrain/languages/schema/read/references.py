@@ -154,7 +154,7 @@ class Resource:
             resolved = self._resolved(ref)
             whole = resolved.resolver.lookup("#").contents
         except Unresolvable as error:
-            raise self._unresolvable(site, ref, keyword) from error
+            raise self._unread(site, ref, keyword, error) or self._unresolvable(site, ref, keyword) from error
         except WALKING as error:  # while all documents are read
             raise self._malformed(site, ref, keyword, error) from error
         dialect = dialect_of(whole, self.dialect) or DRAFT_2020
@@ -185,6 +185,16 @@ class Resource:
             except Unresolvable:
                 pass
             raise
+
+    @staticmethod
+    def _unread(site: Site, ref: str, keyword: str, error: BaseException | None) -> Exception | None:
+        """The error of a reference to a file that cannot be read, or that is not there; None: it is no such error."""
+        while error is not None and not isinstance(error, ConstrainError):
+            error = error.__cause__
+        if error is None:
+            return None
+        where = "" if error.place is None else f" (at {error.place.splitlines()[0]})"
+        return site.error(f"{keyword} {ref!r}: {error.message}{where}", error.fix, keyword)
 
     def _unresolvable(self, site: Site, ref: str, keyword: str) -> Exception:
         """The error of a reference that leads nowhere."""
