@@ -206,6 +206,16 @@ class ValueRules(NamedTuple):
     containers: Sequence[ContainerRules]
 
 
+class SameRules(NamedTuple):
+    """The rules of a nonterminal that derives what another one derives.
+
+    Attributes:
+        other: That nonterminal, which is described no earlier.
+    """
+
+    other: PlacedNonterminal
+
+
 class Position(NamedTuple):
     """Where a nonterminal stands that differs from others in its place only.
 
@@ -226,10 +236,12 @@ class PlacedNonterminal(Nonterminal):
     """A nonterminal inside a JSON value, whose rules the engine may make from a description of all places.
 
     Attributes:
-        is_value: Whether it is a value, which is described when a text first reaches one; else at its first mention.
+        is_value: Whether it stands inside of the container whose rules name it.
+        is_late: Whether it is described when a text first reaches one of its family; else when something names one.
     """
 
     is_value: ClassVar[bool] = False
+    is_late: ClassVar[bool] = False
 
     __slots__ = ()
 
@@ -242,7 +254,7 @@ class PlacedNonterminal(Nonterminal):
         """What stands for it at another place."""
         raise NotImplementedError
 
-    def description(self) -> ValueRules | ObjectRules | ArrayRules | None:
+    def description(self) -> ValueRules | SameRules | ObjectRules | ArrayRules | None:
         """The rules of its family; None: they are made place by place."""
         return None
 

@@ -50,7 +50,7 @@ def start_configuration(symbols: SymbolTable, rules: CompiledRules) -> int:
     start = symbols.record(rules.grammar.start, rules)
     queue = [start]
     while queue:
-        queue += expand(symbols, queue.pop()).first
+        queue += expand(symbols, queue.pop(), ahead=False).first
     suffix = memory.call_plain(kernel_rules.suffix_of, start, 0)
     first = memory.call(configurations.start_configuration, symbols.settings(rules.grammar), whole, suffix)
     if rules.grammar.watched:  # all later configurations inherit it from the parser state of the start
@@ -84,8 +84,11 @@ def _expand_ahead(symbols: SymbolTable, queue: list[int], lexemes: int) -> list[
     return tails
 
 
-def expand(symbols: SymbolTable, record: int) -> UnexpandedNonterminals:
-    """Expand a nonterminal, unless it is. Returns the unexpanded nonterminals that it leads to. Raises Flush."""
+def expand(symbols: SymbolTable, record: int, *, ahead: bool = True) -> UnexpandedNonterminals:
+    """Expand a nonterminal, unless it is. Returns the unexpanded nonterminals that it leads to. Raises Flush.
+
+    ahead: describe the objects that it may be, too.
+    """
     rules = symbols.rules_with(record)
     if rules is None:  # its constraint was freed, so no matcher can reach it: clear the arena
         raise Flush
@@ -93,7 +96,7 @@ def expand(symbols: SymbolTable, record: int) -> UnexpandedNonterminals:
     A = symbols.memory.A
     nonterminal = rules.waiting.get(record)
     if nonterminal is None and A[record + NONTERMINAL.PLACED] and not A[record + NONTERMINAL.ALTERNATIVES]:
-        nonterminal = resolve(symbols, int(A[record + NONTERMINAL.PLACED]), rules)
+        nonterminal = resolve(symbols, int(A[record + NONTERMINAL.PLACED]), rules, ahead)
     if nonterminal is None:
         return unexpanded
     by_keys = nonterminal.key_set_rules() if isinstance(nonterminal, PlacedNonterminal) else None

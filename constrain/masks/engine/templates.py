@@ -25,6 +25,7 @@ from constrain.languages.cfg.bulk_rules import (
     PlacedNonterminal,
     PlaceSymbols,
     Position,
+    SameRules,
     ValueKey,
     ValueRules,
     ValueSymbols,
@@ -44,7 +45,7 @@ def template_of(symbols: SymbolTable, nonterminal: PlacedNonterminal, position: 
     """The template of a nonterminal, described unless it is a value."""
     first = rules.templates.get(position.family)
     if first is None:
-        described = None if nonterminal.is_value else nonterminal.description()
+        described = None if nonterminal.is_late else nonterminal.description()
         if isinstance(described, ObjectRules):
             first = _object(symbols, described, rules)
         elif isinstance(described, ArrayRules):
@@ -68,8 +69,11 @@ def _new(symbols: SymbolTable, nonterminal: PlacedNonterminal, rules: CompiledRu
     return template
 
 
-def resolve(symbols: SymbolTable, placed: int, rules: CompiledRules) -> Nonterminal | None:
-    """Say what a kernel needs to make the rules of a PLACED record. Returns the nonterminal if no template says it."""
+def resolve(symbols: SymbolTable, placed: int, rules: CompiledRules, ahead: bool) -> Nonterminal | None:
+    """Say what a kernel needs to make the rules of a PLACED record. Returns the nonterminal if no template says it.
+
+    ahead: describe the objects that a value may be, too.
+    """
     A = symbols.memory.A
     place, template = PLACED.TEXT_PLACE(A, placed), PLACED.TEMPLATE(A, placed)
     if not TEXT_PLACE.LAYOUT(A, place):
@@ -77,14 +81,32 @@ def resolve(symbols: SymbolTable, placed: int, rules: CompiledRules) -> Nontermi
     if TEMPLATE.ALTERNATIVES(symbols.memory.A, template):
         return None
     source = rules.sources[template]
-    described = source.description() if source.is_value else None
-    if isinstance(described, ValueRules):
-        _describe_value(symbols, template, described, rules)
+    if _describe(symbols, template, source, rules, ahead):
         return None
     return source.at(TEXT_PLACE.NUMBER(symbols.memory.A, place))
 
 
-def _describe_value(symbols: SymbolTable, template: int, described: ValueRules, rules: CompiledRules) -> None:
+def _describe(
+    symbols: SymbolTable, template: int, source: PlacedNonterminal, rules: CompiledRules, ahead: bool
+) -> bool:
+    """Give a template its alternatives. Returns whether one can say them."""
+    described = source.description() if source.is_late else None
+    if isinstance(described, SameRules):
+        position = described.other.position
+        assert position is not None
+        words = [1, template_of(symbols, described.other, position, rules)]
+    elif isinstance(described, ValueRules):
+        words = _value(symbols, described, rules, ahead)
+    else:
+        return False
+    message = packed(words, "")
+    symbols.memory.call(lambda A, H, S: object_rules.describe_template(A, template, message))
+    del rules.sources[template]
+    return True
+
+
+def _value(symbols: SymbolTable, described: ValueRules, rules: CompiledRules, ahead: bool) -> list[int]:
+    """The words of the alternatives of a value."""
     words: list[int] = []
     for record in symbols.records(described.terminals, rules):
         if record:
@@ -96,9 +118,11 @@ def _describe_value(symbols: SymbolTable, template: int, described: ValueRules, 
         position = first and first.position
         if first and position:
             begun = -LAYOUT.OBJECTS if container.is_object else -LAYOUT.ARRAYS
-            words += (2, begun, template_of(symbols, first, position, rules))
-    message = packed(words, "")
-    symbols.memory.call(lambda A, H, S: object_rules.describe_template(A, template, message))
+            template = template_of(symbols, first, position, rules)
+            words += (2, begun, template)
+            if ahead and first.is_late and not TEMPLATE.ALTERNATIVES(symbols.memory.A, template):
+                _describe(symbols, template, first, rules, ahead)
+    return words
 
 
 def _object(symbols: SymbolTable, described: ObjectRules, rules: CompiledRules) -> int:

@@ -209,7 +209,7 @@ class Level:
 class _Value(PlacedNonterminal):
     """The values that fulfil a conjunction."""
 
-    is_value = True
+    is_value = is_late = True
     __slots__ = ("conj", "level")
 
     def __init__(self, level: Level, conj: Conj) -> None:

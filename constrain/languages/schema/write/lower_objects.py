@@ -30,6 +30,7 @@ from constrain.languages.cfg.bulk_rules import (
     ObjectRules,
     PlacedNonterminal,
     Position,
+    SameRules,
     Situation,
 )
 from constrain.languages.cfg.rules import Symbol, Terminal
@@ -84,11 +85,17 @@ def object_container(level: Level, part: Part) -> ContainerRules | None:
     make = _InOrder if level.lowering.in_order else _AnyOrder
     rules = make(level, shape, (*level.key(box), i))
     start = ObjectState(0, 0, shape.all_pending)
-    return ContainerRules(True, rules.complete(start), rules.first() if rules.goes_on(start) else None)
+    return ContainerRules(True, rules.complete(start), _First(rules, start) if rules.goes_on(start) else None)
 
 
 class _ObjectRules:
-    """Makes the nonterminals of the objects of one shape."""
+    """Makes the nonterminals of the objects of one shape.
+
+    Attributes:
+        is_described: Whether one description says the rules of all places.
+    """
+
+    is_described = False
 
     def __init__(self, level: Level, shape: ObjectShape, key: tuple[int, ...]) -> None:
         self.level = level
@@ -142,10 +149,6 @@ class _ObjectRules:
     def open_goes_on(self, at: ObjectState, done: int) -> bool:
         """True if a member with an open key may come next."""
         return any(self.viable(self.after(at, done, left, True)) for _, _, left in self.shape.choices(at.pending))
-
-    def first(self) -> PlacedNonterminal:
-        """A member and all that follows it, at the start."""
-        return _First(self, ObjectState(0, 0, self.shape.all_pending))
 
     def at(self, place: int) -> _ObjectRules:
         """The rules of the same shape at another place."""
@@ -227,8 +230,9 @@ class _ObjectRules:
 
 
 class _First(PlacedNonterminal):
-    """A member and all that follows it, of an object whose rules no description of all places says."""
+    """A member and all that follows it: an object is described when a text is in it."""
 
+    is_late = True
     __slots__ = ("rules", "state")
 
     def __init__(self, rules: _ObjectRules, state: ObjectState) -> None:
@@ -237,6 +241,9 @@ class _First(PlacedNonterminal):
 
     def expand(self) -> Alternatives:
         return [[_Member(self.rules, self.state)]]
+
+    def description(self) -> SameRules | None:
+        return SameRules(_Member(self.rules, self.state)) if self.rules.is_described else None
 
     @property
     def position(self) -> Position:
@@ -315,13 +322,9 @@ class _InOrder(_ObjectRules):
 
     @lazily
     def is_described(self) -> bool:
-        """True if one description says the rules of all places: only the order matters, and properties are not many."""
+        """True if one description says the rules of all places: only the order matters, and properties are few."""
         shape, n = self.shape, len(self.shape.members)
         return not shape.counts and not shape.all_pending and n <= BULK and (n > 0 or self.rest)
-
-    def first(self) -> PlacedNonterminal:
-        start = ObjectState(0, 0, self.shape.all_pending)
-        return _Member(self, start) if self.is_described else _First(self, start)
 
     def required_left(self, at: ObjectState) -> int:
         return self.shape.required_after[at.done]
