@@ -4,8 +4,8 @@ takes: three int32 arrays — A the arena (every record), H its hash table, S sc
 gives: integers, and rows of token masks
 start reading at: records/ (what the arena holds, and the words for it), then in the order of calls
     lexer/           expressions, multiples, derivatives, states, spelling, key_tries, counters
-    parser/          rules, object_rules, key_sets, key_set_rules, items, predictions, closure, earley, configurations,
-                     advance
+    parser/          rules, object_rules, key_sets, placed, key_set_rules, items, predictions, closure, earley,
+                     configurations, advance
     masks/common     tokens, blocks, slices, whole
     masks/dynamic    walks, differences, tables, dependent
     masks/greedy     blocks, walk, lexer_lists, following, greedy_mask

@@ -63,7 +63,7 @@ class PLACED(Record, kind=41):
 
 
 class LAYOUT(Region):
-    """What is written at a place; all but INNER are where SYMBOLS or OPENINGS begin. Owner: engine/templates.py."""
+    """A layout: all words but INNER are where SYMBOLS or OPENINGS begin. Owner: engine/templates.py."""
 
     INNER = word("the TEXT_PLACE of the values in a container")
     COMMA = word("what stands between two values")
@@ -130,7 +130,7 @@ def list_end(A, region):
 
 @accessor
 def symbols_at(A, layout, slot):
-    """Where the SYMBOLS or OPENINGS begin that stand in a layout for a symbol of a template below 0."""
+    """The SYMBOLS or OPENINGS that stand in a layout for a symbol of a template below 0."""
     return np.int64(A[layout - slot])
 
 

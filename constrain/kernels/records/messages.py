@@ -7,7 +7,6 @@ engine/templates.py and engine/bulk_rules.py pack messages of rules, automata/st
 import numpy as np
 
 from constrain.kernels.compiler.accessors import accessor
-from constrain.kernels.records.grammars import NONTERMINAL
 from constrain.kernels.records.schema import Region, word, words
 
 
@@ -110,9 +109,3 @@ def symbols_end(message, symbols):
 def last_symbol(message, symbols):
     """The last symbol of a list that is not empty."""
     return np.int64(message[symbols + np.int64(message[symbols + SYMBOLS.COUNT])])
-
-
-@accessor
-def nonterminal_at(first, k):
-    """The k-th of nonterminals that were made one after the other."""
-    return first + NONTERMINAL.WORDS * k

@@ -29,7 +29,7 @@ class ValueSymbols(NamedTuple):
 
 
 class PlaceSymbols(NamedTuple):
-    """What is written around the values in a container at a place.
+    """The symbols around the values in a container at a place.
 
     Attributes:
         comma: Separates values.
@@ -217,7 +217,7 @@ class SameRules(NamedTuple):
 
 
 class Position(NamedTuple):
-    """Where a nonterminal stands that differs from others in its place only.
+    """The position of a nonterminal that differs from others in its place only.
 
     Attributes:
         family: Names these nonterminals, and those that are described with them.
@@ -247,11 +247,11 @@ class PlacedNonterminal(Nonterminal):
 
     @property
     def position(self) -> Position | None:
-        """Where it stands; None: it stands for itself alone."""
+        """Its position; None: it stands for itself alone."""
         return None
 
     def at(self, place: int) -> Nonterminal:
-        """What stands for it at another place."""
+        """The nonterminal that stands for it at another place."""
         raise NotImplementedError
 
     def description(self) -> ValueRules | SameRules | ObjectRules | ArrayRules | None:

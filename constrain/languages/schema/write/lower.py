@@ -148,7 +148,7 @@ class Level:
         return self.lowering.serial, self.place, self.lowering.box_number(box)
 
     def at(self, place: int) -> Level:
-        """What makes the symbols at another place."""
+        """The level at another place."""
         return self if place == self.place else Level(self.lowering, place)
 
     def written(self, container: ContainerRules) -> Alternatives:
