@@ -121,13 +121,18 @@ NESTED: dict[str, NestedStyle] = {
 }
 
 
-@lru_cache(maxsize=1024)
 def split_tokens(text: str, tokens: tuple[str, ...]) -> tuple[tuple[str, bool], ...]:
     """A text as pairs (piece, whether it is the name of a special token)."""
     if not tokens:
         return ((text, False),) if text else ()
     found = re.split(f"({'|'.join(map(re.escape, sorted(tokens, key=len, reverse=True)))})", text)
     return tuple((piece, i % 2 == 1) for i, piece in enumerate(found) if piece)
+
+
+@lru_cache(maxsize=1024)
+def pieces_of(text: str, tokens: tuple[str, ...]) -> tuple[Expression, ...]:
+    """A text with its special tokens."""
+    return tuple(expression_of(token(piece) if special else piece) for piece, special in split_tokens(text, tokens))
 
 
 def elements(
@@ -180,6 +185,7 @@ class ElementRules:
         self.normalizer = whole.normalizer
         self.lowering = Lowering(whole.normalizer, whole.options)
         self.names: dict[Any, str] = {}
+        self.shapes: dict[tuple[Conj, int], list[ObjectShape]] = {}  # of each box of objects that was reached
         self.any_order: dict[str, AnyOrder] = {}
         self.pending: list[Any] = []
 
@@ -220,7 +226,8 @@ class ElementRules:
         """The objects of a set of values, a rule for each of their shapes. place: `ROOT` or 0."""
         pointer = self.whole.document.site_of(conj).pointer
         for i, box in enumerate(self.normalizer.normal(conj).objects):
-            for j, shape in enumerate(self.normalizer.object_shapes(box)):
+            shapes = self.shapes[conj, i] = self.normalizer.object_shapes(box)
+            for j, shape in enumerate(shapes):
                 if shape.needs:
                     message = "a condition on some undeclared property, as of a oneOf, has no place in elements"
                     raise SchemaError(message, place=pointer, fix='declare the properties, or use style="json"')
@@ -251,7 +258,7 @@ class ElementRules:
         done: how many declared properties are passed. size, more: how many declared and other properties are written,
         if that matters. place: `ROOT`, and `BEGUN` if a separator follows.
         """
-        shape = self.normalizer.object_shapes(self.normalizer.normal(conj).objects[i])[j]
+        shape = self.shapes[conj, i][j]
         goes_on = shape.high is None or size + more < shape.high
         counted = 1 if shape.counts else 0
         begun = place | BEGUN if self.separator else place
@@ -305,7 +312,7 @@ class _Nested(ElementRules):
             return NOTHING
         else:
             spelled = self.form.names if root or not self.rooted else _INNER
-            name = intersect(name, parse_python(spelled)) if spelled else name
+            name = intersect(name, _names(spelled)) if spelled else name
             before, _, behind = opening.replace("{quoted}", '"{name}"').partition("{name}")
             head = Sequence((self.text(before), Leaf(Terminal(name, "name")), self.text(behind)))
         return Sequence((self.space, head, self.ref("closed", value, close)))
@@ -314,8 +321,7 @@ class _Nested(ElementRules):
         """A text with its special tokens."""
         if not self.tokens:
             return _text(text)
-        pieces = split_tokens(text, self.tokens)
-        return Sequence(tuple(expression_of(token(piece)) if special else _text(piece) for piece, special in pieces))
+        return Sequence(pieces_of(text, self.tokens))
 
     def _closed(self, conj: Conj, close: str) -> Iterator[Expression]:
         """The rest of an element after its beginning: the text of the kind, a value, the end."""
@@ -364,5 +370,12 @@ class _Nested(ElementRules):
                 yield Sequence((self.space, head, element, rest))
 
 
+@lru_cache(16)
+def _names(spelled: str) -> Node:
+    """The names that a style can write."""
+    return parse_python(spelled)
+
+
+@lru_cache(1024)
 def _text(text: str) -> Expression:
     return Leaf(Terminal(literal(text), repr(text), literal=True)) if text else Sequence(())

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from constrain.chat.tags.elements import NESTED, NOTHING, ElementRules, NestedStyle, elements, split_tokens
+from constrain.chat.tags.elements import NESTED, NOTHING, ElementRules, NestedStyle, elements, pieces_of
 from constrain.errors import ConstrainError, UnsatisfiableError
 from constrain.languages.automata.syntax import EMPTY, EPSILON, Node, chars, concat, intersect, repeat
 from constrain.languages.automata.syntax import optional as optional_node
@@ -26,7 +26,7 @@ from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Sequence
 from constrain.languages.cfg.free_text import without
 from constrain.languages.cfg.rules import Terminal
 from constrain.languages.constraints.base import Constraint
-from constrain.languages.constraints.combinators import expression_of, token
+from constrain.languages.constraints.combinators import expression_of
 from constrain.languages.schema import JsonLayout, JsonSchema, json_schema
 from constrain.languages.schema.sets.algebra import NOTHING as NO_VALUES
 from constrain.languages.schema.sets.algebra import Conj
@@ -126,7 +126,7 @@ def parameters(
         known = ", ".join([*STYLES, *NESTED])
         raise ConstrainError(f"unknown style {style!r} of parameters", fix=f"use one of {known}")
     whole = schema if isinstance(schema, JsonSchema) else make(declared_only(schema))
-    whole.to_grammar()  # raises for a malformed schema
+    _ = whole.normalizer  # raises for a malformed schema
     form = style if not isinstance(style, str) else NESTED[style] if style in NESTED else STYLES[style]
     if isinstance(form, NestedStyle):
         return elements(whole, form, excludes, _space(whole.options.whitespace), tokens)
@@ -145,6 +145,7 @@ class _Flat(ElementRules):
     def __init__(self, whole: JsonSchema, form: Style, excludes: tuple[str, ...], tokens: tuple[str, ...]) -> None:
         super().__init__(whole)
         self.form, self.excludes, self.tokens = form, excludes, tokens
+        self.close = pieces_of(form.close, tokens)
         self.elements: dict[tuple[str | Node, Conj], Expression] = {}
 
     def element(self, name: str | Node, value: Conj, root: bool = False) -> Expression:
@@ -155,7 +156,7 @@ class _Flat(ElementRules):
 
     def _element_of(self, name: str | Node, value: Conj) -> Expression:
         branches: list[Expression] = []
-        form, close = self.form, _pieces(self.form.close, self.tokens)
+        form, close = self.form, self.close
 
         def add(template: str, kind: str, *values: Expression) -> None:
             branches.append(Sequence((*_open(template, name, kind, self.tokens), *values, *close)))
@@ -220,10 +221,5 @@ def _open(template: str, name: str | Node, kind: str, tokens: tuple[str, ...]) -
         before, name = before + written, ""
     named = [] if isinstance(name, str) else [Leaf(Terminal(name, "name"))]
     first, *rest = behind.split("{space}")
-    pieces = [*_pieces(before, tokens), *named, *_pieces(first, tokens)]
-    return pieces + [piece for text in rest for piece in (GAP, *_pieces(text, tokens))]
-
-
-def _pieces(text: str, tokens: tuple[str, ...]) -> list[Expression]:
-    """A text with its special tokens."""
-    return [expression_of(token(piece) if special else piece) for piece, special in split_tokens(text, tokens)]
+    pieces = [*pieces_of(before, tokens), *named, *pieces_of(first, tokens)]
+    return pieces + [piece for text in rest for piece in (GAP, *pieces_of(text, tokens))]

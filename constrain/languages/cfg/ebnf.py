@@ -89,6 +89,7 @@ class Part:
 
 
 Expression = Leaf | Ref | Sequence | Choice | Repeated | Part
+JOINED = (Sequence, Choice)  # PERF: a union of types would be made anew at each question
 
 
 def parts_of(rules: Iterable[Expression]) -> tuple[Any, ...]:
@@ -97,12 +98,12 @@ def parts_of(rules: Iterable[Expression]) -> tuple[Any, ...]:
     stack = list(rules)
     while stack:
         top = stack.pop()
-        if isinstance(top, Part):
+        if isinstance(top, JOINED):
+            stack += top.parts
+        elif isinstance(top, Part):
             constraints[top.constraint] = None
         elif isinstance(top, Repeated):
             stack.append(top.part)
-        elif isinstance(top, Sequence | Choice):
-            stack += top.parts
     return tuple(constraints)
 
 
@@ -113,10 +114,10 @@ def terminals_of(rules: Iterable[Expression]) -> Iterator[Terminal]:
         top = stack.pop()
         if isinstance(top, Leaf):
             yield top.terminal
+        elif isinstance(top, JOINED):
+            stack += top.parts
         elif isinstance(top, Repeated):
             stack.append(top.part)
-        elif isinstance(top, Sequence | Choice):
-            stack += top.parts
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from constrain.errors import LimitError, UnsatisfiableError
 from constrain.languages.automata import syntax
 from constrain.languages.automata.decide import is_empty
 from constrain.languages.automata.syntax import Node
-from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repeated, Sequence
+from constrain.languages.cfg.ebnf import JOINED, Choice, Expression, Leaf, Part, Ref, Repeated, Sequence
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.regular import inline_ignored
 from constrain.languages.constraints.base import refuse_counts
@@ -199,7 +199,7 @@ def _guarded(expression: Expression, rules: Mapping[str, Expression]) -> bool:
                 stack.append(rules[top.name])
         elif isinstance(top, Repeated):
             stack.append(top.part)
-        elif isinstance(top, Sequence | Choice):
+        elif isinstance(top, JOINED):
             stack += top.parts
     return False
 

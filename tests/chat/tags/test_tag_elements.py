@@ -17,6 +17,7 @@ import referencing
 import constrain
 from constrain import tags
 from constrain.chat.tags.parameters import STYLES
+from work import counted
 
 VOCABULARY = constrain.Vocabulary.of_bytes()
 M3 = "]<]minimax[>["
@@ -304,3 +305,16 @@ def test_blanks_between_parameters_end(style: str) -> None:
         assert not matcher.advance_bytes(b" ") and not matcher.advance_bytes(b"\t") and not matcher.advance_bytes(b"\r")
         assert matcher.advance_bytes(text.encode())
     assert matcher.is_accepting()
+
+
+@pytest.mark.parametrize("style", ["qwen", "gemma4", "pythonic"])
+def test_each_property_is_as_much_work_however_many_there_are(style: str) -> None:
+    """Sixteen times as many properties take less than eighteen times the calls, in any order as in theirs."""
+
+    def read(count: int) -> None:
+        schema = {"type": "object", "properties": {f"p{i}": {"type": ["string", "integer"]} for i in range(count)}}
+        tags.parameters(schema, style).to_grammar().start.expand()
+
+    read(1)
+    few, many = (counted(read, count)[1] for count in (10, 160))
+    assert many < 18 * few, many / few

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from constrain.languages.automata import syntax
 from constrain.languages.automata.syntax import Node, Tokens, token_sets
-from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repeated, Sequence
+from constrain.languages.cfg.ebnf import JOINED, Choice, Expression, Leaf, Part, Ref, Repeated, Sequence
 from constrain.languages.cfg.rules import Terminal
 from constrain.languages.cfg.transform.analysis import on_cycles
 from constrain.limits import tick
@@ -30,12 +30,14 @@ def references(expression: Expression) -> dict[str, None]:
     stack = [expression]
     while stack:
         top = stack.pop()
+        if isinstance(top, Leaf):
+            continue
         if isinstance(top, Ref):
             names[top.name] = None
+        elif isinstance(top, JOINED):
+            stack += reversed(top.parts)
         elif isinstance(top, Repeated):
             stack.append(top.part)
-        elif isinstance(top, Sequence | Choice):
-            stack += reversed(top.parts)
     return names
 
 
@@ -74,7 +76,11 @@ def to_node(rules: Mapping[str, Expression], start: str, limit: int = 10 * MAX_W
 
 def _weight_of(rules: Mapping[str, Expression], start: str, limit: int) -> int:
     """The weight of a rule as one terminal; more than the limit if it is none. PERF: it is known without making it."""
-    edges = {name: list(references(rules[name])) for name in reachable(rules, start)}
+    edges, stack = dict[str, list[str]](), [start]
+    while stack:
+        name = stack.pop()
+        edges[name] = list(references(rules[name]))
+        stack += [each for each in edges[name] if each not in edges]
     weights: dict[str, int] = {}
 
     def of(expression: Expression) -> int:
@@ -86,10 +92,17 @@ def _weight_of(rules: Mapping[str, Expression], start: str, limit: int) -> int:
             return weights.get(expression.name, limit + 1)  # unknown: it is recursive
         if isinstance(expression, Repeated):
             return of(expression.part) * _copies(expression)
-        return min(sum(map(of, expression.parts)), limit + 1)
+        total = 0
+        for part in expression.parts:
+            total += of(part)
+            if total > limit:
+                return limit + 1
+        return total
 
     for name in _leaves_first(edges):
         weights[name] = of(rules[name])
+        if weights[name] > limit:  # and so is what leads to it
+            return limit + 1
     return weights[start]
 
 
