@@ -6,8 +6,8 @@ from tokenizers import Tokenizer
 
 
 def spelled_beginnings(tokenizer: Tokenizer, texts: list[bytes], before: bytes) -> tuple[set[bytes], set[bytes]]:
-    """What begins an added token behind a text, where all texts that go on so complete one that begins there: what does
-    in each cut of the text before it, and what may, since one that was begun in it might take its bytes.
+    """The beginnings of added tokens behind a text that all texts which go on so complete: in each cut of the text
+    before them, and in some, since an added token that was begun in it might take their bytes.
     """
     added = {each.content.encode() for each in tokenizer.get_added_tokens_decoder().values() if not each.special}
     rests = [text[len(before) :] for text in texts if text.startswith(before)]

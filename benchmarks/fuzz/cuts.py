@@ -88,7 +88,7 @@ def check(case: Any) -> None:
 
 
 def _beside(tokenizer: Tokenizer, vocabulary: Any, canonical: Any, texts: list[str]) -> None:
-    """Where text is open, what begins an added token that must be completed is refused, no other token is, and each
+    """Tokens that begin an added one which must be completed are refused where text is open, no others are, and each
     text can be written."""
     compiled, language = constrain.compile(constrain.choices(texts), vocabulary), [text.encode() for text in texts]
     added, plain = {*tokenizer.get_added_tokens_decoder()}, compiled.matcher()

@@ -5,8 +5,8 @@ each class of bytes; so no configurations are made for what is forced (`leaps`).
 
 Where no byte must follow, one of a few texts may have to be completed once it is begun (`begun_texts`).
 
-Cost: some steps of a lexer for each forced byte; a step for each text's first byte, and ten behind those that may
-follow. Reference: `forced_byte` at each place (tests/masks/engine/test_forced.py); all texts of small languages
+Cost: some steps of a lexer for each forced byte; a step for each text's first byte, and ten behind each that
+may follow. Reference: `forced_byte` at each place (tests/masks/engine/test_forced.py); all texts of small languages
 (tests/masks/derived/test_forced_cuts.py).
 """
 
@@ -131,7 +131,7 @@ def forced_run(A, H, S, c, text):
 
 @kernel("i(arena, arena, arena, i, arena, i)")
 def other_bytes(A, H, S, c, T, n):
-    """How many bytes, at most FREE, may follow a configuration that begin none of the BEGINNINGS behind the n-th one.
+    """The number, at most FREE, of bytes that may follow a configuration and lead to no beginning behind the n-th one.
     An end counts as a byte. Printable ones are tried first."""
     number = np.int64(accepts(A, H, S, c) != 0)
     for i in range(256):
@@ -149,8 +149,8 @@ def other_bytes(A, H, S, c, T, n):
 
 @kernel("i(arena, arena, arena, i, arena, arena)", entry=True)
 def begun_texts(A, H, S, c, T, found):
-    """Write into `found`, as far as there is room, those BEGINNINGS behind which one of the texts must be completed.
-    Returns how many there are.
+    """Write into `found` the BEGINNINGS behind which one of the texts must be completed, as many as it holds. Returns
+    how many there are.
 
     A beginning that FREE other bytes may follow is not gone on with: the text is free there.
     """

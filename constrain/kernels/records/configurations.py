@@ -52,7 +52,7 @@ class LEXER_LIST(Record, kind=21):
 
 
 class BEGINNINGS(Region):
-    """Some texts, by their beginnings: the empty one first, each before those that are longer, by its bytes."""
+    """Some texts, by their beginnings: the empty one first, shorter ones before longer ones, then by their bytes."""
 
     COUNT = word("how many there are")
     BYTE = column("by beginning: its last byte")

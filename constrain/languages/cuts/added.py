@@ -74,7 +74,7 @@ class AddedTexts:
 
     @cached_property
     def rows(self) -> tuple[list[bytes], NDArray[np.int32]]:
-        """What they begin with, the empty text first, in the order of BEGINNINGS; these, for kernels."""
+        """Their beginnings, in the order of BEGINNINGS; these, for kernels. Empty where there are no texts."""
         if not self.tokens:
             return [], np.zeros(0, np.int32)
         texts = sorted({b"", *self.beginnings, *self.tokens}, key=lambda text: (len(text), text))

@@ -170,7 +170,7 @@ the first but one is the end of no added one."""
 
 @pytest.mark.parametrize("language", BEGUN, ids=lambda language: "|".join(language))
 def test_added_tokens_are_not_spelled_beside_each_other(language: list[str]) -> None:
-    """Where several added tokens may come next, no other token begins one of them; all texts can still be written."""
+    """No other token begins one of several added tokens that may come next; all texts can still be written."""
     tokenizer = MADE["no pieces"]()
     tokenizer.add_tokens([AddedToken(text, normalized=False) for text in ("<t>", "<tc>", "</t>", "</tc>", "aab")])
     vocabulary = constrain.Vocabulary.from_huggingface(tokenizer, eos_ids=[tokenizer.token_to_id("<end>")])
