@@ -43,6 +43,26 @@ def case(group: str, name: str, kind: str, language: Any, text: Any, ends: bool 
     return Case(group, name, lambda: (kind, make()), written, ends, options)
 
 
+def pairs_of_keys(count: int) -> dict[str, Any]:
+    """Each first key of a pair asks for the second one."""
+    keys = {f"{letter}{i}": {"type": "integer"} for i in range(count) for letter in "ab"}
+    needed = {f"a{i}": [f"b{i}"] for i in range(count)}
+    return {"type": "object", "properties": keys, "dependentRequired": needed}
+
+
+def kinds(count: int, payload: str) -> dict[str, Any]:
+    """Objects told apart by a numbered value, each with a payload."""
+    branches = [
+        {
+            "type": "object",
+            "properties": {"kind": {"const": f"a{i}"}, payload.format(i): {"type": "array", "maxItems": i}},
+            "required": ["kind", payload.format(i)],
+        }
+        for i in range(count)
+    ]
+    return {"anyOf": branches}
+
+
 def nested_array(depth: int) -> str:
     """Arrays in arrays."""
     return "[" * depth + "]" * depth
@@ -145,11 +165,20 @@ CASES = (
         )
         for n in (100, 200)
     ),
+    case("reading", "dependentRequired of 40 pairs", "json", lambda: pairs_of_keys(40), '{"a3": 1, "b3": 2}'),
     case("reading", "allOf of 30 patterns", "json", THIRTY, '"a012', None),
     *(case("reading", f"doubling terminals, {n}", "lark", lambda n=n: doubling(n), "aaaa", False) for n in (19, 40)),
     case("reading", "100,000 rules", "lark", lambda: chain(100_000), "aaaa", False),
     case("reading", "anyOf of 2,000", "json", lambda: either(2000), '{"p7":1}'),
     case("reading", "anyOf of 2,000, any order", "json", lambda: either(2000), '{"p7":1}', property_order="any"),
+    case("reading", "anyOf of 500 kinds", "json", lambda: kinds(500, "payload"), '{"kind": "a257", "payload": []}'),
+    case(
+        "reading",
+        "anyOf of 500 kinds, keys of their own",
+        "json",
+        lambda: kinds(500, "p{}"),
+        '{"kind": "a257", "p257": []}',
+    ),
     case("reading", "oneOf of 200", "json", lambda: either(200, "oneOf"), '{"p7":1}'),
     case("reading", "default nested 100,000 deep", "json", lambda: {"type": "integer", "default": deep(100_000)}, "1"),
     # Counts in counts

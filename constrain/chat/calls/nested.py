@@ -22,7 +22,7 @@ from constrain.chat.tags.parameters import Style
 from constrain.errors import UnsatisfiableError
 from constrain.languages.automata.syntax import EMPTY
 from constrain.languages.schema import JsonSchema, json_schema
-from constrain.languages.schema.sets.algebra import Conj, value_of
+from constrain.languages.schema.sets.algebra import Conj, values_of
 from constrain.masks.derived.members import is_member
 
 _SCHEMAS: WeakKeyDictionary[Function, JsonSchema] = WeakKeyDictionary()
@@ -202,7 +202,7 @@ class ElementValues:
         if self._schema is None:
             return None
         root = self._schema.document.root
-        return [value_of(box, name) for box in self._schema.normalizer.normal(root).objects]
+        return [conj for box in self._schema.normalizer.normal(root).objects for conj in values_of(box, name)]
 
     def _tree(self, text: str) -> str | list[tuple[str, Any]]:
         """A text without elements, or pairs of names and what is in them."""
@@ -228,7 +228,10 @@ class ElementValues:
             if arrays and all(name == "item" for name, _ in tree):
                 items = [[(*box.prefix, box.rest)[min(i, len(box.prefix))] for box in arrays] for i in range(len(tree))]
                 return [self._value(inner, conjs) for (_, inner), conjs in zip(tree, items, strict=True)]
-            return {name: self._value(inner, [value_of(box, name) for box in objects]) for name, inner in tree}
+            return {
+                name: self._value(inner, [conj for box in objects for conj in values_of(box, name)])
+                for name, inner in tree
+            }
         strings = any(normal.strings != EMPTY for normal in normals)
         if not tree.strip() and not strings and (arrays or objects):
             return [] if arrays else {}

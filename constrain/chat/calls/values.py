@@ -18,7 +18,7 @@ from constrain.chat.tags.parameters import Style, without_strings
 from constrain.errors import UnsatisfiableError
 from constrain.languages.automata.syntax import EMPTY
 from constrain.languages.schema import JsonSchema, json_schema
-from constrain.languages.schema.sets.algebra import FALSE, value_of
+from constrain.languages.schema.sets.algebra import FALSE, values_of
 from constrain.masks.derived.members import is_member
 
 Kinds = tuple[bool, Callable[[str], bool]]
@@ -131,7 +131,8 @@ def kinds_of(function: Function, name: str) -> Kinds:
     """(whether a property of a tool may be a string, whether a text is another value that it may be)."""
     whole = json_schema(dict(function.parameters))
     boxes = whole.normalizer.normal(whole.document.root).objects
-    found = [whole.of(conj) for conj in dict.fromkeys(value_of(box, name) for box in boxes) if conj != FALSE]
+    conjs = dict.fromkeys(conj for box in boxes for conj in values_of(box, name))
+    found = [whole.of(conj) for conj in conjs if conj != FALSE]
     if not found:
         return True, _is_json
     one = found[0] if len(found) == 1 else whole.beside_definitions({"anyOf": [each.written for each in found]})

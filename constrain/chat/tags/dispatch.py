@@ -25,6 +25,7 @@ from constrain.chat.tags.tag import Tag
 from constrain.errors import ConstrainError, LimitError
 from constrain.languages.automata.decide import is_empty
 from constrain.languages.automata.marks import without_marks
+from constrain.languages.automata.shape import common_start
 from constrain.languages.automata.syntax import Ranges, Tokens, concat, intersect, literals
 from constrain.languages.cfg.ebnf import Expression
 from constrain.languages.cfg.ebnf import Sequence as Concatenation
@@ -39,6 +40,7 @@ from constrain.lazily import lazily
 Rule = tuple[str, Constraint]
 _DECODER = json.JSONDecoder()
 _NUMBER = "0123456789+-.eE \t\n\r"
+MANY = 8  # tags whose beginnings are a list; of more, they are a tree
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,11 +56,7 @@ class Tagged(Combined):
     @lazily
     def _regions(self) -> list[Tag] | None:
         """The tags, if the text tells where each begins and ends; None if not, or if none has a guard."""
-        if not any(tag.content.guarded for tag in self.tags):
-            return None
-        begins = [tag.begin.encode() for tag in self.tags if isinstance(tag.begin, str)]
-        apart = len(begins) == len(self.tags) and pieces.are_apart(begins)
-        return list(self.tags) if apart and all(map(_ends_are_known, self.tags)) else None
+        return list(self.tags) if any(tag.content.guarded for tag in self.tags) and _are_apart(self.tags) else None
 
     @property
     def inlined(self) -> bool:
@@ -103,6 +101,12 @@ class Tagged(Combined):
         if self._regions is None:
             return super().residual_fault_marked(text, spans)
         return self.residual_fault(without_marks(text).decode())
+
+
+def _are_apart(tags: Sequence[Tag]) -> bool:
+    """True if the text tells where each of the tags begins and ends."""
+    begins = [tag.begin.encode() for tag in tags if isinstance(tag.begin, str)]
+    return len(begins) == len(tags) and pieces.are_apart(begins) and all(map(_ends_are_known, tags))
 
 
 def _ends_are_known(tag: Tag) -> bool:
@@ -194,12 +198,32 @@ def triggered_tags(
     for trigger, own_tags in by_trigger.items():
         if not own_tags:
             raise ConstrainError(f"no tag begins with the trigger {trigger!r}", fix="leave it out: use excludes=")
-    rules = [(trigger, alt(*(tag.rest(trigger) for tag in own))) for trigger, own in by_trigger.items()]
+    rest = _one_of if _are_apart(found) else _any_of
+    rules = [(trigger, rest(own, trigger)) for trigger, own in by_trigger.items()]
     after = _dispatched(rules, not stop_after_first, checked_texts(excludes, "an excluded text"))
     first = _expression(alt(*found))
     if at_least_one:
         after = first if stop_after_first else Concatenation((first, after))
     return Tagged(after, partial(shown_call, "triggered_tags", (list(listed), list(found))), tags=found)
+
+
+def _any_of(tags: Sequence[Tag], begun: str) -> Constraint:
+    """One of the tags, without the text with which they all begin."""
+    return alt(*(tag.rest(begun) for tag in tags))
+
+
+def _one_of(tags: Sequence[Tag], begun: str) -> Constraint:
+    """The same. Of many tags, those whose next character is the same are one part, made when a text has come to it."""
+    if len(tags) <= MANY:
+        return _any_of(tags, begun)
+    groups: dict[str, list[Tag]] = {}
+    for tag in tags:
+        groups.setdefault(str(tag.begin)[len(begun) : len(begun) + 1], []).append(tag)
+    parts = []
+    for own in groups.values():
+        common = common_start([str(tag.begin) for tag in own])
+        parts.append(seq(common.removeprefix(begun), _one_of(own, common)) if len(own) > 1 else own[0].rest(begun))
+    return alt(*parts)
 
 
 def separated(

@@ -24,8 +24,8 @@ from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.lazily import Remembered
 from constrain.limits import tick
-from constrain.masks.completion.levels import TrieLevelWalk
 from constrain.masks.completion.farthest import Farthest
+from constrain.masks.completion.levels import TrieLevelWalk
 from constrain.masks.completion.shortest import Shortest
 from constrain.masks.completion.writable import NOT_IN_UTF8
 from constrain.masks.engine.automaton import TokenAutomaton

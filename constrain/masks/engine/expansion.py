@@ -25,7 +25,7 @@ from constrain.masks.engine.symbol_table import WHOLE, SymbolTable
 from constrain.masks.engine.templates import resolve
 
 TAILS = 8  # right-recursive last symbols that are expanded together with their rules
-MANY_AHEAD = 32  # nonterminals that are not expanded before they are needed
+MANY_AHEAD = 8  # nonterminals that are not expanded before they are needed
 AHEAD = 3  # literal terminals that expansion looks beyond: a mask needs the symbols after them too
 
 

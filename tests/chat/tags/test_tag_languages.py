@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -41,6 +42,28 @@ def test_the_language_is_that_of_the_definition(case: dict[str, str]) -> None:
             row = np.unpackbits(matcher.mask().view(np.uint8), bitorder="little")
             assert {letter for letter in "abx" if row[ord(letter)]} == {one for one in "abx" if text + one in viable}
             assert bool(row[256]) == is_member(form, text)
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if "triggered_tags" in case["format"]], ids=lambda case: case["format"][:70]
+)
+def test_tags_in_a_tree_are_those_of_the_definition(case: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["constrain.chat.tags.dispatch"], "MANY", 0)
+    test_the_language_is_that_of_the_definition(case)
+
+
+def test_a_text_makes_the_tags_that_begin_like_it() -> None:
+    """Of 400 tags those with the same first letters are made, not all."""
+    names = [f"{chr(97 + i % 20)}{chr(97 + i // 20)}_tool" for i in range(400)]
+    kinds = [constrain.json_schema({"type": "array", "maxItems": i + 1}) for i in range(400)]
+    tags = [constrain.tags.tag(f"<call={name}>", kind, "</call>") for name, kind in zip(names, kinds, strict=True)]
+    whole = constrain.tags.triggered_tags(["<call="], tags)
+    vocabulary = constrain.Vocabulary.of_bytes()
+    matcher = constrain.compile(whole, vocabulary, automaton=constrain.TokenAutomaton(vocabulary)).matcher()
+    for byte in b"text <call=ba_tool>[1]</call> <call=":
+        matcher.mask()
+        assert matcher.advance(byte)
+    assert len(matcher.compiled.rules.records) < 100
 
 
 def test_the_table_of_formats_counts_the_cases(repository: Path) -> None:

@@ -106,3 +106,8 @@ def test_interval_operations(a, b):
 
 def contains(ranges, code_point):
     return any(low <= code_point <= high for low, high in ranges)
+
+
+def test_white_space_is_where_it_is_looked_for():
+    every = unicode_classes.every_character()
+    assert unicode_classes.python_class("s")[-1][1] == max(m.start() for m in re.finditer(r"\s", every))

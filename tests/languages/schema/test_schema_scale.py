@@ -107,6 +107,13 @@ def conditions(count: int) -> dict:
     return {"type": "object", "required": ["kind"], "properties": {"kind": {"type": "string"}}, "allOf": each}
 
 
+def pairs_of_keys(count: int) -> dict:
+    """Each first key of a pair asks for the second one: conditions that do not interact."""
+    keys = {f"{letter}{i}": {"type": "integer"} for i in range(count) for letter in "ab"}
+    needed = {f"a{i}": [f"b{i}"] for i in range(count)}
+    return {"type": "object", "dependentRequired": needed, "properties": keys}
+
+
 def listed_kinds(count: int) -> dict:
     """Arrays whose items decide by two names each what else they need."""
     each = [
@@ -129,15 +136,21 @@ def listed_kinds(count: int) -> dict:
             ['{"kind": "k7", "x": 6}', '{"kind": "k79", "x": 78}', '{"x": 79}'],
         ),
         (
+            pairs_of_keys(40),
+            100_000,  # 2^40 boxes, of which 5,000 were made before the others were left to the check
+            ["{}", '{"a7": 1, "b7": 2}', '{"b0": 1, "a39": 1, "b39": 1, "other": 1}'],
+            ['{"a7": 1}', '{"a7": 1, "b7": 2, "a8": 1}', '{"b7": 2, "a7": 1}'],
+        ),
+        (
             listed_kinds(3),
             100_000,  # 1 million before contradictions were left out early
             ['["base"]', '["a1", "base", "c1"]', '["b0", "c2", "a2", "c0", "base"]', '["c0", "base", 1]'],
             ["[]", '["a1", "base", "c2"]', '["b0", "c2", "a2", "base"]', '["a0", "c0"]'],
         ),
     ],
-    ids=["a condition for each kind", "lists that decide"],
+    ids=["a condition for each kind", "conditions apart", "lists that decide"],
 )
-def test_constants_tell_branches_apart(schema: dict, most: int, members: list[str], others: list[str]) -> None:
+def test_conditions_stay_small(schema: dict, most: int, members: list[str], others: list[str]) -> None:
     constraint, work = counted(lambda: json_schema(schema, whitespace="any"))
     assert work < most
     compiled = constrain.compile(constraint, constrain.Vocabulary.of_bytes())
@@ -188,6 +201,13 @@ def test_disjoint_patterns_stay_small() -> None:
     matcher = constrain.compile(constraint, constrain.Vocabulary.of_bytes()).matcher()
     assert all(matcher.advance(byte) for byte in b'{"a0_y":100,"b1_":101,"zz":1000,"b27_x":127')
     assert not matcher.allows(ord("7")) and matcher.allows(ord("}"))  # 1277 > 127
+
+
+def test_patterns_apart_are_read_one_by_one() -> None:
+    """200 patterns that begin differently take 0.2 million calls; by products of classes they took 2.7 million."""
+    patterns = {f"^{chr(97 + i % 26)}{i}_": {"maximum": 100 + i} for i in range(200)}
+    schema = {"type": "object", "patternProperties": patterns, "additionalProperties": False}
+    assert counted(lambda: json_schema(schema, limits=PATIENT))[1] < 500_000
 
 
 def test_items_that_use_up_their_values() -> None:

@@ -53,16 +53,23 @@ CATEGORY_NAMES = {
     "paragraphseparator": "Zp", "spaceseparator": "Zs", }  # fmt: skip
 
 
+def _characters(end: int) -> str:
+    return np.arange(end, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
+
+
 @cache
 def every_character() -> str:
     """The 0x110000 code points as one text, surrogates included."""
-    return np.arange(0x110000, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    return _characters(0x110000)
 
 
 @cache
 def python_class(letter: str) -> Ranges:
-    r"""The characters that `\d`, `\s` or `\w` (letter "d", "s" or "w") matches in a Python `str` pattern."""
-    runs = re.compile(rf"\{letter}+").finditer(every_character())
+    r"""The characters that `\d`, `\s` or `\w` (letter "d", "s" or "w") matches in a Python `str` pattern.
+
+    PERF: white space stands below U+4000: the first `\s` of a process took 16 ms among all characters.
+    """
+    runs = re.compile(rf"\{letter}+").finditer(_characters(0x4000) if letter == "s" else every_character())
     return intervals.union((match.start(), match.end() - 1) for match in runs)
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from constrain.languages.schema.normalize.normalizer import Normalizer
 from constrain.languages.schema.read.document import draw_step, excerpt
-from constrain.languages.schema.sets.algebra import FALSE, TRUE, ArrayBox, Conj, NormalForm, ObjectBox, value_of
+from constrain.languages.schema.sets.algebra import FALSE, TRUE, ArrayBox, Conj, NormalForm, ObjectBox, values_of
 from constrain.languages.schema.sets.formula import AllOf, AnyOf, Atoms, Formula, Not, OneOf
 from constrain.languages.schema.sets.json_types import Json, JsonObject
 from constrain.languages.schema.sets.numbers import MAX_EXPONENT, NumberBox, Rational, holds
@@ -126,11 +126,14 @@ class Membership:
         for name, item in value.items():
             if not self.is_member(name, box.names):
                 return Fault(f"the name {name!r} is not allowed")
-            if not self.is_member(item, value_of(box, name)):
-                return Fault("", (name, item, value_of(box, name)))
+            conj, *others = values_of(box, name)
+            if not any(self.is_member(item, each) for each in (conj, *others)):
+                return Fault("", None if others else (name, item, conj))
         for language, conj in box.needs:
             if not any(matches(language, name) and self.is_member(item, conj) for name, item in value.items()):
                 return Fault("no property is as one has to be")
+        if any(all(self.object_fault(value, case) is not None for case in cases) for cases in box.conditions):
+            return Fault("")
         return None
 
     def explain(self, value: Json, conj: Conj) -> str:

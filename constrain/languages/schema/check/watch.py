@@ -17,7 +17,7 @@ from itertools import chain
 from constrain.languages.automata.shape import endless
 from constrain.languages.automata.syntax import Node
 from constrain.languages.schema.normalize.normalizer import Normalizer
-from constrain.languages.schema.sets.algebra import FALSE, TRUE, ArrayBox, Conj, NormalForm, ObjectBox, value_of
+from constrain.languages.schema.sets.algebra import FALSE, TRUE, ArrayBox, Conj, NormalForm, ObjectBox, values_of
 from constrain.languages.schema.sets.shapes_arrays import CountedArrays
 from constrain.languages.schema.sets.strings import finite_texts, is_void, meet_strings
 from constrain.lazily import Remembered
@@ -112,7 +112,8 @@ class Watched:
     def member(self, name: str) -> Watched | None:
         """The place of the value of a property; None if nothing is watched there."""
         if name not in self._members:
-            return self._members.keep(name, self._watched(value_of(box, name) for box in self._objects))
+            found = self._watched(conj for box in self._objects for conj in values_of(box, name))
+            return self._members.keep(name, found)
         return self._members.get(name)
 
     def _watched(self, conjs: Iterable[Conj]) -> Watched | None:

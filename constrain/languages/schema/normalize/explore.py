@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from itertools import chain
 
 from constrain.errors import LimitError
 from constrain.languages.schema.normalize.normalizer import Normalizer
-from constrain.languages.schema.sets.algebra import FALSE, MAX_ALTERNATIVES, TRUE, Conj, NormalForm
+from constrain.languages.schema.sets.algebra import FALSE, MAX_ALTERNATIVES, TRUE, Conj, NormalForm, values_of
 from constrain.languages.schema.sets.digits import number_node
 
 MAX_CONJUNCTIONS = 20_000
@@ -57,7 +58,7 @@ def _parts(normalizer: Normalizer, normal: NormalForm) -> Iterator[Conj]:
     for box in normal.objects:
         if not box.needs and box.names == TRUE and len(box.classes) == 1:  # its shape has no other conjunctions
             if normalizer.has_objects(box):
-                yield from (conj for _, conj in box.named)
+                yield from chain.from_iterable(values_of(box, name, normalizer.join) for name, _ in box.named)
                 yield box.classes[0][1]
             continue
         for members in normalizer.object_shapes(box):

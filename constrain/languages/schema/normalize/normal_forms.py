@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import accumulate, combinations
+from itertools import accumulate, combinations, takewhile
 from math import inf
 from typing import TypeVar
 
@@ -39,8 +39,9 @@ from constrain.languages.schema.sets.algebra import (
     TooManyBoxes,
     intersection,
     meet_objects,
+    speaks_of_named,
     union,
-    value_of,
+    values_of,
 )
 from constrain.languages.schema.sets.complement import complement_of
 from constrain.languages.schema.sets.formula import AllOf, AnyOf, Atoms, CheckedLater, Formula, KnownSet, OneOf
@@ -275,6 +276,24 @@ class NormalForms:
         )
 
     def _product(self, sets: Iterable[NormalForm]) -> NormalForm:
+        """The intersection of the sets; conditions that come first are met last if the order of keys stays."""
+        parts = list(sets)
+        first = list(takewhile(self._keeps_order, parts))
+        if first and len(first) < len(parts):
+            others = self._in_turn(parts[len(first) :])
+            names = frozenset[str]().union(*(box.said for part in first for box in part.objects))
+            if all(names <= box.places.keys() for box in others.objects):
+                return self._in_turn([others, *first])
+        return self._in_turn(parts)
+
+    def _keeps_order(self, normal: NormalForm) -> bool:
+        """True if a set has conditions on named keys, and says of no key where it comes."""
+        if not speaks_of_named(normal.objects):
+            return False
+        any_order = self.document.options.property_order == "any"
+        return any_order or all(conj == FALSE for box in normal.objects for _, conj in box.named)
+
+    def _in_turn(self, sets: Iterable[NormalForm]) -> NormalForm:
         result = EVERYTHING
         for normal in sets:
             meet = partial(self._intersection, result, normal)
@@ -306,14 +325,21 @@ class NormalForms:
         self.count(len(a.arrays) * len(b.arrays) + len(a.objects) * len(b.objects))
         common = intersection(a, b, self.join)
         if len(common.objects) > MAX_UNPRUNED and len(a.objects) > 1 and len(b.objects) > 1:
-            known = {id(box) for box in a.objects}  # PERF: pruned before, and unchanged
-            boxes = dict.fromkeys(
-                pruned
+            return common._replace(objects=self._all_pruned(common.objects, a.objects))
+        if any(len(cases) > MAX_UNPRUNED for box in common.objects for cases in box.conditions):
+            known = [case for box in a.objects for cases in box.conditions for case in cases]
+            boxes = [
+                box._replace(conditions=tuple([self._all_pruned(cases, known) for cases in box.conditions]))
                 for box in common.objects
-                if (pruned := box if id(box) in known else self._pruned(box)) is not None
-            )
-            return common._replace(objects=tuple(boxes))
+            ]
+            return common._replace(objects=tuple([box for box in boxes if all(box.conditions)]))
         return common
+
+    def _all_pruned(self, boxes: Iterable[ObjectBox], known: Iterable[ObjectBox]) -> tuple[ObjectBox, ...]:
+        """The boxes, pruned; PERF: the known ones were pruned before, and are unchanged."""
+        same = set(map(id, known))
+        pruned = [box if id(box) in same else self._pruned(box) for box in boxes]
+        return tuple(dict.fromkeys([box for box in pruned if box is not None]))
 
     def _pruned(self, box: ObjectBox) -> ObjectBox | None:
         """The box with properties that have no value forbidden by name; None if one of them is required.
@@ -438,10 +464,10 @@ class NormalForms:
         unions = [part.objects for part in sets if part.objects]
         if len(unions) <= 1:
             return True
-        common = set(unions[0][0].required)
+        common = set(unions[0][0].said)
         for boxes in unions:
             for box in boxes:
-                common &= set(box.required)
+                common &= frozenset(box.required).union(*map(_required_always, box.conditions))
         return any(
             self._unless_loop(lambda name: self._discriminates(name, unions), name, otherwise=False)
             for name in sorted(common)
@@ -453,16 +479,21 @@ class NormalForms:
         for boxes in unions:
             union_texts: set[str] = set()
             for box in boxes:
-                allowed = self.normal(value_of(box, name))
-                if allowed == NOTHING:
-                    continue
-                if allowed._replace(strings=EMPTY) != NOTHING or not isinstance(allowed.strings, Literals):
-                    return False
-                union_texts.update(allowed.strings.texts)
+                for allowed in map(self.normal, values_of(box, name, self.join)):
+                    if allowed == NOTHING:
+                        continue
+                    if allowed._replace(strings=EMPTY) != NOTHING or not isinstance(allowed.strings, Literals):
+                        return False
+                    union_texts.update(allowed.strings.texts)
             if texts & union_texts:
                 return False
             texts |= union_texts
         return True
+
+
+def _required_always(cases: tuple[ObjectBox, ...]) -> frozenset[str]:
+    """The names that each case of a condition requires."""
+    return frozenset(cases[0].required).intersection(*(case.required for case in cases))
 
 
 def _visibly_disjoint(sets: list[NormalForm]) -> bool:

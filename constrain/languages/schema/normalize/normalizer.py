@@ -13,11 +13,20 @@ from typing import Any
 
 from constrain.languages.automata.syntax import ANY_TEXT
 from constrain.languages.schema.normalize.normal_forms import NormalForms
-from constrain.languages.schema.sets.algebra import ArrayBox, Conj, NormalForm, ObjectBox
+from constrain.languages.schema.sets.algebra import (
+    TRUE,
+    ArrayBox,
+    Conj,
+    NormalForm,
+    ObjectBox,
+    meet_objects,
+    multiplied,
+)
 from constrain.languages.schema.sets.formula import KnownSet
 from constrain.languages.schema.sets.numbers import finite_numbers, has_numbers
 from constrain.languages.schema.sets.shapes_arrays import MAX_DISTINCT, ArrayShape, Queries, array_shape, has_arrays
 from constrain.languages.schema.sets.shapes_objects import (
+    Inhabited,
     ObjectShape,
     has_objects,
     object_shape,
@@ -100,11 +109,27 @@ class Normalizer(NormalForms):
             or any(map(has_numbers, normal.numbers))
             or not is_void(normal.strings)
             or any(has_arrays(box, queries) for box in normal.arrays)
-            or any(has_objects(box, queries.inhabited, self.strings) for box in normal.objects)
+            or any(self._has_objects(box, queries.inhabited) for box in normal.objects)
         )
 
     def has_objects(self, box: ObjectBox) -> bool:
-        return has_objects(box, self.inhabited, self.strings)
+        return self._has_objects(box, self.inhabited)
+
+    def _has_objects(self, box: ObjectBox, inhabited: Inhabited) -> bool:
+        """True if the box is inhabited. Conditions meet only where keys are counted, or meet needs."""
+        if not box.conditions:
+            return has_objects(box, inhabited, self.strings)
+        if box.needs or box.names != TRUE or box.high is not None or box.low > len(box.required):
+            return any(has_objects(part, inhabited, self.strings) for part in multiplied(box, self.join))
+        base = box._replace(conditions=())
+        return all(
+            any(
+                met is not None and has_objects(met, inhabited, self.strings)
+                for case in cases
+                for met in [meet_objects(base, case, self.join)]
+            )
+            for cases in box.conditions
+        )
 
     def has_arrays(self, box: ArrayBox) -> bool:
         return has_arrays(box, self)
@@ -130,7 +155,7 @@ class Normalizer(NormalForms):
             if simple and self._quick_look(array.rest, depth):
                 return True
         for box in normal.objects:
-            if not (box.needs or box.names or box.high is not None or box.low > len(box.required)):
+            if not (box.needs or box.names or box.conditions or box.high is not None or box.low > len(box.required)):
                 named = dict(box.named)
                 if all(name in named and self._quick_look(named[name], depth) for name in box.required):
                     return True
@@ -144,7 +169,7 @@ class Normalizer(NormalForms):
 
     def ready_boxes(self, box: ObjectBox) -> list[ObjectBox]:
         """The ready boxes of a box of objects, each with one shape or none."""
-        return list(ready_boxes(box, self.strings))
+        return [ready for part in multiplied(box, self.join) for ready in ready_boxes(part, self.strings)]
 
     def object_shape(self, ready: ObjectBox) -> ObjectShape | None:
         """The shape of a ready box; None if it is empty."""
@@ -152,7 +177,8 @@ class Normalizer(NormalForms):
 
     def object_shapes(self, box: ObjectBox) -> list[ObjectShape]:
         """The shapes of a box of objects; none if it is empty."""
-        return list(object_shapes(box, self.inhabited, self.strings))
+        parts = multiplied(box, self.join)
+        return [shape for part in parts for shape in object_shapes(part, self.inhabited, self.strings)]
 
     def values(self, conj: Conj) -> tuple[Any, ...] | None:
         """The values that fulfil a conjunction, if they are few and none is an array or an object; else None."""
@@ -202,6 +228,6 @@ def _has_simple_values(normal: NormalForm) -> bool:
         or normal.strings is ANY_TEXT
         or plainly_some(normal.strings)
         or any(map(has_numbers, normal.numbers))
-        or any(not (box.required or box.low or box.needs or box.names) for box in normal.objects)
+        or any(not (box.required or box.low or box.needs or box.names or box.conditions) for box in normal.objects)
         or any(not (box.low or box.counts or box.repeats) for box in normal.arrays)
     )

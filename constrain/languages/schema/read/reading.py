@@ -21,13 +21,14 @@ from constrain.languages.schema.sets.algebra import (
     NormalForm,
     ObjectBox,
     TooManyBoxes,
+    class_of,
     meet_arrays,
     meet_objects,
 )
 from constrain.languages.schema.sets.formula import AllOf, CheckedLater, Formula, KnownSet
 from constrain.languages.schema.sets.json_types import Json, JsonObject
 from constrain.languages.schema.sets.numbers import ANY_NUMBER, NumberBox, meet_numbers
-from constrain.languages.schema.sets.strings import meet_strings
+from constrain.languages.schema.sets.strings import all_begin_apart, meet_strings
 
 if TYPE_CHECKING:
     from constrain.languages.schema.read.document import Site
@@ -147,6 +148,8 @@ class SubschemaReading:
         A pattern also says something of declared names; `additionalProperties` only of keys that match no pattern. The
         condition of one pattern P is a box (keys in P: conj, other keys: TRUE); these boxes are intersected.
         """
+        if all_begin_apart([language for language, _ in self.patterns]):
+            return meet_objects(declared, self._patterns_apart(declared))
         whole = alternate(*(language for language, _ in self.patterns))
         box = ObjectBox()
         if self.rest != TRUE:
@@ -167,3 +170,14 @@ class SubschemaReading:
                 self.document.residuals.append((self.site, "(overlap)", PATTERNS))
                 break
         return met and meet_objects(declared, met)
+
+    def _patterns_apart(self, declared: ObjectBox) -> ObjectBox:
+        """The conditions of patterns of which a key matches one at most: all classes of keys at once."""
+        by_conj: dict[Conj, list[Node]] = {}
+        for language, conj in self.patterns:
+            if conj != TRUE or self.rest != TRUE:
+                by_conj.setdefault(conj, []).append(language)
+        classes = [(alternate(*languages), conj) for conj, languages in by_conj.items()]
+        box = ObjectBox(classes=(*classes, (complement(alternate(*(language for language, _ in classes))), TRUE)))
+        named = tuple([(name, class_of(box, name)) for name, _ in declared.named]) if self.rest != TRUE else ()
+        return box._replace(named=named, classes=(*classes, (box.classes[-1][0], self.rest)))

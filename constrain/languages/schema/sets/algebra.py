@@ -14,8 +14,9 @@ that are visibly empty; `normalize/normalizer.py` decides emptiness exactly.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 from constrain.errors import LimitError
@@ -96,6 +97,7 @@ class _ObjectFields(NamedTuple):
     low: int = 0
     high: int | None = None
     needs: tuple[tuple[Node, Conj], ...] = ()
+    conditions: tuple[tuple[ObjectBox, ...], ...] = ()
 
 
 class ObjectBox(_ObjectFields):
@@ -110,6 +112,8 @@ class ObjectBox(_ObjectFields):
         low: The least number of properties.
         high: The largest number of properties; None: no limit.
         needs: Existential conditions (key language, conj): some key in the language has a value that fulfils `conj`.
+        conditions: Unions of boxes that speak of named keys alone; the object is in one box of each. No two speak of
+            the same key, and all keys are in `named`: n conditions that do not interact are not 2^n boxes.
     """
 
     @lazily
@@ -121,6 +125,11 @@ class ObjectBox(_ObjectFields):
     def forbidden(self) -> frozenset[str]:
         """The names that the box forbids."""
         return frozenset([name for name, conj in self.named if conj == FALSE])
+
+    @lazily
+    def said(self) -> frozenset[str]:
+        """The names that the box names or requires."""
+        return frozenset([*self.places, *self.required])
 
 
 class NormalForm(NamedTuple):
@@ -174,7 +183,7 @@ def intersection(a: NormalForm, b: NormalForm, join: Join = both) -> NormalForm:
         _products(a.numbers, b.numbers, meet_numbers, ANY_NUMBER),
         meet_strings(a.strings, b.strings),
         _products(a.arrays, b.arrays, partial(meet_arrays, join=join), ANY_ARRAY),
-        _products(a.objects, b.objects, partial(meet_objects, join=join), ANY_OBJECT),
+        _products(a.objects, b.objects, partial(meet_objects, join=join), ANY_OBJECT, partial(_under, join=join)),
     )
 
 
@@ -200,9 +209,13 @@ def _merged(unions: Iterable[tuple[Box, ...]], whole: Box) -> tuple[Box, ...]:
 
 
 def _products(
-    left: tuple[Box, ...], right: tuple[Box, ...], meet: Callable[[Box, Box], Box | None], whole: Box
+    left: tuple[Box, ...],
+    right: tuple[Box, ...],
+    meet: Callable[[Box, Box], Box | None],
+    whole: Box,
+    under: Callable[[Box, tuple[Box, ...]], Iterable[Box] | None] = lambda box, boxes: None,
 ) -> tuple[Box, ...]:
-    """The nonempty pairwise intersections of two unions of boxes.
+    """The nonempty intersections of two unions of boxes, pairwise but where `under` makes that of a box and a union.
 
     `meet` returns None for an empty intersection. `whole` is the box of everything.
     """
@@ -218,8 +231,70 @@ def _products(
     common: dict[Box, None] = {}
     for a in left:
         tick(len(right))
-        common.update(dict.fromkeys(box for b in right if (box := meet(a, b)) is not None))
+        boxes = under(a, right)
+        if boxes is None:
+            boxes = (box for b in right if (box := meet(a, b)) is not None)
+        common.update(dict.fromkeys(boxes))
     return tuple(common)
+
+
+def _under(box: ObjectBox, union: tuple[ObjectBox, ...], join: Join) -> Iterable[ObjectBox] | None:
+    """The objects of a box in a union, if that is a condition on properties that the box names: a box at most.
+
+    Names that the box does not declare would come in the order of each part of the union: then None.
+    """
+    if not speaks_of_named(union) or not all(other.said <= box.places.keys() for other in union):
+        return None
+    met = under_condition(box, union, join)
+    return () if met is None else (met,)
+
+
+def speaks_of_named(union: tuple[ObjectBox, ...]) -> bool:
+    """True if the union is a condition: of several boxes that say something of named keys alone."""
+    return len(union) > 1 and all(box[2:] == _UNSAID for box in union)
+
+
+def under_condition(box: ObjectBox, cases: tuple[ObjectBox, ...], join: Join) -> ObjectBox | None:
+    """The objects of a box in one of the cases, which speak of keys that it names; None if there are visibly none."""
+    base = box._replace(conditions=()) if box.conditions else box
+    left = []
+    for case in cases:
+        met = meet_objects(base, case, join)
+        if met is base:
+            return box
+        if met is not None:
+            left.append(case._replace(named=tuple([met.named[base.places[name]] for name, _ in case.named])))
+    if len(left) > 1:
+        return _with_conditions(box, (tuple(dict.fromkeys(left)),), join)
+    return meet_objects(box, left[0], join) if left else None
+
+
+def _with_conditions(box: ObjectBox, conditions: tuple[tuple[ObjectBox, ...], ...], join: Join) -> ObjectBox | None:
+    """The box under further conditions; two conditions on the same key are multiplied with each other."""
+    kept = list(box.conditions)
+    for cases in conditions:
+        names = frozenset[str]().union(*(case.said for case in cases))
+        apart = []
+        for other in kept:
+            if names.isdisjoint(chain.from_iterable(case.said for case in other)):
+                apart.append(other)
+            else:
+                cases = _products(other, cases, partial(meet_objects, join=join), ANY_OBJECT)
+                if len(cases) > MAX_ALTERNATIVES:
+                    raise TooManyBoxes(f"conditions on the same properties have {len(cases)} cases together")
+        kept = [*apart, cases]
+    return box._replace(conditions=tuple(kept)) if all(kept) else None
+
+
+def multiplied(box: ObjectBox, join: Join = both) -> Iterator[ObjectBox]:
+    """Yield the boxes without conditions whose union a box is: one for each choice of cases."""
+    if not box.conditions:
+        yield box
+        return
+    *before, last = box.conditions
+    for part in multiplied(box._replace(conditions=tuple(before)), join):
+        tick()
+        yield from (met for case in last if (met := meet_objects(part, case, join)) is not None)
 
 
 def _lower_limit(a: int | None, b: int | None) -> int | None:
@@ -255,7 +330,8 @@ def meet_objects(a: ObjectBox, b: ObjectBox, join: Join = both) -> ObjectBox | N
         return a
     needs = a.needs if not b.needs else _union_in_order(a.needs, b.needs)
     classes = meet_classes(a.classes, b.classes, join)
-    return ObjectBox(named, required, classes, join(a.names, b.names), low, high, needs)
+    met = ObjectBox(named, required, classes, join(a.names, b.names), low, high, needs, a.conditions)
+    return _with_conditions(met, b.conditions, join) if b.conditions else met
 
 
 def _narrowed(a: ObjectBox, b: ObjectBox, required: tuple[str, ...], join: Join) -> Named | None:
@@ -355,12 +431,16 @@ def meet_classes(a: Classes, b: Classes, join: Join = both) -> Classes:
     return tuple((alternate(*languages), conj) for conj, languages in merged.items())
 
 
-def value_of(box: ObjectBox, name: str) -> Conj:
-    """The conjunction that the value of a key must fulfil."""
-    for named, conj in box.named:
-        if named == name:
-            return conj
-    return class_of(box, name)
+def values_of(box: ObjectBox, name: str, join: Join = both) -> tuple[Conj, ...]:
+    """The conjunctions one of which the value of a key must fulfil: several where a condition speaks of the key."""
+    place = box.places.get(name)
+    conj = class_of(box, name) if place is None else box.named[place][1]
+    for cases in box.conditions:
+        said = [(case, case.places.get(name)) for case in cases]
+        if any(place is not None for _, place in said):
+            met = [conj if place is None else join(conj, case.named[place][1]) for case, place in said]
+            return tuple(dict.fromkeys(met))
+    return (conj,)
 
 
 def class_of(box: ObjectBox, name: str) -> Conj:

@@ -57,7 +57,10 @@ def complement_of(
     for array in normal.arrays:
         result = intersection(result, EVERYTHING._replace(arrays=tuple(complement_of_arrays(array, negate))))
     for box in normal.objects:
-        result = intersection(result, EVERYTHING._replace(objects=tuple(complement_of_objects(box, negate, strings))))
+        outside = complement_of_objects(box, negate, strings)
+        for cases in box.conditions:
+            outside += complement_of(NOTHING._replace(objects=cases), negate, strings, intersection).objects
+        result = intersection(result, EVERYTHING._replace(objects=tuple(outside)))
     return result
 
 
@@ -95,7 +98,7 @@ def counted(start: int, conj: Conj, least: int, most: int | None, negate: Negate
 
 
 def complement_of_objects(box: ObjectBox, negate: Negate, strings: Strings) -> list[ObjectBox]:
-    """The objects outside a box, as a union of boxes.
+    """The objects outside a box, its conditions apart, as a union of boxes.
 
     That a required property is absent or has another value is one box, not two: differences of n branches, each with a
     property of its own, would be 2^n boxes.

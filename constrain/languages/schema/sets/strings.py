@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
-from itertools import product
+from itertools import pairwise, product
 
 from constrain.languages.automata import decide
 from constrain.languages.automata.shape import first_text
@@ -67,6 +68,12 @@ def begin_apart(a: Node, b: Node) -> bool:
     """True if the trees show that no text is in both languages, since their texts begin differently."""
     left, right = first_text(a), first_text(b)
     return not (left.startswith(right) or right.startswith(left))
+
+
+def all_begin_apart(nodes: Iterable[Node]) -> bool:
+    """`begin_apart` of each two: in order, a text with which another one begins stands right before such a one."""
+    texts = sorted(map(first_text, nodes))
+    return not any(right.startswith(left) for left, right in pairwise(texts))
 
 
 @lru_cache(maxsize=1024)

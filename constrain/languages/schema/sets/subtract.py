@@ -109,7 +109,7 @@ def _outermost(boxes: list[ObjectBox]) -> list[ObjectBox]:
     for box in sorted(boxes, key=lambda box: len(box.required) + len(box.named)):
         kept = alike.setdefault((len(box.named), box.classes, box.names), [])
         tick(1 + len(kept) // 8)
-        demands = frozenset(box.required + box.needs)
+        demands = frozenset(box.required + box.needs + box.conditions)
         if not any(fewer <= demands and _is_within(box, other) for other, fewer in kept):
             kept.append((box, demands))
             outermost.add(box)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from functools import lru_cache
+from math import prod
 
 from constrain.languages.automata.syntax import ANY_TEXT, EMPTY
 from constrain.languages.cfg.bulk_rules import (
@@ -29,12 +30,12 @@ from constrain.languages.cfg.bulk_rules import (
 from constrain.languages.cfg.rules import Symbol, Terminal
 from constrain.languages.schema.normalize.normalizer import Normalizer
 from constrain.languages.schema.read.document import ReadOptions
-from constrain.languages.schema.sets.algebra import TRUE, ArrayBox, Conj, NormalForm, ObjectBox
+from constrain.languages.schema.sets.algebra import TRUE, ArrayBox, Conj, NormalForm, ObjectBox, union
 from constrain.languages.schema.sets.numbers import has_numbers
 from constrain.languages.schema.sets.strings import is_void
 from constrain.languages.schema.write.lower_arrays import array_container
-from constrain.languages.schema.write.lower_objects import FEW, object_container, object_parts
-from constrain.languages.schema.write.lower_unions import Part, unite_shapes
+from constrain.languages.schema.write.lower_objects import FEW, many_objects, object_container, object_parts
+from constrain.languages.schema.write.lower_unions import Part, unite_conditions, unite_shapes
 from constrain.languages.schema.write.terminals import (
     BOOLEAN,
     BOOLEANS,
@@ -111,6 +112,13 @@ class Lowering:
             terminal = self._terminals[conj] = terminals[0] if len(terminals) == 1 else None
         return terminal if terminal is not None else _Value(Level(self, place), conj)
 
+    def values(self, conjs: Sequence[Conj], place: int) -> list[Symbol]:
+        """The symbols of the values that fulfil one of some conjunctions, which are inhabited, at a place."""
+        normals = [] if len(conjs) == 1 else [self.normalizer.normal(conj) for conj in conjs]
+        if not normals or any(normal.arrays or normal.objects for normal in normals):
+            return [self.value(conj, place) for conj in conjs]
+        return list(self.terminals(union(normals)))
+
     def terminals(self, normal: NormalForm) -> list[Terminal]:
         """The terminals of a set's inhabited parts, without arrays and objects."""
         terminals: list[Terminal] = []
@@ -172,6 +180,10 @@ class Level:
         """The symbol of the values in a container that fulfil a conjunction; the conjunction is inhabited."""
         return self.lowering.value(conj, self.around.inner)
 
+    def values(self, conjs: Sequence[Conj]) -> list[Symbol]:
+        """The symbols of the values in a container that fulfil one of some conjunctions; each is inhabited."""
+        return self.lowering.values(conjs, self.around.inner)
+
     def pair(self, key: Terminal, conj: Conj) -> list[Symbol]:
         """The symbols of a member of an object, with the whitespace after its value."""
         return [key, *self.after_key(conj)]
@@ -183,19 +195,25 @@ class Level:
     def alternatives(self, conj: Conj) -> Alternatives:
         """The alternatives of a value. Those of arrays and objects are a bracket and a nonterminal."""
         normal = self.normalizer.normal(conj)
-        parts = object_parts(self, normal.objects)
-        united: Alternatives = []
+        boxes: Sequence[ObjectBox] = normal.objects
+        many: Alternatives = []
+        if _has_many_conditions(boxes):
+            many, boxes = unite_conditions(self, boxes)
+        parts = object_parts(self, boxes)
         if len(parts) > FEW:
-            united, parts = unite_shapes(self, conj, parts)
+            united, rest = unite_shapes(self, conj, parts)
+            many, parts = [*many, *united, *many_objects(self, conj, rest)], []
         rules = self._rules(normal, parts)
         alternatives: Alternatives = [[terminal] for terminal in rules.terminals]
         for container in rules.containers:
             alternatives += self.written(container)
-        return alternatives + united
+        return alternatives + many
 
     def rules(self, conj: Conj) -> ValueRules | None:
         """The rules of a value, at all places; None if many shapes of objects are united, which is done by place."""
         normal = self.normalizer.normal(conj)
+        if _has_many_conditions(normal.objects):
+            return None
         parts = object_parts(self, normal.objects)
         return self._rules(normal, parts) if len(parts) <= FEW else None
 
@@ -204,6 +222,11 @@ class Level:
         objects = [object_container(self, part) for part in parts]
         containers = [container for container in (*arrays, *objects) if container is not None]
         return ValueRules(self.lowering.terminals(normal), containers)
+
+
+def _has_many_conditions(boxes: Sequence[ObjectBox]) -> bool:
+    """True if there are many cases of the conditions of some boxes."""
+    return sum(prod(map(len, box.conditions)) for box in boxes) > FEW
 
 
 class _Value(PlacedNonterminal):

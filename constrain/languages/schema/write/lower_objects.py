@@ -33,7 +33,7 @@ from constrain.languages.cfg.bulk_rules import (
     SameRules,
     Situation,
 )
-from constrain.languages.cfg.rules import Symbol, Terminal
+from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.schema.formats.bounds import at_most
 from constrain.languages.schema.sets.algebra import Conj, ObjectBox
 from constrain.languages.schema.sets.shapes_objects import ObjectShape, Pending
@@ -71,21 +71,55 @@ class ObjectState(NamedTuple):
         return self.done, self.size, needs, self.open_yet
 
 
-def object_parts(level: Level, boxes: tuple[ObjectBox, ...]) -> list[Part]:
+def object_parts(level: Level, boxes: Sequence[ObjectBox]) -> list[Part]:
     """The ready boxes of a union of boxes of objects, each with the box and its number in it."""
     return [(box, i, part) for box in boxes for i, part in enumerate(level.normalizer.ready_boxes(box))]
 
 
 def object_container(level: Level, part: Part) -> ContainerRules | None:
     """The objects of a ready box; None if it is empty."""
+    rules = _rules_of(level, part)
+    return None if rules is None else _whole(rules)
+
+
+def _rules_of(level: Level, part: Part) -> _ObjectRules | None:
     box, i, ready = part
     shape = level.normalizer.object_shape(ready)
     if shape is None:
         return None
     make = _InOrder if level.lowering.in_order else _AnyOrder
-    rules = make(level, shape, (*level.key(box), i))
-    start = ObjectState(0, 0, shape.all_pending)
+    return make(level, shape, (*level.key(box), i))
+
+
+def _whole(rules: _ObjectRules) -> ContainerRules:
+    start = ObjectState(0, 0, rules.shape.all_pending)
     return ContainerRules(True, rules.complete(start), _First(rules, start) if rules.goes_on(start) else None)
+
+
+def many_objects(level: Level, conj: Conj, parts: Sequence[Part]) -> Alternatives:
+    """The alternatives of many ready boxes; in declared order those with the same first key share it."""
+    begun: dict[str | None, list[_ObjectRules]] = {}
+    for part in parts:
+        rules = _rules_of(level, part)
+        if rules is not None:
+            begun.setdefault(_first_key(rules.shape) if level.lowering.in_order else None, []).append(rules)
+    alternatives: Alternatives = []
+    for name, shapes in begun.items():
+        if name is None or len(shapes) == 1:
+            for rules in shapes:
+                alternatives += level.written(_whole(rules))
+        else:
+            key = (level.lowering.serial, "first key", conj, name)
+            for symbols, place in level.around.objects:
+                alternatives.append([*symbols, _SharedKey([each.at(place) for each in shapes], key)])
+    return alternatives
+
+
+def _first_key(shape: ObjectShape) -> str | None:
+    """The key that an object begins with in declared order; None if it may begin otherwise, or its keys are counted."""
+    if shape.counts or shape.all_pending or len(shape.members) > BULK or not any(shape.must[:1]):
+        return None
+    return shape.members[0][0]
 
 
 class _ObjectRules:
@@ -130,9 +164,12 @@ class _ObjectRules:
 
     def open_pairs(self, at: ObjectState, done: int) -> Iterator[list[Symbol]]:
         """Yield the members with open keys."""
-        for language, conj, left in self.shape.choices(at.pending):
+        choices = self.shape.choices(at.pending)
+        for language, conj, left in choices:
             then = self.after(at, done, left, is_open=True)
-            if self.viable(then):
+            if self.viable(then) and len(choices) > FEW:  # a text reaches the value of one of them
+                yield [self.open_key(language), _OpenValue(self, conj, then)]
+            elif self.viable(then):
                 yield [*self.level.pair(self.open_key(language), conj), _Members(self, then)]
 
     def open_key(self, language: Node) -> Terminal:
@@ -255,6 +292,53 @@ class _First(PlacedNonterminal):
 
     def key_set_rules(self) -> KeySetRules | None:
         return self.rules.by_keys()
+
+
+class _OpenValue(Nonterminal):
+    """The value behind an open key, and all that follows it."""
+
+    __slots__ = ("conj", "rules", "then")
+
+    def __init__(self, rules: _ObjectRules, conj: Conj, then: ObjectState) -> None:
+        super().__init__("open value", None, (*rules.key, "open value", conj, *then.key))
+        self.rules, self.conj, self.then = rules, conj, then
+
+    def expand(self) -> Alternatives:
+        return [[*self.rules.level.after_key(self.conj), _Members(self.rules, self.then)]]
+
+
+class _SharedKey(Nonterminal):
+    """The first key of the objects of several shapes at a place, and all that follows it."""
+
+    __slots__ = ("rules",)
+
+    def __init__(self, rules: Sequence[_ObjectRules], key: tuple[Hashable, ...]) -> None:
+        super().__init__("first key", None, (*key, rules[0].level.place))
+        self.rules = rules
+
+    def expand(self) -> Alternatives:
+        first = self.rules[0]
+        terminal = key_terminal(first.shape.members[0][0], first.level.plain)
+        return [[terminal, *first.level.around.colon, _SharedValue(self.rules, self.key)]]
+
+
+class _SharedValue(Nonterminal):
+    """The value behind it, which tells the shapes apart, and all that follows: made when a text has come to it."""
+
+    __slots__ = ("rules",)
+
+    def __init__(self, rules: Sequence[_ObjectRules], key: Hashable) -> None:
+        super().__init__("first value", None, ("value of", key))
+        self.rules = rules
+
+    def expand(self) -> Alternatives:
+        alternatives: Alternatives = []
+        for rules in self.rules:
+            level, none_pending = rules.level, rules.shape.all_pending
+            then = rules.after(ObjectState(0, 0, none_pending), 1, none_pending)
+            value = level.value(rules.shape.members[0][1])
+            alternatives.append([value, *level.around.behind, _Members(rules, then)])
+        return alternatives
 
 
 class _Members(PlacedNonterminal):

@@ -10,6 +10,7 @@ that are *alive*. States are made as far as texts reach them:
     member(s)  -> key ":" value members(s')    for each value of some row in this column; s': the rows that have it
                 | member(s')               in declared order; s': the rows that may skip the column
 
+Where the values of a column are many, they stand behind the key as a nonterminal, made when a text has come to it.
 In declared order a position is a column, and a *tail* is the rest of a row from there on; equal tails are one. In any
 order a position is the bit set of the names written so far.
 
@@ -20,7 +21,7 @@ theory; a text meets at most one for each of its members.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from copy import copy
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
@@ -30,15 +31,30 @@ from numpy.typing import NDArray
 
 from constrain.languages.automata.syntax import ANY_TEXT
 from constrain.languages.cfg.rules import Nonterminal, Terminal
-from constrain.languages.schema.sets.algebra import FALSE, Conj, ObjectBox
+from constrain.languages.schema.sets.algebra import FALSE, Conj, ObjectBox, meet_objects
 from constrain.languages.schema.write.terminals import Alternatives, key_terminal, other_key
 
 if TYPE_CHECKING:
     from constrain.languages.schema.write.lower import Level
 
 Part = tuple[ObjectBox, int, ObjectBox]  # a box, the number of one of its ready boxes, and that ready box
-Alive = tuple[int, ...]  # the rows (or, in declared order, the tails) that are possible
-Table = NDArray[np.int64]
+Alive = tuple[tuple[int, ...], ...]  # for each table its rows (or, in declared order, the tails) that are possible
+Array = NDArray[np.int64]
+MANY = 8  # values of a property; more are made when a text has come to them
+
+
+class Table(NamedTuple):
+    """The boxes of a union, in a column for each of some names.
+
+    Attributes:
+        columns: The places of the names among those of all tables.
+        conjs: int64[rows, columns + 1], the numbers of the conjunctions (0: no value); of open keys in the last column.
+        must: int64[rows, columns], 1 where the property must come.
+    """
+
+    columns: Sequence[int]
+    conjs: Array
+    must: Array
 
 
 class Tail(NamedTuple):
@@ -47,7 +63,7 @@ class Tail(NamedTuple):
     Attributes:
         conj: The number of the conjunction of the value in this column; 0: the property must not come.
         must: Whether the property must come.
-        following: The tail in the next column.
+        following: The tail in the next column of its table.
         needs: Whether a property must come in this column or a later one.
         more: Whether a property may come in this column or a later one.
     """
@@ -74,16 +90,43 @@ def unite_shapes(level: Level, conj: Conj, parts: Sequence[Part]) -> tuple[Alter
         else:
             alone.append(part)
     alternatives: Alternatives = []
-    make = _InOrder if level.lowering.in_order else _AnyOrder
     for number, (names, group) in enumerate(groups.items()):
         if len(group) == 1:
             alone += group
             continue
         key = (level.lowering.serial, "union", level.place, conj, number)
-        union = make(level, key, names, [box for _, _, box in group])
-        if union.start:
-            alternatives += union.whole()
+        alternatives += _whole(level, key, names, [(range(len(names)), [box for _, _, box in group])])
     return alternatives, alone
+
+
+def unite_conditions(level: Level, boxes: Sequence[ObjectBox]) -> tuple[Alternatives, list[ObjectBox]]:
+    """Make a table for each condition of a box, as no two speak of the same name.
+
+    Returns:
+        The alternatives of the boxes whose conditions are tables, and the boxes that are left alone.
+    """
+    alternatives: Alternatives = []
+    alone = []
+    for box in boxes:
+        ready = level.normalizer.ready_boxes(box._replace(conditions=()))
+        if not box.conditions or not all(map(_is_plain, ready)):
+            alone.append(box)
+            continue
+        for base in ready:
+            names = tuple([name for name, _ in _named(level, base)])
+            unions = [_columns(level, base, names, cases) for cases in box.conditions]
+            others = sorted({*range(len(names))}.difference(*(columns for columns, _ in unions)))
+            alternatives += _whole(level, (*level.key(box), "conditions"), names, [(others, [base]), *unions])
+    return alternatives, alone
+
+
+def _columns(
+    level: Level, base: ObjectBox, names: tuple[str, ...], cases: Sequence[ObjectBox]
+) -> tuple[list[int], list[ObjectBox]]:
+    """The places of the names of which a condition speaks, and the boxes of its cases."""
+    said = frozenset[str]().union(*(case.said for case in cases))
+    met = [meet_objects(base, case, level.normalizer.join) for case in cases]
+    return [i for i, name in enumerate(names) if name in said], [box for box in met if box is not None]
 
 
 def _is_plain(box: ObjectBox) -> bool:
@@ -97,23 +140,44 @@ def _named(level: Level, box: ObjectBox) -> Sequence[tuple[str, Conj]]:
     return box.named if level.lowering.in_order else sorted(box.named)
 
 
+def _whole(
+    level: Level,
+    key: tuple[Hashable, ...],
+    names: tuple[str, ...],
+    unions: Sequence[tuple[Sequence[int], list[ObjectBox]]],
+) -> Alternatives:
+    """The alternatives of the objects that are in each of the unions, which hold boxes with the same names."""
+    make = _InOrder if level.lowering.in_order else _AnyOrder
+    union = make(level, key, names, unions)
+    return union.whole() if all(union.start) else []
+
+
 class _Union:
     """Makes the nonterminals of the objects of several boxes with the same names.
 
     Attributes:
-        start: All rows, or all tails of the first column; empty if every box is.
-        conjs: The conjunctions, by their numbers in the table.
+        start: All rows, or all tails of the first columns; none in a table whose boxes are all empty.
+        conjs: The conjunctions, by their numbers in the tables.
+        owners: For each name, and for open keys, the number of its table and its column there.
     """
 
     start: Alive
 
-    def __init__(self, level: Level, key: tuple[object, ...], names: tuple[str, ...], boxes: list[ObjectBox]) -> None:
+    def __init__(
+        self,
+        level: Level,
+        key: tuple[Hashable, ...],
+        names: tuple[str, ...],
+        unions: Sequence[tuple[Sequence[int], list[ObjectBox]]],
+    ) -> None:
         self.level = level
         self.key = key
         self.keys = [key_terminal(name, level.plain) for name in names]
         self.open_key = other_key(names, level.plain)
-        self.conjs, table, must = _table(level, names, boxes)
-        self.read(table, must)
+        self.conjs, tables = _tables(level, unions)
+        owners = {at: (n, i) for n, table in enumerate(tables) for i, at in enumerate(table.columns)}
+        self.owners = [*(owners[at] for at in range(len(names))), (0, len(tables[0].columns))]
+        self.read(tables)
 
     def whole(self) -> Alternatives:
         """The alternatives of an object: empty, or by what is written behind its bracket."""
@@ -136,24 +200,24 @@ class _Union:
             alternatives.append([*self.level.around.comma, _Member(self, position, alive, open_yet)])
         return alternatives
 
-    def pairs(self, key: Terminal, left: dict[int, set[int]], position: int, open_yet: bool) -> Alternatives:
-        """The members with a key. `left`: number of a value's conjunction -> the rows alive at `position` after it."""
-        return [
-            [*self.level.pair(key, self.conjs[conj]), _Members(self, position, _alive(rows), open_yet)]
-            for conj, rows in left.items()
-        ]
+    def pairs(self, key: Terminal, column: int, position: int, alive: Alive, open_yet: bool) -> Alternatives:
+        """The members with a key in a column, which lead to a position."""
+        values = _Values(self, column, position, alive, open_yet)
+        behind = [key, *self.level.around.colon]
+        if len(self.left(column, alive)) > MANY:
+            return [[*behind, values]]
+        return [[*behind, *value] for value in values.expand()]
 
-    def read(self, table: Table, must: Table) -> None:
-        """Prepare the states.
+    def left(self, column: int, alive: Alive) -> dict[int, set[int]]:
+        """Number of a value's conjunction in a column -> the rows of its table that are alive behind it."""
+        raise NotImplementedError
 
-        Args:
-            table: int64[rows, names + 1], the number of the conjunction in each column.
-            must: int64[rows, names], 1 where the property must come.
-        """
+    def read(self, tables: list[Table]) -> None:
+        """Prepare the states."""
         raise NotImplementedError
 
     def may_end(self, position: int, alive: Alive) -> bool:
-        """True if one of the rows has every property that it must have."""
+        """True if a row of each table has every property that it must have."""
         raise NotImplementedError
 
     def goes_on(self, position: int, alive: Alive) -> bool:
@@ -165,115 +229,159 @@ class _Union:
         raise NotImplementedError
 
 
-def _alive(rows: set[int]) -> Alive:
-    return tuple(sorted(rows))
+def _with(alive: Alive, table: int, rows: Iterable[int]) -> Alive:
+    """The rows that are alive, where they are these in one table."""
+    return (*alive[:table], tuple(sorted(rows)), *alive[table + 1 :])
 
 
-def _table(level: Level, names: tuple[str, ...], boxes: list[ObjectBox]) -> tuple[list[Conj], Table, Table]:
-    """The table of the boxes that are not empty.
-
-    Returns:
-        The conjunctions by number (0: no value), and the two arguments of `_Union.read`.
-    """
+def _tables(level: Level, unions: Sequence[tuple[Sequence[int], list[ObjectBox]]]) -> tuple[list[Conj], list[Table]]:
+    """The conjunctions by number (0: no value), and the tables of the boxes that are not empty."""
     numbers: defaultdict[Conj, int] = defaultdict(count().__next__)
     assert numbers[FALSE] == 0
-    rows = [[numbers[pair[1]] for pair in (*_named(level, box), box.classes[0])] for box in boxes]
+    tables = []
+    for n, (columns, boxes) in enumerate(unions):
+        named = [_named(level, box) for box in boxes]
+        rows = [
+            [*(numbers[pairs[i][1]] for i in columns), 0 if n else numbers[box.classes[0][1]]]
+            for pairs, box in zip(named, boxes, strict=True)
+        ]
+        names = [named[0][i][0] for i in columns] if boxes else []
+        required = {listed: [name in listed for name in names] for listed in {box.required for box in boxes}}
+        must = np.array([required[box.required] for box in boxes], np.int64).reshape(len(boxes), len(columns))
+        tables.append(Table(columns, np.array(rows, np.int64).reshape(len(boxes), len(columns) + 1), must))
     inhabited = np.array([level.normalizer.inhabited(conj) for conj in numbers])
-    table = np.array(rows, np.int64)
-    table[~inhabited[table]] = 0
-    required = {listed: [name in listed for name in names] for listed in {box.required for box in boxes}}
-    must = np.array([required[box.required] for box in boxes], np.int64).reshape(len(boxes), len(names))
-    possible = ~((table[:, :-1] == 0) & (must == 1)).any(axis=1)
-    return list(numbers), table[possible], must[possible]
+    return list(numbers), [_possible(table, inhabited) for table in tables]
+
+
+def _possible(table: Table, inhabited: NDArray[np.bool_]) -> Table:
+    """The rows of a table in which each property that must come has a value."""
+    table.conjs[~inhabited[table.conjs]] = 0
+    possible = ~((table.conjs[:, :-1] == 0) & (table.must == 1)).any(axis=1)
+    return Table(table.columns, table.conjs[possible], table.must[possible])
 
 
 class _InOrder(_Union):
-    """The declared properties in their order, then open keys. A position is a column; `columns` holds the tails."""
+    """The declared properties in their order, then open keys. A position is a column; `tails` holds those of all."""
 
-    columns: list[list[Tail]]
+    tails: list[Tail]
 
-    def read(self, table: Table, must: Table) -> None:
-        ends, at = np.unique(table[:, -1], return_inverse=True)
-        columns = [[Tail(conj, False, 0, False, conj != 0) for conj in ends.tolist()]]
-        for i in reversed(range(len(self.keys))):
-            after = columns[-1]
-            numbers, at = np.unique((2 * table[:, i] + must[:, i]) * len(after) + at, return_inverse=True)
-            columns.append([_tail(number, after) for number in numbers.tolist()])
-        self.columns = columns[::-1]
-        self.start = tuple(range(len(self.columns[0])))
+    def read(self, tables: list[Table]) -> None:
+        self.tails = []
+        self.start = tuple([self._read(table) for table in tables])
+
+    def _read(self, table: Table) -> tuple[int, ...]:
+        """Number the tails of a table. Returns those of its first column."""
+        ends, at = np.unique(table.conjs[:, -1], return_inverse=True)
+        own = range(len(self.tails), len(self.tails) + len(ends))  # behind an open key comes another one
+        first = self._add([Tail(conj, False, i, False, conj != 0) for i, conj in zip(own, ends.tolist(), strict=True)])
+        for i in reversed(range(len(table.columns))):
+            after = first
+            numbers, at = np.unique((2 * table.conjs[:, i] + table.must[:, i]) * len(after) + at, return_inverse=True)
+            first = self._add([self._tail(number, after) for number in numbers.tolist()])
+        return tuple(first)
+
+    def _add(self, tails: list[Tail]) -> range:
+        self.tails += tails
+        return range(len(self.tails) - len(tails), len(self.tails))
+
+    def _tail(self, number: int, after: range) -> Tail:
+        """The tail with a number among those of a column; `after` are those of the next."""
+        entry, following = divmod(number, len(after))
+        conj, must = divmod(entry, 2)
+        then = self.tails[after[following]]
+        return Tail(conj, bool(must), after[following], bool(must) or then.needs, conj != 0 or then.more)
 
     def may_end(self, position: int, alive: Alive) -> bool:
-        return not all(self.columns[position][tail].needs for tail in alive)
+        return not any(all(self.tails[tail].needs for tail in tails) for tails in alive)
 
     def goes_on(self, position: int, alive: Alive) -> bool:
-        return any(self.columns[position][tail].more for tail in alive)
+        return any(self.tails[tail].more for tails in alive for tail in tails)
 
     def members(self, position: int, alive: Alive, open_yet: bool) -> Alternatives:
-        is_open = position == len(self.keys)
-        tails: defaultdict[int, set[int]] = defaultdict(set)
-        skipped = set()
-        for tail in alive:
-            conj, must, following, _, _ = self.columns[position][tail]
-            if conj:
-                tails[conj].add(tail if is_open else following)
-            if not must and not is_open:
-                skipped.add(following)
-        if is_open:
-            return self.pairs(self.open_key, tails, position, True)
-        alternatives = self.pairs(self.keys[position], tails, position + 1, False)
-        if self.goes_on(position + 1, _alive(skipped)):
-            alternatives.append([_Member(self, position + 1, _alive(skipped))])
+        if position == len(self.keys):
+            return self.pairs(self.open_key, position, position, alive, True)
+        alternatives = self.pairs(self.keys[position], position, position + 1, alive, False)
+        table, _ = self.owners[position]
+        skipped = {self.tails[tail].following for tail in alive[table] if not self.tails[tail].must}
+        rest = _with(alive, table, skipped)
+        if skipped and self.goes_on(position + 1, rest):
+            alternatives.append([_Member(self, position + 1, rest)])
         return alternatives
 
-
-def _tail(number: int, after: list[Tail]) -> Tail:
-    """The tail with a number; `after` are the tails of the next column."""
-    entry, following = divmod(number, len(after))
-    conj, must = divmod(entry, 2)
-    then = after[following]
-    return Tail(conj, bool(must), following, bool(must) or then.needs, conj != 0 or then.more)
+    def left(self, column: int, alive: Alive) -> dict[int, set[int]]:
+        left: defaultdict[int, set[int]] = defaultdict(set)
+        for tail in alive[self.owners[column][0]]:
+            conj, _, following, _, _ = self.tails[tail]
+            if conj:
+                left[conj].add(following)
+        return left
 
 
 class _AnyOrder(_Union):
     """Properties in any order. A position is the bit set of the names written so far.
 
     Attributes:
-        rows: The numbers of the conjunctions in each row.
-        must: The names that must come in each row, as a bit set.
+        rows: For each table, the numbers of the conjunctions in each row.
+        must: For each table, the names that must come in each row, as a bit set.
     """
 
-    rows: list[list[int]]
-    must: list[int]
+    rows: list[list[list[int]]]
+    must: list[list[int]]
 
-    def read(self, table: Table, must: Table) -> None:
-        distinct = np.unique(np.hstack([table, must]), axis=0)
-        n = len(self.keys)
-        self.rows = distinct[:, : n + 1].tolist()
-        self.must = [sum(1 << i for i, bit in enumerate(bits) if bit) for bits in distinct[:, n + 1 :].tolist()]
-        self.start = tuple(range(len(self.rows)))
+    def read(self, tables: list[Table]) -> None:
+        self.rows, self.must = [], []
+        for columns, conjs, must in tables:
+            distinct = np.unique(np.hstack([conjs, must]), axis=0)
+            n = len(columns) + 1
+            self.rows.append(distinct[:, :n].tolist())
+            bits = [[bit << at for at, bit in zip(columns, row, strict=True)] for row in distinct[:, n:].tolist()]
+            self.must.append(list(map(sum, bits)))
+        self.start = tuple([tuple(range(len(rows))) for rows in self.rows])
 
     def may_end(self, position: int, alive: Alive) -> bool:
-        return any(not self.must[row] & ~position for row in alive)
+        return all(any(not must[row] & ~position for row in rows) for must, rows in zip(self.must, alive, strict=True))
 
     def goes_on(self, position: int, alive: Alive) -> bool:
-        free = [i for i in range(len(self.keys)) if not position >> i & 1]
-        return any(self.rows[row][-1] or any(self.rows[row][i] for i in free) for row in alive)
+        free = [owner for i, owner in enumerate(self.owners) if not position >> i & 1]
+        return any(self.rows[table][row][column] for table, column in free for row in alive[table])
 
     def members(self, position: int, alive: Alive, open_yet: bool) -> Alternatives:
         alternatives: Alternatives = []
         for i, key in enumerate(self.keys):
             if not position >> i & 1:
-                alternatives += self.pairs(key, self._by_value(i, alive), position | 1 << i, open_yet)
-        return alternatives + self.pairs(self.open_key, self._by_value(-1, alive), position, True)
+                alternatives += self.pairs(key, i, position | 1 << i, alive, open_yet)
+        return alternatives + self.pairs(self.open_key, len(self.keys), position, alive, True)
 
-    def _by_value(self, column: int, alive: Alive) -> dict[int, set[int]]:
-        """The rows that may have a member in a column, by the number of its value's conjunction."""
+    def left(self, column: int, alive: Alive) -> dict[int, set[int]]:
+        table, own = self.owners[column]
         left: defaultdict[int, set[int]] = defaultdict(set)
-        for row in alive:
-            conj = self.rows[row][column]
+        for row in alive[table]:
+            conj = self.rows[table][row][own]
             if conj:
                 left[conj].add(row)
         return left
+
+
+class _Values(Nonterminal):
+    """The values behind a key, and all that follows them."""
+
+    __slots__ = ("at", "column", "union")
+
+    def __init__(self, union: _Union, column: int, position: int, alive: Alive, open_yet: bool) -> None:
+        super().__init__("values", None, (*union.key, "values", column, position, alive, open_yet))
+        self.union, self.column, self.at = union, column, (position, alive, open_yet)
+
+    def expand(self) -> Alternatives:
+        position, alive, open_yet = self.at
+        union, level, (table, _) = self.union, self.union.level, self.union.owners[self.column]
+        behind: defaultdict[tuple[int, ...], list[Conj]] = defaultdict(list)
+        for conj, rows in union.left(self.column, alive).items():
+            behind[tuple(sorted(rows))].append(union.conjs[conj])
+        return [
+            [value, *level.around.behind, _Members(union, position, _with(alive, table, rows), open_yet)]
+            for rows, conjs in behind.items()
+            for value in level.values(conjs)
+        ]
 
 
 class _Members(Nonterminal):

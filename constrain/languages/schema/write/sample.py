@@ -13,11 +13,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 
 from constrain.languages.automata.decide import matches, shortest
 from constrain.languages.automata.syntax import Node
 from constrain.languages.schema.normalize.normalizer import Normalizer
-from constrain.languages.schema.sets.algebra import Conj, NormalForm, ObjectBox, value_of
+from constrain.languages.schema.sets.algebra import Conj, NormalForm, ObjectBox, multiplied, values_of
 from constrain.languages.schema.sets.numbers import NumberBox, has_numbers, holds
 from constrain.languages.schema.sets.plain_numbers import plain_number_node
 from constrain.languages.schema.sets.strings import is_void
@@ -62,7 +63,7 @@ class _Sample:
 
     def value(self, conj: Conj, depth: int) -> Iterator[str]:
         normal = self._normalizer.normal(conj)
-        for box in normal.objects:
+        for box in chain.from_iterable(map(multiplied, normal.objects)):
             if self._normalizer.has_objects(box):
                 yield from self._members(box, depth)
                 return
@@ -79,7 +80,7 @@ class _Sample:
         names = dict.fromkeys([name for name, _ in box.named] if depth < DEPTH else box.required)
         separator = ""
         for name in [*names, *(name for name in box.required if name not in names)]:
-            conj = value_of(box, name)
+            (conj,) = values_of(box, name)
             if self._normalizer.inhabited(conj):
                 yield separator + json.dumps(name, ensure_ascii=False) + self._key
                 yield from self.value(conj, depth + 1)
