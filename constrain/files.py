@@ -103,11 +103,12 @@ def replacing(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         os.replace(aside, path)
     except BaseException:
-        _remove(aside)
+        remove(aside)
         raise
 
 
-def _remove(path: Path) -> None:
+def remove(path: Path) -> None:
+    """Delete a file, if it is there and may be deleted."""
     with contextlib.suppress(OSError):
         path.unlink(missing_ok=True)
 
@@ -125,7 +126,7 @@ def only_one(path: Path | None, waits: Callable[[], None]) -> Iterator[None]:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 file = _locked(path, lambda: open_own(path, os.O_RDWR | os.O_CREAT), waits)
                 scope.callback(os.close, file)
-                scope.callback(_remove, path)
+                scope.callback(remove, path)
         yield
 
 

@@ -32,7 +32,10 @@ class Remembered(dict[K, T]):
 
     Args:
         limit: the most values; with `weigh`, the most that they weigh, of which a single value may be more.
-        weigh: the weight of a key and its value.
+        weigh: the weight of a key and its value; None: 1.
+
+    Attributes:
+        size: What the values weigh, where they are weighed.
 
     Example:
         >>> from constrain.lazily import Remembered
@@ -43,21 +46,28 @@ class Remembered(dict[K, T]):
 
     __slots__ = ("limit", "size", "weigh")
 
-    def __init__(self, limit: int, weigh: Callable[[K, T], int] = lambda key, value: 1) -> None:
+    def __init__(self, limit: int, weigh: Callable[[K, T], int] | None = None) -> None:
         super().__init__()
         self.limit, self.weigh, self.size = limit, weigh, 0
 
     def keep(self, key: K, value: T) -> T:
         """Remember a value as the latest, and return it."""
-        with _lock:
-            total = self.size - (self.weigh(key, self.pop(key)) if key in self else 0) + self.weigh(key, value)
+        if self.weigh is None and key not in self and len(self) < self.limit:  # PERF: most often, and without the lock
             self[key] = value
+            return value
+        with _lock:
+            before = [(key, self.pop(key))] if key in self else []
+            self[key] = value
+            total = self.size - self._weight(before) + self._weight([(key, value)]) if self.weigh else len(self)
             while total > self.limit and len(self) > 1:
                 for oldest in list(self)[: len(self) // 2]:
                     del self[oldest]
-                total = sum(self.weigh(*each) for each in self.items())
+                total = self._weight(self.items())
             self.size = total  # once: other threads never read more than the limit
         return value
+
+    def _weight(self, values: Collection[tuple[K, T]]) -> int:
+        return sum(self.weigh(*each) for each in values) if self.weigh else len(values)
 
     def clear(self) -> None:
         """Forget all."""

@@ -81,15 +81,10 @@ def write(path: Path | None, blobs: Blobs) -> None:
         with files.replacing(path) as file:
             file.write(hashlib.sha256(content).digest() + content)
         for old in sorted(path.parent.glob("kernels-*.bin"), key=_age)[VERSIONS:]:
-            _remove(old)
+            files.remove(old)
     except OSError as error:
         said = f"the compiled kernels cannot be kept ({error}); CONSTRAIN_CACHE names a folder for them"
         warnings.warn(said, RuntimeWarning, stacklevel=2)  # each start of the program compiles them again
-
-
-def _remove(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        path.unlink(missing_ok=True)
 
 
 def _age(path: Path) -> float:

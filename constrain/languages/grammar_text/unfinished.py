@@ -40,7 +40,7 @@ class Unfinished:
     @cached_property
     def alone(self) -> Node:
         """The ignored texts that any character which a lexeme begins with makes longer."""
-        begins = _ranges(first_characters(self.lexemes))
+        begins = ranges_of(first_characters(self.lexemes))
         stopped = [self._stopped_by(one) for one in representatives(self._both, begins)]
         return syntax.difference(self.ignored, syntax.alternate(*stopped))
 
@@ -75,7 +75,7 @@ class Unfinished:
     @cached_property
     def _stops(self) -> syntax.Ranges:
         """The first characters of ignored texts that some text of `alone` does not take in."""
-        return self.stops(_ranges(first_characters(self.ignored)))
+        return self.stops(ranges_of(first_characters(self.ignored)))
 
     @cached_property
     def _stopping(self) -> Node:
@@ -99,6 +99,7 @@ class Unfinished:
         return syntax.intersect(stopped, syntax.alternate(*longer))
 
 
-def _ranges(node: Node) -> syntax.Ranges:
+def ranges_of(node: Node) -> syntax.Ranges:
+    """The characters of a set."""
     assert isinstance(node, syntax.Chars)
     return node.ranges

@@ -37,7 +37,7 @@ from constrain.languages.cfg.transform.contexts import character_classes, elimin
 from constrain.languages.cfg.transform.regular import inline_ignored_after
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.grammar_text.text import GrammarText
-from constrain.languages.grammar_text.unfinished import Unfinished
+from constrain.languages.grammar_text.unfinished import Unfinished, ranges_of
 
 BEYOND_ASCII: syntax.Ranges = ((0x80, syntax.MAX_CODE_POINT),)
 
@@ -166,10 +166,10 @@ def apart(
     with whole words, whose lexemes are such. What the last character was and what the next one may be are states of the
     rules (`contexts.py`). Nothing is ignored in it. Raises LimitError.
     """
-    others = intervals.negate(_ranges(characters))
+    others = intervals.negate(ranges_of(characters))
     terminals = list(terminals_of(grammar.start))
     ignored = {*grammar.ignore, *(other for terminal in terminals for other in terminal.ignored_after or ())}
-    begins = _ranges(syntax.alternate(*(first_characters(other.node) for other in (*terminals, *ignored))))
+    begins = ranges_of(syntax.alternate(*(first_characters(other.node) for other in (*terminals, *ignored))))
     unfinished = Unfinished((other.node for other in grammar.ignore), (other.node for other in terminals))
 
     def terminal(old: Terminal) -> Terminal:
@@ -200,8 +200,8 @@ def apart(
 
 def _after_line(terminal: Terminal, terminals: Sequence[Terminal], begins: syntax.Ranges) -> syntax.Ranges:
     """The characters that may follow a terminal that takes in any lexeme behind it, as a line does; else, all."""
-    lexemes = _ranges(syntax.alternate(*(first_characters(each.node) for each in terminals)))
-    if terminal.literal or intervals.common(intervals.negate(_ranges(_last_characters(terminal))), lexemes):
+    lexemes = ranges_of(syntax.alternate(*(first_characters(each.node) for each in terminals)))
+    if terminal.literal or intervals.common(intervals.negate(ranges_of(_last_characters(terminal))), lexemes):
         return intervals.ANY  # some lexeme begins with a character that cannot be in it
     line = Unfinished([terminal.node], (each.node for each in terminals))
     if not empty_node(syntax.difference(terminal.node, line.alone)):
@@ -259,9 +259,9 @@ def _words(terminal: Terminal, characters: Node, before_words: tuple[str, ...], 
 def _with_competitor(terminal: Terminal, words: Node, characters: Node) -> Terminal:
     if empty_node(words):
         return terminal
-    last = _ranges(_last_characters(terminal))  # other characters end no text of the terminal
-    never = intervals.common(intervals.common(_ranges(characters), BEYOND_ASCII), intervals.negate(last))
-    others = syntax.chars(intervals.common(_ranges(characters), intervals.negate(never)))
+    last = ranges_of(_last_characters(terminal))  # other characters end no text of the terminal
+    never = intervals.common(intervals.common(ranges_of(characters), BEYOND_ASCII), intervals.negate(last))
+    others = syntax.chars(intervals.common(ranges_of(characters), intervals.negate(never)))
     longer = [syntax.difference(syntax.concat(words, others), terminal.node)]
     longer.append(syntax.concat(words, syntax.Begun(never)))
     longer = [node for node in longer if not empty_node(node)]
@@ -269,8 +269,3 @@ def _with_competitor(terminal: Terminal, words: Node, characters: Node) -> Termi
         return terminal
     competitor = Terminal(syntax.alternate(*longer), f"{terminal.name} inside a word")
     return replace(terminal, excluding=terminal.excluding | {competitor})
-
-
-def _ranges(node: Node) -> syntax.Ranges:
-    assert isinstance(node, syntax.Chars)
-    return node.ranges

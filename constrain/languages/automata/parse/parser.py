@@ -292,6 +292,14 @@ class PatternParser(SetParser):
         self.flags = flags
         return True
 
+    def skip_verbose(self, is_blank: bool) -> bool:
+        """Skip what a verbose pattern has between its parts: a blank, if it is one, or a comment; whether there was."""
+        if not self.flags.verbose or not (is_blank or self.peek() == "#"):
+            return False
+        end = self.at if is_blank else self.text.find("\n", self.at)
+        self.at = len(self.text) if end < 0 else end + 1
+        return True
+
     # --- for the dialects -------------------------------------------------------------------------------------------
 
     repeats_again = False  # whether a repetition may be repeated

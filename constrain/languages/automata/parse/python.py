@@ -119,14 +119,7 @@ class PythonParser(PatternParser):
         if self.take("(?#"):
             self.at = self.text.index(")", self.at) + 1
             return True
-        if self.flags.verbose and self.peek() in _BLANKS:
-            self.at += 1
-            return True
-        if self.flags.verbose and self.peek() == "#":
-            end = self.text.find("\n", self.at)
-            self.at = len(self.text) if end < 0 else end + 1
-            return True
-        return False
+        return self.skip_verbose(self.peek() in _BLANKS)
 
     def is_count(self, low: str, high: str, comma: bool) -> bool:
         return comma or bool(low)

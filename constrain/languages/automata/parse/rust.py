@@ -56,16 +56,7 @@ class RustParser(PatternParser):
         return bool(low)
 
     def skip_blank(self) -> bool:
-        if not self.flags.verbose:
-            return False
-        if self.peek() == "#":
-            end = self.text.find("\n", self.at)
-            self.at = len(self.text) if end < 0 else end + 1
-            return True
-        if self.peek().isspace():
-            self.at += 1
-            return True
-        return False
+        return self.skip_verbose(self.peek().isspace())
 
     def open_group(self, index: int) -> None:
         if named := _NAMED.match(self.text, self.at):

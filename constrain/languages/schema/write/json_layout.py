@@ -21,6 +21,7 @@ from constrain.errors import ConstrainError, RegexError
 from constrain.languages.automata.parse.python import parse_python
 from constrain.languages.automata.shape import not_empty
 from constrain.languages.automata.syntax import Node, chars, concat, intersect, literal, repeat
+from constrain.languages.cfg.transform.analysis import empty_node
 
 _BLANK = chars([(0x20, 0x20), (0x09, 0x0A), (0x0D, 0x0D)])
 
@@ -91,7 +92,7 @@ class JsonLayout:
             (self.key, "key_separator" if two is None else "separators", ":"),
             (self.gap, "pattern", ""),
         ):
-            if language is not None and _is_empty(intersect(language, _with_blanks(mark))):
+            if language is not None and empty_node(intersect(language, _with_blanks(mark))):
                 what = f"a {mark!r} with whitespace around it" if mark else "whitespace: spaces, tabs and line ends"
                 raise ConstrainError(f"{name} is not {what}", fix="JSON allows nothing else there")
 
@@ -128,12 +129,6 @@ class JsonLayout:
         if not self.pattern:
             return None
         return not_empty(_pattern(self.pattern, "pattern", ""))
-
-
-def _is_empty(node: Node) -> bool:
-    from constrain.languages.automata.decide import is_empty  # loads numba: only where a layout is made
-
-    return is_empty(node)
 
 
 def _with_blanks(mark: str) -> Node:
