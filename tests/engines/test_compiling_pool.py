@@ -91,7 +91,7 @@ def test_a_compile_in_a_pool_is_cancelled(compiler: RequestCompiler) -> None:
         assert isinstance(slow.exception(60), LimitError)
         assert "was cancelled" in str(slow.exception())
         assert pool.submit(compiler.compiled, "json", TEXTS[9]).result(60)
-    assert len(compiler.compiled) == 9
+    assert len(compiler.compiled.results) == 9
 
 
 def read(text: str) -> constrain.Constraint:

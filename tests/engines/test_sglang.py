@@ -362,7 +362,7 @@ def test_what_is_kept_is_bounded(sglang: Any, monkeypatch: pytest.MonkeyPatch) -
         value_of(backend, "regex", str(i))
     assert list(backend.cache) == [("regex", "2"), ("regex", "3")]
     backend.reset()
-    assert not backend.cache and not len(backend.compiler.compiled)
+    assert not backend.cache and not backend.compiler.compiled.results
 
 
 def test_the_interface_is_as_it_was_read(sglang: Any) -> None:

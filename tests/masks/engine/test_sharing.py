@@ -54,7 +54,7 @@ def test_the_latest_sources_are_remembered() -> None:
     for n in range(REMEMBERED + 10):
         for _ in range(2):
             constrain.compile(constrain.choices([f"option {n}"]), vocabularies.tiny(), automaton=automaton)
-    assert len(automaton.grammars._kept) == len(automaton.grammars._rules) == REMEMBERED
+    assert REMEMBERED // 2 <= len(automaton.grammars._kept) == len(automaton.grammars._rules) <= REMEMBERED
 
 
 @pytest.mark.usefixtures("young_heap")

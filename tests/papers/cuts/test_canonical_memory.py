@@ -85,4 +85,4 @@ def test_endings_of_requests_are_bounded() -> None:
     for end in [*range(size, size + 40)] * 2:
         matcher = constraint.matcher(eos_ids=[end])
         assert matcher.advance(vocabulary.tokens.index(b"a")) and matcher.allows(end) and not matcher.allows(size - 1)
-    assert len(constraint._ended_by) == ENDINGS
+    assert ENDINGS // 2 <= len(constraint._ended_by) <= ENDINGS
