@@ -91,7 +91,7 @@ _NONE = Extras()
 
 
 def extras_of(model: Any) -> Extras:
-    """What a model does beside `LanguageModel`: itself, or the base class's answers for any other object."""
+    """The abilities of a model beside `LanguageModel`: itself, or the base class for any other object."""
     return model if isinstance(model, Extras) else _NONE
 
 
