@@ -330,7 +330,7 @@ class Run:
             if self.request.complete is not None or (isinstance(error, BudgetError) and most == at_most):
                 raise
             _log.info("output %d may be cut off: %s", row, error.message)
-            return LengthBudget(terms.compiled, complete=False).matcher(at_least, most)
+            return LengthBudget(terms.compiled, complete=False).matcher(at_least)
 
     def _mask_filler(self) -> Any:
         """The engine's batched `fill_masks`; matchers of another make are asked one by one."""

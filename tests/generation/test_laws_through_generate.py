@@ -60,9 +60,16 @@ LANGUAGES = {
     "choices": Language(
         {"choices": ["a", "b", "ab"]}, (b"a", b"b", b"ab", b"c", None), frozenset([b"a", b"b", b"ab"]), seed=7
     ),
-    # The only key is used, and another one may begin: the guard vetoes all that follows.
+    # By default "lcd" ends these in time: its proposal, and not what it weighs.
+    "schema": Language(
+        {"schema": {"enum": [1, 11, 111, 11111]}},
+        (b"1", b"11", None),
+        frozenset([b"1", b"11", b"111", b"11111"]),
+        seed=5,
+    ),
+    # The only key is used, and another one may begin: the guard vetoes all that follows. The text may be cut off.
     "guarded": Language(
-        {"constraint": KEYS},
+        {"constraint": KEYS, "complete": False},
         (b'{"', b"a", b'":1', b',"', b'":1}', None),
         frozenset([b'{"a":1}']),
         frozenset([b'{"a":1,"']),

@@ -100,7 +100,7 @@ class LengthBudget:
     def _farthest(self) -> Farthest:
         """The tokens that any text of the grammar needs, EOS and the token before it counted."""
         if self.to_end is None:
-            return Farthest(0, 0)
+            return Farthest(-NEVER, -NEVER)
         most, nested = UNBOUNDED if self.monitored else self.to_end.farthest
         return Farthest(most + 2, nested + self.to_end.spellings.longest + 2)
 

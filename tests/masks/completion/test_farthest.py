@@ -1,0 +1,163 @@
+"""Bounds on what a text needs: none needs more, and a limit of tokens that is further away changes no mask."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import constrain
+import vocabularies
+from constrain.languages.automata.syntax import JsonString, Literals, alternate, complement, intersect, literal, repeat
+from constrain.languages.cfg.rules import Nonterminal, Terminal
+from constrain.masks.completion.farthest import NEVER, UNKNOWN, Farthest, farthest
+from constrain.masks.completion.length_budget import LengthBudget
+from constrain.masks.completion.shortest import least_texts
+from constrain.masks.completion.tokens_to_end import TokensToEnd
+from constrain.masks.derived.wanted_cuts import with_canonical
+from constrain.masks.engine import compile_bytewise
+from constrain.masks.engine.narrowed import fill_narrowed
+from handmade import Made
+from small_grammars import random_grammar
+
+SCHEMAS = {
+    "closed": {
+        "type": "object",
+        "properties": {"name": {"type": "string", "minLength": 2}, "age": {"type": "number"}, "is": {"enum": ["é", 7]}},
+        "required": ["name", "is"],
+        "additionalProperties": False,
+    },
+    "nested": {"type": "array", "items": {"$ref": "#"}},
+    "unions": {"oneOf": [{"const": 1}, {"type": "object", "properties": {"a": {"const": "b" * 9}}, "required": ["a"]}]},
+    "unique": {"type": "array", "items": {"type": "integer"}, "uniqueItems": True, "minItems": 2},
+    "open": {"type": "object", "additionalProperties": {"type": "boolean"}},
+    "pattern": {"type": "string", "pattern": "^[a-f]{3}-[0-9]+$", "maxLength": 9},
+}
+
+
+def bound_of(nonterminal, missing=frozenset()) -> Farthest:
+    table = {nonterminal: nonterminal.expand()}
+    return farthest(nonterminal, table, least_texts(table), missing)
+
+
+def rule(*alternatives) -> Nonterminal:
+    made = Nonterminal("rule", lambda: [[made if each is None else Terminal(each) for each in a] for a in alternatives])
+    return made
+
+
+@pytest.mark.parametrize(
+    "alternatives, bound",
+    [
+        ([[literal("abc"), literal("de")]], Farthest(5, 5)),
+        ([[literal("a")], [literal("bcd")]], Farthest(3, 3)),
+        ([[literal("["), None, literal("]")], [literal("x")]], Farthest(NEVER, 3)),  # a bracket read, a bracket owed
+        ([[literal("["), None, literal("]]]")], [literal("x")]], UNKNOWN),  # each round adds more than it reads
+        ([[literal("a"), None], [literal("ab")]], Farthest(3, 3)),
+        ([[repeat(literal("ab"), 3, 9)]], Farthest(6, 6)),
+        ([[JsonString(repeat(literal("x"), 3, None), False)]], Farthest(3 + 2 + 12, 3 + 2 + 12)),
+        ([[intersect(repeat(alternate(literal("a"), literal("b")), 4), complement(literal("aaaa")))]], Farthest(4, 4)),
+    ],
+)
+def test_bounds(alternatives, bound):
+    assert bound_of(rule(*alternatives)) == bound
+
+
+def test_bytes_that_no_token_spells_are_not_needed():
+    text = rule([Literals(("a", "é"))])
+    assert bound_of(text) == Farthest(2, 2)
+    assert bound_of(text, frozenset(b"\xa9")) == UNKNOWN
+
+
+def walk(matcher, vocabulary, rng, most):
+    """Read up to so many random tokens; a matcher after each of them."""
+    row = np.zeros(vocabulary.words, np.uint32)
+    for _ in range(most):
+        yield matcher
+        matcher.fill_mask(row)
+        tokens = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
+        if not len(tokens):
+            return
+        long = [token for token in tokens if len(vocabulary.tokens[token] or b"") > 1]
+        if not matcher.advance(int(rng.choice(long if long and rng.random() < 0.5 else tokens))):
+            return
+
+
+def constraints():
+    for seed in range(40):
+        yield Made(random_grammar(random.Random(seed)))
+    for schema in SCHEMAS.values():
+        yield constrain.json_schema(schema)
+
+
+@pytest.mark.parametrize("number, constraint", list(enumerate(constraints())))
+def test_no_text_needs_more(number, constraint):
+    vocabulary = constrain.Vocabulary.of_bytes()
+    compiled = compile_bytewise(constraint, vocabulary)
+    to_end = TokensToEnd(compiled.automaton, compiled.rules, vocabulary)
+    most, nested = to_end.farthest
+    for seed in range(3):
+        for matcher in walk(compiled.matcher(), vocabulary, random.Random(seed), 40):
+            text = matcher.locked(to_end.shortest.completion)
+            if not matcher.ended and text is not None:
+                assert len(text) <= min(most, nested + len(matcher.text))
+
+
+def test_most_schemas_have_a_bound():
+    vocabulary = vocabularies.tiny()
+    for name, schema in SCHEMAS.items():
+        budget = LengthBudget(compile_bytewise(constrain.json_schema(schema), vocabulary))
+        assert min(budget.farthest) < 400, name
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+@pytest.mark.parametrize("cut", [False, True], ids=["all", "forced"])
+def test_masks_are_those_of_a_limit_that_is_always_asked(name, cut, tokenizer):
+    vocabulary = constrain.Vocabulary.from_huggingface(tokenizer)
+    compiled = constrain.compile(constrain.json_schema(SCHEMAS[name]), vocabulary)
+    cuts = with_canonical(compiled, tokenizer, None)[0] if cut else None
+    assert (cuts is not None) == cut
+    asked = LengthBudget(compiled)
+    asked.farthest = UNKNOWN
+    for seed, most in enumerate((30, 45, 70, 110, 400, 400)):
+        rng = random.Random(seed)
+        matchers = [each.matcher(0, most) for each in (LengthBudget(compiled), asked)]
+        if cuts is not None:
+            matchers = [cuts.matcher(matcher) for matcher in matchers]
+        for _ in range(most):
+            one, other = (matcher.mask() for matcher in matchers)
+            assert np.array_equal(one, other)
+            tokens = np.flatnonzero(np.unpackbits(one.view(np.uint8), bitorder="little"))
+            wrong = rng.randrange(vocabulary.size)
+            assert len({matcher.allows(wrong) for matcher in matchers}) == 1
+            if not len(tokens) or matchers[0].ended:
+                break
+            token = int(rng.choice(tokens))
+            assert all([matcher.advance(token) for matcher in matchers])
+            if rng.random() < 0.1:
+                assert matchers[0].fork().forced_tokens() == matchers[1].forced_tokens()
+                for matcher in matchers:
+                    matcher.rollback(1)
+
+
+def test_far_from_a_limit_nothing_is_asked(monkeypatch):
+    vocabulary = vocabularies.tiny()
+    compiled = compile_bytewise(constrain.json_schema(SCHEMAS["closed"]), vocabulary)
+    matcher = LengthBudget(compiled).matcher(0, 10_000)
+    monkeypatch.setattr(TokensToEnd, "after", None)
+    monkeypatch.setattr(TokensToEnd, "needs", None)
+    for _ in walk(matcher, vocabulary, random.Random(1), 40):
+        assert matcher.at_this_place() is matcher.inner
+
+
+def test_a_batch_has_the_masks_of_its_matchers():
+    vocabulary = vocabularies.tiny()
+    compiled = compile_bytewise(constrain.json_schema(SCHEMAS["closed"]), vocabulary)
+    budget = LengthBudget(compiled)
+    matchers = [compiled.matcher(), *(budget.matcher(0, most) for most in (25, 30, 500, 600))]
+    out = np.zeros((5, vocabulary.words), np.uint32)
+    fill_narrowed(matchers, out)
+    for matcher, row in zip(matchers, out, strict=True):
+        alone = np.zeros(vocabulary.words, np.uint32)
+        matcher.fill_mask(alone)
+        assert np.array_equal(alone, row)
