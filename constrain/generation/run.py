@@ -133,7 +133,7 @@ class Run:
         self.begun: dict[int, Any] = {}  # matchers of rows at their beginnings, that dead ends are read by
 
     def _budget(self, terms: Terms) -> LengthBudget | None:
-        """What keeps the lengths of the outputs of some terms; None: nothing has to. Raises LimitError."""
+        """The limit on the lengths of the outputs of some terms; None: there is none. Raises LimitError."""
         asked = self.request.complete
         if asked or (asked is None and self._ends_in_time(terms)):
             try:
@@ -147,7 +147,7 @@ class Run:
     def _ends_in_time(self, terms: Terms) -> bool:
         """By default the outputs of masked decoding are complete, if they are of a schema or for tools.
 
-        Other methods have laws of their own of what is cut off, engines masks.
+        Other methods say themselves what becomes of outputs that are cut off; engines make their own masks.
         """
         by_masks = self.request.method is lcd and (self.decoding is None or isinstance(self.decoding, Speculation))
         whole = by_masks and not self.request.heals and not self.request.canonical

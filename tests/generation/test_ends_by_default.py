@@ -1,4 +1,4 @@
-"""By default texts of a schema, of a type and with tools end within `max_tokens`; others, and other methods, if asked."""
+"""By default texts of a schema, of a type and with tools end within `max_tokens`; others do if it is asked for."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Constraint:
     """
 
     composite: ClassVar[bool] = False
-    ends_in_time: ClassVar[bool] = False  # `generate` ends its texts within their limit of tokens
+    ends_in_time: ClassVar[bool] = False  # by default `generate` ends its texts within their limit of tokens
 
     def to_grammar(self) -> Grammar:
         """Return the grammar of this constraint, made at the first call.

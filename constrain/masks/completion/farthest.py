@@ -4,9 +4,9 @@
 
 The idea: what a text needs is the rest of its open lexeme, and of each open rule the symbols behind it, at their least
 texts. So the bound is a longest path: from a rule to a symbol of one of its alternatives, as long as the least text of
-the symbols behind it. Where rules nest without end (JSON in JSON), each round of a cycle adds bytes; but a text that has
-gone round has read bytes, too, and mostly no fewer, so there is a second bound, by what was read. A limit of tokens
-that is further away than either refuses no token, and need not be asked (length_budget.py).
+the symbols behind it. Where rules nest without end (JSON in JSON), each round of a cycle adds bytes; but a text that
+has gone round has read bytes, too, and mostly no fewer, so there is a second bound, by what was read. A limit of
+tokens that is further away than either refuses no token, and need not be asked (length_budget.py).
 
 Where a lexeme's node is no plain tree of characters, its automaton is read, up to `STATES` states.
 
@@ -47,7 +47,7 @@ PLAIN = 90  # characters of ASCII that need no escape in JSON, at least
 
 
 class Farthest(NamedTuple):
-    """No text needs more than `most` bytes, nor more than `nested + n` bytes, n being those that it has."""
+    """No text of n bytes needs more than `most` bytes to its end, nor more than `nested + n`."""
 
     most: int
     nested: int

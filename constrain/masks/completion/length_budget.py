@@ -91,7 +91,7 @@ class LengthBudget:
         set_bits(self.eos, compiled.vocabulary.eos_ids)
 
     def _ends_of(self, to_end: TokensToEnd) -> GuardedEnds | MonitoredEnds | PartsEnds | None:
-        """What looks for completions; None: those of the grammar are allowed, for the guard is asked nowhere."""
+        """The search for completions; None: those of the grammar are allowed, for the guard is asked nowhere."""
         ends = ends_of(self.compiled, to_end)
         if isinstance(ends, GuardedEnds) and not (self.compiled.always_guarded or to_end.shortest.is_watched):
             return None

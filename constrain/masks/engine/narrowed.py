@@ -64,7 +64,7 @@ class Narrowed:
         raise NotImplementedError
 
     def at_this_place(self) -> Any:
-        """What decides about the next token: this matcher, or the one inside where this layer refuses none."""
+        """The matcher that decides about the next token: this one, or the one inside where this layer refuses none."""
         return self
 
     # -- follows from these --------------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ class Narrowed:
 
 
 def fill_narrowed(matchers: Sequence[Any], out: Rows, rows: Sequence[int] | None = None) -> None:
-    """The masks of a batch, as `fill_masks` writes them; in one call those that only the engine's matchers decide."""
+    """Write the masks of a batch, as `fill_masks` does: in one call those where the engine's matcher decides."""
     numbers = range(len(matchers)) if rows is None else rows
     deciding = [each.at_this_place() if isinstance(each, Narrowed) else each for each in matchers]
     plain = [place for place, each in enumerate(deciding) if isinstance(each, Matcher)]
