@@ -16,6 +16,7 @@ would have to know what comes next.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -252,18 +253,21 @@ def _beginning(node: Node, wanted: Ranges) -> Node:
     )
 
 
-def terminals_of(start: Nonterminal) -> Iterator[Terminal]:
-    """Every terminal that is reachable from a symbol. Raises LimitError if the grammar is too large or infinite."""
+def terminals_of(start: Nonterminal, *, nearest_first: bool = False) -> Iterator[Terminal]:
+    """Every terminal that is reachable from a symbol. Raises LimitError if the grammar is too large or infinite.
+
+    nearest_first: breadth first: in a grammar that has no end, those of a few rules come before any column's own.
+    """
     seen: set[Symbol] = {start}
-    stack: list[Symbol] = [start]
-    while stack:
-        symbol = stack.pop()
+    waiting: deque[Symbol] = deque([start])
+    while waiting:
+        symbol = waiting.popleft() if nearest_first else waiting.pop()
         if isinstance(symbol, Terminal):
             yield symbol
             continue
         new = dict.fromkeys(s for alternative in alternatives_of(symbol) for s in alternative if s not in seen)
         seen |= new.keys()
-        stack += new
+        waiting += new
         if len(seen) > LIMIT:
             raise LimitError(
                 "a terminal looks at the text around it, in a grammar with very many rules",
