@@ -71,6 +71,15 @@ def mark_tiers(items: Iterable[Any], tiers: dict[str, Any]) -> None:
             item.add_marker(pytest.mark.nightly)
 
 
+def in_tiers(quick: int, slow: int, night: int) -> Any:
+    """The parameter `seeds`: those below `quick`, those below `slow` in `make test-all`, too, the others at night."""
+    night_marks = [pytest.mark.slow, pytest.mark.nightly]
+    slow_seeds = pytest.param(range(quick, slow), marks=pytest.mark.slow)
+    return pytest.mark.parametrize(
+        "seeds", [range(quick), slow_seeds, pytest.param(range(slow, night), marks=night_marks)], ids=len
+    )
+
+
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """A worker for each core that this process may use, and for each 7 GB, to which two of them grow."""

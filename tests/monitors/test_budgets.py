@@ -12,6 +12,7 @@ from monitored_texts import CATALOGUE, SQL, VARIABLES
 from walks import lexemes_of, vocabulary_of
 
 import constrain
+from conftest import in_tiers
 from constrain.languages.vocab.bits import tokens_of
 from constrain.masks.completion.length_budget import BudgetError, LengthBudget
 from constrain.monitors import c, jinja, monitored, python, sql, typescript
@@ -83,7 +84,7 @@ def check_walk(compiled: Any, more: int, rng: random.Random) -> None:
 
 @pytest.mark.parametrize("more", [0, 4, 13, 26])
 @pytest.mark.parametrize("name", [name for name in MONITORS if name != "typescript"])
-@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 14), marks=pytest.mark.slow)], ids=len)
+@in_tiers(1, 5, 14)
 def test_walks_under_a_monitor_end_in_time(name: str, more: int, seeds: range) -> None:
     for seed in seeds:
         check_walk(alone(name), more, random.Random(f"{name} {more} {seed}"))
@@ -96,7 +97,7 @@ def test_walks_in_typescript_end_in_time(more: int) -> None:
 
 @pytest.mark.parametrize("more", [0, 12])
 @pytest.mark.parametrize("name", PARTS)
-@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 4), marks=pytest.mark.slow)], ids=len)
+@in_tiers(1, 2, 4)
 def test_walks_with_monitored_parts_end_in_time(name: str, more: int, seeds: range) -> None:
     for seed in seeds:
         check_walk(part(name), more, random.Random(f"{name} {more} {seed}"))

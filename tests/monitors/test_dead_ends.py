@@ -13,6 +13,7 @@ from monitored_texts import CASES
 from walks import dead_end, lexemes_of, vocabulary_of
 
 import constrain
+from conftest import in_tiers
 from constrain.languages.vocab.bits import tokens_of
 from constrain.monitors import SqlMonitor, monitored, sql
 
@@ -72,7 +73,7 @@ def compiled(language: str, ahead: str) -> Any:
 
 
 @pytest.mark.parametrize("ahead", ["any", "known", "types", "indexes"])
-@pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 500), marks=pytest.mark.slow)], ids=len)
+@in_tiers(60, 180, 500)
 def test_walks_of_sql_reach_no_dead_end(ahead: str, seeds: range) -> None:
     found = [dead_end(compiled("sql", ahead), seed, closing=CLOSING, signs=SIGNS) for seed in seeds]
     assert [text for text in found if text is not None] == []
@@ -90,7 +91,7 @@ def test_walks_of_sql_reach_no_dead_end(ahead: str, seeds: range) -> None:
         ("sql-common", "types"),
     ],
 )
-@pytest.mark.parametrize("seeds", [range(6), pytest.param(range(6, 70), marks=pytest.mark.slow)], ids=len)
+@in_tiers(6, 24, 70)
 def test_walks_of_other_languages_reach_no_dead_end(language: str, ahead: str, seeds: range) -> None:
     _, closing, signs = LANGUAGES.get(language, ("", CLOSING, SIGNS))
     found = [dead_end(compiled(language, ahead), seed, closing=closing, signs=signs) for seed in seeds]
@@ -98,7 +99,7 @@ def test_walks_of_other_languages_reach_no_dead_end(language: str, ahead: str, s
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("seeds", [range(6), pytest.param(range(6, 100), marks=pytest.mark.slow)], ids=len)
+@in_tiers(6, 30, 100)
 def test_walks_by_bytes_from_the_middle_of_texts_reach_no_dead_end(case: str, seeds: range) -> None:
     """All bytes that may stand there are drawn alike: signs and keywords as often as names."""
     language, monitor, texts = CASES[case]

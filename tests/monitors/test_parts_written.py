@@ -13,6 +13,7 @@ from walks import dead_end, lexemes_of, vocabulary_of
 
 import constrain
 import vocabularies
+from conftest import in_tiers
 from constrain.errors import ConstrainError
 from constrain.masks.engine.regions import RegionsGuard, places
 from constrain.masks.engine.regions import guard as regions_guard
@@ -78,7 +79,7 @@ def lexical(name: str) -> Any:
 
 
 @pytest.mark.parametrize("name", COMPOSED)
-@pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 200), marks=pytest.mark.slow)], ids=len)
+@in_tiers(8, 50, 200)
 def test_walks_reach_no_dead_end(name: str, seeds: range) -> None:
     closing = ["\n```", "```", "</t>", '"', '"}', "}", "]", ")", "\nOut: ", "\n", ">>", " from", " ab", "1", ":", ";"]
     found = [

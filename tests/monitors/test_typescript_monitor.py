@@ -17,6 +17,7 @@ from walks import lexemes_of, vocabulary_of
 
 import constrain
 import vocabularies
+from conftest import in_tiers
 from constrain.errors import ConstrainError
 from constrain.languages.vocab.bits import tokens_of
 from constrain.monitors import accepted_beginning, monitored, names_at, typescript
@@ -189,7 +190,7 @@ def lexical() -> Any:
     return constrain.compile(monitored(constrain.collection.load("typescript"), MONITOR), vocabulary)
 
 
-@pytest.mark.parametrize("seeds", [range(40), pytest.param(range(40, 700), marks=pytest.mark.slow)], ids=len)
+@in_tiers(40, 160, 700)
 def test_walks_reach_no_dead_end(seeds: range) -> None:
     """Each step takes the first of all lexemes, in a random order, that may stand there; else any byte."""
     compiled = lexical()
