@@ -19,6 +19,7 @@ import constrain
 from constrain.languages.schema.read import keywords_values
 from constrain.languages.schema.read.keywords import KEYWORDS
 from constrain.masks.derived.members import is_member
+from page_blocks import ran
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -154,12 +155,8 @@ def test_the_blocks_that_are_found() -> None:
     assert blocks("a\n\n    pip install it\n\n    z(1)\n\nb\n") == [Block("z(1)", False)]
 
 
-def test_the_reference_model_page_runs(repository: Path) -> None:
-    page = (repository / "docs" / "reference-model.md").read_text(encoding="utf-8")
-    names: dict[str, Any] = {}
-    for block in blocks(page):
-        if block.fenced:
-            exec(compile(block.code, "docs/reference-model.md", "exec"), names)
+def test_the_reference_model_page_runs() -> None:
+    names = ran("docs/reference-model.md")[-1]
     assert names["reference"].path().is_dir() and names["ref"].draft is not names["ref"].model
 
 

@@ -1,9 +1,10 @@
-"""The examples of the how-to pages that have no test of their own run as they stand."""
+"""The examples of the how-to pages run as they stand, and give what the pages say."""
 
 from __future__ import annotations
 
 import gc
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -13,23 +14,15 @@ import torch
 
 import constrain
 from constrain.errors import SchemaError
+from constrain.masks.derived.members import is_member
+from page_blocks import blocks, ran
 
-OWN_TESTS = {"faithful", "guided", "potentials", "transformers"}  # test_faithful_docs, test_guided_docs, …
-
-
-def blocks(page: str) -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+OWN_TESTS = {"potentials"}
 
 
 def run(repository: Path, name: str, places: int) -> dict[str, Any]:
     """Run a page; the names that it has defined at its end."""
-    page = (repository / "docs" / "howto" / f"{name}.md").read_text(encoding="utf-8")
-    found = blocks(page)
-    assert len(found) == places
-    names: dict[str, Any] = {}
-    for block in found:
-        exec(compile(block, f"docs/howto/{name}.md", "exec", dont_inherit=True), names)
-    return names
+    return ran(f"docs/howto/{name}.md", places)[-1]
 
 
 def test_every_page_with_examples_is_run(repository: Path) -> None:
@@ -39,6 +32,8 @@ def test_every_page_with_examples_is_run(repository: Path) -> None:
         "debugging-masks",
         "grammars-in-python",
         "diffusion",
+        "faithful",
+        "guided",
         "local-servers",
         "many-documents",
         "monitors",
@@ -53,6 +48,7 @@ def test_every_page_with_examples_is_run(repository: Path) -> None:
         "streaming",
         "tags",
         "tools",
+        "transformers",
         "types",
         "undeclared",
     }
@@ -203,3 +199,43 @@ def test_many_documents(repository: Path, tmp_path: Path, monkeypatch: pytest.Mo
     assert names["again"].answers == names["answers"].answers
     assert all(answer.error is None and len(answer.text) == 4 for answer in names["answers"])
     assert len((tmp_path / "years.jsonl").read_text().splitlines()) == 1 + 2
+
+
+def test_faithful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, weights, chosen, memory, certified, best, compared = ran("docs/howto/faithful.md")
+    assert math.fsum(weights["share"].values()) == pytest.approx(1)
+    assert re.fullmatch(r"exact: the language has \d+ prefixes", chosen["outputs"][0].stats.method)
+    assert memory["attempts"][1] < memory["attempts"][0] / 2
+    assert memory["low"] <= memory["high"]
+    assert (tmp_path / "colors.memory.npz").exists()
+    assert certified["g"].tv_bound <= 0.05
+    assert best["best"].logprob >= best["second"].logprob
+    assert best["best"].tv_bound == 0
+    assert "lcd unweighted" in compared["table"]
+
+
+def test_guided() -> None:
+    seen = ran("docs/howto/guided.md", 10)
+    assert is_member(seen[1]["numbers"], "[[1, 2" + seen[1]["g"].text + "7]]")
+    assert len(seen[2]["g"].value) >= 2
+    assert json.loads("[1" + seen[2]["g"].text + "9]") == seen[2]["g"].value
+    last = seen[3]["last"]
+    assert is_member(seen[1]["numbers"], last.prefix + "7" + last.suffix)
+    assert last.prefix.startswith("[[1, " + seen[3]["g"].text)
+    assert seen[4]["filled"].finish_reason == "stop" and is_member(seen[1]["numbers"], seen[4]["filled"].text)
+    assert seen[5]["constraint"].parse('Let me see. <tool>{"city": "Bern"}</tool> It rains.') == [{"city": "Bern"}]
+    assert seen[6]["answer"].parse("Well ... </think>yes") == "yes"
+    assert seen[7]["g"].finish_reason == "length" or seen[7]["g"].stats.stop in (" ", "e")
+    assert seen[8]["g"].finish_reason == "stop"
+    assert is_member(seen[9]["short"], "[[1],[2,3]]") and not is_member(seen[9]["short"], "[1, 2]")
+
+
+def test_transformers() -> None:
+    names = ran("docs/howto/transformers.md")[-1]
+    value = json.loads(names["text"])
+    assert list(value) == ["name", "size"]
+    assert value["size"] in ("small", "large")
+    assert names["texts"][0] in ("small", "large")
+    assert names["texts"][1] in ("red", "green", "blue")
+    assert names["allowed"] == [names["end"]]

@@ -10,20 +10,17 @@ from typing import Any
 import pytest
 
 import constrain
+from constrain.sampling import METHODS
+from constrain.speculative import NAMED, VERIFIERS
+from page_blocks import ran
 
 PAGES = ["start", *(f"moving/{name}" for name in ("outlines", "guidance", "xgrammar", "llguidance"))]
 PAGES += ["moving/lm-format-enforcer", "moving/instructor", "moving/llama-cpp"]
 
 
 def run(repository: Path, name: str) -> dict[str, Any]:
-    """Run the code blocks of a page; the names that they define. Blocks with a title need another library or model."""
-    page = (repository / "docs" / f"{name}.md").read_text(encoding="utf-8")
-    found = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    assert found
-    names: dict[str, Any] = {}
-    for block in found:
-        exec(compile(block, f"docs/{name}.md", "exec", dont_inherit=True), names)
-    return names
+    """Run the code blocks of a page; the names that they define."""
+    return ran(f"docs/{name}.md")[-1]
 
 
 def test_all_pages_of_the_folder_are_run(repository: Path) -> None:
@@ -43,6 +40,35 @@ def test_start(repository: Path) -> None:
 def test_sampling(repository: Path) -> None:
     names = run(repository, "sampling")
     assert (names["own"].stats.cuts, names["own"].stats.strays, names["every"].stats.cuts) == ("canonical", 0, "all")
+
+
+def test_the_page_of_methods_names_them_all(repository: Path) -> None:
+    page = (repository / "docs" / "sampling.md").read_text(encoding="utf-8")
+    table = page.split("## The methods")[1].split("## ")[0]
+    rows = re.findall(r"^\| (`.*?`) \|", table, re.MULTILINE)
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert sorted(named) == sorted(METHODS)
+    for name, method in METHODS.items():
+        assert name == "lcd" or len(method.distribution) > 10  # type: ignore[attr-defined]
+
+
+def test_speculative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    auto, retrieved, drawn, own = (names["g"] for names in ran("docs/speculative.md", 4))
+    assert auto.stats.tokens_per_forward > 1
+    assert auto.finish_reason == "stop"
+    assert sum(count.accepted for count in auto.stats.drafts.values()) > 0
+    assert retrieved.stats.drafts["retrieval"].fault is None
+    assert (tmp_path / "texts.npz").exists()
+    assert drawn.stats.drafts["model"].accepted > 0
+    assert drawn.stats.drafts["model"].fault is None
+    assert own.stats.drafts["again"].drafted > 0
+
+
+def test_the_page_of_drafts_names_every_drafter_and_rule(repository: Path) -> None:
+    page = (repository / "docs" / "speculative.md").read_text(encoding="utf-8")
+    assert all(f'`"{name}"`' in page for name in NAMED)
+    assert all(re.search(rf"^\| `{name}`", page, re.MULTILINE) for name in VERIFIERS)
 
 
 def test_outlines(repository: Path) -> None:

@@ -6,7 +6,6 @@ import importlib.util
 import math
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
@@ -14,6 +13,7 @@ import constrain
 from constrain.errors import ConstrainError
 from constrain.sampling.core.patterns import pattern_check
 from constrain.sampling.core.potentials import AskedPotential, Potential, PotentialProduct, automaton, predicate
+from page_blocks import ran
 
 INF = math.inf
 
@@ -146,13 +146,8 @@ def test_a_constraint_as_a_potential() -> None:
     assert repr(potential * predicate(bool)).startswith("automaton(CompiledConstraint(")
 
 
-def test_the_how_to_page_runs(repository: Path) -> None:
-    page = (repository / "docs" / "howto" / "potentials.md").read_text()
-    blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 7
-    names: dict[str, object] = {}
-    for number, block in enumerate(blocks):
-        exec(compile(block, f"potentials.md, block {number}", "exec"), names)
+def test_the_how_to_page_runs() -> None:
+    ran("docs/howto/potentials.md", 7)
 
 
 def test_a_pattern_that_is_not_regular() -> None:
