@@ -53,8 +53,7 @@ class Part(NamedTuple):
 
 def tests(*names: str) -> str:
     """The command that runs some files of tests."""
-    files = " ".join(f"tests/{name}.py" for name in names)
-    return f"-m pytest -p no:cacheprovider -m 'not slow' {files}"
+    return " ".join(["-m pytest -p no:cacheprovider -m 'not slow'", *(f"tests/{name}.py" for name in names)])
 
 
 CHECKED = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(ROOT / "build" / "boundscheck")}  # these kernels are others

@@ -57,8 +57,7 @@ TIERS = tomllib.loads((REPOSITORY / "tests" / "data" / "tiers.toml").read_text(e
 
 
 def mark_tiers(items: Iterable[Any], tiers: dict[str, Any]) -> None:
-    """Mark as slow what the table says: whole tests, and all but every so many-th case of others; and as nightly, too,
-    all but every so many-th case that the table names and `make test` leaves."""
+    """Mark as slow what the table leaves to `make test-all`, and as nightly, too, what it leaves to the night."""
     seen: Counter[str] = Counter()
     for item in items:
         name = item.nodeid.partition("[")[0]

@@ -10,7 +10,7 @@ from conftest import REPOSITORY
 
 
 def blocks(page: str) -> list[str]:
-    """The blocks of Python without a title: those with one need another library or model."""
+    # A block with a title needs another library or model.
     return re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
 
 

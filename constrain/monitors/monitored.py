@@ -21,7 +21,7 @@ from constrain.monitors.meant import meant
 from constrain.monitors.monitor import Monitor
 from constrain.monitors.reading import Empty, MonitorReading
 
-SMALL = 60  # terminals; grammars of whole languages have more
+SMALL = 60  # terminals; grammars of whole languages have more near their start; columns of indentation have no end
 REFUSED = "the monitor refuses the text"
 
 
@@ -71,9 +71,7 @@ class Monitored(Constraint):
     def doubting(self) -> bool:
         """True if the grammar is a small one, which may lack what the language has behind a name: it is asked."""
         try:
-            # PERF: a whole language has so many near its start; its columns of indentation have no end
-            found = terminals_of(self.inner.to_grammar().start, nearest_first=True)
-            return len(list(islice(found, SMALL))) < SMALL
+            return len(list(islice(terminals_of(self.inner.to_grammar().start, nearest_first=True), SMALL))) < SMALL
         except LimitError:
             return False
 

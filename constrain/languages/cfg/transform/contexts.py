@@ -16,7 +16,6 @@ would have to know what comes next.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -254,14 +253,11 @@ def _beginning(node: Node, wanted: Ranges) -> Node:
 
 
 def terminals_of(start: Nonterminal, *, nearest_first: bool = False) -> Iterator[Terminal]:
-    """Every terminal that is reachable from a symbol. Raises LimitError if the grammar is too large or infinite.
-
-    nearest_first: breadth first: in a grammar that has no end, those of a few rules come before any column's own.
-    """
+    """Every terminal that is reachable from a symbol. Raises LimitError if the grammar is too large or infinite."""
     seen: set[Symbol] = {start}
-    waiting: deque[Symbol] = deque([start])
+    waiting: list[Symbol] = [start]
     while waiting:
-        symbol = waiting.popleft() if nearest_first else waiting.pop()
+        symbol = waiting.pop(0 if nearest_first else -1)
         if isinstance(symbol, Terminal):
             yield symbol
             continue
