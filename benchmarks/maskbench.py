@@ -6,6 +6,7 @@ ones, and what does it cost to compile a schema and to fill a mask and commit a 
     python benchmarks/maskbench.py --engines constrain,llguidance --vocab llama3 --limit 500 --out benchmarks/out/today
     python benchmarks/maskbench.py --paired --vocab llama3,tekken,spm32k --limit 1000 --out DIR
     python benchmarks/maskbench.py --cold 10 --clock cpu --out DIR       # a start again after every ten files
+    python benchmarks/maskbench.py --served --vocab llama3 --limit 120   # what users meet; served.py: all of it
 
 Each engine runs in a process of its own, on one thread, over the same files in the same order: one engine after the
 other, or, with `--paired`, alternating between the engines file by file, so that what else the machine does falls on
@@ -13,6 +14,8 @@ all of them. A file has a time limit; an engine whose process dies or hangs is s
 records (`<engine>.jsonl.gz`), the summary, the settings and `report.html`, in a folder for each vocabulary
 where there are several; with `--resume` a run that stopped goes on. `--cold N` has engines forget all schemas after
 every N files, so that a file meets an engine that has seen 0 to N - 1; what Python and its caches know stays.
+`--served` measures this library by the defaults of engines and of `generate` (masks/served.py) beside its peers:
+schemas are texts, CPU time, turns, instances read twice, and times over the same tokens.
 
 Answers are checked: every token of a valid instance must be in its mask, and the text must be allowed to end; an
 invalid instance must be refused somewhere. What is not counted: the start of an engine (reading the vocabulary,
@@ -29,7 +32,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from masks.engines import ENGINE_NAMES
+from masks import code
+from masks.engines import ENGINE_NAMES, OURS
 from masks.measure import CLOCKS, empty_record, measure
 from masks.options import add_files, add_records, chosen_engines, chosen_files
 from masks.records import Record, data_folder, machine, open_folder, write_settings
@@ -39,6 +43,10 @@ from masks.vocabularies import VOCABULARIES
 from masks.workers import Worker, WorkerError, claim_stdout, serve
 
 HERE = Path(__file__).resolve().parent
+DEFAULT = "constrain,llguidance"
+DEFAULT_SERVED = "served,served-rehearsed,generate,served-complete,served-whole,llguidance,xgrammar-dynamic,xgrammar"
+CODE = "code"  # asks a worker which modules of ours it has loaded
+SKIPPED = "an XGrammar that makes all masks when it compiles gets the first files only"
 BASELINE = "baseline"  # the name of another checkout among the engines
 WARM_UP_TEXT = '{"a": "b", "b": [1, 2.5]}'
 
@@ -49,7 +57,9 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
         prog="maskbench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     add_files(parser, None)
-    parser.add_argument("--engines", default="constrain,llguidance", help=f"some of {','.join(ENGINE_NAMES)}")
+    parser.add_argument("--served", action="store_true", help="as users meet engines; implies --paired, --clock cpu")
+    parser.add_argument("--eager", type=int, default=12, help="with --served: files for an eager XGrammar")
+    parser.add_argument("--engines", help=f"some of {','.join(ENGINE_NAMES)} (default: {DEFAULT})")
     parser.add_argument("--vocab", default="llama3", help=f"some of {','.join(VOCABULARIES)} (default: llama3)")
     parser.add_argument("--paired", action="store_true", help="alternate between the engines file by file")
     parser.add_argument(
@@ -62,7 +72,11 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--clock", default="wall", choices=["wall", "cpu"], help="cpu: the thread's own time")
     add_records(parser, "summary, settings and a page")
     parser.add_argument("--worker", choices=ENGINE_NAMES, help=argparse.SUPPRESS)
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    options.engines = options.engines or (DEFAULT_SERVED if options.served else DEFAULT)
+    if options.served:
+        options.paired, options.clock = True, "cpu"
+    return options
 
 
 def chosen_vocabularies(text: str) -> list[str]:
@@ -76,23 +90,30 @@ def chosen_vocabularies(text: str) -> list[str]:
 def work(options: argparse.Namespace) -> None:
     """A worker: one engine; a request is the path of a file, the answer its record."""
     answers = claim_stdout()
-    from masks import engines, limits, vocabularies
+    from masks import engines, limits, parts, vocabularies
     from masks.interface import Settings
 
     limits.limit_memory(options.memory_limit)
     vocabulary = vocabularies.load(options.vocab, data_folder(options.data))
     begin = time.perf_counter()
-    engine = engines.make(options.worker, vocabulary, Settings(any_order=options.any_order))
+    engine: Any = engines.make(options.worker, vocabulary, Settings(any_order=options.any_order))
     engines.warm_up(engine, vocabulary.encode(WARM_UP_TEXT))
     start_seconds = time.perf_counter() - begin
     limits.forget_peak_rss()
     ready = {"version": engine.version, "start_seconds": start_seconds, "start_rss_mb": limits.peak_rss_mb()}
+    ready |= {"size": len(vocabulary.tokens), "eos_id": vocabulary.eos_id}
     met = itertools.count()
 
-    def answer(path: str) -> Record:
+    def answer(request: Any) -> Any:
+        if request == CODE:
+            return code.loaded()
+        if not isinstance(request, str):
+            return parts.answer(request, engine, vocabulary)
         if options.cold and next(met) % options.cold == 0:
             engine.forget()
-        return measure(engine, vocabulary, Path(path), CLOCKS[options.clock], options.time_limit)
+        return measure(
+            engine, vocabulary, Path(request), CLOCKS[options.clock], options.time_limit, served=options.served
+        )
 
     serve(answers, ready, answer)
 
@@ -100,15 +121,17 @@ def work(options: argparse.Namespace) -> None:
 def worker_command(name: str, vocab: str, options: argparse.Namespace) -> list[str | Path]:
     """The command line of a worker."""
     given = ["--worker", name, "--vocab", vocab, "--clock", options.clock, *["--any-order"] * options.any_order]
-    given += ["--cold", str(options.cold)] * bool(options.cold)
+    given += ["--cold", str(options.cold)] * bool(options.cold) + ["--served"] * options.served
     limits = ["--time-limit", str(options.time_limit), "--memory-limit", str(options.memory_limit)]
     home = HERE if name != BASELINE else options.baseline.resolve() / "benchmarks"
     given[1] = name if name != BASELINE else "constrain"
     return [sys.executable, home / "maskbench.py", *given, *limits, "--data", data_folder(options.data)]
 
 
-def ask(worker: Worker, path: Path, limit: float) -> Record:
-    """The record of one file; an engine that dies or hangs is a record too."""
+def ask(worker: Worker, path: Path, limit: float, skip: bool = False) -> Record:
+    """The record of one file; an engine that dies or hangs is a record too. skip: it is not asked."""
+    if skip:
+        return empty_record(path.name) | {"error": "timeout", "message": SKIPPED}
     try:
         return worker.ask(str(path), limit)
     except WorkerError as error:
@@ -123,6 +146,7 @@ def settings(options: argparse.Namespace, vocab: str, n_files: int) -> dict[str,
     command += " --baseline FOLDER" if options.baseline else ""
     command += " --paired" * options.paired + " --any-order" * options.any_order
     command += f" --cold {options.cold}" if options.cold else ""
+    command += f" --served --eager {options.eager}" if options.served else ""
     command += f" --clock {options.clock} --time-limit {options.time_limit:g}"
     return {**machine(), "command": command, "files": n_files}
 
@@ -136,6 +160,7 @@ def measure_vocabulary(
 
     described = settings(options, vocab, len(files))
     open_folder(folder, described, options.resume)
+    late = set(files[options.eager :]) if options.served else set()  # files that an eager XGrammar does not get
     try:
         results, metas = run(
             names,
@@ -145,7 +170,8 @@ def measure_vocabulary(
             start=lambda name: Worker(
                 name, worker_command(name, vocab, options), options.baseline if name == BASELINE else None
             ),
-            ask=lambda worker, path: ask(worker, path, options.time_limit),
+            ask=lambda worker, path: ask(worker, path, options.time_limit, worker.name == "xgrammar" and path in late),
+            finish=lambda worker: {"code": worker.ask(CODE, 60.0)} if worker.name in OURS and options.served else {},
             folder=folder,
             paired=options.paired,
             label=f"{vocab}: ",
@@ -153,6 +179,8 @@ def measure_vocabulary(
     except WorkerError as error:
         refuse(f"maskbench: {error}")
     described |= {"machine": machine()["machine"]}  # the load at the end
+    if options.served:
+        return told(results, metas, described, vocab, folder)
     text = report(results, metas, described) + "\n" + ratio_page(vocab, results, metas) + "\n"
     if folder is not None:
         from masks import page
@@ -161,6 +189,26 @@ def measure_vocabulary(
         (folder / "summary.md").write_text(text, encoding="utf-8")
         (folder / "report.html").write_text(page.page(results, metas, described), encoding="utf-8")
     print(text)
+    return results, metas
+
+
+def told(
+    results: dict[str, list[Record]],
+    metas: dict[str, dict[str, Any]],
+    described: dict[str, Any],
+    vocab: str,
+    folder: Path | None,
+) -> tuple[dict[str, list[Record]], dict[str, dict[str, Any]]]:
+    """Print and write the table of a run as served. Ends with a message where its answers are wrong."""
+    from masks import served_table
+
+    text = served_table.table_of(vocab, served_table.figures(results))
+    print(text)
+    if folder is not None:
+        write_settings(folder, described, metas)
+        (folder / "summary.md").write_text(text + "\n", encoding="utf-8")
+    if faults := served_table.faults(results):
+        refuse("maskbench: wrong answers as served\n" + "\n".join(faults))
     return results, metas
 
 
@@ -179,9 +227,11 @@ def main() -> int:
     for vocab in vocabularies:
         folder = options.out / vocab if options.out and len(vocabularies) > 1 else options.out
         results, metas = measure_vocabulary(files, names, vocab, folder, options)
+        if options.served:
+            continue
         pages.append(ratio_page(vocab, results, metas))
         wrong |= any(r["invalid_accepted"] or r["error"] in ("fault", "crash") for r in results.get("constrain", []))
-    if options.out and len(vocabularies) > 1:
+    if options.out and len(vocabularies) > 1 and pages:
         (options.out / "ratios.md").write_text("\n\n".join(pages) + "\n", encoding="utf-8")
     return int(wrong)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -19,10 +20,16 @@ from masks.interface import (
 )
 from masks.vocabularies import BenchVocabulary
 
-OURS = ("constrain", "constrain-forced", "constrain-canonical")
-ENGINE_NAMES = (*OURS, "llguidance", "xgrammar", "outlines-core", "lm-format-enforcer")
+SERVED = {  # as users meet this library, masks/served.py
+    "served": "Served",
+    "served-rehearsed": "ServedRehearsed",
+    "served-complete": "ServedComplete",
+    "served-whole": "ServedWhole",
+}
+OURS = ("constrain", "generate", "constrain-canonical", *SERVED)
+ENGINE_NAMES = (*OURS, "llguidance", "xgrammar", "xgrammar-dynamic", "outlines-core", "lm-format-enforcer")
 FORMS = {"json": "grammar_from_json_schema", "regex": "grammar_from_regex", "lark": "grammar_from_lark"}  # llguidance's
-PACKAGES = dict.fromkeys(OURS, "constrain-lm")  # not named like the engine
+PACKAGES = {**dict.fromkeys(OURS, "constrain-lm"), "xgrammar-dynamic": "xgrammar"}  # not named like the engine
 
 
 def missing(name: str) -> str | None:
@@ -38,14 +45,16 @@ def missing(name: str) -> str | None:
 
 def make(name: str, vocabulary: BenchVocabulary, settings: Settings | None = None) -> Engine:
     """An engine by name, over a vocabulary. Other engines are imported only when they are asked for."""
-    from masks import peers
+    from masks import peers, served
 
     kinds: dict[str, Any] = {
         "constrain": Constrain,
-        "constrain-forced": ConstrainForced,
+        "generate": Generate,
         "constrain-canonical": ConstrainCanonical,
+        **{name: getattr(served, kind) for name, kind in SERVED.items()},
         "llguidance": LLGuidance,
         "xgrammar": peers.XGrammar,
+        "xgrammar-dynamic": peers.XGrammarDynamic,
         "outlines-core": peers.OutlinesCore,
         "lm-format-enforcer": peers.LMFormatEnforcer,
     }
@@ -77,16 +86,16 @@ class Constrain:
 
     def compile(self, schema: Any) -> None:
         try:
-            self.constraint = schema.ours() if isinstance(schema, Form) else self._json_schema(schema)
+            self.constraint = schema.ours() if isinstance(schema, Form) else self.schema_of(schema)
             self.compiled = self.constrain.compile(self.constraint, self.vocabulary, automaton=self.automaton)
         except self.constrain.UnsatisfiableError as error:
             raise NothingFulfilsError(f"{type(error).__name__}: {error}") from None
         except self.constrain.ConstrainError as error:
             raise CompileError(f"{type(error).__name__}: {error}") from None
 
-    def _json_schema(self, schema: Any) -> Any:
+    def schema_of(self, schema: Any) -> Any:
         return self.constrain.json_schema(
-            schema,
+            json.loads(schema) if isinstance(schema, str) else schema,
             spelling=self.settings.spelling,
             property_order="any" if self.settings.any_order else "schema",
             formats=self.settings.formats,
@@ -116,25 +125,28 @@ class Constrain:
         self.automaton = self.constrain.TokenAutomaton(self.vocabulary)
 
 
-class ConstrainForced(Constrain):
-    """This library, forced text as the tokenizer itself writes it: the default where it decodes."""
+class Generate(Constrain):
+    """This library as `generate` compiles: schemas closed, forced text as the tokenizer itself writes it."""
 
     wanted: bool | None = None  # `canonical=` of generate
 
     def __init__(self, vocabulary: BenchVocabulary, settings: Settings) -> None:
         super().__init__(vocabulary, settings)
-        self.encoding = vocabulary.encoding
-        if self.encoding is None:
-            raise ValueError(f"the merges of vocabulary {vocabulary.name} are not at hand")
+        self.tokenizer = vocabulary.hugging_face()
+
+    def schema_of(self, schema: Any) -> Any:
+        from constrain.languages.schema.api import declared_only
+
+        return declared_only(json.loads(schema) if isinstance(schema, str) else schema)
 
     def compile(self, schema: Any) -> None:
         from constrain.masks.derived.wanted_cuts import narrowed
 
         super().compile(schema)
-        (self.compiled,), _ = narrowed([self.compiled], self.wanted, tokenizer=self.encoding)
+        (self.compiled,), _ = narrowed([self.compiled], self.wanted, tokenizer=self.tokenizer)
 
 
-class ConstrainCanonical(ConstrainForced):
+class ConstrainCanonical(Generate):
     """The same, all of the text."""
 
     wanted = True
@@ -163,6 +175,8 @@ class LLGuidance:
 
     def compile(self, schema: Any) -> None:
         form = schema if isinstance(schema, Form) else Form("json", schema, dict)
+        if form.kind == "structural_tag":
+            form = Form("lark", self._lark(form.text), dict)
         if form.kind not in FORMS or form.options.get("any_order"):
             raise NoFormError(f"llguidance reads no {form.kind}, and has no such order")
         try:
@@ -173,6 +187,19 @@ class LLGuidance:
         if self.first.is_error():
             message = self.first.get_error()
             raise (NothingFulfilsError if "Unsatisfiable schema" in message else CompileError)(message)
+
+    @staticmethod
+    def _lark(tag: Any) -> str:
+        """The grammar of a structural tag that is free text with triggered tags."""
+        from llguidance import StructTag
+
+        of = tag["format"]
+        tags = [
+            StructTag(trigger=of["triggers"][0], begin=each["begin"], grammar=schema, end=each["end"])
+            for each in of["tags"]
+            if (schema := each["content"]["json_schema"])
+        ]
+        return StructTag.to_grammar(tags, assume_special=False)
 
     def start(self) -> None:
         self.matcher = self.first.deep_copy()

@@ -1,6 +1,6 @@
 """The interface through which a benchmark uses an engine, the same for all engines.
 
-    compile(schema)      what a request pays first, of a schema, or of a `Form`; raises CompileError
+    compile(schema)      what a request pays first, of a schema, its text, or a `Form`; raises CompileError
     start()              begin an instance
     mask()               fill `row`, uint32[ceil(V / 32)], low bit first, 1 = allowed
     advance(token)       False where the engine refuses
@@ -46,7 +46,8 @@ class NoFormError(CompileError):
 class Form:
     """A constraint that is no schema with the engine's settings.
 
-    kind: "json", "regex", "lark" or "ebnf" (GBNF, too). text: of this kind, for other engines; a schema for "json".
+    kind: "json", "regex", "lark", "ebnf" (GBNF, too) or "structural_tag". text: of this kind, for other engines; parsed
+    JSON for "json" and tags.
     ours: the constraint of this library. options: of xgrammar's reader of schemas, in place of the adapter's.
     """
 

@@ -7,8 +7,9 @@ the finished text away ("checked_off": what no mask can enforce, such as keys th
 
 A record: {"file", "compile_us", "first_mask_us", "tbm_us": [fill + commit of each token], "mask_us": [fill alone],
 "valid_ok", "valid_refused", "invalid_ok", "invalid_accepted", "checked_off", "error": kind or None, "message",
-"peak_rss_mb"}. Kinds of error: "compile", "timeout", "memory", "fault" (the engine raised, or contradicted itself),
-"crash" (its process died).
+"peak_rss_mb"}; of a run as served also "read": [[tokens, accepted] of each instance], "again_us": as tbm_us, all
+instances read once more, and "rehearsal_us" of an engine that rehearses. Kinds of error: "compile", "timeout",
+"memory", "fault" (the engine raised, or contradicted itself), "crash" (its process died).
 """
 
 from __future__ import annotations
@@ -35,17 +36,25 @@ def empty_record(file: str) -> dict[str, Any]:
 
 
 def measure(
-    engine: Engine, vocabulary: BenchVocabulary, path: Path, clock: Callable[[], int], limit: float
+    engine: Engine,
+    vocabulary: BenchVocabulary,
+    path: Path,
+    clock: Callable[[], int],
+    limit: float,
+    served: bool = False,
 ) -> dict[str, Any]:
-    """The record of one file. limit: seconds for the whole file, instances included."""
+    """The record of one file. limit: seconds for the whole file, instances included. served: the schema is handed over
+    as text, as a server receives it, and instances are read twice."""
     case = json.loads(path.read_text(encoding="utf-8"))
     tests = [(json.dumps(test["data"], ensure_ascii=False), test["valid"]) for test in case["tests"]]
     record = empty_record(path.name)
     try:
         with time_limit(limit):
-            _compile(engine, case["schema"], record, clock)
+            _compile(engine, json.dumps(case["schema"]) if served else case["schema"], record, clock)
+            read = []
             for text, valid in tests:
-                accepted = accepts(engine, vocabulary.encode(text), record, clock)
+                n_tokens, accepted = _read(engine, vocabulary.encode(text), record, clock)
+                read.append([n_tokens, accepted])
                 if accepted and not engine.check(text):
                     accepted = False
                     record["checked_off"] += not valid
@@ -53,6 +62,12 @@ def measure(
             if not tests:  # so that every schema has a first mask
                 engine.start()
                 record["first_mask_us"] = _fill(engine, clock)
+            if served:
+                again = {**empty_record(path.name), "first_mask_us": 0.0}
+                if read != [list(_read(engine, vocabulary.encode(text), again, clock)) for text, _ in tests]:
+                    raise RuntimeError("the second reading of an instance differs")
+                record |= {"read": read, "again_us": again["tbm_us"]}
+                record["rehearsal_us"] = getattr(engine, "rehearsal_us", 0.0)
     except CompileError as error:
         record |= {"error": "compile", "message": str(error)}
     except TimeLimitError:
@@ -64,6 +79,13 @@ def measure(
         record |= {"error": "fault", "message": f"{type(error).__name__}: {error}"}
     record["peak_rss_mb"] = peak_rss_mb()
     return record
+
+
+def _read(engine: Engine, tokens: list[int], record: dict[str, Any], clock: Callable[[], int]) -> tuple[int, bool]:
+    """(tokens that were asked for, accepted) of one instance."""
+    before = len(record["tbm_us"])
+    accepted = accepts(engine, tokens, record, clock)
+    return len(record["tbm_us"]) - before, accepted
 
 
 def _verdict(valid: bool, accepted: bool) -> str:

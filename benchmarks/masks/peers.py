@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 from importlib.metadata import version
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +24,8 @@ class XGrammar:
     on keys that repeat, as its documentation says.
     """
 
+    compiling: ClassVar[dict[str, bool]] = {}  # options of its compiler
+
     def __init__(self, vocabulary: BenchVocabulary, settings: Settings) -> None:
         import xgrammar
 
@@ -38,7 +40,9 @@ class XGrammar:
             stop_token_ids=[vocabulary.eos_id],
         )
         self.matcher_type = xgrammar.GrammarMatcher
-        self.compiler = xgrammar.GrammarCompiler(info, max_threads=1, cache_limit_bytes=512 * 1024 * 1024)
+        self.compiler = xgrammar.GrammarCompiler(
+            info, max_threads=1, cache_limit_bytes=512 * 1024 * 1024, **self.compiling
+        )
         self.bitmask = xgrammar.allocate_token_bitmask(1, size)
         self.row = self.bitmask.numpy()[0].view(np.uint32)
 
@@ -53,6 +57,8 @@ class XGrammar:
         match schema:
             case Form("json", text, _, options):
                 return self.compiler.compile_json_schema(json.dumps(text), **options)
+            case Form("structural_tag", tag):
+                return self.compiler.compile_structural_tag(json.dumps(tag))
             case Form("regex", text):
                 return self.compiler.compile_regex(text)
             case Form("lark", text):  # a dialect of its own
@@ -60,13 +66,15 @@ class XGrammar:
             case Form(_, text):
                 return self.compiler.compile_grammar(text)
         options = {"strict_mode": False, "any_order": self.settings.any_order}
-        return self.compiler.compile_json_schema(json.dumps(schema), **options)
+        text = schema if isinstance(schema, str) else json.dumps(schema)
+        return self.compiler.compile_json_schema(text, **options)
 
     def start(self) -> None:
         self.matcher = self.matcher_type(self.compiled)
 
     def mask(self) -> None:
-        self.matcher.fill_next_token_bitmask(self.bitmask)
+        if not self.matcher.fill_next_token_bitmask(self.bitmask):
+            self.bitmask.fill_(-1)  # all tokens: it says so instead of writing
 
     def advance(self, token: int) -> bool:
         return self.matcher.accept_token(token)
@@ -80,6 +88,12 @@ class XGrammar:
 
     def forget(self) -> None:
         self.compiler.clear_cache()
+
+
+class XGrammarDynamic(XGrammar):
+    """The same, masks made when they are asked for first."""
+
+    compiling: ClassVar[dict[str, bool]] = {"enable_dynamic_compilation": True}
 
 
 class OutlinesCore:

@@ -27,11 +27,13 @@ def run(
     folder: Path | None,
     paired: bool = False,
     label: str = "",
+    finish: Callable[[Worker], dict[str, Any]] = lambda worker: {},
 ) -> tuple[dict[str, list[Record]], dict[str, dict[str, Any]]]:
     """(records in the order of the items, what its worker said of itself) by engine.
 
     key: of an item, under which `key_name` it stands in its record. start: a worker by the name of its engine. ask: the
-    record of an item. folder: where records are kept. Raises WorkerError: an engine does not start.
+    record of an item. folder: where records are kept. finish: what a worker says when all is asked, beside what it said
+    when it was ready. Raises WorkerError: an engine does not start.
     """
     from rich.console import Console
     from rich.progress import Progress, TimeElapsedColumn
@@ -47,8 +49,8 @@ def run(
                     if key(item) not in kept[worker.name].done:
                         kept[worker.name].add(ask(worker, item))
             for worker in workers:
+                metas[worker.name] = {**worker.meta, **finish(worker)}
                 worker.end()
-                metas[worker.name] = worker.meta
     for records in kept.values():
         records.pack()
     return {name: [kept[name].done[key(item)] for item in items] for name in names}, metas

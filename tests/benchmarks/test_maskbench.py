@@ -15,6 +15,7 @@ import pytest
 
 import schema_corpus
 from masks import summary
+from masks.engines import ENGINE_NAMES
 from masks.interface import CompileError, is_set
 from masks.measure import CLOCKS, measure
 from masks.vocabularies import BenchVocabulary, load
@@ -197,5 +198,5 @@ def test_bad_options_are_one_message(repository: Path, tmp_path: Path) -> None:
     assert done.stderr.startswith("maskbench: no files in ")
     (tmp_path / "a.json").write_text("{}")
     done = run_maskbench(repository, "--files", str(tmp_path), "--engines", "abacus")
-    names = "constrain, constrain-forced, constrain-canonical, llguidance, xgrammar, outlines-core, lm-format-enforcer"
+    names = ", ".join(ENGINE_NAMES)
     assert done.stderr == f"maskbench: no engine abacus; there are {names}\n"
