@@ -47,6 +47,7 @@ DEFAULT = "constrain,llguidance"
 DEFAULT_SERVED = "served,served-rehearsed,generate,served-complete,served-whole,llguidance,xgrammar-dynamic,xgrammar"
 CODE = "code"  # asks a worker which modules of ours it has loaded
 SKIPPED = "an XGrammar that makes all masks when it compiles gets the first files only"
+Results, Metas = dict[str, list[Record]], dict[str, dict[str, Any]]
 BASELINE = "baseline"  # the name of another checkout among the engines
 WARM_UP_TEXT = '{"a": "b", "b": [1, 2.5]}'
 
@@ -153,11 +154,8 @@ def settings(options: argparse.Namespace, vocab: str, n_files: int) -> dict[str,
 
 def measure_vocabulary(
     files: list[Path], names: list[str], vocab: str, folder: Path | None, options: argparse.Namespace
-) -> tuple[dict[str, list[Record]], dict[str, dict[str, Any]]]:
+) -> tuple[Results, Metas]:
     """Run over one vocabulary, write what it gave, print the summary."""
-    from masks.ratios import ratio_page
-    from masks.summary import report
-
     described = settings(options, vocab, len(files))
     open_folder(folder, described, options.resume)
     late = set(files[options.eager :]) if options.served else set()  # files that an eager XGrammar does not get
@@ -179,9 +177,16 @@ def measure_vocabulary(
     except WorkerError as error:
         refuse(f"maskbench: {error}")
     described |= {"machine": machine()["machine"]}  # the load at the end
-    if options.served:
-        return told(results, metas, described, vocab, folder)
-    text = report(results, metas, described) + "\n" + ratio_page(vocab, results, metas) + "\n"
+    tell = told_as_served if options.served else told
+    tell(results, metas, described, vocab, folder)
+    return results, metas
+
+
+def told(results: Results, metas: Metas, described: dict[str, Any], vocab: str, folder: Path | None) -> None:
+    """Print and write the tables of a run."""
+    from masks.summary import report
+
+    text = report(results, metas, described) + "\n"
     if folder is not None:
         from masks import page
 
@@ -189,27 +194,19 @@ def measure_vocabulary(
         (folder / "summary.md").write_text(text, encoding="utf-8")
         (folder / "report.html").write_text(page.page(results, metas, described), encoding="utf-8")
     print(text)
-    return results, metas
 
 
-def told(
-    results: dict[str, list[Record]],
-    metas: dict[str, dict[str, Any]],
-    described: dict[str, Any],
-    vocab: str,
-    folder: Path | None,
-) -> tuple[dict[str, list[Record]], dict[str, dict[str, Any]]]:
+def told_as_served(results: Results, metas: Metas, described: dict[str, Any], vocab: str, folder: Path | None) -> None:
     """Print and write the table of a run as served. Ends with a message where its answers are wrong."""
     from masks import served_table
 
     text = served_table.table_of(vocab, served_table.figures(results))
     print(text)
     if folder is not None:
-        write_settings(folder, described, metas)
+        write_settings(folder, described, {name: {**meta, "code": None} for name, meta in metas.items()})
         (folder / "summary.md").write_text(text + "\n", encoding="utf-8")
     if faults := served_table.faults(results):
         refuse("maskbench: wrong answers as served\n" + "\n".join(faults))
-    return results, metas
 
 
 def main() -> int:
@@ -218,21 +215,14 @@ def main() -> int:
     if options.worker:
         work(options)
         return 0
-    from masks.ratios import ratio_page
-
     names, vocabularies = chosen_engines(options.engines, "maskbench"), chosen_vocabularies(options.vocab)
     files = chosen_files(options, "maskbench")
     names = [*names, *[BASELINE] * (options.baseline is not None)]
-    pages, wrong = [], False
+    wrong = False
     for vocab in vocabularies:
         folder = options.out / vocab if options.out and len(vocabularies) > 1 else options.out
-        results, metas = measure_vocabulary(files, names, vocab, folder, options)
-        if options.served:
-            continue
-        pages.append(ratio_page(vocab, results, metas))
+        results, _ = measure_vocabulary(files, names, vocab, folder, options)
         wrong |= any(r["invalid_accepted"] or r["error"] in ("fault", "crash") for r in results.get("constrain", []))
-    if options.out and len(vocabularies) > 1 and pages:
-        (options.out / "ratios.md").write_text("\n\n".join(pages) + "\n", encoding="utf-8")
     return int(wrong)
 
 

@@ -49,6 +49,7 @@ TOOLS = {"served": (1, 50, 500, 1000), "generate": (1, 50, 500, 1000), "llguidan
          "xgrammar-dynamic": (1, 50, 500, 1000), "xgrammar": (1, 50)}  # fmt: skip
 BATCH = ("served", "served-rehearsed", "llguidance", "xgrammar-dynamic")
 REQUESTS, STEPS = 64, 40
+STALE = "stale.toml"  # in a record whose code has changed
 LIMIT = 120.0  # seconds of one answer
 Summary = dict[str, Any]
 
@@ -210,7 +211,7 @@ def write(folder: Path, found: Summary, ran: code.Code) -> None:
     (folder / "summary.json").write_text(lines_of(found), encoding="utf-8")
     (folder / "code.json").write_text(lines_of(ran), encoding="utf-8")
     if "batch" in found:
-        text = f"# As served\n\n{how(found, folder.name)}\n\n{tables(found)}\n"
+        text = f"# As served\n\n{how(found, folder)}\n\n{tables(found)}\n"
         (folder / "README.md").write_text(text, encoding="utf-8")
 
 
@@ -279,9 +280,9 @@ def picture(found: Summary) -> str:
     return bars(groups, {"compile, mean µs": None, "mask and commit, mean µs": None, "p99 µs": None})
 
 
-def headline(found: Summary, record: str) -> str:
+def headline(found: Summary, folder: Path) -> str:
     """The picture and the sentence of README.md."""
-    run, first = found["run"], next(iter(found["vocabularies"]))
+    first = next(iter(found["vocabularies"]))
     of = found["vocabularies"][first]["all"]
     mine, other, third = (of["engines"][name] for name in ("served", "llguidance", "xgrammar-dynamic"))
     said = ", ".join(
@@ -297,31 +298,36 @@ def headline(found: Summary, record: str) -> str:
     return (
         f"![Bars by vocabulary; {first}: {said}; in brackets llguidance, XGrammar](docs/pictures/{PICTURE.name})\n\n"
         f"New schemas in a fresh process, by the defaults of our engines, beside {peers}: {of['finished']} real-world\n"
-        f"schemas of MaskBench, the same tokens, CPU time, measured on tree {run['tree']} ([all\n"
-        f"figures](docs/measurements.md), record `{record}`)."
+        f"schemas of MaskBench, the same tokens, CPU time, measured on {tree(found, folder)}\n"
+        f"([all figures](docs/measurements.md), record `{folder.name}`)."
     )
 
 
 def write_pages(folder: Path) -> None:
     """The headline, the tables and the picture of a record."""
     found = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    for mark, text in pages(found, folder.name).items():
+    for mark, text in pages(found, folder).items():
         path = PAGES[mark]
         path.write_text(written_into(path.read_text(encoding="utf-8"), mark, text), encoding="utf-8")
     PICTURE.write_text(picture(found), encoding="utf-8")
 
 
-def pages(found: Summary, record: str) -> dict[str, str]:
+def pages(found: Summary, folder: Path) -> dict[str, str]:
     """Mark of a page → what stands there."""
-    return {"headline": headline(found, record), "served": f"{how(found, record)}\n\n{tables(found)}"}
+    return {"headline": headline(found, folder), "served": f"{how(found, folder)}\n\n{tables(found)}"}
 
 
-def how(found: Summary, record: str) -> str:
+def tree(found: Summary, folder: Path) -> str:
+    """The tree that was measured, and whether the code that ran has changed since."""
+    return f"tree {found['run']['tree']}" + ", since changed" * (folder / STALE).is_file()
+
+
+def how(found: Summary, folder: Path) -> str:
     """How a record was made."""
     run = found["run"]
     return (
-        f"Measured on tree {run['tree']}, {run['date']}, {run['machine']} (at the end {run['load at the end']}), CPU\n"
-        f"time; inputs {run['inputs']}. Record: `benchmarks/record/{record}/`.\n\n    {run['command']}"
+        f"Measured on {tree(found, folder)}, {run['date']}, {run['machine']} (at the end\n{run['load at the end']}), "
+        f"CPU time; inputs {run['inputs']}. Record: `benchmarks/record/{folder.name}/`.\n\n    {run['command']}"
     )
 
 

@@ -1,6 +1,6 @@
 """Replace the raw rows of records by their digests in `benchmarks/record/DIGESTS`.
 
-    python scripts/digest_rows.py benchmarks/record/2026-11-21-warm      # adds digests, deletes the files of rows
+    python scripts/digest_rows.py benchmarks/record/2026-11-21-cfg      # adds digests, deletes the files of rows
 
 Rows are all `.jsonl` and `.gz` files, and `.json` files above `LARGE` bytes. A line of DIGESTS is the sha256 of the
 file as it was, the number of its rows, its size in bytes, its path. Write the summary of the rows before.

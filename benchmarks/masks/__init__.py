@@ -10,7 +10,7 @@
     measure.py        one engine on one MaskBench file
     suite.py          the official suite; verdicts.py: does an engine obey it?
     records.py        records on disk, so that a run can go on where it stopped
-    summary.py        from records to tables; ratios.py: against targets; plots.py: distributions
+    summary.py        from records to tables; plots.py: distributions
 
 start reading at: interface.py, measure.py
 """

@@ -1,7 +1,7 @@
 """One HTML page of a MaskBench run: what each engine covers, what it gets wrong, how long it takes, side by side.
 
 The page stands alone: no script, no font and no picture from elsewhere; colours fit light and dark screens. Figures are
-those of summary.py and ratios.py; nothing is computed twice. Schemas that an engine did not finish stay in every share,
+those of summary.py; nothing is computed twice. Schemas that an engine did not finish stay in every share,
 and are left out of times only, for all engines alike ("finished by every engine").
 """
 
@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from masks.plots import COLOURS, curve
-from masks.ratios import FIGURES, figure
-from masks.summary import COMPILE, MASK, TBM, TTFM, Records, causes, counts, matched, ratio_text, times
+from masks.summary import COMPILE, MASK, TBM, TTFM, Records, causes, counts, figure, matched, ratio_text, times
 
 OUTCOMES = {  # of a schema, from right to wrong: colour
     "passes": "#2e9e6b",
@@ -138,9 +137,8 @@ def _times(results: dict[str, Records]) -> list[str]:
         return parts
     rows = []
     for what, percentile in ((w, p) for w in (TBM, MASK, COMPILE, TTFM) for p in (None, 50, 99, 99.9, 100)):
-        label = "mean" if percentile is None else "max" if percentile == 100 else f"p{percentile:g}"
         cells = [figure(found[what], percentile) for found in same.values()]
-        rows.append([f"{what}, {label}", *(f"{us:,.1f}" if us < 1000 else f"{us:,.0f}" for us in cells)])
+        rows.append([f"{what}, {_label(percentile)}", *(f"{us:,.1f}" if us < 1000 else f"{us:,.0f}" for us in cells)])
     parts.append(_table(["", *map(escape, results)], rows))
     keys = "".join(
         f'<span class="key" style="background:{COLOURS.get(name, "#808890")}"></span>{escape(name)}' for name in results
@@ -154,6 +152,14 @@ def _times(results: dict[str, Records]) -> list[str]:
         ]
         parts.append(f'<div class="plots">{"".join(plots)}</div>')
     return parts
+
+
+def _label(percentile: float | None) -> str:
+    return "mean" if percentile is None else "max" if percentile == 100 else f"p{percentile:g}"
+
+
+def _ratio(ours: np.ndarray, other: np.ndarray, percentile: float | None) -> str:
+    return ratio_text(figure(ours, percentile) / max(figure(other, percentile), 1e-9))
 
 
 def _plot(title: str, series: dict[str, np.ndarray], tail: bool) -> str:
@@ -224,8 +230,9 @@ def _pair(first: str, other: str, results: dict[str, Records]) -> list[str]:
         parts.append(f"<details><summary>Where they differ, with examples</summary>{listed}</details>")
     pair = {name: times(records) for name, records in matched({n: results[n] for n in (first, other)}).items()}
     ratios = [
-        [name, ratio_text(figure(pair[first][what], p) / max(figure(pair[other][what], p), 1e-9))]
-        for name, what, p, _ in FIGURES
+        [f"{what}, {_label(p)}, ratio", _ratio(pair[first][what], pair[other][what], p)]
+        for what in (TBM, MASK, COMPILE, TTFM)
+        for p in (None, 50, 99, 99.9)
         if pair[first][what].size
     ]
     return [*parts, _table([f"time of {escape(first)} ÷ {escape(other)}", "ratio"], ratios)]

@@ -143,6 +143,11 @@ def _times_table(results: dict[str, Records]) -> str:
     return table(head, rows + ratios)
 
 
+def figure(values: np.ndarray, percentile: float | None) -> float:
+    """The mean, or a percentile. values: float[N], µs."""
+    return float(values.mean() if percentile is None else np.percentile(values, percentile))
+
+
 def ratio_text(ratio: float) -> str:
     """0.35, 12.40, 0.0021"""
     return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"

@@ -33,23 +33,3 @@ def test_the_commands(command: str, rows: int, columns: set[str], tmp_path: Path
     assert about["device"]
     assert len(records) == rows
     assert all(columns <= record.keys() for record in records)
-
-
-def test_the_cost_model(tmp_path: Path) -> None:
-    """Three kernels without filters, each logit read once; a filter reads all logits in each of its passes."""
-    pytest.importorskip("triton")
-    arguments = ["--sizes", "70", "--nodes", "2", "--rules", "match", "filtered", "--out", str(tmp_path)]
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "speculation_cost.py"), *arguments],
-        env={**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    plain, filtered = map(json.loads, (tmp_path / "cost.jsonl").read_text().splitlines())
-    assert {name: each["launches"] for name, each in plain["by kernel"].items()} == {
-        "summarise": 1,
-        "law": 1,
-        "walk": 1,
-    }
-    assert plain["by kernel"]["summarise"]["read"] >= 3 * 70 * 4
-    assert filtered["by kernel"]["narrow"]["launches"] == 16
-    assert filtered["by kernel"]["narrow"]["read"] >= 16 * 3 * 70 * 4

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from masks import plots, ratios, runner
+from masks import plots, runner
 from masks.records import Records, open_folder
 from masks.workers import Worker, WorkerError, last_words
 
@@ -144,20 +144,6 @@ def record(file: str, us: float, error: str | None = None) -> dict[str, Any]:
         "mask_us": [us, us],
         "peak_rss_mb": 150.0,
     }
-
-
-def test_ratios_count_only_files_of_both() -> None:
-    ours = [record("x", 1), record("y", 2), record("z", 1000)]
-    other = [record("x", 4), record("y", 4), record("z", 1, error="compile")]
-    found = ratios.ratios(ours, other)
-    assert found["mask + commit, mean"] == pytest.approx(3 / 8)
-    assert found["compile, p50"] == pytest.approx(1.5 / 4)
-    assert set(found) == {name for name, *_ in ratios.FIGURES}
-    page = ratios.ratio_page("llama3", {"constrain": ours, "b": other}, {"constrain": {"start_rss_mb": 100.0}})
-    assert "| mask + commit, mean | 0.40 | 0.38 |" in page
-    assert "| slowest mask + commit (µs) | 5,000 | 3,000 |" in page
-    assert "| peak RSS beyond the start (MB) | 600 | 50 |" in page
-    assert "| files of both |  | 2 |" in page
 
 
 @pytest.mark.parametrize("n", [1, 2, 10, 50_000])

@@ -82,7 +82,7 @@ def test_the_page_says_what_the_records_say() -> None:
     assert rows["passing"] == ["3 (75.00 %)", "2 (50.00 %)"]
     assert rows["TBM (mask + commit), max"] == ["4,000", "16,000"]  # a, c and d, which both finished
     assert rows["TBM (mask + commit), p50"] == ["8.0", "16.0"]
-    assert rows["mask + commit, mean"] == ["0.25"]  # every time of the one is a quarter of the other's
+    assert rows["TBM (mask + commit), mean, ratio"] == ["0.25"]  # every time of the one is a quarter of the other's
     assert "passes 75.00 %, valid refused 25.00 %" in html
     assert rows["passes / not compiled"] == ["1", "b"] and rows["passes / invalid accepted"] == ["1", "d"]
     assert rows["valid refused / passes"] == ["1", "c<>.json"]
