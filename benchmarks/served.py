@@ -26,6 +26,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -295,12 +296,13 @@ def headline(found: Summary, folder: Path) -> str:
     )
     versions = found["vocabularies"][first]["versions"]
     peers = f"llguidance {versions['llguidance']} and XGrammar {versions['xgrammar-dynamic']}, compiling just in time"
-    return (
-        f"![Bars by vocabulary; {first}: {said}; in brackets llguidance, XGrammar](docs/pictures/{PICTURE.name})\n\n"
-        f"New schemas in a fresh process, by the defaults of our engines, beside {peers}: {of['finished']} real-world\n"
-        f"schemas of MaskBench, the same tokens, CPU time, measured on {tree(found, folder)}\n"
+    told = (
+        f"New schemas in a fresh process, by the defaults of our engines, beside {peers}: {of['finished']} real-world "
+        f"schemas of MaskBench, the same tokens, CPU time, measured on {tree(found, folder)} "
         f"([all figures](docs/measurements.md), record `{folder.name}`)."
     )
+    shown = f"![Bars by vocabulary; {first}: {said}; in brackets llguidance, XGrammar](docs/pictures/{PICTURE.name})"
+    return f"{shown}\n\n{textwrap.fill(told, 120)}"
 
 
 def write_pages(folder: Path) -> None:
@@ -325,10 +327,12 @@ def tree(found: Summary, folder: Path) -> str:
 def how(found: Summary, folder: Path) -> str:
     """How a record was made."""
     run = found["run"]
-    return (
-        f"Measured on {tree(found, folder)}, {run['date']}, {run['machine']} (at the end\n{run['load at the end']}), "
-        f"CPU time; inputs {run['inputs']}. Record: `benchmarks/record/{folder.name}/`.\n\n    {run['command']}"
+    told = (
+        f"Measured on {tree(found, folder)}, {run['date']}, {run['machine']} (at the end {run['load at the end']}), "
+        f"CPU time: ratios hold under load, times do not. Inputs {run['inputs']}. Record: "
+        f"`benchmarks/record/{folder.name}/`."
     )
+    return f"{textwrap.fill(told, 120)}\n\n    {run['command']}"
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,8 +1,8 @@
 """Figures of a run as served: times of each engine over the same tokens, and ratios of them.
 
 Times are of the files that this library, llguidance and an XGrammar that compiles just in time all finished, and of the
-tokens that all engines of the table read: a text is left where the first one refuses it. An eager XGrammar gets few
-files; its figures, and those of ours beside it, are of these.
+tokens that all engines of the table read: a text is left where the first one refuses it. `complete` and an eager
+XGrammar are compared with ours alone, over the files and tokens of the two.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import numpy as np
 from masks.records import Record
 from masks.summary import matched, ratio_text, table
 
-OURS, EAGER = "served", "xgrammar"
-OTHERS = ("served-rehearsed", "generate", "served-complete")  # of this library: the same language as `OURS`
+OURS, COMPLETE = "served", "served-complete"
+BESIDE = {"eager": "xgrammar", "complete": COMPLETE}  # compared with ours alone: it gets few files, or takes its time
+OTHERS = ("served-rehearsed", "generate", COMPLETE)  # of this library: the same language as `OURS`
 WHOLE = "served-whole"
 COLUMNS = (("compile", "p50 mean p99"), ("cold", "p50 mean p95 p99"), ("warm", "p50 mean p99"))
 NAMES = {
@@ -63,10 +64,10 @@ def numbers(values: Any, *more: float) -> dict[str, float]:
 
 def figures(results: dict[str, list[Record]]) -> Figures:
     """The figures of one vocabulary."""
-    many = {name: records for name, records in results.items() if name not in (EAGER, WHOLE)}
-    few = {name: results[name] for name in (OURS, EAGER) if name in results}
+    sets = {"all": {name: of for name, of in results.items() if name not in (WHOLE, *BESIDE.values())}}
+    sets |= {title: {OURS: results[OURS], name: results[name]} for title, name in BESIDE.items() if name in results}
     found: Figures = {"files": len(next(iter(results.values()))), "verdicts": verdicts(results)}
-    for name, part in (("all", many), ("eager", few if len(few) > 1 else {})):
+    for name, part in sets.items():
         if part:
             times = same_tokens(part)
             of = next(iter(times.values()))
@@ -132,11 +133,11 @@ def table_of(vocab: str, found: Figures) -> str:
         if name in every:
             mine = [each for each in (OURS, "generate", "served-rehearsed") if each in every]
             rows += [[f"{NAMES[each]} ÷ {NAMES[name]}", *cells(every[each], every[name])] for each in mine]
-    if "served-complete" in every:
-        rows.append(["`complete` ÷ without", *cells(every["served-complete"], every[OURS])])
-    few = found.get("eager", {}).get("engines", {})
-    if few:
-        title = f"{NAMES[OURS]} ÷ {NAMES[EAGER]}, {found['eager']['finished']} files"
-        rows.append([title, *cells(few[OURS], few[EAGER])])
+    if complete := found.get("complete", {}).get("engines"):
+        title = f"`complete` ÷ without, {found['complete']['finished']} files"
+        rows.append([title, *cells(complete[COMPLETE], complete[OURS])])
+    if eager := found.get("eager", {}).get("engines"):
+        title = f"{NAMES[OURS]} ÷ {NAMES['xgrammar']}, {found['eager']['finished']} files"
+        rows.append([title, *cells(eager[OURS], eager["xgrammar"])])
     head = f"{vocab}, µs: {found['all']['finished']} of {found['files']} files, {found['all']['tokens']:,} tokens"
     return table([head, *HEAD], rows)
