@@ -1,8 +1,8 @@
 """Figures of a run as served: times of each engine over the same tokens, and ratios of them.
 
 Times are of the files that this library, llguidance and an XGrammar that compiles just in time all finished, and of the
-tokens that all engines of the table read: a text is left where the first one refuses it. `complete` and an eager
-XGrammar are compared with ours alone, over the files and tokens of the two.
+tokens that all engines of the table read: a text is left where the first one refuses it. Rehearsed requests, `complete`
+and an eager XGrammar are compared with ours alone, over the files and tokens of the two.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from masks.records import Record
 from masks.summary import matched, ratio_text, table
 
 OURS, COMPLETE = "served", "served-complete"
-BESIDE = {"eager": "xgrammar", "complete": COMPLETE}  # compared with ours alone: it gets few files, or takes its time
-OTHERS = ("served-rehearsed", "generate", COMPLETE)  # of this library: the same language as `OURS`
+REHEARSED, EAGER = "served-rehearsed", "xgrammar"
+BESIDE = (REHEARSED, COMPLETE, EAGER)  # each compared with ours alone
+OTHERS = (REHEARSED, "generate", COMPLETE)  # of this library: the same language as `OURS`
 WHOLE = "served-whole"
 COLUMNS = (("compile", "p50 mean p99"), ("cold", "p50 mean p95 p99"), ("warm", "p50 mean p99"))
 NAMES = {
     "served": "`constrain`, an engine's requests",
-    "served-rehearsed": "the same, rehearsed before",
-    "served-complete": "the same, `complete`",
+    "served-rehearsed": "a request, rehearsed before",
+    "served-complete": "a request, `complete`",
     "generate": "`constrain`, `generate`",
     "llguidance": "llguidance",
     "xgrammar-dynamic": "XGrammar, just in time",
@@ -64,17 +65,13 @@ def numbers(values: Any, *more: float) -> dict[str, float]:
 
 def figures(results: dict[str, list[Record]]) -> Figures:
     """The figures of one vocabulary."""
-    sets = {"all": {name: of for name, of in results.items() if name not in (WHOLE, *BESIDE.values())}}
-    sets |= {title: {OURS: results[OURS], name: results[name]} for title, name in BESIDE.items() if name in results}
     found: Figures = {"files": len(next(iter(results.values()))), "verdicts": verdicts(results)}
+    sets = {"all": {name: of for name, of in results.items() if name not in (WHOLE, *BESIDE)}}
+    sets |= {name: {OURS: results[OURS], name: results[name]} for name in BESIDE if name in results}
     for name, part in sets.items():
-        if part:
-            times = same_tokens(part)
-            of = next(iter(times.values()))
-            found[name] = {"finished": of["compile"].size, "tokens": of["cold"].size, "engines": figures_of(times)}
-    rehearsals = [r["rehearsal_us"] for r in results.get("served-rehearsed", []) if r.get("rehearsal_us")]
-    if rehearsals:
-        found["rehearsal"] = numbers(rehearsals)
+        times = same_tokens(part)
+        of = next(iter(times.values()))
+        found[name] = {"finished": of["compile"].size, "tokens": of["cold"].size, "engines": figures_of(times)}
     return found
 
 
@@ -130,14 +127,11 @@ def table_of(vocab: str, found: Figures) -> str:
     every = found["all"]["engines"]
     rows = [[NAMES[name], *cells(of)] for name, of in every.items()]
     for name in ("llguidance", "xgrammar-dynamic"):
-        if name in every:
-            mine = [each for each in (OURS, "generate", "served-rehearsed") if each in every]
-            rows += [[f"{NAMES[each]} ÷ {NAMES[name]}", *cells(every[each], every[name])] for each in mine]
-    if complete := found.get("complete", {}).get("engines"):
-        title = f"`complete` ÷ without, {found['complete']['finished']} files"
-        rows.append([title, *cells(complete[COMPLETE], complete[OURS])])
-    if eager := found.get("eager", {}).get("engines"):
-        title = f"{NAMES[OURS]} ÷ {NAMES['xgrammar']}, {found['eager']['finished']} files"
-        rows.append([title, *cells(eager[OURS], eager["xgrammar"])])
+        mine = [each for each in (OURS, "generate") if each in every and name in every]
+        rows += [[f"{NAMES[each]} ÷ {NAMES[name]}", *cells(every[each], every[name])] for each in mine]
+    for name in [each for each in BESIDE if each in found]:
+        of, finished = found[name]["engines"], f"{found[name]['finished']} files"
+        by, other = (OURS, name) if name == EAGER else (name, OURS)
+        rows.append([f"{NAMES[by]} ÷ {NAMES[other]}, {finished}", *cells(of[by], of[other])])
     head = f"{vocab}, µs: {found['all']['finished']} of {found['files']} files, {found['all']['tokens']:,} tokens"
     return table([head, *HEAD], rows)

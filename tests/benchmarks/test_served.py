@@ -56,7 +56,8 @@ def test_the_ways_of_serving_agree(case: Path) -> None:
     found = served_table.figures(results)
     assert found["verdicts"]["served"] == [0, 2, 0] and found["verdicts"]["served-whole"] == [0, 0, 0]
     table = served_table.table_of("reference", found)
-    assert "| `complete` ÷ without, 1 files |" in table and "| reference, µs: 1 of 1 files, " in table
+    assert "| a request, `complete` ÷ `constrain`, an engine's requests, 1 files |" in table
+    assert "| reference, µs: 1 of 1 files, " in table
 
 
 def record(read: list[tuple[int, bool]], us: float, **more: Any) -> dict[str, Any]:
