@@ -195,7 +195,8 @@ def measured(options: argparse.Namespace) -> None:
         found["tools"] = tools_part(options, first, codes)
         write(options.out, found, ran := code.merged([ran, *codes]))
     if "batch" not in found:
-        taken = [path for path in files if path.name in found["vocabularies"][first]["taken"]]
+        names = found["vocabularies"][first].pop("taken")
+        taken = [path for path in files if path.name in names]
         found["batch"] = batch_part(options, first, taken, codes)
     found["run"]["load at the end"] = machine()["machine"].rpartition(" ")[2]
     write(options.out, found, code.merged([ran, *codes]))
@@ -248,7 +249,9 @@ def batch_table(found: Summary) -> str:
         cells = [of["compile"]["mean"] / 1000, of["rehearsal"]["mean"] / 1000, each["p50"], each["mean"], each["p99"]]
         rows.append([NAMES[name], *(f"{x:,.1f}" for x in [*cells, steps["max"] / 1000])])
     head = [f"{found['batch']['requests']} new requests", "compile, ms mean", "rehearsal, ms mean"]
-    return table([*head, "row, µs p50", "mean", "p99", "slowest step, ms"], rows)
+    threads = ", ".join(f"{way} {ms:.0f}" for way, ms in found["batch"]["threads"].items())
+    shown = table([*head, "row, µs p50", "mean", "p99", "slowest step, ms"], rows)
+    return f"{shown}\n\nThe same requests by `fill_masks`, all first masks, wall ms: {threads}."
 
 
 def start_table(found: Summary) -> str:
@@ -356,7 +359,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def lines_of(found: dict[str, Any]) -> str:
     """JSON with a line for each key."""
-    rows = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in found.items())
+    rows = ",\n".join(f"{json.dumps(key)}: {json.dumps(value, separators=(',', ':'))}" for key, value in found.items())
     return f"{{\n{rows}\n}}\n"
 
 

@@ -60,7 +60,8 @@ def numbers(values: Any, *more: float) -> dict[str, float]:
     """The mean and percentiles of times, µs."""
     array = np.asarray(values, dtype=np.float64)
     shares = {f"p{p}": float(np.percentile(array, p)) for p in (50, 95, 99)}
-    return {key: round(x, 2) for key, x in {"mean": float(array.mean()), **shares, "max": float(array.max())}.items()}
+    found = {"mean": float(array.mean()), **shares, "max": float(array.max())}
+    return {key: round(x, 2) if x < 100 else round(x) for key, x in found.items()}
 
 
 def figures(results: dict[str, list[Record]]) -> Figures:
