@@ -251,7 +251,8 @@ def batch_table(found: Summary) -> str:
     head = [f"{found['batch']['requests']} new requests", "compile, ms mean", "rehearsal, ms mean"]
     threads = ", ".join(f"{way} {ms:.0f}" for way, ms in found["batch"]["threads"].items())
     shown = table([*head, "row, µs p50", "mean", "p99", "slowest step, ms"], rows)
-    return f"{shown}\n\nThe same requests by `fill_masks`, all first masks, wall ms: {threads}."
+    told = f"The same requests by `fill_masks`, the masks of the first steps together, wall ms: {threads}."
+    return f"{shown}\n\n{textwrap.fill(told, 120)}"
 
 
 def start_table(found: Summary) -> str:
