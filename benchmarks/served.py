@@ -1,4 +1,4 @@
-"""What users meet, measured: compiling and masks as engines and `generate` serve them, beside other engines.
+"""The costs that users meet: compiling and masks as engines and `generate` serve them, beside other engines.
 
 Question: with every default, what does a new schema cost, what does a mask cost, and what do many tools, a batch of new
 requests, a limit of tokens and the start of a process add?
@@ -179,7 +179,7 @@ def commit() -> str:
 
 
 def measured(options: argparse.Namespace) -> None:
-    """All parts, each written as it comes; those that are there are not measured again."""
+    """All parts, each written as it comes; none is measured twice."""
     chosen_engines(",".join((*ENGINES, *MORE)), "served")
     files = chosen_files(options, "served")
     command = f"python benchmarks/served.py --vocab {options.vocab} --limit {options.limit} --eager {options.eager}"
@@ -204,7 +204,7 @@ def measured(options: argparse.Namespace) -> None:
 
 
 def kept(folder: Path, begun: Summary) -> tuple[Summary, code.Code]:
-    """What a run of this command has measured on this tree so far: figures, and the code that ran. Else an end."""
+    """(figures, the code that ran) of a run of this command on this tree so far. Ends where there is another run."""
     path = folder / "summary.json"
     if not path.is_file():
         return {**begun, "vocabularies": {}}, {}
@@ -336,7 +336,7 @@ def tree(found: Summary, folder: Path) -> str:
 
 
 def how(found: Summary, folder: Path) -> str:
-    """How a record was made."""
+    """The making of a record."""
     run = found["run"]
     told = (
         f"Measured on {tree(found, folder)}, {run['date']}, {run['machine']} (at the end {run['load at the end']}), "

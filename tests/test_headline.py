@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(not RECORDS.is_dir(), reason="a source distribut
 
 
 def complaint(changed: list[str], stale: dict[str, str] | None, folder: str) -> str | None:
-    """What is wrong with a record, and what to do; None: nothing. changed: files that are other ones than it ran."""
+    """The fault of a record, and what to do; None: nothing. changed: files that are other ones than it ran."""
     page = f"python benchmarks/served.py --page {folder}"
     if changed and stale is None:
         shown = ", ".join(changed[:5]) + ", …" * (len(changed) > 5)

@@ -1,4 +1,4 @@
-"""Which code was measured: a digest of each module of the package that was loaded.
+"""The code that was measured: a digest of each module of the package that was loaded.
 
 Comments, docstrings and blank lines are left out, so that prose may change. A record keeps the digests as {folder:
 {file: digest}}; `changed` says which of its files are other ones today.

@@ -73,7 +73,7 @@ def form(tools: list[tuple[str, Any, Any]]) -> Form:
 
 
 def answer(request: dict[str, Any], engine: Any, vocabulary: BenchVocabulary) -> dict[str, Any]:
-    """What a worker answers to {"tools": [first, count]}, {"files": [paths], "steps": N, "threads": bool}."""
+    """The answer of a worker to {"tools": [first, count]}, {"files": [paths], "steps": N, "threads": bool}."""
     if "tools" in request:
         first, count = request["tools"]
         return _tools([tool(number) for number in range(first, first + count)], engine, vocabulary)

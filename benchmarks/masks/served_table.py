@@ -89,12 +89,12 @@ def verdicts(results: dict[str, list[Record]]) -> dict[str, list[int]]:
 
 
 def skipped(record: Record) -> bool:
-    """Was the engine not asked?"""
+    """True if the engine was not asked."""
     return record["error"] == "timeout" and "first files only" in record["message"]
 
 
 def faults(results: dict[str, list[Record]]) -> list[str]:
-    """What is wrong with the answers of this library.
+    """The wrong answers of this library.
 
     All that a schema allows must be accepted and nothing else, in the reading that asks for it. As served nothing
     invalid is accepted, and the ways of serving say the same.

@@ -78,7 +78,7 @@ def tokenizer_of(name: str, data: Path) -> Any:
 
 
 def folder_of(name: str) -> Path:
-    """Where the files of a tokenizer lie."""
+    """The folder with the files of a tokenizer."""
     return REFERENCE if name == "reference" else REAL / FOLDERS.get(name, name)
 
 

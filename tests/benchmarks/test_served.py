@@ -1,4 +1,4 @@
-"""What is served is measured: the ways of serving agree, wrong masks are noticed, times are of the same tokens."""
+"""The benchmark of what is served: its ways agree, wrong masks are noticed, times are of the same tokens."""
 
 from __future__ import annotations
 
