@@ -47,7 +47,7 @@ PROBED = {
     ("models/hf/tree.py", "stem_keys"): "a layer of transformers' cache, or ours",
     ("sampling/measure/diagnostics.py", "stats"): "a generation, of a wing that comes later, or a sample",
     ("speculative/drafting.py", "keep_hidden"): "sessions of anyone's target may tell hidden states",
-    ("speculative/target.py", "open"): "a language model of anyone may be a target",
+    ("sampling/core/chains.py", "open"): "a language model of anyone may be a target",
 }
 
 Wings = dict[str, list[str]]  # name → its packages, in order

@@ -12,13 +12,14 @@ from constrain.lazily import loader
 
 require("hf", "constrain.speculative")  # before torch is imported: the message names the line for pip
 
+from constrain.sampling.core.chains import ForkTarget
+from constrain.sampling.core.model import Target, TreeSession
 from constrain.speculative.build import TreeBuilder
 from constrain.speculative.controller import Controller, Fixed
 from constrain.speculative.decode import Speculation
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome, Setting
 from constrain.speculative.drafters import AUTO, NAMED, LegalWords, Lookup, Model, drafter_named
 from constrain.speculative.rows import TargetRows
-from constrain.speculative.target import ForkTarget, Target, TreeSession
 from constrain.speculative.tree import EMPTY, NONE, ROOT, BuiltTree, DraftTree, given_chain, given_paths
 from constrain.speculative.verifier import Case, Rows, Verdict, Verifier
 from constrain.speculative.verifiers import VERIFIERS, Match, verifier_named

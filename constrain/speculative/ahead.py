@@ -17,6 +17,7 @@ tokens themselves, so they serve masked decoding only (decode.py).
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,22 +27,16 @@ import numpy as np
 import torch
 
 from constrain.sampling.core.ahead import Ahead, ReadRow
-from constrain.sampling.core.draw import STREAM_BITS, substream
-from constrain.sampling.core.job import DraftCount, Job
-from constrain.sampling.core.model import Extras, LanguageModel
+from constrain.sampling.core.job import Job, Settings
+from constrain.sampling.core.model import Extras, LanguageModel, TreeSession
 from constrain.sampling.core.particles import Particle
-from constrain.speculative.build import state_of
-from constrain.speculative.drafter import Context, Outcome, Setting
-from constrain.speculative.drafting import Drafting, split
-from constrain.speculative.target import TreeSession, target_of
+from constrain.sampling.core.shape import ShapedModel, shape
+from constrain.speculative.drafter import Context, Outcome
+from constrain.speculative.drafting import NO_TREE, Drafting, split
 from constrain.speculative.tree import BuiltTree
 
 if TYPE_CHECKING:
     from constrain.speculative.decode import Speculation
-
-DRAFTS = (1 << STREAM_BITS) - 1  # the substream that drafters draw from
-CONSTRAINT = "constraint"  # whom forced tokens in a tree are counted for
-NOTHING = np.zeros(0, np.int32)
 
 
 class ReadingAhead(Extras):
@@ -65,30 +60,34 @@ class ReadingAhead(Extras):
     """
 
     reads_ahead = True
-    undrafted: LanguageModel
+    shape: Settings | None = None  # of the logits that methods are given; drafters are told those of the model
 
     def __init__(self, options: Speculation, job: Job) -> None:
-        self.options, self.undrafted, self.clock = options, job.model, job.clock
-        self.target = target_of(job.model)
-        self.drafting = Drafting(options.drafters)
-        self.wants_hidden = self.drafting.wants_hidden
-        self.setting = Setting(
-            size=job.size, eos_ids=job.eos_ids, settings=job.settings, draw=job.draw, token_bytes=job.token_bytes,
-            fill_masks=job.fill_masks, **options.setting,
-        )  # fmt: skip
+        self.model, self.drafting = job.model, Drafting(options, job)
 
     @property
     def width(self) -> int:
-        return self.undrafted.width
+        return self.model.width
 
     @property
     def ragged(self) -> bool:
         """That of the model, so that methods take forced tokens in the steps in which they take them without drafts."""
-        return self.undrafted.ragged
+        return self.model.ragged
 
     @property
     def context(self) -> int | None:
-        return self.undrafted.context
+        return self.model.context
+
+    def shaped(self, settings: Settings) -> ReadingAhead:
+        """The same, with logits of p for methods."""
+        twin = copy.copy(self)
+        twin.shape = settings
+        return twin
+
+    @property
+    def undrafted(self) -> LanguageModel:
+        """The model that it reads ahead of."""
+        return self.model if self.shape is None else ShapedModel(self.model, self.shape)
 
     def start(
         self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]
@@ -104,9 +103,7 @@ class ReadingAhead(Extras):
         return session, session.read(range(len(prefixes)), prefixes, keep, writers)
 
     def _open(self, rows: int) -> DraftedSession:
-        trees = self.target.open(rows)
-        self.drafting.ask_hidden(trees)
-        return DraftedSession(self, trees, [_Row() for _ in range(rows)])
+        return DraftedSession(self, self.drafting.open(rows), [_Row() for _ in range(rows)])
 
 
 @dataclass
@@ -178,30 +175,30 @@ class DraftedSession:
         asked = [i for i, kept in enumerate(keep) if kept]
         self._tell([self.rows[i] for i in asked])
         drafted = {i: writer for i in asked if (writer := writers[i]) is not None and not writer.ended}
-        contexts = {i: self._context(i, writer, begins) for i, writer in drafted.items()}
-        trees = self._draft(contexts, chain=begins or not self.model.target.branching)
-        read = [
-            (trees[i].read_tokens, trees[i].read_parents) if i in trees else (NOTHING, NOTHING)
-            for i in range(len(rows))
-        ]
+        drafting, known = self.model.drafting, None if begins else self.trees
+        contexts = {
+            i: drafting.context(writer, self.rows[i].text, self.rows[i].memo, known, i) for i, writer in drafted.items()
+        }
+        # a run that alone is allowed is read whatever the budget says
+        runs = [0 if each.matcher is None else len(each.matcher.forced_tokens()) for each in contexts.values()]
+        trees = dict(zip(contexts, drafting.trees(list(contexts.values()), chain=begins, runs=runs), strict=True))
         start = time.perf_counter()
-        found = self.trees.forward(
-            [self.rows[i].behind if kept else [] for i, kept in enumerate(keep)],
-            keep,
-            [tokens for tokens, _ in read],
-            [parents for _, parents in read],
-        )
+        behind = [self.rows[i].behind if kept else [] for i, kept in enumerate(keep)]
+        found, hidden = drafting.read(self.trees, behind, keep, [trees.get(i, NO_TREE) for i in range(len(rows))])
         self.seconds, self.pending = time.perf_counter() - start, True
-        hidden = None if self.model.wants_hidden is False else self.trees.hidden  # type: ignore[attr-defined]
-        answers = [ReadRow(found[i][:kept], forwards=self.trees.forwards[i]) for i, kept in enumerate(keep)]
+        settings = self.model.shape
+        given = found if settings is None else [shape(logits, settings) for logits in found]  # for the method
+        answers = [ReadRow(given[i][:kept], forwards=self.trees.forwards[i]) for i, kept in enumerate(keep)]
         for i in asked:
             self.rows[i].behind = []
         for i, context in contexts.items():
             logits = found[i][keep[i] - 1 :]  # from the root on
-            ahead = Ahead(_kids(trees[i]), logits, counts=self._counts(drafted[i], trees[i]))
+            counts = drafting.count(drafted[i].sample, trees[i])
+            by_place = dict(enumerate((counts[node] for node in np.flatnonzero(trees[i].read)), 1))
+            ahead = Ahead(_kids(trees[i]), logits, counts=by_place)
             before, own = split(hidden and hidden[i], len(logits))
             self.rows[i].draft, self.rows[i].held = _Draft(context, trees[i], ahead, own, before), True
-            answers[i] = answers[i]._replace(ahead=ahead)
+            answers[i] = answers[i]._replace(ahead=ahead.shaped(given[i][keep[i] - 1 :]))
         return answers
 
     def _move(self, rows: Sequence[int], chunks: Sequence[Sequence[int]]) -> None:
@@ -233,62 +230,13 @@ class DraftedSession:
         for row in self.rows:
             row.held = False
 
-    def _context(self, place: int, writer: Particle, begins: bool) -> Context:
-        row = self.rows[place]
-        return Context(
-            setting=self.model.setting,
-            row=writer.row,
-            tokens=row.text,
-            prompt=len(row.text) - len(writer.sample.tokens),
-            matcher=writer.matcher,
-            state=state_of(writer.matcher),
-            left=writer.left,
-            stream=substream(writer.stream, DRAFTS),
-            memo=row.memo,
-            session=None if begins else (self.trees, place),
-        )
-
-    def _draft(self, contexts: dict[int, Context], chain: bool) -> dict[int, BuiltTree]:
-        """Trees for these rows. A run that alone is allowed is read whatever the budget says."""
-        asked = list(contexts.values())
-        if not asked:
-            return {}
-        model = self.model
-        with model.clock.stage("draft"):
-            budgets = model.options.controller.budget(asked)
-            drafts = model.drafting.propose(
-                asked, [b._replace(depth=min(b.depth, c.left)) for b, c in zip(budgets, asked, strict=True)]
-            )
-            trees = {}
-            for (i, context), budget, draft in zip(contexts.items(), budgets, drafts, strict=True):
-                run = 0 if context.matcher is None else len(context.matcher.forced_tokens())
-                room = budget._replace(nodes=budget.nodes + run, depth=min(budget.depth + run, context.left))
-                trees[i] = model.options.builder.build(context, draft, room, chain=chain)
-        return trees
-
     def _tell(self, rows: Sequence[_Row]) -> None:
         """Tell drafters and controller what became of the drafts of some rows, once."""
         outcomes = [row.draft.outcome() for row in rows if row.draft is not None]
         for row in rows:
             row.draft = None
         if outcomes:
-            with self.model.clock.stage("draft"):
-                self.model.drafting.observe(outcomes)
-                self.model.options.controller.update(outcomes, self.seconds)
-
-    def _counts(self, writer: Particle, tree: BuiltTree) -> dict[int, DraftCount]:
-        """By place, the count of the drafter whose node it comes after; what was drafted is counted now."""
-        drafting, counts = self.model.drafting, writer.sample.drafts
-        for i, name in enumerate(drafting.names):
-            counts.setdefault(name, DraftCount()).fault = drafting.faults.get(i)
-        names = [*drafting.names, CONSTRAINT]  # NONE is the last
-        own: dict[int, DraftCount] = {}
-        for place, source in enumerate(tree.sources[tree.read].tolist(), 1):
-            own[place] = counts.setdefault(names[source], DraftCount())
-            own[place].drafted += 1
-        for source, refused in tree.refused.items():
-            counts.setdefault(names[source], DraftCount()).refused += refused
-        return own
+            self.model.drafting.tell(outcomes, self.seconds)
 
 
 def _kids(tree: BuiltTree) -> dict[tuple[int, int], int]:

@@ -21,24 +21,22 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 import torch
 
 from constrain.errors import ConstrainError
-from constrain.sampling.core.draw import substream
-from constrain.sampling.core.job import DraftCount, Job, Sample, TokenRecord
+from constrain.sampling.core.job import Job, Sample, TokenRecord
+from constrain.sampling.core.model import TreeSession
 from constrain.sampling.core.particles import Events, Particle, Particles
 from constrain.sampling.core.sampler import Sampler
 from constrain.sampling.methods.lcd import lcd
-from constrain.speculative.ahead import CONSTRAINT, DRAFTS, ReadingAhead
-from constrain.speculative.build import TreeBuilder, state_of
+from constrain.speculative.ahead import ReadingAhead
+from constrain.speculative.build import TreeBuilder
 from constrain.speculative.controller import Controller, default_controller
-from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome, Setting
+from constrain.speculative.drafter import Context, Drafter, Outcome
 from constrain.speculative.drafters import AUTO, NAMED
-from constrain.speculative.drafting import Drafting, split
+from constrain.speculative.drafting import NO_TREE, Drafting, split
 from constrain.speculative.masks import TreeMasks, fill
 from constrain.speculative.rows import TargetRows
-from constrain.speculative.target import TreeSession, target_of
 from constrain.speculative.tree import NONE, BuiltTree
 from constrain.speculative.verifier import Case, Verdict, Verifier
 from constrain.speculative.verifiers import verifier_named
@@ -158,9 +156,6 @@ class Speculation(Sampler):
             yield from loop.advance()
 
 
-_NO_TREE = BuiltTree(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
-
-
 @dataclass
 class _Line:
     """A sequence: its particle, all its tokens, what drafters keep for it; and in each step its tree."""
@@ -168,7 +163,7 @@ class _Line:
     particle: Particle
     tokens: list[int]
     memo: dict[Any, Any] = field(default_factory=dict)
-    tree: BuiltTree = _NO_TREE
+    tree: BuiltTree = NO_TREE
 
     @property
     def position(self) -> int:
@@ -181,16 +176,10 @@ class _Loop(Particles):
 
     def __init__(self, options: Speculation, job: Job, particles: Sequence[Particle], members: bool) -> None:
         super().__init__(job, particles)
-        self.options, self.members = options, members
-        self.target = target_of(job.model)
+        self.verifier, self.members = options.verifier, members
+        self.drafting = Drafting(options, job, options.verifier)
         self.trees: TreeSession | None = None
-        self.drafting = Drafting(options.drafters, options.verifier)
-        self.setting = Setting(
-            size=job.size, eos_ids=job.eos_ids, settings=job.settings, draw=job.draw, draws=options.verifier.draws,
-            token_bytes=job.token_bytes, fill_masks=job.fill_masks, **options.setting,
-        )  # fmt: skip
         self.lines: list[_Line] = []
-        self.wants_hidden = self.drafting.wants_hidden
         self.hidden: list[torch.Tensor] | None = None  # of the last forward pass, by line
         self.copies: list[int] | None = None  # of equal prompts that were read once: which one each line goes on from
         self.ends = job.eos_mask()
@@ -219,9 +208,7 @@ class _Loop(Particles):
         seconds = time.perf_counter() - start
         events += [(each.context.row, list(each.tokens)) for each in outcomes.values() if each.tokens]
         self._commit(outcomes)
-        with self.job.clock.stage("draft"):
-            self.drafting.observe(list(outcomes.values()))
-            self.options.controller.update(list(outcomes.values()), seconds)
+        self.drafting.tell(list(outcomes.values()), seconds)
         self._drop()
         return events
 
@@ -229,35 +216,17 @@ class _Loop(Particles):
 
     def _draft(self) -> dict[int, Context]:
         """Grow a tree for every sequence that is open: its context, by place among the lines."""
-        contexts = {i: self._context(i, line) for i, line in enumerate(self.lines) if not line.particle.ended}
-        asked = list(contexts.values())
-        with self.job.clock.stage("draft"):
-            alike = self.trees is None and len(self._beginnings()[0]) < len(self.lines)
-            budgets = [DraftBudget(0, 0)] * len(asked) if alike else self.options.controller.budget(asked)
-            budgets = [b._replace(depth=min(b.depth, c.left)) for b, c in zip(budgets, asked, strict=True)]
-            drafts = [[]] * len(asked) if alike else self.drafting.propose(asked, budgets)
-            chain = self.trees is None or not self.target.branching  # a long prompt is read without a mask over trees
-            for line in self.lines:
-                line.tree = _NO_TREE
-            for (i, context), budget, draft in zip(contexts.items(), budgets, drafts, strict=True):
-                draws = self.options.verifier.draws
-                self.lines[i].tree = self.options.builder.build(context, draft, budget, draws=draws, chain=chain)
+        contexts = {
+            i: self.drafting.context(line.particle, line.tokens, line.memo, self.trees, i)
+            for i, line in enumerate(self.lines)
+            if not line.particle.ended
+        }
+        alike = self.trees is None and len(self._beginnings()[0]) < len(self.lines)
+        trees = self.drafting.trees(list(contexts.values()), chain=self.trees is None, drafted=not alike)
+        by_line = dict(zip(contexts, trees, strict=True))
+        for i, line in enumerate(self.lines):
+            line.tree = by_line.get(i, NO_TREE)
         return contexts
-
-    def _context(self, place: int, line: _Line) -> Context:
-        particle = line.particle
-        return Context(
-            setting=self.setting,
-            row=particle.row,
-            tokens=line.tokens,
-            prompt=len(self.job.prompts[particle.row]),
-            matcher=particle.matcher,
-            state=state_of(particle.matcher),
-            left=particle.left,
-            stream=substream(particle.stream, DRAFTS),
-            memo=line.memo,
-            session=None if self.trees is None else (self.trees, place),
-        )
 
     def _beginnings(self) -> tuple[list[tuple[tuple[int, ...], int]], list[int]]:
         """The first reads, equal ones once, each (tokens, positions wanted); and the index of each line's read."""
@@ -273,19 +242,16 @@ class _Loop(Particles):
         """Logits float[keep + r, W] for every line. Equal prompts are read once, and then they have no trees."""
         chunks = [line.particle.unread for line in self.lines]
         keep = [line.particle.keep for line in self.lines]
-        tokens = [line.tree.read_tokens for line in self.lines]
-        parents = [line.tree.read_parents for line in self.lines]
+        trees = [line.tree for line in self.lines]
         places = list(range(len(self.lines)))
         if self.trees is None:
             begun, places = self._beginnings()
-            self.trees = self.target.open(len(begun))
-            self.drafting.ask_hidden(self.trees)
+            self.trees = self.drafting.open(len(begun))
             if len(begun) < len(self.lines):
                 self.copies = places
                 chunks, keep = [list(each) for each, _ in begun], [kept for _, kept in begun]
-                tokens = parents = [np.zeros(0, np.int32)] * len(begun)
-        read = self.trees.forward(chunks, keep, tokens, parents)
-        hidden = None if self.wants_hidden is False else self.trees.hidden  # type: ignore[attr-defined]
+                trees = [NO_TREE] * len(begun)
+        read, hidden = self.drafting.read(self.trees, chunks, keep, trees)
         self.hidden = None if hidden is None else [hidden[place] for place in places]
         logits, costs = [read[place] for place in places], [self.trees.forwards[place] for place in places]
         seen: set[tuple[int, int]] = set()
@@ -328,7 +294,7 @@ class _Loop(Particles):
             cases[i] = Case(line.tree, rows, line.particle.stream, states[i][1]), rows
         outcomes = {}
         with self.job.clock.stage("sample"):
-            verdicts = self.options.verifier.verify([case for case, _ in cases.values()], self.job.draw)
+            verdicts = self.verifier.verify([case for case, _ in cases.values()], self.job.draw)
             for (i, (_, rows)), verdict in zip(cases.items(), verdicts, strict=True):
                 tokens = self._emit(self.lines[i], rows, verdict)
                 tree, (before, hidden) = self.lines[i].tree, states[i]
@@ -341,7 +307,9 @@ class _Loop(Particles):
     def _emit(self, line: _Line, rows: TargetRows, verdict: Verdict) -> list[int]:
         """Append what a verdict says; tokens that the model gives no mass at all are a dead end."""
         particle, tree = line.particle, line.tree
-        self._count(line, verdict)
+        counts = self.drafting.count(particle.sample, tree)
+        for node in verdict.path:
+            counts[node].accepted += 1
         nodes = [(int(tree.parents[node]) + 1, int(tree.tokens[node])) for node in verdict.path]
         last = verdict.path[-1] + 1 if verdict.path else 0
         particle.matcher = tree.matchers[last]
@@ -360,19 +328,6 @@ class _Loop(Particles):
             emitted.append(token)
         particle.unread = [] if particle.ended else emitted[-1:]
         return emitted
-
-    def _count(self, line: _Line, verdict: Verdict) -> None:
-        """Keep what each drafter proposed, and what came of it."""
-        counts, tree = line.particle.sample.drafts, line.tree
-        for i, name in enumerate(self.drafting.names):
-            counts.setdefault(name, DraftCount()).fault = self.drafting.faults.get(i)
-        names = [*self.drafting.names, CONSTRAINT]  # NONE is the last
-        for source in tree.sources[tree.read].tolist():
-            counts.setdefault(names[source], DraftCount()).drafted += 1
-        for source in tree.sources[verdict.path].tolist():
-            counts[names[source]].accepted += 1
-        for source, refused in tree.refused.items():
-            counts.setdefault(names[source], DraftCount()).refused += refused
 
     def _commit(self, outcomes: dict[int, Outcome]) -> None:
         """Keep the paths that were taken, and append what follows of necessity."""

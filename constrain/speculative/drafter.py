@@ -18,7 +18,7 @@ import torch
 
 from constrain.sampling.core.draw import Draw
 from constrain.sampling.core.job import Settings, TokenMatcher, fill_one_by_one
-from constrain.speculative.target import Hidden
+from constrain.sampling.core.model import Hidden
 from constrain.speculative.tree import EMPTY, BuiltTree, DraftTree
 
 

@@ -8,25 +8,54 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from constrain.errors import ConstrainError
-from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
-from constrain.speculative.target import Hidden, TreeSession
-from constrain.speculative.tree import EMPTY, NONE, DraftTree
+from constrain.sampling.core.chains import target_of
+from constrain.sampling.core.draw import STREAM_BITS, substream
+from constrain.sampling.core.job import DraftCount, Job, Sample
+from constrain.sampling.core.model import Hidden, TreeSession
+from constrain.sampling.core.particles import Particle
+from constrain.speculative.build import state_of
+from constrain.speculative.drafter import Context, DraftBudget, Outcome, Setting
+from constrain.speculative.tree import EMPTY, NONE, BuiltTree, DraftTree
 from constrain.speculative.verifier import Verifier
 
+if TYPE_CHECKING:
+    from constrain.speculative.decode import Speculation
+
 _log = logging.getLogger(__name__)
+DRAFTS = (1 << STREAM_BITS) - 1  # the substream that drafters draw from
+CONSTRAINT = "constraint"  # whom forced tokens in a tree are counted for
+NO_TREE = BuiltTree(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
 TOLERANCE = 1e-3  # by how much a draft distribution may miss a sum of 1
 
 
 class Drafting:
-    """The drafters of one run. names: distinct, in the order of the drafters. faults: by index, what went wrong."""
+    """One run with drafts, whoever chooses the tokens: contexts, trees, forward passes and counts of its sequences.
 
-    def __init__(self, drafters: Sequence[Drafter], verifier: Verifier | None = None) -> None:
-        self.drafters = list(drafters)
+    Args:
+        options: drafters, controller, builder and settings.
+        job: its model is read; its settings are those of the target.
+        verifier: reads drafted tokens, and says how it uses those that were drawn; None: nobody does.
+
+    Attributes:
+        names: of the drafters, distinct, in their order.
+        faults: by index, what went wrong.
+    """
+
+    def __init__(self, options: Speculation, job: Job, verifier: Verifier | None = None) -> None:
+        self.options, self.clock = options, job.clock
+        self.target = target_of(job.model)
+        self.draws = "any" if verifier is None else verifier.draws
+        self.setting = Setting(
+            size=job.size, eos_ids=job.eos_ids, settings=job.settings, draw=job.draw, draws=self.draws,
+            token_bytes=job.token_bytes, fill_masks=job.fill_masks, **options.setting,
+        )  # fmt: skip
+        self.drafters = list(options.drafters)
         self.names: list[str] = []
         for drafter in self.drafters:
             name = drafter.name or type(drafter).__name__
@@ -34,7 +63,7 @@ class Drafting:
             self.names.append(f"{name}#{again + 1}" if again else name)
         self.faults: dict[int, str] = {}
         readers = [
-            (f"the drafter {name!r}", each.wants_hidden) for name, each in zip(self.names, drafters, strict=True)
+            (f"the drafter {name!r}", each.wants_hidden) for name, each in zip(self.names, self.drafters, strict=True)
         ]
         readers += [] if verifier is None else [(f"the verifier {verifier.name!r}", verifier.wants_hidden)]
         self.readers = [reader for reader, wanted in readers if wanted is not False]
@@ -47,7 +76,81 @@ class Drafting:
             )
         self.wants_hidden: Hidden = wishes.pop() if wishes else False
 
-    def ask_hidden(self, trees: TreeSession) -> None:
+    def open(self, rows: int) -> TreeSession:
+        """A session of the target, which tells the hidden states that are read."""
+        trees = self.target.open(rows)
+        self._ask_hidden(trees)
+        return trees
+
+    def context(
+        self, particle: Particle, tokens: Sequence[int], memo: dict[Any, Any], trees: TreeSession | None, row: int
+    ) -> Context:
+        """The end of a sequence, for drafters. tokens: all that it has. trees, row: see `Context.session`."""
+        return Context(
+            setting=self.setting,
+            row=particle.row,
+            tokens=tokens,
+            prompt=len(tokens) - len(particle.sample.tokens),
+            matcher=particle.matcher,
+            state=state_of(particle.matcher),
+            left=particle.left,
+            stream=substream(particle.stream, DRAFTS),
+            memo=memo,
+            session=None if trees is None else (trees, row),
+        )
+
+    def trees(
+        self, contexts: Sequence[Context], *, chain: bool, runs: Sequence[int] = (), drafted: bool = True
+    ) -> list[BuiltTree]:
+        """A tree for each context.
+
+        chain: without branches, as the first read is: a long prompt is read without a mask over trees.
+        runs: by how many tokens each may be larger. drafted: drafters are asked.
+        """
+        count = len(contexts)
+        budgets, drafts = [DraftBudget(0, 0)] * count, [list[DraftTree]()] * count
+        with self.clock.stage("draft"):
+            if drafted and contexts:
+                budgets = self.options.controller.budget(contexts)
+                budgets = [b._replace(depth=min(b.depth, c.left)) for b, c in zip(budgets, contexts, strict=True)]
+                drafts = self._propose(contexts, budgets)
+            chain = chain or not self.target.branching
+            built = []
+            for context, budget, draft, run in zip(contexts, budgets, drafts, runs or [0] * count, strict=True):
+                room = budget._replace(nodes=budget.nodes + run, depth=min(budget.depth + run, context.left))
+                built.append(self.options.builder.build(context, draft, room, draws=self.draws, chain=chain))
+        return built
+
+    def read(
+        self, session: TreeSession, chunks: Sequence[Sequence[int]], keep: Sequence[int], trees: Sequence[BuiltTree]
+    ) -> tuple[list[torch.Tensor], list[torch.Tensor] | None]:
+        """One forward pass: logits, and the hidden states that are read, of each row."""
+        tokens, parents = [tree.read_tokens for tree in trees], [tree.read_parents for tree in trees]
+        logits = session.forward(chunks, keep, tokens, parents)
+        return logits, None if self.wants_hidden is False else session.hidden  # type: ignore[attr-defined]
+
+    def count(self, sample: Sample, tree: BuiltTree) -> list[DraftCount]:
+        """Note what was read of each drafter, and what was refused; the count of each node's drafter."""
+        counts = sample.drafts
+        for i, name in enumerate(self.names):
+            counts.setdefault(name, DraftCount()).fault = self.faults.get(i)
+        names = [*self.names, CONSTRAINT]  # NONE is the last
+        for source in tree.sources[tree.read].tolist():
+            counts.setdefault(names[source], DraftCount()).drafted += 1
+        for source, refused in tree.refused.items():
+            counts.setdefault(names[source], DraftCount()).refused += refused
+        return [counts.get(names[source], DraftCount()) for source in tree.sources.tolist()]
+
+    def tell(self, outcomes: list[Outcome], seconds: float) -> None:
+        """Tell drafters and controller."""
+        with self.clock.stage("draft"):
+            for i, drafter in enumerate(self.drafters):
+                with self._guest(i) as asked:
+                    if asked:
+                        drafter.observe(outcomes)
+            self.options.controller.update(outcomes, seconds)
+
+    def _ask_hidden(self, trees: TreeSession) -> None:
         """Have a session keep the hidden states that are read. Raises ConstrainError: it tells none."""
         if self.wants_hidden is False:
             return
@@ -59,10 +162,8 @@ class Drafting:
             )
         trees.keep_hidden = self.wants_hidden
 
-    def propose(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[list[DraftTree]]:
+    def _propose(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[list[DraftTree]]:
         """For each sequence the trees of all drafters, in their order; `EMPTY` for drafters that failed."""
-        if not contexts:  # what is read is only to be scored
-            return []
         found: list[list[DraftTree]] = [[] for _ in contexts]
         for i, drafter in enumerate(self.drafters):
             trees = [EMPTY] * len(contexts)
@@ -72,13 +173,6 @@ class Drafting:
             for row, tree in zip(found, trees, strict=True):
                 row.append(tree)
         return found
-
-    def observe(self, outcomes: Sequence[Outcome]) -> None:
-        """Tell all drafters."""
-        for i, drafter in enumerate(self.drafters):
-            with self._guest(i) as asked:
-                if asked:
-                    drafter.observe(outcomes)
 
     @contextmanager
     def _guest(self, index: int) -> Iterator[bool]:

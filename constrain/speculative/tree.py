@@ -25,11 +25,10 @@ import torch
 from numpy.typing import NDArray
 
 from constrain.errors import ConstrainError
+from constrain.sampling.core.model import Ints
 
 ROOT = -1  # as a parent
 NONE = -1  # no token, no row, no node
-
-Ints = NDArray[np.int32]
 
 
 def _none(count: int) -> Ints:

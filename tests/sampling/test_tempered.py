@@ -23,6 +23,7 @@ from constrain.sampling.core.sampler import drive
 from constrain.sampling.core.tempered import TemperedModel
 from constrain.speculative import LegalWords, Speculation
 from toy_model import TableModel
+from tree_target import TreeTable
 
 TOKENS = [b"a", b"b", b"c", b"ca", None]
 EOS, LIMIT = 4, 5
@@ -80,7 +81,7 @@ def outcomes(model: TableModel, method: Callable[[], Any], temperature: float) -
     return list(enumerate_draws(run))
 
 
-MODELS = [(TableModel(5, seed, 1.5), temperature) for seed, temperature in ((1, 1.0), (2, 2.0), (3, 0.7))]
+MODELS = [(TableModel(5, 1, 1.5), 1.0), (TableModel(5, 2, 1.5), 2.0), (TreeTable(5, 3, 1.5), 0.7)]
 
 
 @pytest.mark.parametrize("method", [lambda: lcd, lambda: Speculation([LegalWords()]), lambda: SMC(particles=2)])

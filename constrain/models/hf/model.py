@@ -28,7 +28,7 @@ from constrain.models.hf.session import GroupedSession, HFSession, RereadSession
 from constrain.models.hf.trials import reading_of
 
 if TYPE_CHECKING:
-    from constrain.speculative.target import TreeSession
+    from constrain.sampling.core.model import TreeSession
 
 LOADED_MODELS = 4  # by name, kept for the next call
 CONTEXT_NAMES = ("max_position_embeddings", "max_seq_len")  # in configurations

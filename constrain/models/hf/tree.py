@@ -31,7 +31,8 @@ from constrain.models.hf.cache import own_layers
 from constrain.models.hf.hidden import watched
 from constrain.models.hf.model import HFModel
 from constrain.models.hf.session import FILL, HFSession
-from constrain.speculative.target import ForkSession, Hidden, TreeSession
+from constrain.sampling.core.chains import ForkSession
+from constrain.sampling.core.model import Hidden, TreeSession
 from constrain.speculative.tree import ROOT, Ints
 
 SLACK = 64  # holes that are not worth squeezing out

@@ -8,7 +8,7 @@ It has all that `generate` asks of a model, so constraints, processors and every
 their distributions are about the composed model. A part that is the same model as another has a session of its own.
 
 Drafts: a composed model is a function of what its parts say at one place, so each part reads the same tree after a
-prompt of its own, and the logits of its nodes are combined (`ComposedTrees`); what follows the text is carried along
+prompt of its own, and the logits of its nodes are combined (`WrappedSession`); what follows the text is carried along
 each path. Where a part reads chains only, drafts are chains.
 
 Cost: a forward pass of each part for every token. Where the combination follows the text (`follows`), the logits of
@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import torch
@@ -29,15 +28,14 @@ from constrain.errors import ConstrainError
 from constrain.generation.handles import Handle, handle_of
 from constrain.generation.request.prompts import parse_prompts, token_ids
 from constrain.languages.vocab.vocabulary import Vocabulary
-from constrain.sampling.core.model import Extras, LanguageModel, Session
-from constrain.speculative.target import TreeSession, target_of
-from constrain.speculative.tree import Ints
+from constrain.sampling.core.model import LanguageModel
+from constrain.sampling.core.wrapped import FirstRead, WrappedModel, begins_another, prompt_of
 
 Prompt = tuple[int, ...]
 FLOOR = -100.0  # log-probability that is taken for that of a token without any, where a part is divided by
 
 
-class Composed(Extras):
+class Composed(WrappedModel):
     """A `LanguageModel` made of others; see the module `constrain.papers.composed.core`. Subclasses say `combine`.
 
     Args:
@@ -59,14 +57,14 @@ class Composed(Extras):
         tensor([[0.5000, 0.1000]], dtype=torch.float64)
     """
 
-    follows = False
+    parts: Sequence[LanguageModel] = ()
     paper = ""
     law = ""
 
     def __init__(
         self, parts: Sequence[Any], prompts: Mapping[Prompt, Sequence[Prompt]] | None = None, tokenizer: Any = None
     ) -> None:
-        self.parts: list[LanguageModel] = [_model(part, tokenizer) for part in parts]
+        self.parts = [_model(part, tokenizer) for part in parts]
         first = self.parts[0]
         for place, part in enumerate(self.parts):
             if part is not first and not _speaks_like(part, first):
@@ -76,16 +74,9 @@ class Composed(Extras):
                     fix="compose models of one tokenizer",
                 )
         self.prompts = None if prompts is None else {key: tuple(map(tuple, value)) for key, value in prompts.items()}
-        for one, two in pairwise(sorted(self.prompts or ())):
-            if two[: len(one)] == one:
-                raise ConstrainError(
-                    "a prompt of a composed model begins another one", fix="make a model for each of these prompts"
-                )
-
-    @property
-    def width(self) -> int:
-        """Logits per position."""
-        return self.parts[0].width
+        if begins_another(list(self.prompts or ())):
+            message = "a prompt of a composed model begins another one"
+            raise ConstrainError(message, fix="make a model for each of these prompts")
 
     @property
     def context(self) -> int | None:
@@ -96,15 +87,6 @@ class Composed(Extras):
                 longer = [len(others[place]) - len(prompt) for prompt, others in (self.prompts or {}).items()]
                 found.append(part.context - max([0, *longer]))
         return min(found, default=None)
-
-    @property
-    def ragged(self) -> bool:
-        return all(part.ragged for part in self.parts)
-
-    @property
-    def branching(self) -> bool:
-        """It reads trees; if not, chains only."""
-        return all(target_of(part).branching for part in self.parts)
 
     @property
     def tokenizer(self) -> Any:
@@ -128,25 +110,27 @@ class Composed(Extras):
         """The state after a token. log_probs: of its place, float[W] for each part."""
         return state
 
-    def start(self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]) -> tuple[Session, list[torch.Tensor]]:
-        begun = [self.parted(prefix) for prefix in prefixes]
-        wanted = [max(k, len(text) + 1) if self.follows else k for k, (_, text) in zip(keep, begun, strict=True)]
-        started = [
-            part.start([[*prompts[place], *text] for prompts, text in begun], wanted)
-            for place, part in enumerate(self.parts)
-        ]
-        composed = ComposedSession(self, [session for session, _ in started], [_Row(self.begin()) for _ in prefixes])
-        return composed, composed.read([[None, *text] for _, text in begun], [given for _, given in started], keep)
+    @property
+    def reads_all(self) -> bool:
+        return self.follows
 
-    def open(self, rows: int) -> TreeSession:
-        """A session of so many sequences for drafts: one of each part."""
-        return ComposedTrees(self, [target_of(part).open(rows) for part in self.parts], [None] * rows)
-
-    def parted(self, prefix: Sequence[int]) -> tuple[Sequence[Prompt], list[int]]:
-        """The prompts that parts read in place of the one that begins a prefix, and the text behind it."""
+    def first_read(self, prefix: Sequence[int]) -> FirstRead:
         prompt = self._prompt(tuple(prefix))
         own = [prompt] * len(self.parts) if self.prompts is None else self.prompts[prompt]
-        return own, list(prefix[len(prompt) :])
+        return FirstRead(_Place(self.begin()), own, prefix[len(prompt) :])
+
+    def changed(self, given: Sequence[torch.Tensor]) -> torch.Tensor:
+        return self.combine(self.log_probs(given), None)
+
+    def prepared(self, given: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        return self.log_probs(given)
+
+    def arrive(
+        self, place: _Place, token: int | None, given: Sequence[torch.Tensor] | None, wanted: bool
+    ) -> tuple[_Place, torch.Tensor | None]:
+        assert given is not None  # `reads_all`
+        here = _Place(place.state if token is None else self.advance(place.state, token, place.last), given)
+        return here, self.combine([log_p[None] for log_p in given], here.state)[0] if wanted else None
 
     def log_probs(self, given: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """Log p of each part, float64[K, W], of its logits at the same places."""
@@ -159,7 +143,7 @@ class Composed(Extras):
         """
         if self.prompts is None:
             return prefix[:1] if self.follows else prefix
-        found = next((prefix[:n] for n in range(1, len(prefix) + 1) if prefix[:n] in self.prompts), None)
+        found = prompt_of(prefix, self.prompts)
         if found is None:
             raise ConstrainError(
                 "this prompt has no counterparts in the composed model",
@@ -170,137 +154,14 @@ class Composed(Extras):
 
 
 @dataclass(frozen=True)
-class _Row:
+class _Place:
     """The end of a text. state: where the combination follows it; last: log p of each part there, float[W]."""
 
     state: Any = None
     last: Sequence[torch.Tensor] = ()
 
-    def after(self, owner: Composed, token: int | None, last: Sequence[torch.Tensor]) -> _Row:
-        """The end one token on, of which the parts say `last`; None: a token that is no part of an output."""
-        return _Row(self.state if token is None else owner.advance(self.state, token, self.last), last)
-
-    def scores(self, owner: Composed) -> torch.Tensor:
-        """float[1, W]: of the composed model there."""
-        return owner.combine([log_p[None] for log_p in self.last], self.state)
-
-
-class ComposedSession:
-    """A session of a `Composed` model: one of each part."""
-
-    def __init__(self, owner: Composed, sessions: list[Any], rows: list[_Row]) -> None:
-        self.owner, self.sessions, self.rows = owner, sessions, rows
-
-    def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
-        follows = self.owner.follows
-        wanted = [max(k, len(chunk)) if follows else k for k, chunk in zip(keep, chunks, strict=True)]
-        return self.read(chunks, [session.feed(chunks, wanted) for session in self.sessions], keep)
-
-    def read(
-        self, chunks: Sequence[Sequence[int | None]], given: Sequence[list[torch.Tensor]], keep: Sequence[int]
-    ) -> list[torch.Tensor]:
-        """The scores of the last places of each row. chunks: tokens, None for what is no part of an output.
-
-        given: of each part the logits float[n, W] for every row, n ≥ keep
-        """
-        found = []
-        for number, (chunk, kept) in enumerate(zip(chunks, keep, strict=True)):
-            logs = self.owner.log_probs([logits[number] for logits in given])
-            if not self.owner.follows:
-                found.append(self.owner.combine([log_p[len(log_p) - kept :] for log_p in logs], None))
-                continue
-            places = _along(self.owner, self.rows[number], chunk, logs, len(logs[0]))
-            self.rows[number] = places[-1]
-            found.append(torch.cat([place.scores(self.owner) for place in places[len(places) - kept :]]))
-        return found
-
-    def select(self, rows: Sequence[int]) -> None:
-        for session in self.sessions:
-            session.select(rows)
-        self.rows = [self.rows[row] for row in rows]
-
-    def fork(self, rows: Sequence[int]) -> ComposedSession:
-        twins = [session.fork(rows) for session in self.sessions]
-        return ComposedSession(self.owner, twins, [self.rows[row] for row in rows])
-
-
-def _along(
-    owner: Composed, row: _Row, chunk: Sequence[int | None], logs: Sequence[torch.Tensor], end: int
-) -> list[_Row]:
-    """The places behind each token of a chunk. logs: of each part, float[K, W]; those of the chunk end before `end`."""
-    places = []
-    for place, token in zip(range(end - len(chunk), end), chunk, strict=True):
-        row = row.after(owner, token, [log_p[place] for log_p in logs])
-        places.append(row)
-    return places
-
-
-class ComposedTrees:
-    """A session of a `Composed` model for drafts: one of each part, which reads the same tree.
-
-    rows: the ends of the sequences, None before anything was read. read: by row, the places of its tree, the root first
-    """
-
-    def __init__(self, owner: Composed, sessions: list[TreeSession], rows: Sequence[_Row | None]) -> None:
-        self.owner, self.sessions, self.rows = owner, sessions, list(rows)
-        self.read: list[list[_Row | None]] = []
-
-    @property
-    def forwards(self) -> Sequence[int]:
-        """In how many forward passes of any one part each row took part."""
-        return list(map(max, *(session.forwards for session in self.sessions), [0] * len(self.rows)))
-
-    def forward(
-        self, chunks: Sequence[Sequence[int]], keep: Sequence[int], tokens: Sequence[Ints], parents: Sequence[Ints]
-    ) -> list[torch.Tensor]:
-        owner = self.owner
-        texts: list[Sequence[int | None]] = list(chunks)
-        own = [list(chunks) for _ in self.sessions]  # by part
-        for i, (row, chunk) in enumerate(zip(self.rows, chunks, strict=True)):
-            if row is None and chunk:
-                prompts, written = owner.parted(chunk)
-                self.rows[i], texts[i] = _Row(owner.begin()), [None, *written]
-                for each, prompt in zip(own, prompts, strict=True):
-                    each[i] = [*prompt, *written]
-        wanted = [max(k, len(text)) if owner.follows and k else k for k, text in zip(keep, texts, strict=True)]
-        given = [
-            session.forward(chunk, wanted, tokens, parents) for session, chunk in zip(self.sessions, own, strict=True)
-        ]
-        self.read = [[row] for row in self.rows]
-        found = []
-        for i, places in enumerate(self.read):
-            row, logs = places[0], owner.log_probs([logits[i] for logits in given])
-            if row is None or not texts[i]:  # not read
-                found.append(given[0][i])
-                continue
-            if not owner.follows:
-                places += [row] * len(tokens[i])
-                found.append(owner.combine(logs, None))
-                continue
-            text = _along(owner, row, texts[i], logs, wanted[i])
-            places[0] = text[-1]
-            for node, (token, parent) in enumerate(zip(tokens[i].tolist(), parents[i].tolist(), strict=True)):
-                before = places[parent + 1]
-                assert before is not None
-                places.append(before.after(owner, token, [log_p[wanted[i] + node] for log_p in logs]))
-            asked = [*text[len(text) - keep[i] :], *places[1:]]
-            found.append(torch.cat([place.scores(owner) for place in asked if place is not None]))
-        return found
-
-    def commit(self, paths: Sequence[Sequence[int]]) -> None:
-        for session in self.sessions:
-            session.commit(paths)
-        self.rows = [places[path[-1] + 1 if path else 0] for places, path in zip(self.read, paths, strict=True)]
-
-    def select(self, rows: Sequence[int]) -> None:
-        for session in self.sessions:
-            session.select(rows)
-        self.rows = [self.rows[row] for row in rows]
-
-    def fork(self, rows: Sequence[int]) -> ComposedTrees:
-        return ComposedTrees(
-            self.owner, [session.fork(rows) for session in self.sessions], [self.rows[row] for row in rows]
-        )
+    def fork(self) -> _Place:
+        return self
 
 
 def shares_of(weights: Sequence[float] | None, count: int) -> list[float]:

@@ -29,10 +29,10 @@ import torch
 
 from constrain.generation.handles import handle_of
 from constrain.papers.composed.core import Composed, prompt_table
-from constrain.sampling.core.model import Session
+from constrain.sampling.core.chains import ForkTarget
+from constrain.sampling.core.model import Session, TreeSession
 from constrain.sampling.core.sampler import check_count
 from constrain.sampling.processors.core.processor import number
-from constrain.speculative.target import ForkTarget, TreeSession
 
 SMALL, LARGE = 0, 1
 

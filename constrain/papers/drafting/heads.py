@@ -27,9 +27,9 @@ import torch
 from constrain.papers.drafting.grow import Candidates, Growth, TreePlace, likeliest_paths
 from constrain.sampling.bitmask.apply import bitmask_words, masked_logits
 from constrain.sampling.core.logits import scaled
+from constrain.sampling.core.model import Hidden
 from constrain.sampling.core.sampler import check_count
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
-from constrain.speculative.target import Hidden
 from constrain.speculative.tree import EMPTY, DraftTree
 
 

@@ -25,12 +25,12 @@ import torch
 
 from constrain.papers.drafting.retrieval import Retrieval
 from constrain.papers.drafting.textstore import TextStore
-from constrain.sampling.core.model import LanguageModel
+from constrain.sampling.core.chains import target_of
+from constrain.sampling.core.model import LanguageModel, TreeSession
 from constrain.sampling.core.sampler import check_share
 from constrain.speculative.build import advanced
 from constrain.speculative.drafter import Context, DraftBudget
 from constrain.speculative.drafters.model import shaped_probs
-from constrain.speculative.target import TreeSession, target_of
 from constrain.speculative.tree import EMPTY, ROOT, DraftTree
 
 

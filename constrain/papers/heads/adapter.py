@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from constrain.models.hf.model import HFModel
-from constrain.speculative.target import Hidden
+from constrain.sampling.core.model import Hidden
 
 
 class HeadsAdapter(torch.nn.Module):

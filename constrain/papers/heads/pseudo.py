@@ -24,7 +24,7 @@ from constrain.errors import ConstrainError
 from constrain.models.hf.model import HFModel
 from constrain.models.hf.tree import HFTreeSession
 from constrain.papers.heads.adapter import HeadsAdapter
-from constrain.speculative.target import Hidden
+from constrain.sampling.core.model import Hidden
 from constrain.speculative.tree import ROOT, Ints
 
 

@@ -13,7 +13,7 @@ it is. With α = 0 it is greedy decoding.
 
 Cost: a forward pass a token, which reads the token before and the `top` candidates behind it as a tree; the prompt is
 read twice. Memory: a hidden state for each place.
-Limit: a model of transformers that reads trees and tells what its head reads; no processors and no drafts with it.
+Limit: a model of transformers that reads trees and tells what its head reads; no drafts with it.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _opened(job: Job) -> Any:
     if trees is None or not hasattr(trees, "keep_hidden"):
         raise ConstrainError(
             "contrastive search needs a model that reads trees and tells its hidden states",
-            fix="use a model of transformers with plain attention, without processors= and draft=",
+            fix="use a model of transformers with plain attention, without draft=",
         )
     trees.keep_hidden = True
     return trees

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 import torch
 
-from constrain.sampling.core.job import DraftCount
+from constrain.sampling.core.job import DraftCount, Settings
 from constrain.sampling.core.model import LanguageModel, Session, extras_of
 
 
@@ -112,6 +112,9 @@ class ReadsAhead(LanguageModel, Protocol):
         self, prefixes: Sequence[Sequence[int]], keep: Sequence[int], writers: Sequence[Any]
     ) -> tuple[AheadSession, list[ReadRow]]:
         """As `start`, and `AheadSession.read`."""
+
+    def shaped(self, settings: Settings) -> ReadsAhead:
+        """The same model, whose logits are those of p at these settings (shape.py)."""
 
 
 def reads_ahead(model: LanguageModel) -> bool:

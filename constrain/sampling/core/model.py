@@ -1,7 +1,9 @@
 """The protocols of models: logits after a prefix, for a batch of sequences that grow, fork and end.
 
-The two protocols say no more than the methods need, so that a table of numbers in a test, a Hugging Face model or a
-remote engine can stand behind them.
+The protocols say no more than the methods need, so that a table of numbers in a test, a Hugging Face model or a remote
+engine can stand behind them. `LanguageModel` and `Session` are what every model has. A `Target` reads trees of drafts
+besides, logits at all their places from one forward pass, and keeps one path of each; `target_of` (chains.py) makes one
+of any model, and `WrappedModel` (wrapped.py) changes the logits of both.
 """
 
 from __future__ import annotations
@@ -9,7 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int32]
 
 
 class LanguageModel(Protocol):
@@ -68,14 +74,20 @@ class Extras:
     """Base class of models that do more than `LanguageModel` asks; what a subclass does not override it cannot do.
 
     Attributes:
-        undrafted: The model below one that drafts.
-        parts: The models that it is made of.
         decoding: Of a handle of an engine: the masked decoding of whole sequences that it does by itself.
     """
 
-    undrafted: LanguageModel | None = None
-    parts: Sequence[Any] = ()
     decoding: Any = None
+
+    @property
+    def undrafted(self) -> LanguageModel | None:
+        """The model below one that drafts."""
+        return None
+
+    @property
+    def parts(self) -> Sequence[Any]:
+        """The models that it is made of."""
+        return ()
 
     @property
     def reads_ahead(self) -> bool:
@@ -95,25 +107,85 @@ def extras_of(model: Any) -> Extras:
     return model if isinstance(model, Extras) else _NONE
 
 
-class WrappedModel(Extras):
-    """Base class of models that wrap another model: it has its sizes.
+class TreeReader(Protocol):
+    """Reads a forward pass in its own way: more places of it, which no output depends on."""
 
-    Attributes:
-        model: The other model.
+    def read(
+        self,
+        session: Any,
+        chunks: Sequence[Sequence[int]],
+        keep: Sequence[int],
+        tokens: Sequence[Ints],
+        parents: Sequence[Ints],
+    ) -> list[torch.Tensor]:
+        """As `TreeSession.forward`, by the session's own with more nodes; sets `session.hidden`."""
+
+
+Hidden = bool | tuple[int, ...] | TreeReader
+
+
+class TreeSession(Protocol):
+    """B sequences with what the model remembers of them.
+
+    A session may have an attribute `keep_hidden`, to be set before a forward pass. True: then `hidden` has, for each
+    row, what the model's head read for the logits of that forward, float[keep + r, H]. A tuple of layers: what went
+    into them, joined (without layers: what the last one gave), at every position that was read, float[chunk + r, F].
+    A `TreeReader`: what it likes, float[keep + r, F].
+
+    Example:
+        >>> from constrain.sampling import NGram
+        >>> from constrain.speculative import ForkTarget, TreeSession
+        >>> session: TreeSession = ForkTarget(NGram([[0.5, 0.5], [0.5, 0.5]])).open(rows=2)
     """
 
-    model: LanguageModel
+    @property
+    def forwards(self) -> Sequence[int]:
+        """B numbers: in how many forward passes of the model each row took part at the last call of `forward`."""
+
+    def forward(
+        self,
+        chunks: Sequence[Sequence[int]],
+        keep: Sequence[int],
+        tokens: Sequence[Ints],
+        parents: Sequence[Ints],
+    ) -> list[torch.Tensor]:
+        """Append a chunk to each row, and read a tree behind it; `commit` must follow before the next forward pass.
+
+        chunks: B lists: kept whatever the verdict. A row with an empty one, keep 0 and no tree is not read; not all are
+        keep: B numbers ≥ 1: how many of the chunk's last positions' logits are wanted; the last is the root's
+        tokens, parents: int32[r] a row, r ≥ 0: the nodes of a tree whose root is the end of the chunk (parents: ROOT or
+          an earlier node); a chain unless the target is `branching`
+        returns: for each row float[keep + r, width]: logits of the chunk's end, the root last, then after each node
+        """
+
+    def commit(self, paths: Sequence[Sequence[int]]) -> None:
+        """Keep these nodes of each row's tree, a path from its root, as part of the sequence; forget the others."""
+
+    def select(self, rows: Sequence[int]) -> None:
+        """Go on with these rows, in this order; a row may be dropped, or repeated to fork it."""
+
+    def fork(self, rows: Sequence[int]) -> TreeSession:
+        """A session of its own that goes on from these rows, in this order; this one stays as it is."""
+
+
+class Target(Protocol):
+    """A model that can be asked about trees; `ForkTarget` is one for any `LanguageModel`.
+
+    Example:
+        >>> from constrain.sampling import NGram
+        >>> from constrain.speculative import ForkTarget, Target
+        >>> target: Target = ForkTarget(NGram([[0.5, 0.5], [0.5, 0.5]]))
+        >>> target.width
+        2
+    """
 
     @property
     def width(self) -> int:
         """Logits per position."""
-        return self.model.width
 
     @property
-    def context(self) -> int | None:
-        """Positions that the model has."""
-        return self.model.context
+    def branching(self) -> bool:
+        """It reads trees; if not, chains only."""
 
-    @property
-    def ragged(self) -> bool:
-        return self.model.ragged
+    def open(self, rows: int) -> TreeSession:
+        """A session of so many sequences, all empty."""

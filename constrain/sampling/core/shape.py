@@ -12,15 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 import torch
 
 from constrain.errors import ConstrainError
-from constrain.sampling.core.ahead import AheadSession, ReadRow, ReadsAhead, reads_ahead
+from constrain.sampling.core.ahead import ReadsAhead, reads_ahead
 from constrain.sampling.core.job import Job, Settings
-from constrain.sampling.core.model import LanguageModel, Session, WrappedModel
+from constrain.sampling.core.model import LanguageModel
 from constrain.sampling.core.step import truncated
+from constrain.sampling.core.wrapped import WrappedModel
 
 
 def shaped(job: Job) -> Job:
@@ -46,7 +47,8 @@ def shaped(job: Job) -> Job:
     refuse_greedy(settings)
     if settings.temperature == 1 and not settings.truncates:
         return job
-    return replace(job, model=ShapedModel(job.model, settings), settings=Settings(max_tokens=settings.max_tokens))
+    model = cast(ReadsAhead, job.model).shaped(settings) if reads_ahead(job.model) else ShapedModel(job.model, settings)
+    return replace(job, model=model, settings=Settings(max_tokens=settings.max_tokens))
 
 
 def refuse_greedy(settings: Settings) -> None:
@@ -65,44 +67,8 @@ class ShapedModel(WrappedModel):
         self.model = model
         self.settings = settings
 
-    def start(self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]) -> tuple[Session, list[torch.Tensor]]:
-        session, logits = self.model.start(prefixes, keep)
-        return _ShapedSession(session, self.settings), [shape(rows, self.settings) for rows in logits]
-
-    @property
-    def reads_ahead(self) -> bool:
-        return reads_ahead(self.model)
-
-    def start_ahead(
-        self, prefixes: Sequence[Sequence[int]], keep: Sequence[int], writers: Sequence[Any]
-    ) -> tuple[_ShapedSession, list[ReadRow]]:
-        session, answers = cast(ReadsAhead, self.model).start_ahead(prefixes, keep, writers)
-        shaped_session = _ShapedSession(session, self.settings)
-        return shaped_session, list(map(shaped_session.shaped, answers))
-
-
-class _ShapedSession:
-    def __init__(self, session: Session, settings: Settings) -> None:
-        self.session = session
-        self.settings = settings
-
-    def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
-        return [shape(rows, self.settings) for rows in self.session.feed(chunks, keep)]
-
-    def select(self, rows: Sequence[int]) -> None:
-        self.session.select(rows)
-
-    def fork(self, rows: Sequence[int]) -> Session:
-        return _ShapedSession(self.session.fork(rows), self.settings)
-
-    def read(
-        self, rows: Sequence[int], chunks: Sequence[Sequence[int]], keep: Sequence[int], writers: Sequence[Any]
-    ) -> list[ReadRow]:
-        return [self.shaped(each) for each in cast(AheadSession, self.session).read(rows, chunks, keep, writers)]
-
-    def shaped(self, answer: ReadRow) -> ReadRow:
-        ahead = answer.ahead and answer.ahead.shaped(shape(answer.ahead.logits, self.settings))
-        return answer._replace(logits=shape(answer.logits, self.settings), ahead=ahead)
+    def changed(self, given: Sequence[torch.Tensor]) -> torch.Tensor:
+        return shape(given[0], self.settings)
 
 
 def shape(logits: torch.Tensor, settings: Settings) -> torch.Tensor:

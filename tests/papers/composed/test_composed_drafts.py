@@ -21,9 +21,9 @@ from constrain.papers import Heads
 from constrain.papers.composed import ByteModel, ContextAware, Ensemble, EntropySwitch, Guided, MixtureOfPrompts
 from constrain.papers.heads import DraftHeads
 from constrain.sampling import Draw, Sample, Settings, enumerate_draws, lcd
+from constrain.sampling.core.chains import target_of
 from constrain.sampling.core.sampler import drive
 from constrain.speculative import Fixed, Speculation
-from constrain.speculative.target import target_of
 from toy_matcher import ToyConstraint, ToyVocabulary
 from tree_target import Given, TreeTable
 

@@ -28,8 +28,9 @@ import torch
 from constrain.errors import ConstrainError
 from constrain.sampling.bitmask.apply import apply_bitmask_
 from constrain.sampling.core.job import Job
-from constrain.sampling.core.model import LanguageModel, Session, WrappedModel
+from constrain.sampling.core.model import LanguageModel
 from constrain.sampling.core.sources import tokens_of
+from constrain.sampling.core.wrapped import FirstRead, WrappedModel, prompt_of
 from constrain.sampling.processors.core.context import StepContext
 from constrain.sampling.processors.core.processor import Processor
 
@@ -52,6 +53,8 @@ class ProcessedModel(WrappedModel):
         1
     """
 
+    follows = True
+
     def __init__(self, job: Job, processors: Sequence[Processor]) -> None:
         self.model: LanguageModel = job.model
         self.job = job
@@ -64,22 +67,11 @@ class ProcessedModel(WrappedModel):
         """Some processor needs the scores of every place of an output."""
         return any(each.reads_scores for each in self.processors)
 
-    def start(self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]) -> tuple[Session, list[torch.Tensor]]:
-        rows = [self.row_of(prefix) for prefix in prefixes]
-        written = [list(prefix)[len(row.prompt) :] for prefix, row in zip(prefixes, rows, strict=True)]
-        wanted = [max(k, len(text) + 1) if self.reads_scores else k for k, text in zip(keep, written, strict=True)]
-        session, logits = self.model.start(prefixes, wanted)
-        processed = ProcessedSession(self, session, rows)
-        return processed, [
-            self.follow(row, text, given, kept, fresh=True)
-            for row, text, given, kept in zip(rows, written, logits, keep, strict=True)
-        ]
+    reads_all = reads_scores
 
-    def row_of(self, prefix: Sequence[int]) -> ProcessedRow:
+    def first_read(self, prefix: Sequence[int]) -> FirstRead:
         """The row of the job whose prompt begins a prefix."""
-        whole = tuple(prefix)
-        lengths = sorted({len(prompt) for prompt in self.first if len(prompt) <= len(whole)}, reverse=True)
-        prompt = next((whole[:length] for length in lengths if whole[:length] in self.first), None)
+        prompt = prompt_of(prefix, self.first)
         if prompt is None:
             raise ConstrainError("a processed model reads the prompts of its own job, and this is another text")
         number = self.first[prompt]
@@ -89,28 +81,15 @@ class ProcessedModel(WrappedModel):
         for each in self.processors:
             each.check(context)
         row.states = [each.begin(context) for each in self.processors]
-        return row
+        return FirstRead(row, [prompt], prefix[len(prompt) :])
 
-    def follow(
-        self, row: ProcessedRow, text: Sequence[int], logits: torch.Tensor, keep: int, fresh: bool = False
-    ) -> torch.Tensor:
-        """Read tokens: float[keep, W], the processed logits of the last places. logits: of those places, or of more.
-
-        fresh: the place before the first token is among them too.
-        """
-        places = len(text) + fresh
-        found = []
-        for place in range(places):
-            if not fresh or place:
-                self.advance(row, text[place - fresh])
-            given = place - (places - len(logits))  # of the row of logits
-            wanted = place >= places - keep
-            if given >= 0 and (wanted or self.reads_scores):
-                processed = self.process(row, logits[given])
-                if wanted:
-                    found.append(processed)
-        before = list(logits[: max(0, keep - places)])  # inside the prompt
-        return torch.stack(before + found)
+    def arrive(
+        self, place: ProcessedRow, token: int | None, given: Sequence[torch.Tensor] | None, wanted: bool
+    ) -> tuple[ProcessedRow, torch.Tensor | None]:
+        if token is not None:
+            self.advance(place, token)
+        asked = given is not None and (wanted or self.reads_scores)
+        return place, self.process(place, given[0]) if asked and given else None
 
     def advance(self, row: ProcessedRow, token: int) -> None:
         """Read a token: states and matcher go on."""
@@ -212,35 +191,3 @@ class ProcessedRow:
         matcher = None if self.matcher is None else self.matcher.fork()
         place = None if self.place is None else replace(self.place, matcher=matcher)
         return replace(self, matcher=matcher, tokens=list(self.tokens), states=list(self.states), place=place)
-
-
-class ProcessedSession:
-    """A session of a `ProcessedModel`."""
-
-    def __init__(self, owner: ProcessedModel, session: Session, rows: list[ProcessedRow]) -> None:
-        self.owner, self.session, self.rows = owner, session, rows
-
-    def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
-        every = self.owner.reads_scores
-        wanted = [max(k, len(chunk)) if every else k for k, chunk in zip(keep, chunks, strict=True)]
-        logits = self.session.feed(chunks, wanted)
-        return [
-            self.owner.follow(row, chunk, given, kept)
-            for row, chunk, given, kept in zip(self.rows, chunks, logits, keep, strict=True)
-        ]
-
-    def select(self, rows: Sequence[int]) -> None:
-        self.session.select(rows)
-        self.rows = self._forks(rows)
-
-    def fork(self, rows: Sequence[int]) -> ProcessedSession:
-        return ProcessedSession(self.owner, self.session.fork(rows), [self.rows[row].fork() for row in rows])
-
-    def _forks(self, rows: Sequence[int]) -> list[ProcessedRow]:
-        """The rows in a new order; what is named twice is forked."""
-        used: set[int] = set()
-        chosen = []
-        for row in rows:
-            chosen.append(self.rows[row].fork() if row in used else self.rows[row])
-            used.add(row)
-        return chosen

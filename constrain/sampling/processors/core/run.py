@@ -13,6 +13,7 @@ from typing import Any
 from constrain.errors import ConstrainError
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.sampler import traits_of
+from constrain.sampling.core.wrapped import begins_another
 from constrain.sampling.methods.table import Method
 from constrain.sampling.processors.core.model import ProcessedModel
 from constrain.sampling.processors.core.processor import Processor
@@ -103,15 +104,10 @@ def separable(job: Job) -> list[list[int]]:
     for row in range(len(job.prompts)):
         target = job.target(row)
         for targets, rows in groups:
-            if target in targets or not any(_begins(target[0], other) for other in targets.values()):
+            if target in targets or not begins_another([target[0], *targets.values()]):
                 targets[target] = target[0]
                 rows.append(row)
                 break
         else:
             groups.append(({target: target[0]}, [row]))
     return [rows for _, rows in groups]
-
-
-def _begins(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    short, long = sorted((one, other), key=len)
-    return long[: len(short)] == short
