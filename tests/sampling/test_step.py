@@ -27,7 +27,7 @@ from constrain.sampling import (
     top_p_,
 )
 from constrain.sampling.bitmask.apply import _unpack, bits_of, masked_logits
-from constrain.sampling.core.draw import invert
+from constrain.sampling.core.draw import invert, mixed
 
 quick = settings(deadline=None, max_examples=60)  # no deadline: the machine may be busy
 
@@ -38,6 +38,28 @@ def packed(allowed: np.ndarray) -> np.ndarray:
     for row, column in zip(*allowed.nonzero(), strict=True):
         words[row, column // 32] |= np.uint32(1 << (column % 32))
     return words
+
+
+@quick
+@given(st.lists(st.tuples(st.sampled_from(["draw", "peek", "skip", "race"]), st.integers(0, 90)), max_size=30))
+def test_a_stream_gives_the_numbers_of_its_generator_one_by_one(asked: list[tuple[str, int]]) -> None:
+    """Numbers are drawn in blocks, and other draws stand where they would stand if they were drawn one by one."""
+    draw, generator = TorchDraw(3), torch.Generator().manual_seed(mixed(3, 5))
+    waiting: list[float] = []  # peeked at, and not used
+    for kind, count in asked:
+        if kind == "race":
+            times = torch.empty(4, dtype=torch.float64).exponential_(generator=generator)
+            assert torch.equal(draw.race(torch.zeros(4, dtype=torch.float64), 5), times.log())
+        elif kind == "skip":
+            draw.skip(5, count)
+            waiting = waiting[count:]
+        else:
+            count = 1 if kind == "draw" else count
+            while len(waiting) < count:
+                waiting.append(float(torch.rand(1, generator=generator, dtype=torch.float64)))
+            assert draw.peek(5, count).tolist() == waiting[:count]
+            if kind == "draw":
+                assert draw.uniform(5) == waiting.pop(0)
 
 
 @quick
