@@ -149,7 +149,7 @@ class DraftedSession:
     def __init__(self, model: ReadingAhead, trees: TreeSession, rows: list[_Row]) -> None:
         self.model, self.trees, self.rows = model, trees, rows
         self.pending = False  # the last forward pass is not committed yet
-        self.seconds = 0.0  # that it took
+        self.seconds = 0.0  # that it took, with its drafts
 
     def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
         """Read without drafts."""
@@ -181,8 +181,8 @@ class DraftedSession:
         }
         # a run that alone is allowed is read whatever the budget says
         runs = [0 if each.matcher is None else len(each.matcher.forced_tokens()) for each in contexts.values()]
-        trees = dict(zip(contexts, drafting.trees(list(contexts.values()), chain=begins, runs=runs), strict=True))
         start = time.perf_counter()
+        trees = dict(zip(contexts, drafting.trees(list(contexts.values()), chain=begins, runs=runs), strict=True))
         behind = [self.rows[i].behind if kept else [] for i, kept in enumerate(keep)]
         found, hidden = drafting.read(self.trees, behind, keep, [trees.get(i, NO_TREE) for i in range(len(rows))])
         self.seconds, self.pending = time.perf_counter() - start, True

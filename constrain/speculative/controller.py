@@ -24,7 +24,7 @@ class Controller:
         raise NotImplementedError
 
     def update(self, outcomes: Sequence[Outcome], seconds: float) -> None:
-        """Learn from a step. seconds: wall-clock time from the beginning of its forward pass to its verdicts."""
+        """Learn from a step. seconds: wall-clock time of its drafts, its forward pass and its verdicts."""
 
 
 class Fixed(Controller):

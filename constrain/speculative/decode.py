@@ -193,8 +193,8 @@ class _Loop(Particles):
 
     def advance(self) -> Events:
         """One forward pass for every sequence, and what comes of it."""
-        contexts = self._draft()
         start = time.perf_counter()
+        contexts = self._draft()
         with self.job.clock.stage("model"):
             logits = self._forward()
         masks = self._masks(contexts, logits[0].device)

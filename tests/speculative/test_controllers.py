@@ -144,6 +144,28 @@ def test_goodput_leaves_out_interruptions_and_prompts() -> None:
     assert sum(controller.costs()) == pytest.approx(1.0)
 
 
+class Slow(Given):
+    """Takes so long, by a clock of the test."""
+
+    now = 0.0
+
+    def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
+        self.now += 100.0
+        return super().draft(context, budget)
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+def test_a_step_is_measured_with_its_drafts(ahead: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    drafter, controller = Slow(), Goodput(6, 4)
+    monkeypatch.setattr("time.perf_counter", lambda: drafter.now)
+    seen: list[float] = []
+    monkeypatch.setattr(controller, "update", lambda outcomes, seconds: seen.extend(seconds for _ in outcomes))
+    speculation = Speculation([drafter], controller=controller)
+    job = branching(Case("dyck", 4, settings=Settings(max_tokens=12)).job(TorchDraw(0)))
+    drive(lcd, speculation.ahead(job)) if ahead else drive(speculation, job)
+    assert set(seen) == {100.0}
+
+
 @pytest.mark.parametrize("name", MAKE)
 def test_real_runs(name: str) -> None:
     """The same tokens, in fewer forward passes, row by row of a batch."""

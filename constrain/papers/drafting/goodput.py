@@ -5,13 +5,13 @@ twice that of no drafts. Does not pay there (record 2026-11-29-lossless).
 
 The idea (SmartSpec: Liu et al. 2024, arXiv 2406.14066): goodput is what a step is expected to emit, divided by what it
 costs. Nodes come in the order in which the builder ranks them, so the worth of the n-th is how often it is there and
-is taken: running means. The cost of a forward pass is a + b · (tokens that it reads), fitted to measured times by
-running least squares. On a device where a larger forward costs nothing extra, all nodes are drafted; on one core, the
-best few.
+is taken: running means. The cost of a step, with its drafts, is a + b · (tokens that it reads), fitted to measured
+times by running least squares. On a device where a larger forward costs nothing extra, and where drafting is cheap, all
+nodes are drafted; on one core, the best few.
 
-Cost: some additions a step. Limit: drafting itself is not in the measured time; every so many steps all nodes
-are drafted, for something to learn from. How much is drafted depends on measured times, so rules other than `match`
-do not repeat an output for the same seed (its distribution is the same).
+Cost: some additions a step. Limit: every so many steps all nodes are drafted, for something to learn from. How much is
+drafted depends on measured times, so rules other than `match` do not repeat an output for the same seed (its
+distribution is the same).
 """
 
 from __future__ import annotations
