@@ -78,7 +78,7 @@ class WrappedModel(Extras):
         return WrappedSession(self, [target_of(part).open(rows) for part in self.parts], [None] * rows)
 
     def first_read(self, prefix: Sequence[int]) -> FirstRead:
-        """What is known of a sequence when its first tokens are read."""
+        """Begin a sequence, whose first tokens are read now."""
         return FirstRead((), [prefix] * len(self.parts))
 
     def changed(self, given: Sequence[torch.Tensor]) -> torch.Tensor:

@@ -360,7 +360,7 @@ def test_contrastive_search_needs_hidden_states() -> None:
 
 
 def test_contrastive_search_of_processed_logits() -> None:
-    """Where a processor leaves the likeliest token only, there is one candidate, the greedy one."""
+    """A processor that leaves the likeliest token only leaves one candidate, the greedy one."""
     model, options = constrain.reference.load(), {"regex": "[a-z]{8}", "draft": False}
     found = constrain.generate(model, "A: ", method=Contrastive(), processors=[MinP(1.0)], **options)
     assert found.text == constrain.generate(model, "A: ", temperature=0, **options).text
