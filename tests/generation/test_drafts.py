@@ -82,8 +82,11 @@ def test_drafts_change_no_output(tokenizer: Any, family: Any, temperature: float
                 check(one, other, 1e-8)
 
 
+TARGETS = [{"top_k": 5}, {"top_p": 0.8, "temperature": 1.3}, {"max_tokens": 9, "complete": False}]
+
+
 @pytest.mark.parametrize("draft", ["auto", "model"])
-@pytest.mark.parametrize("given", [{"top_k": 5}, {"top_p": 0.8, "temperature": 1.3}, {"max_tokens": 9}], ids=str)
+@pytest.mark.parametrize("given", TARGETS, ids=str)
 def test_shapes_of_the_target(ref: reference.Reference, draft: Any, given: dict[str, Any]) -> None:
     draft = ref.draft if draft == "model" else draft
     for seed in range(2):

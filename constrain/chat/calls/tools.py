@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, get_args
+from typing import Any, get_args
 
 from constrain.chat.calls.auto import format_of
 from constrain.chat.calls.format import Format
@@ -46,14 +46,19 @@ class ToolUse(Constraint):
         format: The format.
         functions: The tools.
         opened: The prompt has begun the thoughts.
+        must_call: Each turn has a call.
     """
-
-    ends_in_time: ClassVar[bool] = True
 
     language: Constraint
     format: Format = field(compare=False)
     functions: tuple[Function, ...] = field(compare=False)
     opened: bool = False
+    must_call: bool = field(default=False, compare=False)
+
+    @property
+    def ends_in_time(self) -> bool:
+        """True if each turn has a call. A limit would end free text anywhere, as if it were whole."""
+        return self.must_call
 
     def read(self, text: str, ids: Callable[[int], str] | None = None) -> Message:
         """Read a turn.
@@ -253,7 +258,7 @@ def tools(
     wanted = Wanted(called_as, parallel, thinking, thinking_tokens, undeclared, texts or {}, max_calls)
     opened = thinking == "open"
     with default_limits().reading("the tools", "offer fewer tools"):
-        return ToolUse(language(form, called, wanted), form, found, opened)
+        return ToolUse(language(form, called, wanted), form, found, opened, called_as == "required")
 
 
 def _check_thinking(form: Format, thinking: str, budget: int | None) -> None:

@@ -61,7 +61,6 @@ class Constraint:
     """
 
     composite: ClassVar[bool] = False
-    ends_in_time: ClassVar[bool] = False  # by default `generate` ends its texts within their limit of tokens
 
     def to_grammar(self) -> Grammar:
         """Return the grammar of this constraint, made at the first call.
@@ -124,6 +123,11 @@ class Constraint:
         """The values on which its language depends: texts, numbers, other constraints."""
         described: Any = self
         return tuple(getattr(self, each.name) for each in fields(described) if each.compare)
+
+    @property
+    def ends_in_time(self) -> bool:
+        """True if `generate` ends its texts within their limit of tokens by default."""
+        return False
 
     @property
     def node(self) -> Node | None:

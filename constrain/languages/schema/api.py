@@ -12,7 +12,7 @@ import marshal
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from constrain.errors import ConstrainError, LimitError, SchemaError, warn
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol
@@ -87,8 +87,6 @@ class JsonSchema(Constraint):
         7
     """
 
-    ends_in_time: ClassVar[bool] = True
-
     written: Any
     options: ReadOptions
     registry: Any = None
@@ -99,6 +97,11 @@ class JsonSchema(Constraint):
     @property
     def made_of(self) -> tuple[Any, ...]:
         return self.written, self.registry
+
+    @property
+    def ends_in_time(self) -> bool:
+        """True: half a value is none."""
+        return True
 
     @lazily
     def schema(self) -> Any:
