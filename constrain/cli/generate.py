@@ -40,7 +40,7 @@ class MaskOptions:
         bool | None,
         typer.Option(
             "--complete/--no-complete",
-            help="Always complete the text within --max-tokens, by default that of a schema or with tools.",
+            help="Always complete the text within --max-tokens, by default that of a schema or a type.",
             show_default=False,
         ),
     ] = None
