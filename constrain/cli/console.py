@@ -79,9 +79,14 @@ def fail(message: str, code: int = BAD_CONSTRAINT) -> NoReturn:
 
 def as_error(error: BaseException) -> dict[str, Any]:
     """A fault as a JSON object: its kind, message, place and fix, as far as they are known."""
-    message, _, fix = str(getattr(error, "message", error)).partition("\n  fix: ")
-    found = {"kind": type(error).__name__, "message": message, "place": getattr(error, "place", None)}
-    return {"error": found | {"fix": getattr(error, "fix", None) or fix or None}}
+    from constrain.errors import ConstrainError
+
+    if isinstance(error, ConstrainError):
+        found = {"message": error.message, "place": error.place, "fix": error.fix}
+    else:
+        message, _, fix = str(error).partition("\n  fix: ")
+        found = {"message": message, "place": None, "fix": fix or None}
+    return {"error": {"kind": type(error).__name__, **found}}
 
 
 def _told(error: Exception) -> tuple[str, int]:
