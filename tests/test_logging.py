@@ -69,5 +69,5 @@ def test_debug_says_how_outputs_are_made(caplog: pytest.LogCaptureFixture) -> No
     with caplog.at_level("DEBUG", "constrain"):
         constrain.generate(constrain.reference.load(), "x", regex="ab", method="sir", seed=5)
     assert [record.getMessage() for record in caplog.records if record.name == "constrain.generation.run"] == [
-        "1 outputs by SIR, draft=None, seed 5"
+        "1 outputs by sir, draft=None, seed 5"
     ]

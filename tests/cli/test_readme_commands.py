@@ -45,6 +45,7 @@ ENDS = {  # exit code, and what standard output has
     "generate": (0, ""),
     "check": (0, "member\n"),
     "explain": (1, "refused: '@@' after 'joe'"),
+    "describe": (0, "Answer with"),
     "lint": (0, "nothing is doubtful\n"),
     "diagram": (0, ""),
     "playground": (0, "http://127.0.0.1:"),

@@ -60,7 +60,7 @@ def test_regex(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_types(repository: Path) -> None:
-    names = run(repository, "types", 1)
+    names = run(repository, "types", 2)
     assert names["Order"]
 
 

@@ -113,7 +113,7 @@ def test_every_output_is_complete(tokenizer, model, method, constraint):
 
 
 def test_without_close_some_are_cut(tokenizer, model):
-    outputs = generate(model, "the red", tokenizer=tokenizer, schema=LIST, max_tokens=12, seed=5, n=6)
+    outputs = generate(model, "the red", tokenizer=tokenizer, schema=LIST, max_tokens=12, complete=False, seed=5, n=6)
     assert any(g.finish_reason == "length" for g in outputs)
 
 
@@ -163,7 +163,7 @@ def test_filling_in_the_middle(tokenizer, model):
         ({"stop": ""}, "not empty"),
         ({"stop": []}, "empty list"),
         ({"stop": [3]}, "not 3"),
-        ({"complete": 1}, "True or False"),
+        ({"complete": 1}, "True, False or None"),
         ({"complete": True, "prompt": Prompt("x", healing=True)}, "healing"),
     ],
 )

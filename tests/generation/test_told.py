@@ -75,7 +75,7 @@ def test_prompts_of_a_list_have_their_own(tokenizer: Any) -> None:
 
 
 def test_the_model_reads_it(tokenizer: Any, model: Any) -> None:
-    given = {"tokenizer": tokenizer, "type": Person, "max_tokens": 8, "seed": 1}
+    given = {"tokenizer": tokenizer, "type": Person, "max_tokens": 8, "complete": False, "seed": 1}
     told = constrain.generate(model, Prompt("x", describe=True), **given)
     assert told.tokens == constrain.generate(model, Prompt(f"{WORDS}\n\nx"), **given).tokens
 

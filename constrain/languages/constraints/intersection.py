@@ -121,7 +121,7 @@ class Intersection(Constraint):
             return guard_apart(seq(self._other), vocabulary)
         return None if self._other is None else self._other.guard(vocabulary)
 
-    @property
+    @lazily
     def valued(self) -> bool:
         return self._other is not None and self._other.valued
 

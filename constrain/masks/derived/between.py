@@ -86,7 +86,7 @@ class Between(Continuation):
             )
         return entries
 
-    @property
+    @lazily
     def valued(self) -> bool:
         return self.inner.valued
 

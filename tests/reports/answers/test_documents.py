@@ -126,7 +126,7 @@ def test_errors_are_kept() -> None:
         ({"regex": "a", "temperature": -1}, "temperature"),
         (
             {"regex": "a", "prompt": "{title}"},
-            "prompt does not fit a row: KeyError\\('title'\\)\n  at prompt\n  fix: columns: name, text",
+            "prompt does not fit a row: KeyError\\('title'\\)\n  at prompt\n  fix: the columns are name, text",
         ),
         ({"regex": "a", "prompt": None}, "prompt does not say how a row becomes a prompt"),
         ({"regex": "a", "inputs": "one prompt"}, "several prompts or rows, not str"),
