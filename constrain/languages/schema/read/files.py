@@ -16,7 +16,7 @@ import json
 import os
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -94,31 +94,29 @@ class _Folder:
             if not file.is_file():
                 raise SchemaError(f"there is no file {str(file)!r}", fix="correct the path")
             return _resource(read_file(file))
-        found = _stated_ids(self.root).get(uri.rstrip("#"))
+        found = self.stated_ids.get(uri.rstrip("#"))
         if found is None:
             message = f"no file in {str(self.root)!r} states the $id {uri!r}, and nothing is fetched from the network"
             raise SchemaError(message, fix="put the file there, or pass the folder that has it: registry=Path(...)")
         return _resource(read_file(found))
 
-
-@cache
-def _stated_ids(root: Path) -> dict[str, Path]:
-    """The files of a folder by the `$id` that they state. Raises SchemaError: there are too many files."""
-    found: dict[str, Path] = {}
-    files = (path for path in sorted(root.rglob("*")) if path.suffix in SUFFIXES)
-    for number, path in enumerate(files):
-        if number == MOST_FILES:
-            raise SchemaError(
-                f"there are more than {MOST_FILES:,} schemas in {str(root)!r}", fix="name a smaller folder as registry="
-            )
-        try:
-            raw = read_file(path)
-        except (ConstrainError, OSError):  # no schema, and nothing refers to it
-            continue
-        stated = raw.get("$id", raw.get("id")) if isinstance(raw, dict) else None
-        if isinstance(stated, str):
-            found.setdefault(stated.rstrip("#"), path)
-    return found
+    @cached_property
+    def stated_ids(self) -> dict[str, Path]:
+        """The files by the `$id` that they state. Raises SchemaError: there are too many files."""
+        found: dict[str, Path] = {}
+        files = (path for path in sorted(self.root.rglob("*")) if path.suffix in SUFFIXES)
+        for number, path in enumerate(files):
+            if number == MOST_FILES:
+                message = f"there are more than {MOST_FILES:,} schemas in {str(self.root)!r}"
+                raise SchemaError(message, fix="name a smaller folder as registry=")
+            try:
+                raw = read_file(path)
+            except (ConstrainError, OSError):  # no schema, and nothing refers to it
+                continue
+            stated = raw.get("$id", raw.get("id")) if isinstance(raw, dict) else None
+            if isinstance(stated, str):
+                found.setdefault(stated.rstrip("#"), path)
+        return found
 
 
 def _resource(raw: Json) -> Resource[Any]:
