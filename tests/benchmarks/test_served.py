@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
+from evaluation.decode import Unconstrained
 from masks import code, engines, parts, served_table
 from masks.measure import CLOCKS, empty_record, measure
 from masks.vocabularies import BenchVocabulary, load
@@ -107,23 +107,9 @@ def test_tools_are_what_their_arguments_fulfil() -> None:
         jsonschema.validate(arguments, {**schema, "additionalProperties": False})
 
 
-class Everything:
-    """An engine that allows every token."""
-
-    row = np.full(100, 0xFFFFFFFF, np.uint32)
-
-    def compile(self, schema: Any) -> None: ...
-    def start(self) -> None: ...
-    def mask(self) -> None: ...
-    def advance(self, token: int) -> bool:
-        return True
-
-    def at_end(self) -> bool:
-        return True
-
-
 def test_a_mask_that_lets_a_wrong_call_pass_is_noticed() -> None:
-    assert parts.answer({"tools": [0, 1]}, Everything(), vocabulary()) == {"wrong": "a wrong call is taken"}
+    everything = Unconstrained(vocabulary())
+    assert parts.answer({"tools": [0, 1]}, everything, vocabulary()) == {"wrong": "a wrong call is taken"}
 
 
 def test_batches_and_threads(case: Path, tmp_path: Path) -> None:
