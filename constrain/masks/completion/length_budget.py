@@ -164,7 +164,7 @@ class LimitedMatcher(Narrowed):
         self.least = least
         self.most = most
         self.taken = 0
-        self.read = 0  # bytes, marks of tokens included, where they count; after a rollback maybe fewer
+        self.read = 0  # bytes, with marks, where they count; after a rollback maybe more than there are, which is safe
         self._near: tuple[int, int, NDArray[np.uint32]] | None = None  # (state, taken, mask) near the end
         self._ends: dict[int, End] = {}  # tokens taken -> the completion that was found then
 
