@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,15 +11,17 @@ import pytest
 from sampling_cases import Case, conditional, distance, exact, law_of, outcomes
 from tiny_cases import Tiny
 
-from compare_methods import atoms_of, compare
+import constrain
 from constrain.errors import ConstrainError, LimitError
-from constrain.sampling import AWRS, MCMC, SIR, SMC, Exact, Settings, TorchDraw, lcd
+from constrain.generation import make_job
+from constrain.reports.compare import atoms_of, compared
+from constrain.sampling import AWRS, MCMC, SIR, SMC, Settings, TorchDraw, lcd
 from constrain.sampling.core.sampler import drive
 
 
 def test_compare_ranks_methods_by_what_a_budget_buys() -> None:
     case = Case("skewed", 7, 1.0)
-    found = compare(case.job(TorchDraw(0)), ["lcd", "cars", "asap"], budgets=[60, 400], repeats=3, seed=1)
+    found = compared(case.job(TorchDraw(0)), ["lcd", "cars", "asap"], budgets=[60, 400], repeats=3, seed=1)
     tv = {(point.method, point.budget): point.tv for point in found.points}
     lcd_law = law_of([(q, s) for q, (s,) in outcomes(case, lambda: lcd)])
     floor = distance(lcd_law, conditional(exact(case)))
@@ -60,7 +61,7 @@ def test_compare_counts_particles_and_states() -> None:
     """The estimate of a budget, put together by hand from what the methods return."""
     case = Case("skewed", 7, 1.0)
     methods = {"sir": lambda: SIR(samples=5), "mcmc": lambda: MCMC(steps=7)}
-    found = compare(case.job(TorchDraw(0)), methods, budgets=[200], repeats=1, seed=3)
+    found = compared(case.job(TorchDraw(0)), methods, budgets=[200], repeats=1, seed=3)
     for point in found.points[:2]:
         share: dict[Any, float] = {}
         used, outputs = 0, 0
@@ -82,41 +83,43 @@ def test_compare_counts_particles_and_states() -> None:
 
 def test_compare_says_how_far_repeats_are_apart() -> None:
     case = Case("skewed", 7, 1.0)
-    alone = [compare(case.job(TorchDraw(0)), ["sir"], budgets=[150], repeats=1, seed=seed).points[0] for seed in (4, 5)]
-    both = compare(case.job(TorchDraw(0)), ["sir"], budgets=[150], repeats=2, seed=4).points[0]
+    alone = [
+        compared(case.job(TorchDraw(0)), ["sir"], budgets=[150], repeats=1, seed=seed).points[0] for seed in (4, 5)
+    ]
+    both = compared(case.job(TorchDraw(0)), ["sir"], budgets=[150], repeats=2, seed=4).points[0]
     assert all(math.isnan(point.tv_error) for point in alone)
     assert both.tv == pytest.approx((alone[0].tv + alone[1].tv) / 2)
     assert both.tv_error == pytest.approx(abs(alone[0].tv - alone[1].tv) / 2)
 
 
-def test_compare_draws_a_figure(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="plot() needs matplotlib")
-    case = Case("optional tail", 1)
-    found = compare(case.job(TorchDraw(0)), {"table": Exact}, budgets=[50, 100], repeats=1)
-    figure = found.plot(str(tmp_path / "compare.svg"))
-    assert [axes.get_xscale() for axes in figure.axes] == ["log", "log"]
-    assert (tmp_path / "compare.svg").stat().st_size > 1000
+def test_compare_takes_what_generate_takes() -> None:
+    model, members = constrain.reference.load(), ["red", "blue", "green"]
+    found = constrain.compare(model, "A colour: ", ["lcd", "exact"], choices=members, budgets=[40], repeats=2, seed=3)
+    job = make_job(model, "A colour: ", choices=members)
+    assert found.points == compared(job, ["lcd", "exact"], budgets=[40], repeats=2, seed=3, truth=found.truth).points
+    with pytest.raises(ConstrainError, match="n"):
+        constrain.compare(model, "A colour: ", choices=members, n=2, method="lcd")
 
 
 def test_compare_says_what_it_cannot_do() -> None:
     case = Case("skewed", 0)
     job = case.job(TorchDraw(0))
     with pytest.raises(ConstrainError, match="there is no method 'magic'"):
-        compare(job, ["magic"])
+        compared(job, ["magic"])
     with pytest.raises(ConstrainError, match="compare needs at least one budget"):
-        compare(job, budgets=())
+        compared(job, budgets=())
     with pytest.raises(ConstrainError, match="a budget must be an int of at least 1, not 0"):
-        compare(job, budgets=(0,))
+        compared(job, budgets=(0,))
     with pytest.raises(LimitError):
-        compare(job, limit=5)
+        compared(job, limit=5)
     with pytest.raises(ConstrainError, match="no member that the model gives any mass"):
-        compare(replace(job, settings=Settings(max_tokens=2)))
+        compared(replace(job, settings=Settings(max_tokens=2)))
 
 
 def test_compare_and_numpy_agree_on_the_null() -> None:
     """Perfect draws: TV of n of them is what a simulation with numpy says."""
     case = Case("skewed", 3, 1.0)
-    found = compare(case.job(TorchDraw(0)), ["lcd"], budgets=[200], repeats=10)
+    found = compared(case.job(TorchDraw(0)), ["lcd"], budgets=[200], repeats=10)
     null = next(point for point in found.points if point.method == "null")
     pi = np.array(list(found.truth.values()))
     rng = np.random.default_rng(5)

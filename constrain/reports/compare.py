@@ -1,8 +1,8 @@
-"""`compare`: methods side by side, at equal numbers of model forwards.
+"""`compare`: methods side by side, at equal numbers of forward passes of the model.
 
 The idea: what matters is how good an estimate of the target a budget buys. A method makes outputs until the budget is
-used up; its outputs, by their weights, are an estimate of π, and its distance from π — known, for a language whose
-members can all be listed — is the result. Repeated with other seeds, and averaged. All that a method paid forwards for
+used up; its outputs, by their weights, are an estimate of π, and its distance from π (known, for a language whose
+members can all be listed) is the result. Repeated with other seeds, and averaged. All that a method paid forwards for
 counts: of `sir` and `smc` every particle by its weight, of `mcmc` the second half of each chain.
 
     TV      ½ Σ |π̂ − π|                 KL      Σ π̂ log(π̂/π), finite since π̂ stands on members only
@@ -11,7 +11,6 @@ counts: of `sir` and `smc` every particle by its weight, of `mcmc` the second ha
 draws as the best method made: no method that draws can be expected to be below it.
 
 Forwards are counted in sequences: a batch of 8 counts 8, as its work does. Cost: every repeat runs every method.
-Limit: languages that `exact` can list; `truth` takes a table that was made before.
 """
 
 from __future__ import annotations
@@ -19,10 +18,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from constrain.errors import ConstrainError
+from constrain.generation.call import make_job
+from constrain.generation.request.signature import AnyOptions, ModelLike, PromptLike
 from constrain.sampling.core.draw import TorchDraw
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.memory import Memory
@@ -34,6 +36,9 @@ from constrain.sampling.methods.cars import CARS
 from constrain.sampling.methods.exact import MemberTable
 from constrain.sampling.methods.mcmc import MCMC
 from constrain.sampling.methods.table import Method, method_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Tokens = tuple[int, ...]
 Atoms = list[tuple[Tokens, float]]
@@ -48,8 +53,18 @@ NULL = "null"
 class Point:
     """The results of a method for a budget, averaged over the repeats.
 
-    forwards: used. outputs: complete texts that were made, particles and states of chains among them.
-    tv_error: standard error of the mean TV, NaN for a single repeat.
+    Attributes:
+        method: Its name.
+        budget: The forward passes that it may use.
+        forwards: Those that it used.
+        outputs: Complete texts that were made, particles and states of chains among them.
+        tv: Total variation from the target, from 0 to 1.
+        kl: Kullback-Leibler divergence from the target, in nats; +inf where there is no output.
+        tv_error: Standard error of the mean TV; NaN for a single repeat.
+
+    Example:
+        >>> Point("lcd", 100, 96.0, 24.0, 0.2, 0.1).budget
+        100
     """
 
     method: str
@@ -63,7 +78,16 @@ class Point:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The points, and π by token sequences."""
+    """What `compare` found; its text is a table.
+
+    Attributes:
+        points: A point for each method and budget.
+        truth: The target, token sequence → probability.
+
+    Example:
+        >>> print(str(Comparison([Point("lcd", 100, 96.0, 24.0, 0.2, 0.1)], {}))[:22])
+        method             bud
+    """
 
     points: list[Point]
     truth: dict[Tokens, float] = field(repr=False)
@@ -77,6 +101,49 @@ class Comparison:
 
 
 def compare(
+    model: ModelLike,
+    prompt: PromptLike,
+    methods: Sequence[str] | Mapping[str, Callable[[], Method]] = ("lcd", "sir", "smc", "asap", "cars"),
+    *,
+    budgets: Sequence[int] = (100, 300, 1000),
+    repeats: int = 5,
+    batch: int = 1,
+    truth: dict[Tokens, float] | None = None,
+    limit: int = 100_000,
+    **options: Unpack[AnyOptions],
+) -> Comparison:
+    """Compare sampling methods on a problem of your own: how near to the target does each come, for how much work?
+
+    Args:
+        model: As for `generate`.
+        prompt: As for `generate`; one.
+        methods: Names, or for each name a function that makes a new method (one that keeps a memory starts empty).
+        budgets: Forward passes, counted in sequences.
+        repeats: How often each method is run, each time with another seed.
+        batch: Outputs of one call.
+        truth: The target, token sequence → probability; None: `exact` lists the members.
+        limit: The most prefixes that are listed.
+        **options: A constraint, lengths, the shape of the distribution, and the first seed, as for `generate`.
+
+    Returns:
+        A point for each method and budget, beside "lcd unweighted" and perfect draws ("null"); `str` is the table.
+
+    Raises:
+        ConstrainError: There is no member, or an argument is wrong.
+        LimitError: There are too many members to list.
+
+    Example:
+        >>> import constrain
+        >>> model = constrain.reference.load()
+        >>> found = constrain.compare(model, "A colour: ", ["lcd"], choices=["red", "blue"], budgets=[50], repeats=1)
+        >>> [point.method for point in found.points]
+        ['lcd', 'lcd unweighted', 'null']
+    """
+    job, seed = make_job(model, prompt, **options), options.get("seed") or 0
+    return compared(job, methods, budgets=budgets, repeats=repeats, seed=seed, batch=batch, truth=truth, limit=limit)
+
+
+def compared(
     job: Job,
     methods: Sequence[str] | Mapping[str, Callable[[], Method]] = ("lcd", "sir", "smc", "asap", "cars"),
     *,
@@ -87,13 +154,7 @@ def compare(
     truth: dict[Tokens, float] | None = None,
     limit: int = 100_000,
 ) -> Comparison:
-    """Run methods on the first row of a job; see the module.
-
-    methods: names, or for each name a function that makes a new method (one that keeps a memory starts empty).
-    budgets: forwards, as sequences. batch: outputs of one call. truth: π by token sequences; listed by `exact` when
-    left out, within `limit` prefixes.
-    Raises ConstrainError: no member, bad arguments; LimitError: too many members to list.
-    """
+    """`compare` for the first row of a job."""
     check_count("repeats", repeats)
     check_count("batch", batch)
     budgets = sorted(check_count("a budget", budget) for budget in budgets)
