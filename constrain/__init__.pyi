@@ -71,8 +71,8 @@ from constrain.papers import diffusion as diffusion
 from constrain.reports import answers as answers
 from constrain.reports.answers.documents import map as map
 from constrain.reports.answers.score import score as score
-from constrain.reports.compare import compare as compare
 from constrain.reports.answers.trace import trace as trace
+from constrain.reports.compare import compare as compare
 from constrain.sampling import processors as processors
 from constrain.sampling.bitmask.apply import apply_bitmask_ as apply_bitmask_
 

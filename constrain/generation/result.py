@@ -331,6 +331,14 @@ class Generations(list[Generation[T]], Generic[T]):
         """Effective sample size: how many unweighted outputs these are worth."""
         return diagnose(self).ess
 
+    @property
+    def log_evidence(self) -> float | None:
+        """log of the estimated mass of the language under the model; None where the method has no estimate.
+
+        Its standard error is `diagnostics.evidence_error`.
+        """
+        return diagnose(self).log_evidence
+
     def unwrap(self) -> list[T]:
         """The values of all outputs.
 
@@ -371,7 +379,8 @@ class Generations(list[Generation[T]], Generic[T]):
     def __repr__(self) -> str:
         complete = sum(output.finish_reason == "stop" for output in self)
         first = f": {one_line(self[0].text, 60)}{', …' if len(self) > 1 else ''}" if self else ""
-        return f"<{len(self)} Generations, {complete} complete{first}>"
+        worth = f", worth {self.ess:.1f}" if complete > 1 else ""
+        return f"<{len(self)} Generations, {complete} complete{worth}{first}>"
 
     def _repr_html_(self) -> str:
         rows = [(output.text, weight) for output, weight in zip(self, self.weights, strict=True)]

@@ -2,8 +2,9 @@
 
 The share of an answer a is Σ w 1[answer = a] over normalised weights w, an estimate of its probability under the model
 conditioned on the constraint. Its standard error is (Σ w² (1[answer = a] − share)²)^½, that of self-normalised
-importance sampling (Owen, "Monte Carlo theory, methods and examples", section 9.2). Both are estimates from the outputs
-at hand: a heavy weight that was never drawn does not show.
+importance sampling (Owen, "Monte Carlo theory, methods and examples", section 9.2), and never less than half of
+Wilson's interval at one standard deviation for as many unweighted outputs as these are worth (Wilson 1927): few outputs
+that agree are no proof. Both are estimates from the outputs at hand: a heavy weight that was never drawn does not show.
 
 What is drawn: texts and other constants as bars, the likeliest first; numbers in their order, many different ones in
 ranges of equal width; objects field by field, each field with its own shares.
@@ -70,7 +71,12 @@ def _panel(title: str, answers: Sequence[Any], weights: Sequence[float]) -> Pane
     mean = math.fsum(w * x for w, x in zip(weights, answers, strict=True))
     error = math.sqrt(math.fsum((w * (x - mean)) ** 2 for w, x in zip(weights, answers, strict=True)))
     low, high = _quantile(answers, weights, 0.05), _quantile(answers, weights, 0.95)
-    said = f"mean {mean:.4g} ± {error:.2g}; nine in ten from {low:g} to {high:g}"
+    sure = (
+        f"± {error:.2g}"
+        if math.fsum(weight * weight for weight in weights) < 1 / 2
+        else "of hardly more than one output"
+    )
+    said = f"mean {mean:.4g} {sure}; nine in ten from {low:g} to {high:g}"
     if len(distinct) <= MOST_BARS:
         order = sorted(range(len(answers)), key=lambda i: answers[i])
         values = [answers[i] for i in order]
@@ -98,7 +104,9 @@ def _bar(label: str, members: Sequence[int], weights: Sequence[float]) -> Bar:
     inside = math.fsum(weights[i] ** 2 for i in members)
     outside = math.fsum(weight**2 for weight in weights) - inside
     error = math.sqrt(max(0.0, inside * (1 - share) ** 2 + outside * share**2))
-    return Bar(label, share, error, len(members) / len(weights) if _differ(weights) else None)
+    worth = 1 / (inside + outside)
+    wilson = math.sqrt(share * (1 - share) / worth + 1 / (4 * worth**2)) / (1 + 1 / worth)
+    return Bar(label, share, max(error, wilson), len(members) / len(weights) if _differ(weights) else None)
 
 
 def _ranges(numbers: Sequence[float], weights: Sequence[float]) -> list[Bar]:

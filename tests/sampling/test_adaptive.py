@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import warnings
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from sampling_cases import Case, cases, conditional, distance, exact, law_of, ma
 
 from constrain.sampling import TorchDraw
 from constrain.sampling.core.memory import Memory
+from constrain.sampling.core.resampling import effective_size
 from constrain.sampling.core.sampler import drive
 from constrain.sampling.methods.asap import ASAp
 from constrain.sampling.methods.cars import CARS
@@ -191,3 +193,17 @@ def test_a_member_behind_a_tiny_mass_is_not_lost() -> None:
         for _, sample in found:
             if sample.finish_reason == "stop":
                 assert sample.log_prob == pytest.approx(truth[tuple(sample.tokens)])
+
+
+def test_asap_tells_where_few_outputs_have_most_of_the_weight() -> None:
+    """It warns below a fifth, as `effective_size` counts, for each target, and not where it has learnt."""
+    told = quiet = 0
+    for case in cases(12, (1.0, 12.0)):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            samples = drive(ASAp(batch=20), case.job(TorchDraw(case.seed), 20))
+        size = effective_size([sample.log_weight for sample in samples])
+        uneven = 0 < size < 4
+        assert [str(each.message)[:21] for each in found] == (["asap: 20 outputs are "] if uneven else [])
+        told, quiet = told + uneven, quiet + (not uneven)
+    assert told and quiet

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,6 +59,8 @@ def test_numbers_by_hand() -> None:
     assert report.share == pytest.approx(2 / 3)
     assert report.ess == pytest.approx(0.4**2 / (0.01 + 0.09))
     assert report.log_evidence == pytest.approx(math.log(0.4 / 3))
+    assert report.evidence_error == pytest.approx(np.std([0.1, 0.3, 0], ddof=1) / math.sqrt(3) / (0.4 / 3))
+    assert diagnose(samples[:1]).evidence_error is None  # one output says nothing of how far it is off
     assert report.kl_from_target == pytest.approx(math.log(0.2) - (math.log(0.1) + math.log(0.3)) / 2)
     assert report.kl_to_target == pytest.approx(0.25 * math.log(0.1) + 0.75 * math.log(0.3) - math.log(0.2))
     assert report.acceptance == pytest.approx(2 / 3)
@@ -73,6 +76,7 @@ def test_all_dead_is_no_crash() -> None:
     dead = [Sample(log_weight=-math.inf, log_evidence=-math.inf, finish_reason="dead_end")] * 3
     report = diagnose(dead)
     assert (report.share, report.ess, report.log_evidence) == (0, 0, -math.inf)
+    assert report.evidence_error is None
     assert (report.kl_from_target, report.kl_to_target) == (None, None)
     assert normalised([-math.inf] * 2) == [0, 0]
     assert normalised([-1000, -1000]) == pytest.approx([0.5, 0.5])  # far below what exp can hold
@@ -90,6 +94,16 @@ def test_pooled_evidence_of_rejection() -> None:
         assert (report.kl_from_target, report.kl_to_target) == (0, 0)
         if isinstance(method, Rejection):  # what the pooling is for
             assert math.log(np.mean([math.exp(sample.log_evidence) for sample in samples])) > truth + 0.5
+
+
+@pytest.mark.parametrize("method", [lambda: lcd, Rejection], ids=["lcd", "rejection"])
+def test_the_error_of_the_evidence_is_what_calls_spread_by(method: Any) -> None:
+    case = Case("optional tail", 1, 0.5)
+    truth = math.log(mass(exact(case)))
+    reports = [diagnose(drive(method(), case.job(TorchDraw(seed), 40))) for seed in range(60)]
+    off = np.array([(report.log_evidence - truth) / report.evidence_error for report in reports])
+    assert 0.6 < np.sqrt((off**2).mean()) < 1.5
+    assert (np.abs(off) < 2).mean() > 0.85
 
 
 # --- faithful ---------------------------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ class Diagnostics:
         share: of the outputs that are complete members, from 0 to 1.
         ess: effective sample size, from 0 to n.
         log_evidence: log of the estimated mass of the language.
+        evidence_error: standard error of `log_evidence`, by the delta method; None for a single output.
         kl_from_target: KL(q ‖ π) in nats, what the method adds.
         kl_to_target: KL(π ‖ q) in nats, what it misses.
         acceptance: members per attempt.
@@ -53,6 +54,7 @@ class Diagnostics:
     share: float
     ess: float
     log_evidence: float | None
+    evidence_error: float | None
     kl_from_target: float | None
     kl_to_target: float | None
     acceptance: float
@@ -102,11 +104,13 @@ def diagnose(outputs: Sequence[Any]) -> Diagnostics:
     tokens = sum(len(sample.tokens) for sample in samples)
     evaluations = sum(cost.evaluations for cost in costs)
     bounds = [sample.tv_bound for sample in samples]
+    evidence = _evidence(samples)
     return Diagnostics(
         n=len(samples),
         share=share,
         ess=effective_size(logs),
-        log_evidence=_evidence(samples),
+        log_evidence=evidence,
+        evidence_error=_evidence_error(samples, evidence),
         kl_from_target=from_target,
         kl_to_target=to_target,
         acceptance=sum(cost.accepted for cost in costs) / max(1, sum(cost.attempts for cost in costs)),
@@ -136,6 +140,17 @@ def _evidence(samples: Sequence[Any]) -> float | None:
     attempts = [_cost(sample).attempts for sample in samples]
     parts = [sample.log_evidence + math.log(a) for sample, a in zip(samples, attempts, strict=True) if a]
     return log_add(parts) - math.log(sum(attempts)) if parts else None
+
+
+def _evidence_error(samples: Sequence[Any], log_evidence: float | None) -> float | None:
+    """Standard error of the log of a ratio estimator, Σ aᵢ zᵢ / Σ aᵢ of n outputs (Cochran, "Sampling techniques",
+    section 6.4): that of the ratio by itself. All outputs are taken to be independent."""
+    if log_evidence is None or log_evidence == -math.inf or len(samples) < 2:
+        return None
+    attempts = [_cost(sample).attempts for sample in samples]
+    ratios = [math.exp(sample.log_evidence - log_evidence) for sample in samples]
+    squares = math.fsum((a * (ratio - 1)) ** 2 for a, ratio in zip(attempts, ratios, strict=True))
+    return math.sqrt(squares * len(samples) / (len(samples) - 1)) / sum(attempts)
 
 
 def _distances(alive: list[float], share: float) -> tuple[float | None, float | None]:

@@ -7,6 +7,9 @@ Weight: p(x)/q(x), so that each draw is properly weighted given all draws before
 Certificate: the total variation distance of a draw's distribution from π is at most 1 − A/θ, with A the mass of the
 distinct members seen and θ that of the root, before the draw; and A ≤ Z ≤ θ. `Sample.tv_bound` says so of every output.
 
+Outputs of one target that are worth less than a fifth of their number are told by a warning: the first draws of a cold
+start are those of masked decoding, and their weights may hide the later ones.
+
 A draw that runs into a dead end, or past the length limit, is an output too: "dead_end" or "length", of weight 0.
 
 Cost: one forward pass a token. Rows of one call are drawn `batch` at a time; those of a batch do not learn from each
@@ -18,14 +21,19 @@ Source: Park et al. 2024, "Grammar-aligned decoding". The certificate and the we
 
 from __future__ import annotations
 
+import warnings
+
 from constrain.sampling.core.draw import substream
 from constrain.sampling.core.job import Job, Sample, total_drafts
 from constrain.sampling.core.memory import Memory
 from constrain.sampling.core.particles import Stems
+from constrain.sampling.core.resampling import effective_size
 from constrain.sampling.core.sampler import Sampler, check_count, check_share
 from constrain.sampling.core.shape import shaped
 from constrain.sampling.core.trie import PrefixTrie
 from constrain.sampling.methods.attempts import Attempt, run_round
+
+UNEVEN = 1 / 5  # of the outputs: what they are worth at least where nothing is told
 
 
 class ASAp(Sampler):
@@ -93,7 +101,20 @@ class ASAp(Sampler):
             samples[row].masks += sum(each.masks for each in drawn)
             samples[row].drafts = total_drafts([samples[row], *drawn])
             samples[row].attempts += len(drawn)
+        self._warn_of(samples, tries)
         return samples
+
+    def _warn_of(self, samples: list[Sample], tries: list[PrefixTrie]) -> None:
+        """Tell where the outputs of a target are worth less than a fifth of their number."""
+        weights: dict[int, list[float]] = {}
+        for sample, trie in zip(samples, tries, strict=True):
+            weights.setdefault(id(trie), []).append(sample.log_weight)
+        for logs in weights.values():
+            size = effective_size(logs)
+            if 0 < size < len(logs) * UNEVEN:
+                said = f"asap: {len(logs)} outputs are worth {size:.1f} unweighted ones: few have most of the weight"
+                fix = f"warm up, with ASAp(warmup={2 * max(self.warmup, len(logs))}) or a memory"
+                warnings.warn(f"{said}; {fix}", stacklevel=2)
 
     def _warm_up(self, job: Job, stems: Stems, tries: list[PrefixTrie]) -> list[tuple[int, list[Sample]]]:
         """Draws for each target, counted for its first row: (row, draws)."""
