@@ -22,11 +22,7 @@ from constrain.masks.engine.automaton import TokenAutomaton
 
 
 def compile(  # noqa: A001
-    constraint: Constraint,
-    vocabulary: Vocabulary,
-    *,
-    automaton: TokenAutomaton | None = None,
-    rehearse: bool = False,
+    constraint: Constraint, vocabulary: Vocabulary, *, automaton: TokenAutomaton | None = None, rehearse: bool = False
 ) -> CompiledConstraint:
     """Compile a constraint for a vocabulary.
 
