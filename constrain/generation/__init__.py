@@ -5,14 +5,14 @@ gives: `Generation`s, or a `Stream` that ends in one
 start reading at: front.py
 """
 
+from typing import TYPE_CHECKING
+
 from constrain.extras import require
 from constrain.lazily import loader
 
 require("hf", "constrain.generate")  # before torch is imported: the message names the line for pip
 
-from constrain.generation.asynchronous import AsyncStream, agenerate, astream
 from constrain.generation.call import make_job
-from constrain.generation.chat import Conversation, converse
 from constrain.generation.front import generate
 from constrain.generation.progress import progress
 from constrain.generation.request.length import Length
@@ -36,5 +36,13 @@ __all__ = [
     "progress",
 ]
 
-_GAPS = ("Infilled", "infill")
-__getattr__ = loader(__name__, dict.fromkeys(_GAPS, "constrain.gaps"))
+if TYPE_CHECKING:
+    from constrain.generation.asynchronous import AsyncStream, agenerate, astream
+    from constrain.generation.chat import Conversation, converse
+
+_LATER = {
+    "constrain.gaps": ("Infilled", "infill"),
+    "constrain.generation.asynchronous": ("AsyncStream", "agenerate", "astream"),
+    "constrain.generation.chat": ("Conversation", "converse"),
+}
+__getattr__ = loader(__name__, {name: home for home, names in _LATER.items() for name in names})

@@ -19,8 +19,6 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
-from constrain.chat.calls.message import Event
-from constrain.chat.streaming import Change
 from constrain.generation.call import Call, prepare
 from constrain.generation.progress import refuse_progress
 from constrain.generation.request.request import Request, arguments_of
@@ -31,6 +29,9 @@ from constrain.sampling.core.job import Clock
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from constrain.chat.calls.message import Event
+    from constrain.chat.streaming import Change
 
 T = TypeVar("T")
 TURN = 0.01  # seconds that a call has the model for itself, at least one step

@@ -11,21 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from constrain.chat.calls.tools import ToolUse
+from constrain.chat import is_tool_use
 from constrain.generation.handles import Handle, MaskedDecoding, decoding_of, for_call, for_drafts, handle_of
 from constrain.generation.progress import Progress, watching
 from constrain.generation.request.arguments import compile_for
 from constrain.generation.request.drafts import speculation_by_default, speculation_of
 from constrain.generation.request.hints import warn_of
 from constrain.generation.request.images import seeing
-from constrain.generation.request.openai_shapes import tools_of
 from constrain.generation.request.prompts import token_ids
 from constrain.generation.request.request import Request
 from constrain.generation.request.signature import AnyOptions, ModelLike, PromptLike, PromptsLike
 from constrain.generation.result import Generation, Generations, Stream
 from constrain.generation.run import Row, Run, Terms, settings_of
-from constrain.languages.constraints.base import constraint_of
-from constrain.masks.engine.regions import refuse_tempered, tempered_rule
+from constrain.languages.constraints.base import constraint_of, refuse_tempered, tempered_rule
 from constrain.sampling.core.job import Clock, Job
 from constrain.sampling.core.model import extras_of
 
@@ -96,9 +94,11 @@ def rows_of(request: Request, handle: Handle, clock: Clock) -> list[Row]:
     """The rows of a request, one for each output. Raises ConstrainError: the model cannot read or write them."""
     constraints = request.constraints
     if request.tools is not None:
+        from constrain.generation.request.openai_shapes import tools_of
+
         tools = tools_of(*request.tools, handle.tokenizer)
         constraints = constraints._replace(values=[tools] * len(constraints.values))
-    uses = [each if isinstance(each, ToolUse) else None for each in constraints.values]
+    uses = [each if is_tool_use(each) else None for each in constraints.values]
     warn_of(request.prompts, constraints, handle)
     texts = token_ids(request.prompts, handle, uses, request.images)
     with clock.stage("compile"):

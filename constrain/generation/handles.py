@@ -20,7 +20,6 @@ from constrain.models.hf.model import HFModel
 from constrain.sampling.core.job import Job, Sample, Settings
 from constrain.sampling.core.model import LanguageModel, extras_of
 from constrain.sampling.core.particles import Particle
-from constrain.sampling.methods.mcmc import MCMC
 
 
 @runtime_checkable
@@ -47,9 +46,11 @@ class MaskedDecoding(Protocol):
     """Masked decoding of whole sequences by something else than the loop of the samplers: drafts, or an engine.
 
     canonical: the tokens of its masks, as the option of `generate`; None: what the request says
+    drafts: it verifies drafts, under masks of the request's own
     """
 
     canonical: bool | None
+    drafts: bool
 
     def __call__(self, job: Job) -> Generator[tuple[int, list[int]], None, list[Sample]]:
         """As the method "lcd"."""
@@ -132,7 +133,11 @@ def decoding_of(
     It writes outputs from their beginning: chains that rewrite parts of one do without it.
     """
     own = extras_of(handle).decoding
-    if own is None or (isinstance(method, MCMC) and method.proposal != "restart"):
+    if own is None:
+        return None
+    from constrain.sampling.methods.mcmc import MCMC
+
+    if isinstance(method, MCMC) and method.proposal != "restart":
         return None
     made = own(compiled, constraint, settings)
     return made if made is not None and made.writes(canonical) else None

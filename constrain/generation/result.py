@@ -7,10 +7,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Generic, cast
 
-from constrain.chat.calls.message import Event, Message, ToolCall
-from constrain.chat.calls.reading import Reader
-from constrain.chat.calls.tools import ToolUse
-from constrain.chat.streaming import Change, JsonValues, TypedValues, reader_of, typed_of
+from constrain.chat import is_tool_use
 from constrain.errors import ConstrainError, IncompleteError
 from constrain.generation.plain import jsonable, one_line
 from constrain.lazily import later
@@ -21,6 +18,9 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     from constrain import reports
+    from constrain.chat.calls.message import Event, Message, ToolCall
+    from constrain.chat.calls.reading import Reader
+    from constrain.chat.streaming import Change, JsonValues, TypedValues
     from constrain.languages.cfg.transform.captures import Capture
     from constrain.reports.confidence import PartConfidence
     from constrain.reports.display.plot import Plot
@@ -33,6 +33,7 @@ else:
 
     reports = later("constrain.reports")
     T = TypeVar("T")
+_streaming = later("constrain.chat.streaming")
 
 
 @dataclass
@@ -516,7 +517,7 @@ class Stream(Generic[T]):
             ('size',) large
             () {'size': 'large'}
         """
-        return self._changes(reader_of(self._constraint))
+        return self._changes(_streaming.reader_of(self._constraint))
 
     def _changes(self, values: JsonValues) -> Iterator[Change]:
         for piece in self:
@@ -545,7 +546,7 @@ class Stream(Generic[T]):
             >>> list(stream.partials())[-1]
             {'size': 'large'}
         """
-        return self._partials(reader_of(self._constraint), typed_of(self._constraint))
+        return self._partials(_streaming.reader_of(self._constraint), _streaming.typed_of(self._constraint))
 
     def _partials(self, values: JsonValues, typed: TypedValues[T] | None) -> Iterator[T]:
         for piece in self:
@@ -580,7 +581,7 @@ class Stream(Generic[T]):
             >>> [type(event).__name__ for event in stream.events() if not hasattr(event, "text")]
             ['CallBegun', 'CallEnded']
         """
-        if not isinstance(self._constraint, ToolUse):
+        if not is_tool_use(self._constraint):
             raise ConstrainError(
                 f"the text has no calls that could be read: {self._constraint!r:.80}",
                 fix="pass tools=, or constraint=constrain.tools(...)",

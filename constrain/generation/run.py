@@ -20,39 +20,35 @@ import logging
 import math
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from constrain.chat.calls.tools import ToolUse
+from constrain.chat import is_tool_use
 from constrain.errors import ConstrainError, LimitError
 from constrain.generation.handles import Handle, MaskedDecoding
-from constrain.generation.healing import Healing
 from constrain.generation.identity import key_of
 from constrain.generation.request.length import Length
 from constrain.generation.request.request import Request
 from constrain.generation.result import Generation, Stats, reports
 from constrain.generation.verdict import Refused, refused_end, verdict
-from constrain.languages.constraints.base import Constraint
+from constrain.languages.constraints.base import Constraint, tempered_rule
 from constrain.masks.completion.length_budget import BudgetError, LengthBudget
 from constrain.masks.derived.cuts import CompiledCuts
 from constrain.masks.derived.forced import ForcedCuts, fill_forced
-from constrain.masks.derived.stopping import Stopped
 from constrain.masks.derived.wanted_cuts import with_canonical
 from constrain.masks.engine import CompiledConstraint, fill_masks
 from constrain.masks.engine.narrowed import fill_narrowed
-from constrain.masks.engine.regions import tempered_rule
 from constrain.sampling.core.draw import TorchDraw
 from constrain.sampling.core.job import Clock, Job, Sample, Settings, Watcher, fill_one_by_one
 from constrain.sampling.core.model import LanguageModel
 from constrain.sampling.core.particles import budget_of
 from constrain.sampling.core.sampler import traits_of
-from constrain.sampling.core.tempered import TemperedModel
 from constrain.sampling.methods.lcd import lcd
-from constrain.sampling.processors.core.run import run_processed
-from constrain.sampling.processors.truncation.kept import Truncation
-from constrain.speculative import Speculation
 
 if TYPE_CHECKING:
+    from constrain.generation.healing import Healing
     from constrain.reports.display.tokens import ShownToken
+    from constrain.speculative import Speculation
 
 _log = logging.getLogger(__name__)
 
@@ -118,19 +114,26 @@ class Run:
         self.processors = self.request.processors
         if self.request.complete and self.constrained and self.settings.truncates and self.request.method is not lcd:
             # The way to the end is seldom among the model's likeliest tokens: truncate what is allowed, as lcd does.
+            from constrain.sampling.processors.truncation.kept import Truncation
+
             told = self.settings
             self.processors = [*self.processors, Truncation(told.temperature, told.top_k, told.top_p)]
             self.settings = replace(self.settings, top_k=None, top_p=None)
         self.vocabulary = self.terms[0].compiled.vocabulary if self.constrained else self.handle.vocabulary
         self.draw = TorchDraw(self.seed)
-        self.healer = Healing(self.vocabulary)
-        cut = [self.healer.cut(row.prompt) if row.healing else (row.prompt, b"") for row in self.rows]
+        cut = [self._healer.cut(row.prompt) if row.healing else (row.prompt, b"") for row in self.rows]
         self.prompts, self.begins = [prompt for prompt, _ in cut], [begin for _, begin in cut]
         # What keeps the lengths of outputs, where something does. Raises LimitError.
         self.budgets = {each: kept for each in self.distinct if (kept := self._budget(each)) is not None}
         self.canonical = {each.compiled: self._canonical(each.compiled) for each in self.distinct}
         self.stats = [Stats(seed=self.seed, seconds=self.clock.seconds) for _ in self.rows]
         self.begun: dict[int, Any] = {}  # matchers of rows at their beginnings, that dead ends are read by
+
+    @cached_property
+    def _healer(self) -> Healing:
+        from constrain.generation.healing import Healing
+
+        return Healing(self.vocabulary)
 
     def _budget(self, terms: Terms) -> LengthBudget | None:
         """The limit on the lengths of the outputs of some terms; None: there is none. Raises LimitError."""
@@ -149,7 +152,7 @@ class Run:
 
         Other methods say themselves what becomes of outputs that are cut off; engines make their own masks.
         """
-        by_masks = self.request.method is lcd and (self.decoding is None or isinstance(self.decoding, Speculation))
+        by_masks = self.request.method is lcd and (self.decoding is None or self.decoding.drafts)
         whole = by_masks and not self.request.heals and not self.request.canonical
         return whole and isinstance(terms.compiled, CompiledConstraint) and bool(terms.constraint.ends_in_time)
 
@@ -219,7 +222,7 @@ class Run:
         skipped = len(self.begins[0])
         held = ""  # what may turn out to be a stop sequence
         constraint = self.terms[0].constraint
-        hold = max(map(len, constraint.stops)) if isinstance(constraint, Stopped) else 0
+        hold = max(map(len, constraint.stops), default=0) if isinstance(constraint, Constraint) else 0
         while True:
             try:
                 _, tokens = next(method)
@@ -277,11 +280,16 @@ class Run:
     @property
     def reads_ahead(self) -> Speculation | None:
         """Drafts that the model reads ahead of a method; "lcd" verifies them itself."""
-        return self.decoding if isinstance(self.decoding, Speculation) and self.method is not self.decoding else None
+        decoding: Any = self.decoding
+        return decoding if decoding is not None and decoding.drafts and self.method is not decoding else None
 
     def _running(self, job: Job) -> Generator[tuple[int, list[int]], None, list[Sample]]:
         """The steps of the method on a job. What is read ahead are logits that processors have changed already."""
         ahead = None if self.reads_ahead is None else self.reads_ahead.ahead
+        if not self.processors:
+            return self.method(job if ahead is None else ahead(job))
+        from constrain.sampling.processors.core.run import run_processed
+
         return run_processed(self.method, job, self.processors, ahead)
 
     def _row_keys(self, rows: Sequence[int], keys: Sequence[str]) -> list[str] | None:
@@ -306,6 +314,8 @@ class Run:
         compiled = self.terms[0].compiled
         if tempered_rule(compiled) is None:
             return self.handle
+        from constrain.sampling.core.tempered import TemperedModel
+
         return TemperedModel(self.handle, compiled, self.prompts, self.settings.temperature)
 
     def matcher(self, row: int) -> Any:
@@ -314,7 +324,9 @@ class Run:
         if terms in self.budgets:
             matcher: Any = self._limited(row)
         else:
-            matcher = self.healer.matcher(terms.compiled.matcher(), self.begins[row])
+            matcher = terms.compiled.matcher()
+            if self.begins[row]:
+                matcher = self._healer.matcher(matcher, self.begins[row])
         canonical, _ = self.canonical[terms.compiled]
         return matcher if canonical is None else canonical.matcher(matcher)
 
@@ -369,8 +381,8 @@ class Run:
         terms, skipped = self.terms[row], len(self.begins[row])  # bytes at the beginning that end the prompt
         constraint, refused = terms.constraint, None
         whole = text = self.vocabulary.to_bytes(sample.tokens)[skipped:].decode("utf-8", "replace")
-        if isinstance(constraint, Stopped) and sample.finish_reason == "stop":
-            text, stats.stop = constraint.cut(whole)
+        if isinstance(constraint, Constraint) and constraint.stops and sample.finish_reason == "stop":
+            text, stats.stop = terms.constraint.cut(whole)
         output: Generation[Any] = Generation.of(
             sample,
             text=text,
@@ -387,7 +399,7 @@ class Run:
             output.fault = refused.fault
         mentions = isinstance(constraint, Constraint) and constraint.token_sets
         named = self._named(sample.tokens, skipped) if mentions else None
-        if isinstance(constraint, ToolUse):
+        if is_tool_use(constraint):
             output.message = constraint.read(whole if named is None else named, self.call_ids(row))
         if sample.finish_reason != "stop":
             return output, refused
@@ -408,7 +420,7 @@ class Run:
             "the processors": bool(self.request.processors),
             "the method's check": traits_of(self.method).check is not None,
             "the method's potential": traits_of(self.method).potential is not None,
-            "the engine": self.decoding is not None and not isinstance(self.decoding, Speculation),
+            "the engine": self.decoding is not None and not self.decoding.drafts,
         }
         return [name for name, does in told.items() if does]
 

@@ -8,72 +8,10 @@ start reading at: tree.py (draft trees), drafter.py and verifier.py (what can be
 """
 
 from constrain.extras import require
-from constrain.lazily import loader
+from constrain.lazily import loader, names_of_stub
 
 require("hf", "constrain.speculative")  # before torch is imported: the message names the line for pip
 
-from constrain.sampling.core.chains import ForkTarget
-from constrain.sampling.core.model import Target, TreeSession
-from constrain.speculative.build import TreeBuilder
-from constrain.speculative.controller import Controller, Fixed
-from constrain.speculative.decode import Speculation
-from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome, Setting
-from constrain.speculative.drafters import AUTO, NAMED, LegalWords, Lookup, Model, drafter_named
-from constrain.speculative.rows import TargetRows
-from constrain.speculative.tree import EMPTY, NONE, ROOT, BuiltTree, DraftTree, given_chain, given_paths
-from constrain.speculative.verifier import Case, Rows, Verdict, Verifier
-from constrain.speculative.verifiers import VERIFIERS, Match, verifier_named
-
-__all__ = [
-    "AUTO",
-    "BuiltTree",
-    "Case",
-    "Context",
-    "Controller",
-    "DraftBudget",
-    "DraftTree",
-    "Drafter",
-    "EMPTY",
-    "Fixed",
-    "ForkTarget",
-    "Lookup",
-    "Match",
-    "Model",
-    "NAMED",
-    "NONE",
-    "Outcome",
-    "ROOT",
-    "Rows",
-    "Setting",
-    "Speculation",
-    "Target",
-    "TargetRows",
-    "TreeBuilder",
-    "TreeSession",
-    "VERIFIERS",
-    "Verdict",
-    "Verifier",
-    "LegalWords",
-    "drafter_named",
-    "given_chain",
-    "given_paths",
-    "verifier_named",
-]
-
-_PAPERS = (
-    "Edit",
-    "Goodput",
-    "Heads",
-    "Jacobi",
-    "Judge",
-    "NGramDrafter",
-    "Prior",
-    "PrunedRetrieval",
-    "Recycling",
-    "Retrieval",
-    "Stopping",
-    "TextStore",
-    "Translated",
-    "optimal_acceptance",
-)
-__getattr__ = loader(__name__, dict.fromkeys(_PAPERS, "constrain.papers"))
+_HOMES = names_of_stub(__file__)
+__all__ = sorted(_HOMES)
+__getattr__ = loader(__name__, _HOMES)

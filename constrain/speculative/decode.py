@@ -68,6 +68,7 @@ class Speculation(Sampler):
 
     name = "lcd"
     canonical: bool | None = None
+    drafts = True
 
     def __init__(
         self,

@@ -35,7 +35,8 @@ from constrain.speculative.fused import Fused, FusedMatch, Ragged, most_draws, p
 from constrain.speculative.masks import TreeMasks
 from constrain.speculative.rows import TargetRows
 from constrain.speculative.tree import NONE
-from constrain.speculative.verifiers import VERIFIERS, Match, verifier_named
+from constrain.speculative.verifiers import VERIFIERS, verifier_named
+from constrain.speculative.verifiers.match import Match
 from toy_model import TableModel
 from tree_target import Drawn, Given, Oracle
 from triton_interpreter import skip_where_numpy_is_too_new

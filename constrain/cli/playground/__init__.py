@@ -187,9 +187,7 @@ def _constraint(given: dict[str, str], any_order: bool, any_spelling: bool) -> A
     kind, text = given["kind"], given["constraint"]
     if kind == "schema":
         return constrain.json_schema(
-            text,
-            property_order="any" if any_order else "schema",
-            spelling="any" if any_spelling else "plain",
+            text, property_order="any" if any_order else "schema", spelling="any" if any_spelling else "plain"
         )
     if kind == "regex":
         return constrain.regex(text)

@@ -18,6 +18,7 @@ from constrain.engines.requests.options import EngineOptions
 from constrain.engines.requests.vocabulary import vocabulary_of
 from constrain.engines.requests.warm import warm_up
 from constrain.errors import ConstrainError
+from constrain.languages.constraints.base import refuse_tempered
 from constrain.languages.cuts import CanonicalTokens, canonical_tokens
 from constrain.languages.schema.recent import Recent
 from constrain.masks.completion.rehearsal import rehearse
@@ -25,7 +26,6 @@ from constrain.masks.completion.spelled import spelled
 from constrain.masks.derived.cuts import CompiledCuts
 from constrain.masks.derived.wanted_cuts import ALL, kind_of
 from constrain.masks.engine.compiled import CompiledConstraint, compile_bytewise
-from constrain.masks.engine.regions import refuse_tempered
 
 WAITING = 16  # schemas that are rehearsed or wait for it; a request that has begun needs it less
 

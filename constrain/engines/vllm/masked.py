@@ -104,6 +104,7 @@ class EngineDecoding(Sampler):
     """
 
     name = "lcd"
+    drafts = False
 
     def __init__(self, model: VLLMModel, asked: StructuredOutput) -> None:
         self.model = model

@@ -10,31 +10,27 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from constrain import speculative
+from constrain import sampling, speculative
 from constrain.errors import ConstrainError
 from constrain.generation.request.prompts import tokenize
+from constrain.languages.constraints.base import tempered_rule
 from constrain.languages.constraints.regular import Choices
 from constrain.languages.constraints.union import Union
 from constrain.languages.schema import JsonSchema
 from constrain.languages.vocab.longest import longest_match
 from constrain.masks.derived.cuts import CompiledCuts
 from constrain.masks.engine import CompiledConstraint
-from constrain.masks.engine.regions import tempered_rule
-from constrain.models.hf.encoder_decoder import EncoderDecoder
-from constrain.models.hf.images import ImageModel, takes_images
 from constrain.models.hf.model import HFModel
 from constrain.sampling.core.sampler import traits_of
-from constrain.sampling.methods.faithful import Faithful
 from constrain.sampling.methods.lcd import lcd
-from constrain.sampling.methods.mcmc import MCMC
-from constrain.sampling.methods.sir import SIR
-from constrain.speculative import AUTO, NAMED, Drafter, Match, Model, Speculation, Verifier, drafter_named
 from constrain.speculative.controller import affordable
-from constrain.speculative.fused import FusedMatch
 
-CHOOSING = (SIR, MCMC, Faithful)  # methods that may leave the choice of tokens to a verifier, beside lcd
+if TYPE_CHECKING:
+    from constrain.speculative import Drafter, Speculation, Verifier
+
+CHOOSING = ("SIR", "MCMC", "Faithful")  # methods that may leave the choice of tokens to a verifier, beside lcd
 MAX_HINT, MAX_HINTS = 20_000, 100  # characters of a text that is offered for copying; such texts
 
 
@@ -42,12 +38,13 @@ def check_draft(draft: Any, method: Any) -> None:
     """Refuse what cannot be drafts, before a model is loaded. Raises ConstrainError naming the value."""
     if draft is None or draft is False:
         return
-    if isinstance(draft, Speculation):
+    if isinstance(draft, speculative.Speculation):
         if method is not lcd:
             draft.check_lossless()
-            if not draft.matches and not isinstance(method, CHOOSING):
+            choosing = tuple(getattr(sampling, name) for name in CHOOSING)
+            if not draft.matches and not isinstance(method, choosing):
                 name = traits_of(method).name
-                names = ", ".join(["lcd", *(each.name for each in CHOOSING)])
+                names = ", ".join(["lcd", *(each.name for each in choosing)])
                 raise ConstrainError(
                     f"the verifier {draft.verifier.name!r} chooses tokens itself, and so does the method {name!r}",
                     place="draft",
@@ -60,8 +57,8 @@ def check_draft(draft: Any, method: Any) -> None:
                 f"draft is the class {each.__name__}, not a drafter", fix=f"make one: {each.__name__}()"
             )
         if isinstance(each, str) and each != "auto" and not _is_model_name(each):
-            NAMED.named(each, also=["auto"])
-        known = isinstance(each, (str, Drafter, HFModel)) or hasattr(each, "forward")
+            speculative.NAMED.named(each, also=["auto"])
+        known = isinstance(each, (str, speculative.Drafter, HFModel)) or hasattr(each, "forward")
         if not known and not (hasattr(each, "model") and hasattr(each, "tokenizer")):
             raise ConstrainError(
                 f"draft has {type(each).__name__}, which is neither a drafter nor a model",
@@ -92,12 +89,16 @@ def speculation_by_default(request: Any, handle: Any, compiled: Sequence[Any], l
         return None
     constraints = [each.constraint for each in compiled]
     setting: dict[str, Any] = {"encode": encoder(handle), "hints": hints_of(constraints, handle)}
-    return Speculation(AUTO, controller=controller, verifier=_match_on(handle), **setting)
+    return speculative.Speculation(speculative.AUTO, controller=controller, verifier=_match_on(handle), **setting)
 
 
 def _match_on(handle: HFModel) -> Verifier:
     """The rule `match`, by kernels where the logits are on a GPU."""
-    return FusedMatch() if handle.model.device.type == "cuda" else Match()
+    if handle.model.device.type != "cuda":
+        return speculative.Match()
+    from constrain.speculative.fused import FusedMatch
+
+    return FusedMatch()
 
 
 def speculation_of(draft: Any, handle: HFModel, constraints: Sequence[Any], method: Any) -> Speculation:
@@ -106,23 +107,24 @@ def speculation_of(draft: Any, handle: HFModel, constraints: Sequence[Any], meth
     Raises ConstrainError: an unknown name, or a model whose tokens are unknown.
     """
     setting: dict[str, Any] = {"hints": handle.hints + hints_of(constraints, handle), "encode": encoder(handle)}
-    if isinstance(draft, Speculation):
+    if isinstance(draft, speculative.Speculation):
         return draft.with_setting(**setting)
     drafters: list[Drafter] = []
     for each in draft if isinstance(draft, (list, tuple)) else [draft]:
         if each == "auto":
-            drafters += [drafter_named(name) for name in AUTO]
-        elif isinstance(each, Drafter):
+            drafters += [speculative.drafter_named(name) for name in speculative.AUTO]
+        elif isinstance(each, speculative.Drafter):
             drafters.append(each)
         elif isinstance(each, str) and not _is_model_name(each):
-            drafters.append(drafter_named(each))
+            drafters.append(speculative.drafter_named(each))
         else:
             drafters.append(draft_model(each, handle))
-    return Speculation(drafters, verifier=_match_on(handle) if method is lcd else Match(), **setting)
+    verifier = _match_on(handle) if method is lcd else speculative.Match()
+    return speculative.Speculation(drafters, verifier=verifier, **setting)
 
 
 def _is_model_name(name: str) -> bool:
-    return name not in NAMED and (os.sep in name or "/" in name or os.path.isdir(name))
+    return name not in speculative.NAMED and (os.sep in name or "/" in name or os.path.isdir(name))
 
 
 def draft_model(model: Any, handle: HFModel) -> Drafter:
@@ -131,6 +133,9 @@ def draft_model(model: Any, handle: HFModel) -> Drafter:
     A model that comes without a tokenizer is taken to have the target's.
     Raises ConstrainError: its tokenizer is of no known make, so its bytes are unknown.
     """
+    from constrain.models.hf.encoder_decoder import EncoderDecoder
+    from constrain.models.hf.images import ImageModel, takes_images
+
     try:
         drafter = HFModel.of(model)
     except ConstrainError:
@@ -144,7 +149,7 @@ def draft_model(model: Any, handle: HFModel) -> Drafter:
                 place="draft",
                 fix='draft by a smaller model of the same family, or by "auto", "words", "lookup", "ngram"',
             )
-        return Model(handle.beside(drafter))
+        return speculative.Model(handle.beside(drafter))
     if drafter.encodes != handle.encodes:
         raise ConstrainError(
             f"{type(drafter.model).__name__} cannot draft for {type(handle.model).__name__}: one of them is an "
@@ -155,7 +160,7 @@ def draft_model(model: Any, handle: HFModel) -> Drafter:
     if isinstance(drafter, EncoderDecoder) and isinstance(handle, EncoderDecoder):
         drafter = drafter.for_call(handle.sources)
     if drafter.tokenizer is handle.tokenizer or _speaks_alike(drafter, handle):
-        return Model(drafter)
+        return speculative.Model(drafter)
     if drafter.encodes:
         raise ConstrainError(
             "an encoder-decoder drafts by token ids, and the other model's tokens have other ids",

@@ -13,7 +13,8 @@ from constrain.errors import ConstrainError, SchemaError
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.schema import json_schema
 from constrain.languages.schema.api import declared_only
-from constrain.languages.schema.openai_strict import OPENAI_STRICT, is_strict
+from constrain.languages.schema.openai_strict import is_strict
+from constrain.languages.schema.read.dialect import OPENAI_STRICT
 
 FORMATS = ("text", "json_object", "json_schema", "structural_tag")
 FIX = 'response_format={"type": "json_schema", "json_schema": {"name": "answer", "schema": {...}}}'

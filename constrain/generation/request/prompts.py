@@ -10,13 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from constrain.chat.calls.tools import ToolUse
 from constrain.errors import ConstrainError
 from constrain.generation.handles import Handle
 from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.models.hf.model import HFModel
+
+if TYPE_CHECKING:
+    from constrain.chat.calls.tools import ToolUse
 
 FORMS = (
     "pass a str, a list of chat messages (dicts), a list of token ids, what a processor returned, or a list of such "

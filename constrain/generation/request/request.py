@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from constrain.errors import ConstrainError
 from constrain.generation.request.arguments import (
@@ -21,7 +21,6 @@ from constrain.generation.request.drafts import check_draft
 from constrain.generation.request.entries import Entries, constraints_of
 from constrain.generation.request.images import check_images
 from constrain.generation.request.length import Length, length_of
-from constrain.generation.request.openai_shapes import check_tools
 from constrain.generation.request.prompts import ParsedPrompts, parse_prompts
 from constrain.generation.request.shaping import between_texts, ending_at, texts_around
 from constrain.generation.request.signature import DEFAULTS
@@ -30,8 +29,9 @@ from constrain.languages.constraints.regular import regex
 from constrain.sampling.core.job import Clock, Settings
 from constrain.sampling.methods.retried import retries_of
 from constrain.sampling.methods.table import Method
-from constrain.sampling.processors.core.foreign import processors_of
-from constrain.sampling.processors.core.processor import Processor
+
+if TYPE_CHECKING:
+    from constrain.sampling.processors.core.processor import Processor
 
 AROUND = ("prefix", "suffix")
 ANYTHING = regex(r"(?s:.*)")
@@ -170,14 +170,21 @@ class Request:
         method, retries = retries_of(given["method"], given["stream"], settings.temperature)
         check_method(method, settings)
         check_draft(given["draft"], method)
-        processors = processors_of(given["processors"])
+        processors: Sequence[Processor] = []
+        if given["processors"] is not None:
+            from constrain.sampling.processors.core.foreign import processors_of
+
+            processors = processors_of(given["processors"])
         if given["stream"] and not prompts.single:
             raise ConstrainError(
                 f"stream=True takes one prompt, not a list of {len(prompts.each)}",
                 fix="call generate once for each prompt",
             )
-        check_tools(given["tools"], given["tool_choice"])
         tools = None if given["tools"] is None else Tools(given["tools"], given["tool_choice"])
+        if tools is not None or given["tool_choice"] != "auto":
+            from constrain.generation.request.openai_shapes import check_tools
+
+            check_tools(given["tools"], given["tool_choice"])
         images = check_images(prompts)
         with nullcontext() if clock is None else clock.stage("compile"):
             constraints = constraints_of(given, prompts)

@@ -17,19 +17,20 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias
 import torch
 from typing_extensions import TypedDict
 
-from constrain.chat.calls.tools import ToolUse
 from constrain.generation.handles import Handle
 from constrain.generation.request.length import Length
 from constrain.generation.request.prompts import Prompt
 from constrain.languages.constraints.base import Constraint
 from constrain.sampling.core.job import Compiled
 from constrain.sampling.methods.table import Method
-from constrain.sampling.processors.core.processor import Processor
-from constrain.speculative import Drafter, Speculation
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
     from typing_extensions import TypeVar
+
+    from constrain.chat.calls.tools import ToolUse
+    from constrain.sampling.processors.core.processor import Processor
+    from constrain.speculative import Drafter, Speculation
 
     T = TypeVar("T", default=Any)
     T_co = TypeVar("T_co", covariant=True, default=Any)
@@ -75,8 +76,8 @@ PromptLike: TypeAlias = Content | Prompt
 PromptsLike: TypeAlias = (
     list[str] | tuple[str, ...] | Sequence[Sequence[int]] | Sequence[Sequence[Mapping[str, object]]] | Sequence[Prompt]
 )
-DraftLike: TypeAlias = ModelLike | Drafter | Speculation
-ProcessorLike: TypeAlias = Processor | Callable[[Any, Any], Any]  # (input_ids, scores) -> scores
+DraftLike: TypeAlias = "ModelLike | Drafter | Speculation"
+ProcessorLike: TypeAlias = "Processor | Callable[[Any, Any], Any]"  # (input_ids, scores) -> scores
 
 
 class Decoding(TypedDict, total=False):

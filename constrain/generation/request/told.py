@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from constrain.chat.describe import describe
 from constrain.errors import ConstrainError
 from constrain.generation.request.entries import Entries
 from constrain.generation.request.prompts import Parsed, ParsedPrompts
@@ -28,6 +27,8 @@ def told_of(prompts: ParsedPrompts, constraints: Entries) -> Sequence[str]:
     """
     if not any(prompt.describe for prompt in prompts.given):
         return ()
+    from constrain.chat.describe import describe
+
     for place, (content, prompt) in enumerate(zip(prompts.each, prompts.given, strict=True)):
         if prompt.describe and not _has_place(content):
             raise ConstrainError(

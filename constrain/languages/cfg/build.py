@@ -19,7 +19,6 @@ from constrain.languages.cfg.layout import Layout
 from constrain.languages.cfg.rules import Grammar, Lexer, Terminal
 from constrain.languages.cfg.transform import analysis
 from constrain.languages.cfg.transform.fold import fold, reachable
-from constrain.languages.cfg.transform.indentation import apply_layout
 
 MAX_SEARCHED = 1_000_000  # rules times terminals; in larger grammars pairs of terminals are not examined
 
@@ -134,6 +133,8 @@ def build(
         findings += _about_lexing(table, ignore, () if layout is None else layout.declared)
     right_recursive = analysis.right_recursive_rules(table)
     if layout is not None:
+        from constrain.languages.cfg.transform.indentation import apply_layout
+
         grammar = apply_layout(table, start, layout, ignore, right_recursive, place)
     else:
         grammar = Grammar(to_nonterminals(table, start, right_recursive, any_order), ignore, lexer)

@@ -37,22 +37,22 @@ class PlaceSymbols(NamedTuple):
         behind: Comes behind a value.
         close_object, close_array: The end.
         empty_object, empty_array: A container without values.
-        any_value: Any value in the container.
         objects, arrays: How a container with values may begin: (symbols, its place).
         inner: The place of the values in it.
+        any_value: Any value in the container, where that is known.
     """
 
-    comma: Sequence[Symbol]
-    colon: Sequence[Symbol]
-    behind: Sequence[Symbol]
-    close_object: Sequence[Symbol]
-    close_array: Sequence[Symbol]
-    empty_object: Sequence[Symbol]
-    empty_array: Sequence[Symbol]
-    any_value: Symbol
-    objects: Sequence[tuple[Sequence[Symbol], int]]
-    arrays: Sequence[tuple[Sequence[Symbol], int]]
+    comma: tuple[Symbol, ...]
+    colon: tuple[Symbol, ...]
+    behind: tuple[Symbol, ...]
+    close_object: tuple[Symbol, ...]
+    close_array: tuple[Symbol, ...]
+    empty_object: tuple[Symbol, ...]
+    empty_array: tuple[Symbol, ...]
+    objects: Sequence[tuple[tuple[Symbol, ...], int]]
+    arrays: Sequence[tuple[tuple[Symbol, ...], int]]
     inner: int
+    any_value: Any = None
 
 
 Layouts = Callable[[int], PlaceSymbols]  # what is written at the place of a number; compared by identity

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
+from constrain.errors import GrammarError
 from constrain.languages.automata.syntax import Node, Ranges
 
 
@@ -142,6 +143,15 @@ class Nonterminal:
 
 Symbol = Terminal | Nonterminal
 Lexer = Literal["dynamic", "greedy"]
+KeywordCase = Literal["any", "one", "upper", "lower"]
+
+
+def check_case(case: object) -> None:
+    """Refuse what is no policy. Raises GrammarError."""
+    if not isinstance(case, str) or case not in get_args(KeywordCase):
+        raise GrammarError(
+            f"unknown keyword case {case!r:.60}", fix="use keywords='any', 'one' (upper or lower), 'upper' or 'lower'"
+        )
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ class GrammarFolder:
         Raises:
             GrammarError: The grammar cannot be read.
         """
-        from constrain.languages.cfg.readers.keyword_case import check_case
+        from constrain.languages.cfg.rules import check_case
         from constrain.languages.grammar_text.text import grammar  # loads lark
         from constrain.languages.grammar_text.words import WholeWords
 

@@ -53,6 +53,7 @@ class Constraint:
 
     Attributes:
         composite: Whether the nonterminals of its grammar carry the checks of its parts (`Composite`).
+        stops: The stop sequences that may end its texts (`masks/derived/stopping.py`).
 
     Example:
         >>> import constrain
@@ -61,6 +62,7 @@ class Constraint:
     """
 
     composite: ClassVar[bool] = False
+    stops: tuple[str, ...] = ()
 
     def to_grammar(self) -> Grammar:
         """Return the grammar of this constraint, made at the first call.
@@ -371,6 +373,24 @@ def constraint_of(given: Any) -> Constraint | None:
     """The constraint that a value is, or was compiled from; None: it has none, or is of another make."""
     inner = given if isinstance(given, Constraint) else getattr(given, "constraint", None)
     return inner if isinstance(inner, Constraint) else None
+
+
+def tempered_rule(compiled: Any) -> FollowedRule | None:
+    """The first rule of a compiled constraint that asks for a temperature; None: none does."""
+    constraint = constraint_of(compiled)
+    followed = () if constraint is None else constraint.followed
+    return next((rule for rule in followed if rule.temperature is not None), None)
+
+
+def refuse_tempered(compiled: Any, who: str) -> None:
+    """Raise ConstrainError if rules ask for a temperature. who: what cannot draw by it."""
+    rule = tempered_rule(compiled)
+    if rule is not None:
+        raise ConstrainError(
+            f"{who} draws at one temperature, and a rule of the grammar asks for another one",
+            place=rule.place,
+            fix="leave temperature= out of the grammar, or use constrain.generate",
+        )
 
 
 def refuse_counts(constraint: Constraint) -> None:

@@ -11,15 +11,14 @@ from constrain.languages.cfg.build import GrammarReading
 from constrain.languages.cfg.ebnf import Part, Sequence, parts_of, terminals_of
 from constrain.languages.cfg.followed import FollowedRule
 from constrain.languages.cfg.rules import Grammar
-from constrain.languages.cfg.transform.captures import capture_spans
-from constrain.languages.cfg.transform.chart import check_finished
 from constrain.languages.cfg.transform.fold import to_node
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.parts import Branch, branches, guard_apart, guard_of, is_prefix_free
 from constrain.languages.guards import Guard
-from constrain.languages.guards.prefixed import Prefixed
 from constrain.languages.vocab.vocabulary import Vocabulary
-from constrain.lazily import lazily
+from constrain.lazily import later, lazily
+
+_chart = later("constrain.languages.cfg.transform.chart")
 
 
 class Composite(Constraint):
@@ -54,6 +53,8 @@ class Composite(Constraint):
         return bool(self.reading.captures) or any(part.captured for part in self.members)
 
     def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:
+        from constrain.languages.cfg.transform.captures import capture_spans
+
         plain = dict(spans)  # the places of tokens are those in the whole text
         return capture_spans(self.reading, text, spans, lambda part, inner: part.capture_spans(inner, plain))
 
@@ -117,6 +118,8 @@ class Composite(Constraint):
             return guard_of(self._branches, vocabulary)
         if self._guarded_tail is None:
             return None
+        from constrain.languages.guards.prefixed import Prefixed
+
         before, part = self._guarded_tail
         guard = part.guard(vocabulary)
         return None if guard is None else Prefixed([(before, guard)], vocabulary)
@@ -125,10 +128,10 @@ class Composite(Constraint):
         """None if some derivation of the text passes the checks of all its parts, else one sentence."""
         if self.outlined and not self.residual and not self.token_sets:  # the guard knows all texts, and is faster
             return self.part_fault(text)
-        return check_finished(self.to_grammar(), text) if self._checked else None
+        return _chart.check_finished(self.to_grammar(), text) if self._checked else None
 
     def residual_fault_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
-        return check_finished(self.to_grammar(), text, spans) if self._checked else None
+        return _chart.check_finished(self.to_grammar(), text, spans) if self._checked else None
 
     @lazily
     def _checked(self) -> bool:

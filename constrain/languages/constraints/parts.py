@@ -34,7 +34,6 @@ from constrain.languages.cfg.ebnf import JOINED, Choice, Expression, Leaf, Part,
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.regular import inline_ignored
 from constrain.languages.constraints.base import refuse_counts
-from constrain.languages.guards.prefixed import Prefixed
 
 if TYPE_CHECKING:
     from constrain.languages.constraints.base import Constraint
@@ -214,6 +213,8 @@ def is_prefix_free(node: Node) -> bool:
 
 def guard_of(ways: list[Branch], vocabulary: Vocabulary) -> Guard:
     """The guard for the parts at the ends of some branches."""
+    from constrain.languages.guards.prefixed import Prefixed
+
     guards: dict[Constraint, Guard | None] = {}
     for branch in ways:
         if branch.constraint is not None and branch.constraint not in guards:

@@ -13,7 +13,6 @@ from typing import Any, Literal, get_args
 from constrain.errors import GrammarError, RegexError, UnsatisfiableError
 from constrain.languages.automata.parse.ecma import parse_ecma
 from constrain.languages.automata.parse.python import parse_python
-from constrain.languages.automata.parse.rust import parse_rust
 from constrain.languages.automata.syntax import Node, Ranges, Tokens, literals
 from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.constraints.base import Constraint
@@ -36,7 +35,11 @@ class Regex(Constraint):
     def node(self) -> Node:
         if self.dialect == "python":
             return parse_python(self.pattern)
-        return (parse_ecma if self.dialect == "ecma" else parse_rust)(self.pattern, whole=True)
+        if self.dialect == "ecma":
+            return parse_ecma(self.pattern, whole=True)
+        from constrain.languages.automata.parse.rust import parse_rust
+
+        return parse_rust(self.pattern, whole=True)
 
     @property
     def captured(self) -> bool:

@@ -18,23 +18,16 @@ from constrain.languages.automata.syntax import Node
 from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.cfg.build import GrammarReading
 from constrain.languages.cfg.layout import Layout, columns_of, read_layout
-from constrain.languages.cfg.readers.ebnf_macros import MACROS
-from constrain.languages.cfg.readers.ebnf_reader import read_ebnf
-from constrain.languages.cfg.readers.gbnf import read_gbnf
-from constrain.languages.cfg.readers.keyword_case import KeywordCase, check_case
-from constrain.languages.cfg.readers.lark_reader import read_lark
-from constrain.languages.cfg.rules import Grammar, Lexer
+from constrain.languages.cfg.rules import Grammar, KeywordCase, Lexer, check_case
 from constrain.languages.cfg.transform.regular import inline_ignored_after, regular_language
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.composite import Composite
 from constrain.languages.constraints.report import ReportLine
-from constrain.languages.grammar_text.embedded import readers, spans_of
 from constrain.lazily import lazily
 from constrain.limits import default_limits
 
 Format = Literal["lark", "gbnf", "ebnf"]
 _IS_GBNF = re.compile(r"(?:\s|#.*)*[A-Za-z_][\w.-]*(?:\[[^\]\n]*\])?\s*::=")
-_IS_EBNF = re.compile(rf"^[\w.-]+\[|\b(?:{'|'.join(MACROS)})\(|\(=", re.MULTILINE)
 _IS_FILE = re.compile(r"[^\n:|]+\.(?:lark|gbnf|ebnf)")
 _RELATIVE_IMPORT = re.compile(r"%import\s+\.")
 
@@ -51,8 +44,18 @@ def _read_text(
     keywords: KeywordCase,
 ) -> GrammarReading:
     """The rules of a text. Cached, so that equal texts have the same nonterminals and share the engine's states."""
-    if kind != "lark":
-        return read_gbnf(text, start=start) if kind == "gbnf" else read_ebnf(text, start=start, substring=spans_of)
+    if kind == "gbnf":
+        from constrain.languages.cfg.readers.gbnf import read_gbnf
+
+        return read_gbnf(text, start=start)
+    from constrain.languages.grammar_text.embedded import readers, spans_of
+
+    if kind == "ebnf":
+        from constrain.languages.cfg.readers.ebnf_reader import read_ebnf
+
+        return read_ebnf(text, start=start, substring=spans_of)
+    from constrain.languages.cfg.readers.lark_reader import read_lark
+
     parts = readers(dict(grammars))
     return read_lark(text, start=start, lexer=lexer, base=base, layout=layout, embedded=parts, keywords=keywords)
 
@@ -215,7 +218,10 @@ def format_of(text: str, name: str = "") -> Format:
             return known
     if not _IS_GBNF.match(text):
         return "lark"
-    return "ebnf" if _IS_EBNF.search(text) else "gbnf"
+    from constrain.languages.cfg.readers.ebnf_macros import MACROS
+
+    is_ebnf = re.search(rf"^[\w.-]+\[|\b(?:{'|'.join(MACROS)})\(|\(=", text, re.MULTILINE)
+    return "ebnf" if is_ebnf else "gbnf"
 
 
 def as_generated(text: str | os.PathLike[str]) -> GrammarText:

@@ -8,8 +8,11 @@ start reading at: sets/algebra.py (the normal form), then read/reader.py, normal
 """
 
 from constrain.languages.schema.api import JsonSchema, json_schema
-from constrain.languages.schema.openai_strict import RULES, Violation, violations
 from constrain.languages.schema.write.json_layout import JsonLayout
+from constrain.lazily import loader
 from constrain.limits import Limits
 
-__all__ = ["RULES", "JsonLayout", "JsonSchema", "Limits", "Violation", "json_schema", "violations"]
+__all__ = ["JsonLayout", "JsonSchema", "Limits", "json_schema"]
+
+_STRICT = ("RULES", "Violation", "violations")  # of OpenAI's strict subset
+__getattr__ = loader(__name__, dict.fromkeys(_STRICT, "constrain.languages.schema.openai_strict"))

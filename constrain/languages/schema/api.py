@@ -22,18 +22,19 @@ from constrain.languages.guards.repeats import Repeats
 from constrain.languages.schema.check.finished import SHALLOW, check_text
 from constrain.languages.schema.check.watch import Watched, watched_root
 from constrain.languages.schema.left_open import Closed, closed_where_possible
-from constrain.languages.schema.normalize.diagnose import unsatisfiable
 from constrain.languages.schema.normalize.explore import explore
 from constrain.languages.schema.normalize.normalizer import Normalizer
-from constrain.languages.schema.normalize.report import make_report
-from constrain.languages.schema.openai_strict import OPENAI_STRICT
-from constrain.languages.schema.openai_strict import check as check_strict
 from constrain.languages.schema.read.closing import ALONE, Closing
-from constrain.languages.schema.read.dialect import DIALECTS, NAMED, Dialect, dialect_of, dialect_of_vocabularies
+from constrain.languages.schema.read.dialect import (
+    DIALECTS,
+    NAMED,
+    OPENAI_STRICT,
+    Dialect,
+    dialect_of,
+    dialect_of_vocabularies,
+)
 from constrain.languages.schema.read.document import Document, ReadOptions, excerpt, refuse_circles
 from constrain.languages.schema.read.dynamic import DynamicReference
-from constrain.languages.schema.read.files import from_json, registry_of, schema_of_file, too_deep
-from constrain.languages.schema.read.inputs import published_schema, schema_of_type
 from constrain.languages.schema.read.meant import check_root, warn_of_misspelt
 from constrain.languages.schema.read.reader import SchemaReader
 from constrain.languages.schema.read.references import Resource, check_registry
@@ -43,7 +44,7 @@ from constrain.languages.schema.sets.json_types import Json
 from constrain.languages.schema.write.json_layout import JsonLayout, read_json_layout
 from constrain.languages.schema.write.lower import Lowering
 from constrain.languages.schema.write.whitespace import POLICIES
-from constrain.lazily import lazily
+from constrain.lazily import later, lazily
 from constrain.limits import DEFAULT, FEWER, Limits
 
 if TYPE_CHECKING:
@@ -67,6 +68,9 @@ def check_option(value: Any, allowed: Collection[str], name: str) -> None:
         raise ConstrainError(f"{name}={value!r:.60} is not an option", fix=f"use one of {', '.join(allowed)}")
 
 
+_files = later("constrain.languages.schema.read.files")
+_types = later("constrain.languages.schema.read.inputs")
+_strict = later("constrain.languages.schema.openai_strict")
 SPELLINGS, ORDERS, FORMAT_POLICIES = get_args(Spelling), get_args(PropertyOrder), get_args(Formats)
 
 
@@ -140,7 +144,7 @@ class JsonSchema(Constraint):
                 if document.must_explore:
                     explore(normalizer)
         except RecursionError:
-            raise too_deep() from None
+            raise _files.too_deep() from None
         return normalizer
 
     def _read(self, stays: Mapping[int, str] | None = None) -> SchemaReader:
@@ -148,6 +152,8 @@ class JsonSchema(Constraint):
 
     def _unsatisfiable(self) -> ConstrainError:
         """The error for a schema that nothing fulfils. It needs a reader, so the schema is read again."""
+        from constrain.languages.schema.normalize.diagnose import unsatisfiable
+
         reader = self._read()
         return unsatisfiable(Normalizer(reader.document), reader, self._probe)
 
@@ -210,6 +216,8 @@ class JsonSchema(Constraint):
             >>> entry.keyword, entry.pointer, entry.status
             ('enum', '$', 'enforced')
         """
+        from constrain.languages.schema.normalize.report import make_report
+
         written = self.options._replace(undeclared="allow")
         entries = self._closing_lines() + make_report(read(self.written, written, self.registry, True), self.document)
         if self.parse_with is not None:
@@ -355,7 +363,7 @@ class JsonSchema(Constraint):
             try:
                 return json.dumps(self.written, default=str)
             except RecursionError:
-                raise too_deep() from None
+                raise _files.too_deep() from None
 
     def __repr__(self) -> str:
         return f"json_schema({excerpt(self.written, 60)})"
@@ -363,7 +371,7 @@ class JsonSchema(Constraint):
 
 def _restored(schema: Any, options: ReadOptions, registry: Any, given: Any, limits: Limits) -> JsonSchema:
     """The constraint of a pickle."""
-    parse_with = None if given is None else schema_of_type(given)[1]
+    parse_with = None if given is None else _types.schema_of_type(given)[1]
     return JsonSchema(schema, options, registry, schema if given is None else given, parse_with, limits)
 
 
@@ -493,7 +501,7 @@ def json_schema(
     if not isinstance(limits, Limits | None):
         raise ConstrainError(f"limits={limits!r:.60} is no Limits", fix="limits=Limits(seconds=1.0)")
     if isinstance(registry, os.PathLike) and not isinstance(schema, os.PathLike):
-        registry = registry_of(registry)
+        registry = _files.registry_of(registry)
     if not isinstance(registry, os.PathLike):
         check_registry(registry)
     options = ReadOptions(
@@ -501,18 +509,18 @@ def json_schema(
     )
     parse_with = None
     if isinstance(schema, (str, bytes)):
-        raw = from_json(schema)
+        raw = _files.from_json(schema)
     elif isinstance(schema, os.PathLike):
-        raw, registry = schema_of_file(schema, registry)
+        raw, registry = _files.schema_of_file(schema, registry)
     elif isinstance(schema, (dict, bool)):
         refuse_circles(schema)
         raw = schema
     elif isinstance(schema, Constraint):
         raise SchemaError(f"{schema!r:.60} is a constraint already", fix="pass a schema: a dict, JSON text, or a type")
     else:
-        raw, parse_with = schema_of_type(schema)
+        raw, parse_with = _types.schema_of_type(schema)
     if strict:
-        check_strict(raw if parse_with is None else published_schema(schema))
+        _strict.check(raw if parse_with is None else _types.published_schema(schema))
     check_root(raw)
     constraint = JsonSchema(raw, options, registry, schema, parse_with, limits or DEFAULT)
     constraint.warn()  # reads the schema: faults are raised here, not at the first use
@@ -551,7 +559,7 @@ def declared_only(schema: Any, dialect: str | None = None) -> JsonSchema:
 
 def _read_kept(_kind: str, content: str) -> JsonSchema:
     schema = marshal.loads(content.encode("latin-1"))
-    raw = from_json(schema) if isinstance(schema, str) else schema
+    raw = _files.from_json(schema) if isinstance(schema, str) else schema
     check_root(raw)
     constraint = JsonSchema(raw, ReadOptions(undeclared="avoid"), given=schema, limits=DEFAULT)
     constraint.normalizer  # noqa: B018  reads the schema

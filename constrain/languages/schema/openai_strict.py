@@ -29,7 +29,6 @@ from constrain.languages.schema.read.document import draw_step, excerpt
 from constrain.languages.schema.read.references import unescaped
 from constrain.languages.schema.sets.json_types import Json
 
-OPENAI_STRICT = "openai-strict"  # the name of the subset, as a dialect of `json_schema`
 TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
 TYPES_OF = {
     **dict.fromkeys(("pattern", "format", "minLength", "maxLength"), ("string",)),

@@ -16,19 +16,13 @@ from constrain.errors import ConstrainError
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.limits import within_stack
-from constrain.masks.completion.rehearsal import rehearse as read_ahead
-from constrain.masks.completion.spelled import spelled
-from constrain.masks.completion.writable import written
+from constrain.masks.completion.writable import Writable, written
 from constrain.masks.engine import CompiledConstraint, compile_bytewise
 from constrain.masks.engine.automaton import TokenAutomaton
 
 
 def compile(  # noqa: A001
-    constraint: Constraint,
-    vocabulary: Vocabulary,
-    *,
-    automaton: TokenAutomaton | None = None,
-    rehearse: bool = False,
+    constraint: Constraint, vocabulary: Vocabulary, *, automaton: TokenAutomaton | None = None, rehearse: bool = False
 ) -> CompiledConstraint:
     """Compile a constraint for a vocabulary.
 
@@ -64,7 +58,13 @@ def compile(  # noqa: A001
     with within_stack("the constraint"):
         if isinstance(constraint, Constraint) and isinstance(vocabulary, Vocabulary):
             constraint = written(constraint, vocabulary)
-        compiled = spelled(compile_bytewise(constraint, vocabulary, automaton=automaton))
+        compiled = compile_bytewise(constraint, vocabulary, automaton=automaton)
+        if Writable.of(vocabulary).by_token:
+            from constrain.masks.completion.spelled import spelled
+
+            compiled = spelled(compiled)
         if rehearse:
+            from constrain.masks.completion.rehearsal import rehearse as read_ahead
+
             read_ahead(compiled)
         return compiled

@@ -20,11 +20,10 @@ Cost: nothing for a vocabulary with all bytes; else that of the shortest text of
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from constrain.errors import GrammarError, LimitError, UnsatisfiableError
-from constrain.languages.automata.paths import Language
 from constrain.languages.automata.syntax import Chars, Node, Ranges, chars, intersect, repeat, token_sets
 from constrain.languages.automata.unicode.intervals import common, subtract, union
 from constrain.languages.cfg.rules import Terminal
@@ -33,8 +32,8 @@ from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.regular import Regular
 from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.lazily import later
 from constrain.limits import tick
-from constrain.masks.completion.shortest import ENOUGH, Text, least_lexeme, least_texts
 from constrain.masks.completion.unwritten import names_any, unwritten_ranges
 
 STATES = 4_000  # of terminals that are walked
@@ -42,6 +41,7 @@ UNWRITABLE_FIX = "ask for characters that the model's tokens have, or use a mode
 NOT_IN_UTF8 = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
 
 Answer = TypeVar("Answer")
+_shortest = later("constrain.masks.completion.shortest")
 
 
 class _Answers(Generic[Answer]):
@@ -105,11 +105,12 @@ class Writable(PerVocabulary):
     def _shortest_of_none(self, constraint: Constraint) -> str | None:
         """The shortest text of a constraint of which none can be written; None: one can be, or it is not known."""
         grammar = constraint.to_grammar()
-        table, is_whole = nearest(grammar.start, ENOUGH)
+        table, is_whole = nearest(grammar.start, _shortest.ENOUGH)
         texts = self._texts(grammar.closing)  # nobody writes the closing byte
-        if not is_whole or grammar.start in least_texts(table, lexeme=_within(texts)):
+        if not is_whole or grammar.start in _shortest.least_texts(table, lexeme=_within(texts)):
             return None
-        return least_texts(table).get(grammar.start, b"").decode("utf-8", "replace")
+        least: bytes = _shortest.least_texts(table).get(grammar.start, b"")
+        return least.decode("utf-8", "replace")
 
     def part(self, constraint: Constraint) -> Constraint:
         """The constraint without the texts that cannot be written, if one of these begins like one that can."""
@@ -122,7 +123,7 @@ class Writable(PerVocabulary):
         if constraint.token_sets or constraint.counts_tokens or constraint.followed:
             return False
         grammar = constraint.to_grammar()
-        table, is_whole = nearest(grammar.start, ENOUGH)
+        table, is_whole = nearest(grammar.start, _shortest.ENOUGH)
         texts = self._texts(grammar.closing)
         if constraint.node is not None:
             terminals = [Terminal(constraint.node)]
@@ -161,6 +162,8 @@ class Writable(PerVocabulary):
 
     def _states(self, terminal: Terminal, texts: Node, most: int) -> int:
         """The number of states of a terminal that its writable texts meet; more than `most` where one is stuck."""
+        from constrain.languages.automata.paths import Language
+
         own, some = Language(terminal.node), Language(intersect(terminal.node, texts))
         if some.is_empty:
             return most + 1
@@ -254,12 +257,12 @@ def _ranges(characters: Node) -> Ranges:
     return characters.ranges
 
 
-def _within(texts: Node) -> Callable[[Terminal], Text]:
+def _within(texts: Node) -> Callable[[Terminal], Any]:
     """The least text of a terminal among some texts."""
 
-    def lexeme(terminal: Terminal) -> Text:
+    def lexeme(terminal: Terminal) -> Any:
         if token_sets(terminal.node):  # tokens without bytes
-            return least_lexeme(terminal)
-        return least_lexeme(Terminal(intersect(terminal.node, texts), excluding=terminal.excluding))
+            return _shortest.least_lexeme(terminal)
+        return _shortest.least_lexeme(Terminal(intersect(terminal.node, texts), excluding=terminal.excluding))
 
     return lexeme

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Hashable, Iterable
-from typing import Any, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 from constrain.errors import ConstrainError, GrammarError, UnsatisfiableError, VocabularyError
 from constrain.kernels.records import arena
 from constrain.languages.automata.syntax import shown_tokens
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.report import ReportLine
-from constrain.languages.guards.product import Product
 from constrain.languages.vocab.marked import Marked, reads_text, spans_of
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine.automaton import Mentioned, TokenAutomaton
 from constrain.masks.engine.lookahead import GuardLookahead
 from constrain.masks.engine.matcher import Matcher
-from constrain.masks.engine.regions import guard_of_rules
+
+if TYPE_CHECKING:
+    from constrain.masks.engine.regions import RegionsGuard
 
 
 class CompiledConstraint:
@@ -62,8 +63,12 @@ class CompiledConstraint:
         if self.guard is not None:
             greedy = self.rules.grammar.lexer == "greedy"
             self.lookahead = GuardLookahead(automaton, self.guard, vocabulary.tokens, greedy)
-        self.followed = guard_of_rules(constraint, vocabulary) if constraint.followed else None
-        if self.followed is not None:
+        self.followed: RegionsGuard | None = None
+        if constraint.followed:
+            from constrain.languages.guards.product import Product
+            from constrain.masks.engine.regions.counted import guard_of_rules
+
+            self.followed = guard_of_rules(constraint, vocabulary)
             self.guard = self.followed if self.guard is None else Product(self.guard, self.followed)
         guard = self.guard
         self.always_guarded = guard is not None and guard.always

@@ -7,14 +7,10 @@ start reading at: model.py
 """
 
 from constrain.extras import require
-from constrain.lazily import loader
+from constrain.lazily import loader, names_of_stub
 
 require("hf", "constrain.hf")  # before torch is imported: the message names the line for pip
 
-from constrain.models.hf.model import HFModel
-from constrain.models.hf.processor import ConstraintProcessor
-
-__all__ = ["ConstraintProcessor", "HFModel"]
-
-_PAPERS = ("DraftHeads", "EarlyExit", "ExitLens", "SelfDraft", "load_heads", "search_layers", "skip_layers")
-__getattr__ = loader(__name__, dict.fromkeys(_PAPERS, "constrain.papers"))
+_HOMES = names_of_stub(__file__)
+__all__ = sorted(_HOMES)
+__getattr__ = loader(__name__, _HOMES)

@@ -73,11 +73,7 @@ class ForkSession:
         self.forwards: list[int] = [0] * rows
 
     def forward(
-        self,
-        chunks: Sequence[Sequence[int]],
-        keep: Sequence[int],
-        tokens: Sequence[Ints],
-        parents: Sequence[Ints],
+        self, chunks: Sequence[Sequence[int]], keep: Sequence[int], tokens: Sequence[Ints], parents: Sequence[Ints]
     ) -> list[torch.Tensor]:
         """Logits at all places of chains. Raises ConstrainError for a tree that branches."""
         found = []

@@ -59,11 +59,7 @@ class LogitRows:
     """
 
     def __init__(
-        self,
-        logits: torch.Tensor,
-        temperature: float,
-        places: Sequence[tuple[int, int]] | None = None,
-        xp: Any = None,
+        self, logits: torch.Tensor, temperature: float, places: Sequence[tuple[int, int]] | None = None, xp: Any = None
     ) -> None:
         """logits: float[B, W], left as they are; places: as in `step`; xp: numpy or torch, by the device if None.
 

@@ -143,11 +143,7 @@ class TreeSession(Protocol):
         """B numbers: in how many forward passes of the model each row took part at the last call of `forward`."""
 
     def forward(
-        self,
-        chunks: Sequence[Sequence[int]],
-        keep: Sequence[int],
-        tokens: Sequence[Ints],
-        parents: Sequence[Ints],
+        self, chunks: Sequence[Sequence[int]], keep: Sequence[int], tokens: Sequence[Ints], parents: Sequence[Ints]
     ) -> list[torch.Tensor]:
         """Append a chunk to each row, and read a tree behind it; `commit` must follow before the next forward pass.
 

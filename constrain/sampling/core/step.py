@@ -234,10 +234,7 @@ def truncated(probabilities: torch.Tensor, settings: Settings) -> torch.Tensor:
 
 
 def score(
-    logits: torch.Tensor,
-    tokens: Sequence[int],
-    temperature: float,
-    places: Sequence[tuple[int, int]] | None = None,
+    logits: torch.Tensor, tokens: Sequence[int], temperature: float, places: Sequence[tuple[int, int]] | None = None
 ) -> list[float]:
     """log p_raw of given tokens: what a step records for tokens that were forced, not drawn.
 

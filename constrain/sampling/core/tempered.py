@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from constrain.errors import ConstrainError
-from constrain.masks.engine.regions import tempered_rule
+from constrain.languages.constraints.base import tempered_rule
 from constrain.sampling.core.model import LanguageModel
 from constrain.sampling.core.wrapped import FirstRead, WrappedModel, begins_another, prompt_of
 

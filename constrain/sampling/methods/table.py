@@ -12,35 +12,35 @@ from collections.abc import Callable, Generator
 from constrain.errors import ConstrainError
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.registry import Registry
-from constrain.sampling.methods.argmax import Argmax
-from constrain.sampling.methods.asap import ASAp
-from constrain.sampling.methods.beam import Beam
-from constrain.sampling.methods.cars import CARS
-from constrain.sampling.methods.exact import Exact
-from constrain.sampling.methods.faithful import Faithful
-from constrain.sampling.methods.lcd import lcd
-from constrain.sampling.methods.mcmc import MCMC
-from constrain.sampling.methods.rejection import Rejection
-from constrain.sampling.methods.sir import SIR
-from constrain.sampling.methods.smc import AWRS, SMC
 
 Method = Callable[[Job], Generator[tuple[int, list[int]], None, list[Sample]]]
 
-METHODS: Registry[Method] = Registry(
+
+class Methods(Registry[Method]):
+    """The table; a row that names a class stands for one with its default options."""
+
+    def __getitem__(self, name: str) -> Method:
+        value = super().__getitem__(name)
+        if isinstance(value, type):
+            self[name] = value = value()
+        return value
+
+
+METHODS = Methods(
     "method",
     {
-        "argmax": Argmax(),
-        "asap": ASAp(),
-        "awrs": AWRS(),
-        "beam": Beam(),
-        "cars": CARS(),
-        "exact": Exact(),
-        "faithful": Faithful(),
-        "lcd": lcd,
-        "mcmc": MCMC(),
-        "rejection": Rejection(),
-        "sir": SIR(),
-        "smc": SMC(),
+        "argmax": "constrain.sampling.methods.argmax:Argmax",
+        "asap": "constrain.sampling.methods.asap:ASAp",
+        "awrs": "constrain.sampling.methods.smc:AWRS",
+        "beam": "constrain.sampling.methods.beam:Beam",
+        "cars": "constrain.sampling.methods.cars:CARS",
+        "exact": "constrain.sampling.methods.exact:Exact",
+        "faithful": "constrain.sampling.methods.faithful:Faithful",
+        "lcd": "constrain.sampling.methods.lcd:lcd",
+        "mcmc": "constrain.sampling.methods.mcmc:MCMC",
+        "rejection": "constrain.sampling.methods.rejection:Rejection",
+        "sir": "constrain.sampling.methods.sir:SIR",
+        "smc": "constrain.sampling.methods.smc:SMC",
     },
 )
 

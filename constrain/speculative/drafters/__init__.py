@@ -10,21 +10,18 @@ from collections.abc import Callable
 
 from constrain.sampling.core.registry import Registry
 from constrain.speculative.drafter import Drafter
-from constrain.speculative.drafters.lookup import Lookup
-from constrain.speculative.drafters.model import Model
-from constrain.speculative.drafters.words import LegalWords
 
 NAMED: Registry[Callable[[], Drafter]] = Registry(
     "drafter",
     {
         "edit": "constrain.papers.drafting.edit:Edit",
         "jacobi": "constrain.papers.drafting.jacobi:Jacobi",
-        "lookup": Lookup,
+        "lookup": "constrain.speculative.drafters.lookup:Lookup",
         "ngram": "constrain.papers.drafting.ngram:NGramDrafter",
         "prior": "constrain.papers.drafting.prior:Prior",
         "recycling": "constrain.papers.drafting.recycling:Recycling",
         "retrieval": "constrain.papers.drafting.retrieval:Retrieval",
-        "words": LegalWords,
+        "words": "constrain.speculative.drafters.words:LegalWords",
     },
 )
 AUTO = ("words", "lookup")  # what draft="auto" stands for
@@ -48,6 +45,3 @@ def drafter_named(name: str) -> Drafter:
         'lookup'
     """
     return NAMED.named(name)()
-
-
-__all__ = ["AUTO", "Lookup", "Model", "NAMED", "LegalWords", "drafter_named"]

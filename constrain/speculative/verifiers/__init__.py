@@ -8,16 +8,17 @@ from collections.abc import Callable
 
 from constrain.sampling.core.registry import Registry
 from constrain.speculative.verifier import Verifier
-from constrain.speculative.verifiers.block import Block
-from constrain.speculative.verifiers.match import Match
-from constrain.speculative.verifiers.recursive import Recursive, RecursiveWithout, Token
-from constrain.speculative.verifiers.traversal import Traversal
 
 VERIFIERS: Registry[Callable[[], Verifier]] = Registry(
     "verifier",
     {
-        **{rule.name: rule for rule in (Block, Match, Recursive, RecursiveWithout, Token, Traversal)},
+        "block": "constrain.speculative.verifiers.block:Block",
         "k-seq": "constrain.papers.verifying.kseq:KSeq",
+        "match": "constrain.speculative.verifiers.match:Match",
+        "recursive": "constrain.speculative.verifiers.recursive:Recursive",
+        "recursive-without": "constrain.speculative.verifiers.recursive:RecursiveWithout",
+        "token": "constrain.speculative.verifiers.recursive:Token",
+        "traversal": "constrain.speculative.verifiers.traversal:Traversal",
     },
 )
 LOSSY = {
@@ -43,16 +44,3 @@ def verifier_named(name: str) -> Verifier:
         'match'
     """
     return Registry("verifier", {**VERIFIERS.rows, **LOSSY}).named(name)()
-
-
-__all__ = [
-    "Block",
-    "LOSSY",
-    "Match",
-    "Recursive",
-    "RecursiveWithout",
-    "Token",
-    "Traversal",
-    "VERIFIERS",
-    "verifier_named",
-]

@@ -12,26 +12,14 @@ that spells a keyword in a refused case has to be quoted, also where that keywor
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, get_args
 
 from lark import Token
 
-from constrain.errors import GrammarError
 from constrain.languages.automata import syntax
 from constrain.languages.automata.syntax import Node
 from constrain.languages.cfg.readers.lark_terminals import Place, literal_node
-from constrain.languages.cfg.rules import LookaroundContext
+from constrain.languages.cfg.rules import KeywordCase, LookaroundContext
 from constrain.languages.cfg.transform.analysis import empty_node
-
-KeywordCase = Literal["any", "one", "upper", "lower"]
-
-
-def check_case(case: object) -> None:
-    """Refuse what is no policy. Raises GrammarError."""
-    if not isinstance(case, str) or case not in get_args(KeywordCase):
-        raise GrammarError(
-            f"unknown keyword case {case!r:.60}", fix="use keywords='any', 'one' (upper or lower), 'upper' or 'lower'"
-        )
 
 
 def one_case(tokens: Iterable[Token], case: KeywordCase, place: Place) -> tuple[dict[str, Node], Node]:

@@ -30,7 +30,7 @@ from constrain.languages.cfg.followed import FollowedRule
 from constrain.languages.cfg.layout import Layout
 from constrain.languages.cfg.readers.embedded import NO_READERS, Readers
 from constrain.languages.cfg.readers.extensions import Extracted, If, Parameter, TextSettings, extract
-from constrain.languages.cfg.readers.keyword_case import KeywordCase, one_case, without
+from constrain.languages.cfg.readers.keyword_case import one_case, without
 from constrain.languages.cfg.readers.lark_errors import Places
 from constrain.languages.cfg.readers.lark_loader import load
 from constrain.languages.cfg.readers.lark_terminals import (
@@ -43,7 +43,7 @@ from constrain.languages.cfg.readers.lark_terminals import (
     terminal_texts,
 )
 from constrain.languages.cfg.readers.rule_options import apply_options
-from constrain.languages.cfg.rules import Lexer, Terminal
+from constrain.languages.cfg.rules import KeywordCase, Lexer, Terminal
 from constrain.languages.cfg.transform.contexts import eliminate_context
 from constrain.languages.cfg.transform.fold import reachable, references
 from constrain.languages.cfg.transform.regular import WHOLE, inline_ignored_rules

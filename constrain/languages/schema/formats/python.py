@@ -318,19 +318,3 @@ TYPES: dict[str, Callable[[Options], Node]] = {
     "Url": _url,
 }
 """Name → the function that makes the language of its options."""
-
-_ANY_IP = {"ipvanyaddress": "IPvAnyAddress", "ipvanyinterface": "IPvAnyInterface", "ipvanynetwork": "IPvAnyNetwork"}
-OF_FORMATS: dict[str, Options] = {
-    "ipv6": {"type": "IPv6Address"},
-    "ipv4interface": {"type": "IPv4Interface"},
-    "ipv6interface": {"type": "IPv6Interface"},
-    "ipv4network": {"type": "IPv4Network"},
-    "ipv6network": {"type": "IPv6Network"},
-    **{name: {"type": kind} for name, kind in _ANY_IP.items()},
-    **{f"uuid{version}": {"type": "UUID", "version": version} for version in (1, 3, 4, 5, 6, 7, 8)},
-    "zoneinfo": {"type": "ZoneInfo"},
-    "email": {"type": "EmailStr"},
-    "name-email": {"type": "NameEmail"},
-    "multi-host-uri": {"type": "Url", "hosts": True},
-}
-"""The formats of pydantic's schemas that mean a type, or another language than JSON Schema's format of the name."""

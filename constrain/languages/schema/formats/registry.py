@@ -15,16 +15,42 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, partial
+from typing import Any
 
 from constrain.languages.automata import decide
 from constrain.languages.automata.parse.ecma import parse_ecma
 from constrain.languages.automata.parse.ecma_syntax import is_ecma_pattern
 from constrain.languages.automata.syntax import ANY_TEXT, Node, complement, intersect
-from constrain.languages.schema.formats import idn as formats_idn
 from constrain.languages.schema.formats import net as formats_net
 from constrain.languages.schema.formats import time as formats_time
 from constrain.languages.schema.formats import uri as formats_uri
-from constrain.languages.schema.formats.python import OF_FORMATS, language_of
+from constrain.lazily import later
+
+formats_idn = later("constrain.languages.schema.formats.idn")
+formats_python = later("constrain.languages.schema.formats.python")
+
+
+_ANY_IP = {"ipvanyaddress": "IPvAnyAddress", "ipvanyinterface": "IPvAnyInterface", "ipvanynetwork": "IPvAnyNetwork"}
+OF_FORMATS: dict[str, dict[str, Any]] = {
+    "ipv6": {"type": "IPv6Address"},
+    "ipv4interface": {"type": "IPv4Interface"},
+    "ipv6interface": {"type": "IPv6Interface"},
+    "ipv4network": {"type": "IPv4Network"},
+    "ipv6network": {"type": "IPv6Network"},
+    **{name: {"type": kind} for name, kind in _ANY_IP.items()},
+    **{f"uuid{version}": {"type": "UUID", "version": version} for version in (1, 3, 4, 5, 6, 7, 8)},
+    "zoneinfo": {"type": "ZoneInfo"},
+    "email": {"type": "EmailStr"},
+    "name-email": {"type": "NameEmail"},
+    "multi-host-uri": {"type": "Url", "hosts": True},
+}
+"""The formats of pydantic's schemas that mean a type, or another language than JSON Schema's format of the name."""
+
+
+def _of_type(options: dict[str, Any]) -> Node:
+    """The language of a type of Python."""
+    node: Node = formats_python.language_of(options)
+    return node
 
 
 def _language(pattern: str) -> Callable[[], Node]:
@@ -42,7 +68,7 @@ FORMATS: dict[str, Callable[[], Node]] = {
     "email": partial(formats_net.email, False),
     "idn-email": partial(formats_net.email, True),
     "hostname": formats_net.hostname,
-    "idn-hostname": formats_idn.idn_hostname,
+    "idn-hostname": lambda: formats_idn.idn_hostname(),
     "ipv4": formats_net.ipv4,
     "ipv6": formats_net.ipv6,
     "uri": partial(formats_uri.identifier, False),
@@ -55,7 +81,7 @@ FORMATS: dict[str, Callable[[], Node]] = {
     "relative-json-pointer": _language(formats_uri.RELATIVE_JSON_POINTER),
     "regex": lambda: ANY_TEXT,
 }
-FORMATS = {**{name: partial(language_of, known) for name, known in OF_FORMATS.items()}, **FORMATS}
+FORMATS = {**{name: partial(_of_type, known) for name, known in OF_FORMATS.items()}, **FORMATS}
 
 CHECKED_LATER = {
     "hostname": "labels that begin with xn-- are decoded when the value is complete",
@@ -75,8 +101,8 @@ _LEAP_SECONDS = "a second of 60 only with offsets of whole quarters of an hour"
 NARROWED_FORMATS = {"time": _LEAP_SECONDS, "date-time": _LEAP_SECONDS}
 
 _CHECKS: dict[str, Callable[[str], bool]] = {
-    "hostname": formats_idn.has_valid_a_labels,
-    "idn-hostname": formats_idn.is_idn_hostname,
+    "hostname": lambda text: formats_idn.has_valid_a_labels(text),
+    "idn-hostname": lambda text: formats_idn.is_idn_hostname(text),
     "regex": is_ecma_pattern,
 }
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from constrain.languages.constraints.report import ReportLine
-from constrain.languages.schema.formats.python import NARROWED_TYPES
 from constrain.languages.schema.formats.registry import FORMATS, NARROWED_FORMATS
 from constrain.languages.schema.read.document import Document, ReadOptions, Site
 from constrain.languages.schema.read.keywords import KEYWORDS
@@ -89,5 +88,7 @@ def _narrowing(keyword: str, value: object, options: ReadOptions) -> str:
         kinds = value if isinstance(value, list) else [value]
         return "; ".join(dict.fromkeys(NARROWED[kind] for kind in kinds if kind in NARROWED))
     if isinstance(value, dict) and keyword == "x-python":
+        from constrain.languages.schema.formats.python import NARROWED_TYPES
+
         return NARROWED_TYPES.get(str(value.get("type")), "")
     return NARROWED_FORMATS.get(str(value), "") if keyword == "format" else ""

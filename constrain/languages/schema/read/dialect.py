@@ -70,6 +70,7 @@ OPENAPI_3_0 = DRAFT_4._replace(name="openapi-3.0", id="$id", array_items=False, 
 """Draft 5 (which is draft 4) as OpenAPI 3.0 changes it, with `nullable`. An `enum` must list null to allow it."""
 
 DIALECTS = {dialect.uri: dialect for dialect in (DRAFT_4, DRAFT_6, DRAFT_7, DRAFT_2019, DRAFT_2020)}
+OPENAI_STRICT = "openai-strict"  # a subset of a dialect: openai_strict.py
 NAMED = {dialect.name: dialect for dialect in (*DIALECTS.values(), OPENAPI_3_0)}
 
 _CONTAINERS = {"properties", "patternProperties", "additionalProperties", "propertyNames", "items", "contains"}

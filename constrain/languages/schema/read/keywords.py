@@ -21,14 +21,15 @@ from constrain.languages.schema.read import keywords_unevaluated as unevaluated
 from constrain.languages.schema.read import keywords_values as values
 from constrain.languages.schema.read.closing import ALONE, BRANCHES, UNDECLARED_ITEMS, UNDECLARED_PROPERTIES
 from constrain.languages.schema.read.keywords_python import xPython
-from constrain.languages.schema.read.keywords_span import xSpan
 from constrain.languages.schema.read.reading import SubschemaReading
 from constrain.languages.schema.sets.formula import Formula
+from constrain.lazily import later
 
 if TYPE_CHECKING:
     from constrain.languages.schema.read.document import Site
     from constrain.languages.schema.read.reader import SchemaReader
 
+_span = later("constrain.languages.schema.read.keywords_span")
 Keyword = Callable[[SubschemaReading, Any], None]
 
 KEYWORDS: dict[str, Keyword] = {
@@ -44,7 +45,7 @@ KEYWORDS: dict[str, Keyword] = {
     "maxLength": values.maxLength,
     "pattern": values.pattern,
     "format": values.format_,
-    "x-span": xSpan,
+    "x-span": lambda reading, value: _span.xSpan(reading, value),
     "x-python": xPython,
     "items": containers.items,
     "prefixItems": containers.prefixItems,

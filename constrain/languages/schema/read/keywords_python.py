@@ -13,7 +13,6 @@ from typing import Any
 
 from constrain.errors import RegexError
 from constrain.languages.automata.syntax import EMPTY, Node
-from constrain.languages.schema.formats.python import TYPES, language_of
 from constrain.languages.schema.read.reading import SubschemaReading
 from constrain.languages.schema.sets.json_types import Json, JsonObject
 
@@ -48,6 +47,8 @@ def xPython(reading: SubschemaReading, value: Json) -> None:
     if given == {"type": "Json"}:
         reading.texts.append(_json_texts(reading))
         return
+    from constrain.languages.schema.formats.python import TYPES, language_of
+
     if given.get("type") not in TYPES:
         raise fault(f"there is no type {given.get('type')!r:.60}", f"use {', '.join(TYPES)}")
     try:

@@ -14,7 +14,8 @@ from decimal import Decimal
 from functools import cache, partial
 from typing import Any
 
-from constrain.languages.schema.formats.python import OF_FORMATS, PREDICATES
+from constrain.languages.schema.formats.python import PREDICATES
+from constrain.languages.schema.formats.registry import OF_FORMATS
 from constrain.languages.schema.read.duplicates import MAPS
 
 KNOWN = "x-python"

@@ -57,19 +57,7 @@ def _layouts(whitespace: Policy, plain: bool) -> Layouts:
 
     def at(place: int) -> PlaceSymbols:
         around = layout(whitespace, place)
-        return PlaceSymbols(
-            comma=around.comma,
-            colon=around.colon,
-            behind=around.behind,
-            close_object=around.close_object,
-            close_array=around.close_array,
-            empty_object=around.empty_object,
-            empty_array=around.empty_array,
-            any_value=any_value(whitespace, around.inner, plain),
-            objects=around.objects,
-            arrays=around.arrays,
-            inner=around.inner,
-        )
+        return around._replace(any_value=any_value(whitespace, around.inner, plain))
 
     return at
 

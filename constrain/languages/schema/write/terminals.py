@@ -15,14 +15,7 @@ from constrain.languages.schema.formats.bounds import at_most
 from constrain.languages.schema.sets.digits import any_number_node
 from constrain.languages.schema.sets.numbers import ANY_NUMBER, NumberBox
 from constrain.languages.schema.sets.plain_numbers import plain_number_node
-from constrain.languages.schema.write.whitespace import (
-    Alternatives,
-    Opening,
-    Policy,
-    Symbols,
-    layout,
-    punctuation,
-)
+from constrain.languages.schema.write.whitespace import Alternatives, Opening, Policy, Symbols, layout, punctuation
 
 NULL = punctuation("null")
 BOOLEANS = {False: punctuation("false"), True: punctuation("true")}

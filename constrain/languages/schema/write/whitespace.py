@@ -20,12 +20,13 @@ finitely many states.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from functools import lru_cache
 from typing import NamedTuple
 
 from constrain.errors import ConstrainError
 from constrain.languages.automata.syntax import EPSILON, Node, alternate, chars, concat, literal, optional, repeat
+from constrain.languages.cfg.bulk_rules import PlaceSymbols
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.schema.write.json_layout import JsonLayout
 
@@ -66,26 +67,6 @@ _DEPTHS = 1 << 20  # a place is the index of a style times this, and a depth
 Opening = tuple[Symbols, int]  # what is written before the first key or value of a container, and its place
 
 
-class Separators(NamedTuple):
-    """The symbols written around the keys and values of a container.
-
-    empty_object, empty_array: a container without values. objects, arrays: how the others may begin. comma, colon: what
-    separates values, and a key from its value. behind: what comes behind a value. close_object, close_array: the end.
-    inner: the place of the containers in it. At a place without a style only the first four have a meaning.
-    """
-
-    empty_object: Symbols
-    empty_array: Symbols
-    objects: Sequence[Opening]
-    arrays: Sequence[Opening]
-    comma: Symbols
-    colon: Symbols
-    behind: Symbols
-    close_object: Symbols
-    close_array: Symbols
-    inner: int
-
-
 def punctuation(text: str) -> Terminal:
     """A fixed text of JSON."""
     return Terminal(literal(text), name=repr(text), literal=True)
@@ -101,8 +82,11 @@ def check_policy(policy: Policy) -> None:
 
 
 @lru_cache(maxsize=1024)
-def layout(policy: Policy, place: int) -> Separators:
-    """The layout of containers at a place, the same in every schema. Place 0 is that of the outermost container."""
+def layout(policy: Policy, place: int) -> PlaceSymbols:
+    """The layout of containers at a place, the same in every schema. Place 0 is that of the outermost container.
+
+    At a place without a style only empty containers, and how the others may begin, have a meaning.
+    """
     check_policy(policy)
     if policy == "consistent":
         style, depth = divmod(place, _DEPTHS)
@@ -130,10 +114,10 @@ def _separators(
     behind: Symbols = (),
     close: Node = EPSILON,
     inner: int | None = None,
-) -> Separators:
+) -> PlaceSymbols:
     """The separators of a place that objects and arrays share. close: what is written before a closing bracket."""
     close_object, close_array = (Terminal(concat(close, literal(end)), name=repr(end), literal=True) for end in "}]")
-    return Separators(
+    return PlaceSymbols(
         empty_object=(OPEN_OBJECT, *empty, CLOSE_OBJECT),
         empty_array=(OPEN_ARRAY, *empty, CLOSE_ARRAY),
         objects=(((OPEN_OBJECT, *first), place),),
@@ -147,7 +131,7 @@ def _separators(
     )
 
 
-def _dumped(policy: JsonLayout, depth: int) -> Separators:
+def _dumped(policy: JsonLayout, depth: int) -> PlaceSymbols:
     """The separators that json.dumps writes. Lines of any depth have their own rules."""
     has_lines = policy.indent is not None
     inside, outside = (literal("\n" + policy.unit * d if has_lines else "") for d in (depth + 1, depth))
@@ -162,7 +146,7 @@ def _dumped(policy: JsonLayout, depth: int) -> Separators:
     )
 
 
-def _styled(number: int, depth: int) -> Separators:
+def _styled(number: int, depth: int) -> PlaceSymbols:
     """The separators of a style of "consistent" at a depth."""
     style, place = STYLES[number], number * _DEPTHS + depth
     assert style is not None
@@ -192,7 +176,7 @@ def _place(style: LayoutStyle, depth: int = 0) -> int:
     return STYLES.index(style) * _DEPTHS + depth
 
 
-def _undecided() -> Separators:
+def _undecided() -> PlaceSymbols:
     """The separators of the outermost container, whose first ones choose a style."""
     one_line: list[Opening] = [((), _place(style)) for style in (COMPACT, SPACED)]
     # Not `literal`: else the engine expands what comes behind them before a text is there (engine/expansion.py).

@@ -9,11 +9,10 @@ open. A token is allowed if one place goes on with it. What a region is, a row s
 automaton and a guard of its own, or in a string of JSON; a rule that is *followed*, with a budget or a temperature.
 
 takes: a constraint some of whose parts are read apart (`Constraint.read_apart`), or with followed rules
-gives: `apart.guard_of`, `guard_of_rules` -> a `Guard`; `tempered_rule`, `refuse_tempered` for what draws tokens
+gives: `apart.guard_of`, `counted.guard_of_rules` -> a `Guard`
 start reading at: guard.py, then places.py; regions: apart.py, escapes.py, counted.py
 """
 
-from constrain.masks.engine.regions.counted import guard_of_rules, refuse_tempered, tempered_rule
 from constrain.masks.engine.regions.guard import RegionsGuard
 
-__all__ = ["RegionsGuard", "guard_of_rules", "refuse_tempered", "tempered_rule"]
+__all__ = ["RegionsGuard"]

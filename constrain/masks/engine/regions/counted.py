@@ -11,14 +11,14 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from constrain.errors import ConstrainError, GrammarError, LimitError
+from constrain.errors import GrammarError, LimitError
 from constrain.kernels.records import arena
 from constrain.languages.automata.decide import shared_store
 from constrain.languages.automata.lower import lower
 from constrain.languages.automata.syntax import Node
 from constrain.languages.cfg.followed import FollowedRule, bracket, most_to_end
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
-from constrain.languages.constraints.base import Constraint, constraint_of
+from constrain.languages.constraints.base import Constraint
 from constrain.languages.vocab.utf8 import FOLLOWING
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine.compiled_rules import CompiledRules
@@ -219,21 +219,3 @@ def guard_of_rules(constraint: Constraint, vocabulary: Vocabulary) -> RegionsGua
         return guard
 
     return Automata.of(vocabulary).guard((constraint, "followed"), make)
-
-
-def tempered_rule(compiled: Any) -> FollowedRule | None:
-    """The first rule of a compiled constraint that asks for a temperature; None: none does."""
-    constraint = constraint_of(compiled)
-    followed = () if constraint is None else constraint.followed
-    return next((rule for rule in followed if rule.temperature is not None), None)
-
-
-def refuse_tempered(compiled: Any, who: str) -> None:
-    """Raise ConstrainError if rules ask for a temperature. who: what cannot draw by it."""
-    rule = tempered_rule(compiled)
-    if rule is not None:
-        raise ConstrainError(
-            f"{who} draws at one temperature, and a rule of the grammar asks for another one",
-            place=rule.place,
-            fix="leave temperature= out of the grammar, or use constrain.generate",
-        )
