@@ -209,14 +209,9 @@ class Run:
         """The counts, in Markdown."""
         lines = [f"Seeds {self.first} to {last}.", ""]
         heads = [
-            "target",
-            "rounds",
-            "cases",
-            "wall s",
-            "slowest case, CPU s",
-            "without the oracle",
+            "target", "rounds", "cases", "wall s", "slowest case, CPU s", "without the oracle",
             "rounds with findings",
-        ]
+        ]  # fmt: skip
         lines += [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
         for name, count in self.counts.items():
             cells = [*(count[each] for each in ("rounds", "cases", "seconds")), self.slowest[name]]

@@ -43,17 +43,10 @@ import constrain
 from interrupter import Interrupter
 
 SCENARIOS = [
-    ("recursive", "one by one"),
-    ("greedy", "one by one"),
-    ("recursive", "in batches"),
-    ("greedy", "in batches"),
-    ("regex", "one by one"),
-    ("triggered", "in batches"),
-    ("regex", "in batches"),
-    ("greedy", "with flushes"),
-    ("regex", "with flushes"),
-    ("schema", "one by one"),
-]
+    ("recursive", "one by one"), ("greedy", "one by one"), ("recursive", "in batches"), ("greedy", "in batches"),
+    ("regex", "one by one"), ("triggered", "in batches"), ("regex", "in batches"), ("greedy", "with flushes"),
+    ("regex", "with flushes"), ("schema", "one by one"),
+]  # fmt: skip
 LIFE = 50  # rounds that an automaton lives for
 
 

@@ -74,21 +74,8 @@ class Silent:
 
 
 LEAVES: list[Any] = [
-    None,
-    True,
-    1,
-    10**5000,
-    1e999,
-    float("nan"),
-    "",
-    "é",
-    "\ud800",
-    b"\xff",
-    1j,
-    {1, 2},
-    object,
-    Silent(),
-]
+    None, True, 1, 10**5000, 1e999, float("nan"), "", "é", "\ud800", b"\xff", 1j, {1, 2}, object, Silent(),
+]  # fmt: skip
 
 
 def _made(case: list[int]) -> Any:

@@ -25,14 +25,8 @@ from fuzz.inputs import complete
 from fuzz.target import Target
 
 PATTERNS = [
-    "[xy]+z|q",
-    "(red|green|blue)!?",
-    r"[0-9]{2,4}-[0-9]+",
-    "a(b{2,5}|c*)d",
-    r"(\w+ )*\w+\.",
-    "[^a-z]{3}",
-    "é+z?",
-]
+    "[xy]+z|q", "(red|green|blue)!?", r"[0-9]{2,4}-[0-9]+", "a(b{2,5}|c*)d", r"(\w+ )*\w+\.", "[^a-z]{3}", "é+z?",
+]  # fmt: skip
 GRAMMARS = ['start: "(" start? ")" start? | /[0-9]+/', 'start: (W | "if" W)+\nW: /[a-z]{1,4}/\n%ignore " "']
 CHOICES = [["red", "green"], ["a", "ab", "abc", "b"], ["é", "日本", "x y"]]
 LATEST = DRAFTS["draft2020-12"]

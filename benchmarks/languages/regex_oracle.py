@@ -17,15 +17,10 @@ if sys.version_info < (3, 11):
     raise ImportError("the re of Python 3.11, with possessive quantifiers")
 
 BEYOND = (
-    "invalid group reference",
-    "cannot refer to an open group",
-    "cannot refer to group defined in the same lookbehind",
-    "unknown group name",
-    "redefinition of group name",
-    "look-behind requires fixed-width",
-    "min repeat greater than max repeat",
-    "undefined character name",
-)
+    "invalid group reference", "cannot refer to an open group",
+    "cannot refer to group defined in the same lookbehind", "unknown group name", "redefinition of group name",
+    "look-behind requires fixed-width", "min repeat greater than max repeat", "undefined character name",
+)  # fmt: skip
 _LEFT_OUT = re.compile(r"\(\?[a-zA-Z]*x[a-zA-Z-]*[:)]|\\N\{")
 
 

@@ -73,13 +73,8 @@ def measure(
 
 def _load(name: str, engine: Any, folder: GrammarFolder, limit: float) -> dict[str, Any]:
     record = {
-        "engine": name,
-        "version": engine.version,
-        "error": None,
-        "compile_us": None,
-        "accepted": 0,
-        "refused": [],
-    }
+        "engine": name, "version": engine.version, "error": None, "compile_us": None, "accepted": 0, "refused": [],
+    }  # fmt: skip
     begin = time.thread_time_ns()
     try:
         with time_limit(WALL * limit):

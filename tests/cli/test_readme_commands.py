@@ -157,4 +157,5 @@ def test_a_line_of_the_page(programs: Path, line: str, tmp_path: Path) -> None:
 def test_the_fault_that_the_page_shows(programs: Path, tmp_path: Path) -> None:
     line, message = PAGE.split("\n    $ ")[1].split("\n", 1)
     done = run(programs, line, tmp_path)
-    assert (done.returncode, done.stderr.rstrip()) == (2, re.sub("^    ", "", message, flags=re.MULTILINE).rstrip())
+    said = re.sub(r"^constrain: .*kernels.*\n", "", done.stderr, flags=re.MULTILINE)  # the first process compiles them
+    assert (done.returncode, said.rstrip()) == (2, re.sub("^    ", "", message, flags=re.MULTILINE).rstrip())

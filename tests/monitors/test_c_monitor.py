@@ -14,6 +14,9 @@ from lexeme_reading import end_of, first_refusal
 import constrain
 import vocabularies
 from constrain.monitors import accepted_beginning, c, monitored, names_at
+from tables import filled, table
+
+TABLE = table("monitors_c")
 
 MONITOR = c()
 GCC = ["gcc", "-std=gnu17", "-Werror=implicit-function-declaration", "-fsyntax-only", "-x", "c", "-"]
@@ -21,133 +24,9 @@ POINT = "struct point { int x, y; struct point *next; union { int a; float b; };
 IO = "#include <stdio.h>\n#include <stdlib.h>\n"
 
 # (beginning that is accepted, rest in which the refusal is)
-REFUSED = [
-    ("int f(int a) { return a + ", "b; }"),
-    ("int f(void) { g", "(); }"),
-    ("int f(int a) { a = 1; { int b = a; } return ", "b; }"),
-    ("int f(void) { for (int i = 0; i < 3; i++) ; return ", "i; }"),
-    ("int f(void) { int i = 0; if (i) { int j = 1; } else ", "j++; }"),
-    ("int f(int n) { do { int k = n; n -= k; } while (", "k); return n; }"),
-    ("enum color { RED, GREEN }; int f(void) { return RED + ", "BLUE; }"),
-    ("unsigned long f(", "word w) { return 1; }"),
-    ("typedef int word; word f(word w) { return w; }\n", "wrd x;"),
-    ("int f(void) { int a[", "n]; return 0; }"),
-    ("int f(int n) { return (", "word) n; }"),
-    ("int f(int n) { return n > 0 ? n : ", "m; }"),
-    ("int f(int n) { switch (n) { case ", "ONE: return 1; } return 0; }"),
-    (POINT + "int f(struct point p) { return p.x + p.", "z; }"),
-    (POINT + "int f(struct point *p) { return p->next->a + p->next->", "c; }"),
-    (POINT + "int f(struct point *p) { return (*p).y + (*p->next).", "z; }"),
-    (POINT + "int f(struct point p[]) { return p[2].next[1].", "z; }"),
-    (POINT + "struct point *last(void); int f(void) { return last()->", "z; }"),
-    (POINT + "typedef struct point P; int f(P *p) { return ((P *) p)->x + (&*p)->", "z; }"),
-    (POINT + "int f(struct point *p) { return p", ".x; }"),
-    (POINT + "int f(struct point p) { return p", "->x; }"),
-    (POINT + "int f(struct point p) { return p.x", ".y; }"),
-    ("int f(int a, int b) { return f(a", "); }"),
-    ("int f(int a, int b) { return f(a, b", ", 1); }"),
-    ("int f(void) { return f(1", "); }"),
-    ("int f(int (*g)(int, int)) { return g(1, 2) + g(1", "); }"),
-    (IO + "int main(void) { return puts(\"a\"", ", 1); }"),
-    (IO + "int main(void) { printf(\"%d\\n\", ", "x); return 0; }"),
-    (IO + "int main(void) { free(malloc(4)", ", 1); }"),
-    (IO + "int main(void) { char s[4]; strcp", "y(s, \"a\"); }"),
-    ("int f(int n) { a: if (n) goto b; { goto a; c: ; } goto c; ", "}"),
-    ("int f(int n) { a: ; goto a; } int g(void) { goto a; ", "}"),
-    ("int f(int n) { a: ; { a", ": ; } }"),
-    ("#define SIZE 3\n#define TWICE(n) ((n) + (n))\nint f(void) { return SIZE + TWICE(2) + ", "size; }"),
-]  # fmt: skip
+REFUSED = filled(TABLE["refused"], POINT=POINT, IO=IO)
 
-ACCEPTED = [
-    text + "\n"
-    for text in r"""
-int x = 1, *p = &x, a[] = {1, 2, [4] = 3}; char s[] = "a" "b", c = 'a'; float f = 1.5e-3f, g = .5;
----
-typedef struct list { struct list *next; int value; } list;
-int sum(const list *l) { int s = 0; for (; l; l = l->next) s += l->value; return s; }
----
-int f(int n) { again: if (n > 3) goto done; else n++; goto again; done: return n; }
----
-int f(int n) { if (n) { goto in; } { in: ; } goto out; out: return 0; } int g(void) { goto out; out: ; }
----
-int f(int n) { { __label__ a; goto a; a: n++; } { __label__ a; a: n--; } void *p = &&b; goto *p; b: return n; }
----
-int f(int n) { __label__ out; int g(void) { goto out; } return g(); out: ; }
----
-typedef unsigned long T; T f(T t) { T T = t; { int t = T * 2; return (T) + t; } }
----
-int (*table[3])(int, char); void (*handler(int s, void (*h)(int)))(int) { return h; }
-int g(int a, char b) { return table[0](a, b) + (*table[1])(a, b); }
----
-struct s; struct s *make(void); struct s { int (*call)(int, ...); struct { int x; } inner, many[2]; };
-int f(void) { return make()->call(1, 2, 3) + make()->inner.x + make()->many[1].x; }
----
-struct p { int x, y; }; struct p o = { .x = 1, .y = 2 }, q[] = { { 1, 2 }, { .y = 3 } };
-int f(void) { return ((struct p) { 1, 2 }).x + (struct p) { .y = 2 }.y + sizeof(struct p) + sizeof o.x; }
----
-enum e { A, B = A + 2, C, };
-enum e f(enum e x) { switch (x) { case A: case B ... C: return A; default: ; } return B; }
----
-int f(int n) { do { if (n) for (int i = 0; i < n; i++) {
-    if (i) continue; else break; } else n--; } while (n > 0);
-    while (n) n++; return n ? n : -n; }
----
-int f(); int g(void) { return f(1, 2) + f(); } int f(int a, int b) { return a + b; }
----
-_Static_assert(sizeof(int) >= 2, "small");
-inline static int f(register int a, int b[static 2]) { return a + b[0]; }
----
-int f(int n, int a[n][n + 1]) { int b[n]; b[0] = a[0][1]; return *b; }
----
-__attribute__((noreturn)) void stop(void); struct __attribute__((packed)) q { char c; int i; };
-int f(struct q *p) { return ({ int i = p->i; i + 1; }) + __builtin_expect(p->c, 0); }
----
-#include <stdio.h>
-#include <stdlib.h>
-#define N 3
-#define SQUARE(x) ((x) * (x))
-int main(int argc, char **argv) {
-    int *a = malloc(N * sizeof *a); if (a == NULL) { perror(argv[0]); exit(EXIT_FAILURE); }
-    for (size_t i = 0; i < N; i++) { a[i] = SQUARE((int) i); printf("%d\n", a[i]); }
-    fprintf(stderr, "done"); free(a); }
----
-#include <stddef.h>
-#include <assert.h>
-#include <string.h>
-#include <time.h>
-struct s { int m; };
-size_t f(const char *t) { assert(t != NULL); time_t now = time(NULL); return offsetof(struct s, m) + strlen(t)
-    + localtime(&now)->tm_year; }
----
-#include <stdarg.h>
-int f(int n, ...) { va_list ap; va_start(ap, n);
-    int x = va_arg(ap, int); va_end(ap); return x; }
----
-#define UNTIL(x) ({ x: if (n++ < 3) goto x; n; })
-int f(int n) { return UNTIL(a) + UNTIL(b); }
----
-#define EACH(i) for (int i = 0; i < 3; i++)
-int f(void) { EACH(k) { return k; } return 0; }
----
-#ifndef X
-#define X
-int f(void);
-#endif
----
-int f(a, b) int a; char b; { return a + b; }
----
-int f(int a) { return _Generic(a, int: 1, default: 2) + __LINE__ + sizeof(__func__); } // end
----
-/* a */ int f(void) { return L'a' + u8"x"[0] + 0x1F + 10; }
----
-struct s { int f; } v; int f(struct s *s) { struct s t = *s; struct s *u = &t; return u->f + t.f + v.f; }
----
-typedef int F(int); F g; int h(F *f) { return f(1) + g(2); }
----
-extern int x; int f(void) { struct s { int a; };
-    { struct s { int b; } t = { x }; t.b = 1; } struct s u; return u.a = 2; }
-""".strip().split("\n---\n")
-]
+ACCEPTED = [text + "\n" for text in TABLE["accepted"]]
 
 
 def gcc(text: str) -> bool:

@@ -16,6 +16,9 @@ import constrain
 from conftest import in_tiers
 from constrain.languages.vocab.bits import tokens_of
 from constrain.monitors import SqlMonitor, monitored, sql
+from tables import table
+
+TABLE = table("monitors_dead_ends")
 
 CATALOGUE = {"country": ["name", "code"], "lake": ["name", "country_code", "depth"], "pub": ["pid", "title", "year"]}
 TYPED = {
@@ -119,90 +122,16 @@ def test_walks_by_bytes_from_the_middle_of_texts_reach_no_dead_end(case: str, se
 
 
 # (language, ahead, text, what must be refused behind it): a dead end of old lay behind each
-DEAD_ENDS = [
-    ("sql", "any", "SELECT SUM(lake.depth", ","),
-    ("sql", "any", "SELECT SUBSTR(name", ")"),
-    ("sql", "any", "SELECT code zz", " GROUP"),
-    ("sql", "any", "SELECT lake.depth FROM country JOIN lake ON depth = pub.pid", " GROUP"),
-    ("sql", "any", "SELECT *", " GROUP"),
-    ("sql", "any", "SELECT *", " IN"),
-    ("sql", "any", "SELECT name zz FROM lake t1", " t1"),
-    ("sql-common", "any", "SELECT zz", " EXCEPT"),
-    ("sql-common", "types", "SELECT pid FROM pub WHERE pid", " NOT LIKE"),
-    ("sql-common", "types", "SELECT pid FROM pub GROUP BY pid HAVING SUM(pid", " NOT"),
-    ("sql", "types", "SELECT pid FROM pub WHERE title BETWEEN ", "."),
-    ("sql", "types", "SELECT SUM(name) FROM ", "lake"),
-    ("sql", "types", "SELECT pid FROM pub WHERE pid = '1'", "."),
-    ("sql", "any", "INSERT INTO lake (name) VALUES ('lake'", "."),
-    ("sql", "any", "SELECT depth FROM lake WHERE 0.", "AND"),  # else a name to the monitor, an operator to the grammar
-    ("sql", "any", "SELECT depth FROM lake WHERE (depth, 1) = ", "d"),
-    ("sql", "types", "SELECT pid FROM pub WHERE (pid, title) < ", "'"),
-    ("sql-common", "any", "SELECT 1 LIKE zz ", "whe"),
-    ("sql-common", "any", "VALUES (- ", "substri"),  # a function of SQLite, a keyword there
-    ("sql-common", "any", "VALUES (", "x'"),
-    ("sql-common", "any", "UPDATE", " OR"),
-    ("sql", "indexes", "UPDATE lake", " INDEXED"),
-    ("sql", "indexes", "DELETE FROM lake AS t1", " INDEXED"),
-    ("sql", "any", "SELECT EXISTS", " FROM"),
-    ("sql", "any", "SELECT (CASE", ")"),
-    ("python", "any", "match ", "*="),
-    ("python", "any", "match ", "-="),
-    ("python", "known", "match ", "**"),
-    ("python", "any", "x = 1\nx[", "yi"),
-    ("python", "known", "x = 1 < ", "not"),
-    ("python", "any", "x = -", "lambda"),
-    ("python", "any", "x: 7 = zz", "="),  # neither `zz = …`, under the grammar, nor `zz == …`, under the monitor
-    ("python", "any", "x = 'a' ", 'b"""'),
-    ("c", "any", "", "while"),
-    ("c", "any", "short f[", "doub"),
-    ("c", "any", "#include <stdlib.h>\nint x = -", "blkc"),  # blkcnt_t is a type
-    ("c", "any", "int x = ", "\\u"),
-    ("jinja", "any", "{%", "\N{NO-BREAK SPACE}"),
-]
+DEAD_ENDS = TABLE["dead_ends"]
 # (language, ahead, text, what must be allowed behind it)
-OPEN = [
-    ("sql", "any", "SELECT SUBSTR(name", ","),
-    ("sql", "any", "SELECT SUM(depth", ")"),
-    ("sql", "any", "SELECT code DESC", " FROM"),
-    ("sql", "any", "SELECT code END", " FROM"),
-    ("sql", "any", "SELECT CASE WHEN 1 THEN 1", " END"),
-    ("sql", "any", "SELECT CASE WHEN 1 THEN 1 END", " END"),
-    ("sql", "any", "SELECT name FROM lake t1", " ORDER"),
-    ("sql", "any", "SELECT SUM(1) FILTER (WHERE 1)", " OVER"),
-    ("sql", "known", "SELECT name IS", " DISTINCT"),
-    ("sql", "indexes", "UPDATE pub", " INDEXED"),
-    ("sql", "indexes", "UPDATE lake", " NOT INDEXED"),
-    ("python", "any", "match = 1\nmatch ", "*="),
-    ("python", "any", "match ", "*a"),
-    ("python", "any", "x = 1\nx ", "**="),
-    ("sql-common", "any", "SELECT zz", " FROM"),
-    ("sql-common", "types", "SELECT pid FROM pub WHERE pid", " NOT IN"),
-    ("sql", "types", "SELECT SUM(name) FROM ", "(SELECT 1 AS name)"),
-    ("sql", "any", "SELECT 'lake'", ".name FROM lake"),
-    ("sql", "any", "SELECT code FROM country WHERE 0.", "E1 AND"),
-    ("sql", "any", "SELECT depth FROM lake WHERE (depth, 1) = ", "(depth"),
-    ("sql", "types", "SELECT pid FROM pub WHERE (pid, title) <= ", "(1, true)"),
-    ("sql-common", "any", "SELECT 1 LIKE 2 ", "whe"),
-    ("sql-common", "any", "VALUES (", "subst"),
-    ("python", "any", "x = 1\nx[(", "yi"),
-    ("python", "known", "x = 1 is ", "not"),
-    ("python", "any", "x = [", "lambda"),
-    ("python", "any", "x = 1\ny: 7 = x", "="),
-    ("python", "any", "x = b'a' ", 'b"""'),
-    ("c", "any", "", "vola"),
-    ("c", "any", "int f(void) { ", "while"),
-    ("c", "any", "#include <stdlib.h>\nint x = (", "blkc"),
-    ("c", "any", "int ", "\\u"),
-    ("c", "any", "int x = ", "\\\n"),
-    ("jinja", "any", "{%\x1d", "ra"),
-]
+OPEN = TABLE["open"]
 
 
 @pytest.mark.parametrize("language, ahead, text, behind", [*DEAD_ENDS, *OPEN])
 def test_what_may_stand_behind(language: str, ahead: str, text: str, behind: str) -> None:
     matcher = compiled(language, ahead).matcher()
     assert matcher.advance_bytes(text.encode())
-    assert matcher.advance_bytes(behind.encode()) is ((language, ahead, text, behind) in OPEN)
+    assert matcher.advance_bytes(behind.encode()) is ([language, ahead, text, behind] in OPEN)
 
 
 def test_a_name_that_needs_quotes_is_none_without_them() -> None:

@@ -18,9 +18,12 @@ import constrain
 import vocabularies
 from constrain.errors import ConstrainError
 from constrain.monitors import accepted_beginning, jinja, monitored, names_at
+from tables import table
 
 jinja2 = pytest.importorskip("jinja2", reason="the verdicts are those of the package jinja2")
 from jinja2 import meta, nodes  # noqa: E402
+
+TABLE = table("monitors_jinja")
 
 
 @dataclass
@@ -38,136 +41,19 @@ class Order(TypedDict):
 
 
 VARIABLES: dict[str, Any] = {
-    "user": {"name": "Ada", "tags": ["a"], "address": {"city": "Bern"}},
-    "person": Person,
-    "people": list[Person],
-    "orders": list[Order],
-    "rows": [{"id": 1, "text": "a"}, {"id": 2, "text": "b"}],
-    "totals": dict[str, Order],
-    "site": str,
-    "n": 3,
-    "open": None,
-}
+    "user": {"name": "Ada", "tags": ["a"], "address": {"city": "Bern"}}, "person": Person, "people": list[Person],
+    "orders": list[Order], "rows": [{"id": 1, "text": "a"}, {"id": 2, "text": "b"}], "totals": dict[str, Order],
+    "site": str, "n": 3, "open": None,
+}  # fmt: skip
 MONITOR = jinja(VARIABLES)
 KNOWN = jinja(VARIABLES, ahead="known")
 ENVIRONMENT = jinja2.Environment()
 
 # (beginning that is accepted, rest in which the refusal is)
-REFUSED = [
-    ("a {{ ", "nosuch }}"),
-    ("{{ user", "s }}"),
-    ("{{ user.", "email }}"),
-    ("{{ user.address.", "street }}"),
-    ("{{ user.name.", "shout() }}"),
-    ("{{ person.friends[0].", "age }}"),
-    ("{{ person.greet().", "age }}"),
-    ("{{ (people[0]).", "age }}"),
-    ("{{ orders[0].buyer.", "total }}"),
-    ("{{ totals.x.", "age }}"),
-    ("{{ rows.0.", "name }}"),
-    ("{% for each in rows %}{{ each.", "name }}{% endfor %}"),
-    ("{% for each in people if each.", "age %}{% endfor %}"),
-    ("{% for each in rows %}{{ loop.", "number }}{% endfor %}"),
-    ("{% for each in rows %}{% endfor %}{{ ", "each }}"),
-    ("{% for each in rows %}{% endfor %}{{ ", "loop }}"),
-    ("{% for each in rows %}{% set seen = each %}{% endfor %}{{ ", "seen }}"),
-    ("{% for each in ", "each %}{% endfor %}"),
-    ("{% for each in rows %}{% else %}{{ ", "each }}{% endfor %}"),
-    ("{% set a = ", "b %}"),
-    ("{% set a = user %}{{ a.", "email }}"),
-    ("{% set a = ", "a + 1 %}"),
-    ("{% with a = 1, b = ", "a %}{% endwith %}"),
-    ("{% with a = 1 %}{% endwith %}{{ ", "a }}"),
-    ("{% set a %}{{ ", "a }}{% endset %}"),
-    ("{% import 'x' as x %}{% from 'y' import y as z %}{{ x.a ~ z ~ ", "y }}"),
-    ("{% filter ", "nosuch %}{% endfilter %}"),
-    ("{{ site|", "shout }}"),
-    ("{{ site|upper|", "shout }}"),
-    ("{{ n is ", "prime }}"),
-    ("{{ n is not ", "prime }}"),
-    ("{{ n is divisibleby ", "m }}"),
-    ("{{ n if n is odd else ", "m }}"),
-    ("{{ range(1, n, ", "m) }}"),
-    ("{{ site[", "m:] }}"),
-    ("{{ {'a': ", "m} }}"),
-    ("{{ open(a=1, b=", "m) }}"),
-    ("{{ open(m", ") }}"),
-    ("{{ open(m", ".x) }}"),
-    ("{{ open(m", " == 1) }}"),
-    ("{{ not ", "m }}"),
-    ("{{ n not in ", "m }}"),
-    ("{{ 1 + ", "not n }}"),
-    ("{{ -", "m }}"),
-    ("{# {{ x }} {# #}{{ ", "x }}"),
-    ("{% raw %}{{ x }}{% endraw %}{{ ", "x }}"),
-    ("{%- raw -%}{{ x {%+ endra %}{%- endraw -%}{{ ", "x }}"),
-    ("{% block a %}{% endblock ", "b %}"),
-    ("{% set ", "m.a = 1 %}"),
-    ("{{ c", "aller() }}"),
-    ("{{ {'a': {}}}}{{ ", "x }}"),
-    ("{{ '}}' }}{% if '%}' %}{{ ", "x }}{% endif %}"),
-]
+REFUSED = TABLE["refused"]
 # What "any" puts off, and "known" refuses; (beginning, rest)
-PUT_OFF = [
-    ("{% macro f() %}{{ ", "m }}{% endmacro %}{% set m = 1 %}{{ f() }}"),
-    ("{% extends 'x' %}{% block a %}{{ ", "m }}{% endblock %}{% set m = 1 %}"),
-    ("{% if n %}{% set m = 1 %}{% endif %}{{ ", "m }}"),
-    ("{% if n %}{% set m = 1 %}{% else %}{{ n }}{% endif %}{{ ", "m }}"),
-]
-ACCEPTED = [
-    "",
-    "{",
-    "a { b } {c} %} }} #}",
-    "{{ user.name }}",
-    "{{-user.name-}}",
-    "{{+ n -}}",
-    "{{ true }}{{ None }}",
-    "{{ user['nosuch'].x }}",
-    "{{ user.items()|list }}",
-    "{{ user.tags[0].upper() }}",
-    "{{ site.split(',')[0].strip() }}",
-    "{{ totals['a'].total|round(2) }}",
-    "{% for key, value in totals.items() %}{{ key }}{{ value.any }}{% endfor %}",
-    "{{ rows|map(attribute='id')|select('odd')|list|tojson(indent=2) }}",
-    "{{ 1.real }}{{ 1.5e-3 + 0x1e+1 + 1_000 }}",
-    "{{ n is defined and n is divisibleby 3 or n is eq n }}",
-    "{{ n if n is odd else 'x' }}",
-    "{{ n is in [1] }}",
-    "{{ n is not none }}{{ n is sameas(n) is true }}",
-    "{{ 'a' if not n else {'a': {'b': n}}}}",
-    "{{ (1, n, )[n:n:n] }}",
-    "{% for a, (b, c) in open recursive %}{{ a ~ b ~ loop(c) ~ loop.cycle('a', 'b') }}{% else %}{{ n }}{% endfor %}",
-    "{% for p in people if p.name recursive %}{{ p.greet(loudly=true).upper() }}{{ loop(p.friends) }}{% endfor %}",
-    "{% set a, b = 1, 2 %}{{ a + b }}",
-    "{% set a = n %}{% if a %}{% set a = 2 %}{% endif %}{{ a }}",
-    "{% if n %}{% set m = 1 %}{% elif site %}{% set m = 2 %}{% else %}{% set m = 3 %}{% endif %}{{ m }}",
-    "{% set t = namespace(x=1) %}{% for r in rows %}{% set t.x = t.x + r.id %}{% endfor %}{{ t.x }}",
-    "{% set t | upper | trim %}{{ n }}{% endset %}{{ t }}",
-    "{% with a = n, b = 2 %}{{ a + b }}{% endwith %}",
-    "{% macro f(a, b=a) %}{{ b }}{% endmacro %}",
-    "{{ open(user=1, *rows, **user) }}",
-    "{% macro f(a, b=1) %}{{ a }}{{ b }}{{ f(1) }}{{ caller() }}{{ varargs }}{{ kwargs.x }}{% endmacro %}{{ f(b=2) }}",
-    "{% macro f() %}{{ caller(1) }}{% endmacro %}{% call(x, y=2) f() %}{{ x }}{{ y }}{% endcall %}",
-    "{% filter upper|indent(2) %}{{ n }}{% endfilter %}",
-    "{% autoescape n %}{{ site|e }}{% endautoescape %}",
-    "{% block a %}{{ super() }}{{ n }}{% endblock a %}{{ self.a() }}",
-    "{% include 'a' ignore missing with context %}",
-    "{% for r in rows %}{% block b scoped %}{{ r.id }}{% endblock %}{% endfor %}",
-    "{% extends site %}",
-    "{% import 'x' as x with context %}{{ x.f() }}",
-    "{% from 'x' import a, b as c without context %}{{ a(c) }}",
-    "{% print n, site %}",
-    "{# {{ nosuch }} {% #}",
-    "{##}{# #{ ## #}",
-    "{% raw %}{{ nosuch }}{% if %}{% endraw %}",
-    "{%- raw -%}{% end{%endraw{%endrawx%}{%\n endraw\t+%}{{ n }}",
-    "{{ 'a' \"b\" 'c\\'d}}' }}",
-    "{{ n\n  +\tn }}",
-    "{{ {1: {2: n}}[1][2] }}",
-    "{{ [[n], [n,],] }}",
-    "{% if n -%} {{ n }} {%- endif +%}\n",
-    "{{ n.real.imag ** 2 // 3 }}",
-]
+PUT_OFF = TABLE["put_off"]
+ACCEPTED = TABLE["accepted"]
 PAGES = ["page", "chat"]
 OF_PAGES: dict[str, Any] = {
     "page": {"orders": dict[int, Any], "url": str, "names": list, "options": dict},
@@ -377,29 +263,7 @@ STRADDLING = [
         b"1.5",
     ),
 ]
-STARTS = [
-    "",
-    "{{ ",
-    "{{ user.",
-    "{{ n is ",
-    "{{ n is odd ",
-    "{{ n if n is odd ",
-    "{{ site|",
-    "{% for x in rows %}{{ ",
-    "{% for x in rows if ",
-    "{% macro f(a) %}{{ ",
-    "{{ open(",
-    "{{ {'a': n",
-    "{% if n %}{% set b = 1 %}{% ",
-    "{% block b %}{% endblock ",
-    "a {# x",
-    "{% raw %} {%",
-    "{% set ",
-    "{{ -",
-    "{{ 1 + ",
-    "{{ loop",
-    "{% set x = user %}{{ x.",
-]
+STARTS = TABLE["starts"]
 
 
 @pytest.mark.parametrize("steps", [4, pytest.param(25, marks=pytest.mark.slow)])

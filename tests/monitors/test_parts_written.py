@@ -59,19 +59,9 @@ def lexical(name: str) -> Any:
     """A constraint with lexemes for tokens, and what stands around parts."""
     texts = [text.decode() for text in TEXTS[name]]
     around = [
-        "```sql\n",
-        "```py\n",
-        "\n```",
-        "```",
-        "</t>",
-        '{"q": "',
-        '", "i": [',
-        "In: ",
-        "\nOut: ",
-        "script: ",
-        "<<",
+        "```sql\n", "```py\n", "\n```", "```", "</t>", '{"q": "', '", "i": [', "In: ", "\nOut: ", "script: ", "<<",
         ">>",
-    ]
+    ]  # fmt: skip
     words = (
         "select from where and or not in def for if print import os int return void if endif for row in set case end"
     )

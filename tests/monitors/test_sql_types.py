@@ -20,6 +20,9 @@ import constrain
 from constrain.monitors import accepted_beginning, names_at, sql
 from constrain.monitors.reading import MonitorReading
 from constrain.monitors.sql.types import FUNCTIONS, LITERAL_KINDS, QuotedTexts, literal_kinds
+from tables import table
+
+TABLE = table("monitors_sql")
 
 WITH_POSTGRESQL = pytest.mark.usefixtures("postgresql")
 CATALOGUE = """
@@ -37,71 +40,9 @@ def postgresql() -> None:
 
 
 # (accepted beginning, rest that is refused)
-REFUSED = [
-    ("select id from users where id = '", "abc'"),
-    ("select id from users where id = '1", ".5'"),
-    ("select id from users where id = ", "name"),
-    ("select id from users where name = id ", "order by 1"),
-    ("select id from users where name = id", ""),
-    ("select id from users where score = '", "x'"),
-    ("select id from users where active = 'maybe'", ""),
-    ("select id from users where born = '", "soon'"),
-    ("select id from users where born > ", "2020"),
-    ("select id from users where id", ""),
-    ("select id from users where id ", "and active"),
-    ("select id from users where not ", "id"),
-    ("select id from users where id ", "like 'a%'"),
-    ("select id from users where born ", "not like '2020%'"),
-    ("select id from users where -", "name = 1"),
-    ("select id from users where id in (1, '", "x')"),
-    ("select id from users where id between 1 and '", "x'"),
-    ("select id from users where (name", ") + 1 = 2"),
-    ("select id from users where length", "(id) = 1"),
-    ("select id from users where substr(name, ", "'x') = ''"),
-    ("select max(id) from users having max(id) = max(", "name)"),
-    ("select id from users where round(score", ", 2) > 1"),
-    ("select id from users where exists (select 1 from orders where user_id = users.", "name)"),
-    ("select id from users join orders on users.id = orders.", "note"),
-    ("select max(id) from users having max(name) > ", "5"),
-    ("select count(*) from users having count(*) > '", "x'"),
-    ("select sum(id < 5", ") from users"),
-    ("select sum(name) from ", "users"),
-    ("select name + 1 from ", "users"),
-    ("select 1 + name from orders, ", "users"),
-    ("select u.name + 1 from users as ", "u"),
-    ("select id from users where name like 'x' || ", "'y' and name"),
-    ("update users set id = '", "abc'"),
-    ("update users set active = ", "1"),
-    ("insert into users values (1, 'x', '", "soon')"),
-    ("insert into users (name, id) values ('x', 1), (2, '", "x')"),
-    ("insert into users (active) values (", "1)"),
-    ("update users set born = born, id = ", "name"),
-]  # fmt: skip
+REFUSED = TABLE["refused_values"]
 
-ACCEPTED = """
-select id from users where id = '12' and score = ' 1.5e3 ' and fee = 'nan' and active = 'YES' and name = 'x'
-select id from users where id = '2020-01-01' - born and active = 'x' like 'y' and 'abc' = name
-select id from users where name = id || 'x' or name || 'x' || id like '%a'
-select id from users where id < -5 and id | 3 > 2 and id <> 5 and score <= id and active <> (id >= 3)
-select id from users where id = id << 2
-select id from users where active and not name like 'x' and id not between 1 and 2 and id not in (1, '2')
-select id from users where (name, id) = ('x', 1) or (id, name) in ((1, 'x'), (2, 'y'))
-select id from users where cast(name as integer) = id and name = cast(id as text)
-select id from users, orders where seen - took > '2020-01-01' and born - placed > 3 and took * 2 > '1 day'
-select id from users, orders where data = name and data + 1 = 2 and coalesce(data, 'x') = 3 and f(data) like 'x'
-select count(*), sum(id), avg(score), max(name), min(born) from users group by name having count(*) > 5
-select round(fee, 2), round(score), date_part('year', born) + 1 from users where born + 5 > current_date
-select sum(name) from (select 1 as name) as u
-select u.name + 1 from (select 1 as name) as u
-select case when active then 1 else 0 end + 1, -score, (select max(id) from users) from users
-select id as name, name as id from users order by name
-update users set name = 5, active = true, score = id, fee = '3', id = null where active returning id + 1
-insert into users (name, id, born) values (5, '7', null), ('x' || 2, 1.5, '2020-01-01') returning id + 1
-insert into users (id, name) select id, name from users
-values (1, 'x'), (2, 'y')
-select id from users where 'soon' is null != active
-with c as (select id as name from users) select name + 1 from c where name = 5
-""".strip().splitlines()
+ACCEPTED = TABLE["accepted_values"]
 OTHER = re.compile(r"\b[ju]\b")  # columns of types that the monitor does not know
 TYPES = {"42883", "42804", "22P02", "22007"}  # no such function or operator; datatype mismatch; invalid texts
 

@@ -23,6 +23,9 @@ from constrain.languages.vocab.bits import tokens_of
 from constrain.monitors import accepted_beginning, monitored, names_at, typescript
 from constrain.monitors.typescript.library import LIBRARY
 from languages import tsc
+from tables import filled, table
+
+TABLE = table("monitors_typescript")
 
 MONITOR = typescript()
 WITH_COMPILER = pytest.mark.skipif(not tsc.is_there(), reason="needs node and the package typescript (NODE_PATH)")
@@ -30,51 +33,7 @@ POINT = "interface Point { x: number; label?: string }\n"
 SHAPE = 'type Shape = { kind: "circle"; r: number } | { kind: "square"; side: number };\n'
 
 # (beginning that is accepted, rest in which the refusal is)
-REFUSED = [
-    ("const a: number = 1; const b = a + ", "c;"),
-    ("{ const a = 1; } const b = ", "a;"),
-    ("const n: number = ", '"a";'),
-    ("const n = 1; n ", "= 2;"),
-    ("let n = 1; n = ", '"a";'),
-    ("let n = 1; let ", "n = 2;"),
-    ("function f(a: number, b: string): void {} f(1", ");"),
-    ("function f(a: number): void {} f(1", ", 2);"),
-    ("function f(a: number): void {} f(", '"a");'),
-    ("function f(a: number): number { return a > 1 ? ", '"a" : 2; }'),
-    ("function f(a: number): number { if (a > 1) { return 1; } ", "}"),
-    ("function f(a: number): number { return", "; }"),
-    ("function f(a: ", "Thing): void {}"),
-    (POINT + "function f(p: Point): number { return p.", "y; }"),
-    (POINT + "function f(p: Point): number { return p.label", ".length; }"),
-    (POINT + "const p: Point = { ", "y: 1 };"),
-    (POINT + "const p: Point = { ", "};"),
-    (POINT + "const p: Point = { x: ", '"a" };'),
-    (SHAPE + "function f(s: Shape): number { return s.", "r; }"),
-    (SHAPE + 'function f(s: Shape): number { if (s.kind === "circle") { return s.', "side; } return 0; }"),
-    (SHAPE + 'const s: Shape = { kind: "circle", ', "side: 1 };"),
-    (SHAPE + 'function f(s: Shape): number { switch (s.kind) { case "circle": return 1; } ', "}"),
-    ("const xs: number[] = [1, ", '"a"];'),
-    ("const xs = [1]; xs.push(", '"a");'),
-    ("const xs = [1].map(x => x.", "length);"),
-    ("const f = (x: number): string => ", "x;"),
-    ("const f: (x: number) => string = x => ", "x;"),
-    ('const n = 2 * "a"', ";"),
-    ("const n = true ", "- 1;"),
-    ("const n = 1.", "toFixed();"),
-    ("const b = 1 === ", '"a";'),
-    ("let x: string | null = Math.random() > 0.5 ? null : 'a'; const n = x", ".length;"),
-    ("class A { private n: number = 1; } const m = new A().", "n;"),
-    ("class A { n: number; constructor(m: number) { ", "} }"),
-    ("class A { constructor(n: number) {} } const a = new A(", ");"),
-    ("interface I { f(): void } class A implements I { ", "}"),
-    ("class A { constructor(n: number) {} } class B extends A { constructor() { ", "} }"),
-    ("function f<T>(x: T): T { return x.", "length; }"),
-    ("type Pair<A, B> = { a: A; b: B }; const p: Pair<number", "> = 1;"),
-    ("const m = new Map<string, number>(); m.set(", "1, 1);"),
-    ("const f = (", "x) => x;"),
-    ("if (!", "2) {}"),
-    ("const yes: true = !1", ";"),
-]
+REFUSED = filled(TABLE["refused"], POINT=POINT, SHAPE=SHAPE)
 
 
 def refusal(text: str) -> str:
