@@ -192,7 +192,7 @@ class DeviceSteps:
         self.captured: dict[Bucket, Captured] = {}
 
     def __call__(self, logits: list[torch.Tensor], step: FusedStep, rule: Rule, size: int) -> np.ndarray:
-        """int32[B, 1 + P, ENTRY]: the verdicts on all trees of the bucket, by the one copy back (`batch.unpacked`).
+        """int32[B, 1 + P, ENTRY]: the verdicts on all trees of the bucket, by the one copy back (`walk.Out`).
 
         logits: float[·, width] of each tree, in their order.
         """
