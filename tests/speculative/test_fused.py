@@ -409,8 +409,12 @@ def test_kernels_compile_for_a_gpu(rule: str) -> None:
     pytest.importorskip("triton")
     import compile_kernels
 
+    from constrain.sampling.fused.run import CHUNK
+
     code = compile_kernels.law_kernels() if rule == "laws" else [compile_kernels.walk_kernel(RULES[rule])]
-    assert all(each.startswith(b"\x7fELF") for each in code)
+    assert all(each["cubin"].startswith(b"\x7fELF") for each in code)
+    if rule == "laws":  # one exponential a logit, by each of 128 threads
+        assert 128 * code[0]["ptx"].count("ex2.approx") == CHUNK
     assert {RULES[name] for name in ("match", "k-seq", "traversal", "recursive")} == set(RULES.values())
 
 
@@ -439,6 +443,27 @@ def test_buffers_of_a_bucket_are_used_again() -> None:
             run.verdicts(*each, rule).entries for each in ((buffers.scores, buffers.step), (plain, steps[i]))
         )
         assert torch.equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("shares", "kept"),
+    [([0.4] * 3, [1, 2]), ([0.1] * 9, list(range(9))), ([0.5, 0.2, 2.0, 0.2], [0, 1, 3]), ([1.0, 1.0], [1])],
+)
+def test_graphs_are_kept_by_their_bytes(shares: list[float], kept: list[int]) -> None:
+    """The latest ones that fit; what never fits drives nothing out."""
+    pytest.importorskip("triton")
+    from constrain.sampling.fused import run
+
+    steps = run.DeviceSteps()
+    for number, share in enumerate(shares):
+        bucket: Any = number
+        if steps.makes_room(bucket, int(share * run.GRAPH_BYTES)):
+            steps.captured[bucket] = bucket
+    assert list(steps.captured) == kept
+    step = Problem(7, "recursive", Settings()).step(FusedOptions(), "recursive")
+    logits = [torch.zeros((3, 100)), torch.zeros((6, 100))]
+    sizes = [run.room_for(9) * 400, run.room_for(4) * 4, run.room_for(len(step.drafts.probs)) * step.drafts.width * 4]
+    assert run.bytes_of(logits, step) == sum(sizes)
 
 
 @pytest.mark.skipif(not COMPILED, reason="a CUDA graph needs a GPU")
