@@ -116,7 +116,7 @@ class Problem:
         for stream, tree in enumerate(self.trees):
             rows = len(tree) + 1
             masks = TreeMasks(job, tree, Sample(), self.bitmask[0])
-            masks.bitmask, masks.rows, masks.complete = self.bitmask, list(range(start, start + rows)), True
+            masks.bitmask, masks.rows, masks.complete = self.bitmask, np.arange(start, start + rows), True
             given = TargetRows(
                 masks, self.logits[start : start + rows], settings=settings, draw=draw, stream=stream, size=self.size
             )

@@ -316,8 +316,10 @@ class _Loop(Particles):
         particle.matcher = tree.matchers[last]
         greedy = self.job.settings.temperature == 0
         emitted: list[int] = []
-        for place, token in [*nodes, (last, verdict.token)]:
-            raw, sampled, log_z = (-math.inf, 0.0, 0.0) if token == NONE else rows.numbers(place, token)
+        for k, (place, token) in enumerate([*nodes, (last, verdict.token)]):
+            raw, sampled, log_z = (-math.inf, 0.0, 0.0)
+            if token != NONE:
+                raw, sampled, log_z = verdict.numbers[k] if verdict.numbers else rows.numbers(place, token)
             if raw == -math.inf:
                 particle.dead_end()
                 break

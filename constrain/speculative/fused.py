@@ -11,7 +11,7 @@ are replayed as one CUDA graph from the third step on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,24 +19,10 @@ import torch
 from constrain.errors import ConstrainError
 from constrain.sampling.core.draw import Draw, TorchDraw
 from constrain.sampling.fused import batch
-from constrain.sampling.fused.batch import (
-    COLUMNS,
-    EMPTY,
-    OPTIONS,
-    RULES,
-    Drafts,
-    Found,
-    FusedOptions,
-    FusedStep,
-    Rule,
-    Trees,
-    room_for,
-    sent,
-    unpacked,
-)
+from constrain.sampling.fused.batch import OPTIONS, RULES, FusedOptions, FusedStep, Rule, TreeBatch
 from constrain.sampling.fused.single import options_of, runs_on, steps_of_thread
 from constrain.speculative.masks import fill
-from constrain.speculative.rows import Chosen, TargetRows
+from constrain.speculative.rows import TargetRows
 from constrain.speculative.tree import NONE, BuiltTree
 from constrain.speculative.verifier import Case, Verdict, Verifier
 from constrain.speculative.verifiers import verifier_named
@@ -80,108 +66,70 @@ class Fused(Verifier):
             fill(masks)
         if not all(each.complete for each in masks):  # some mask cannot be had: it may not be needed
             return self.otherwise.verify(cases, draw)
-        ragged = []
-        for case, rows in zip(cases, targets, strict=True):
-            uniform = draw.peek(case.stream, most_draws(case.tree, self.rule))
-            ragged.append(Ragged(case.tree, rows.masks.rows, options_of(rows.settings), uniform))
-        found = self._found([each.logits for each in targets], ragged, masks[0].bitmask, targets[0].size)
-        return [self._verdict(case, each, draw) for case, each in zip(cases, found, strict=True)]
+        trees, settings = [case.tree for case in cases], [each.settings for each in targets]
+        streams, counts = [case.stream for case in cases], [most_draws(tree, self.rule) for tree in trees]
+        alike = all(each is settings[0] for each in settings)
+        step = packed(
+            trees, [each.rows for each in masks], self.rule, [options_of(each) for each in settings[: alike or None]],
+            draw.peeks(streams, counts), masks[0].bitmask, targets[0].logits.device,
+        )  # fmt: skip
+        verdicts, used, faulty = verdicts_of(self._entries([each.logits for each in targets], step, targets[0].size))
+        for i in faulty:  # the eager twin names it
+            verdicts[i], used[i] = self.otherwise.decide(cases[i], draw), 0
+        draw.skips(streams, used)
+        return verdicts
 
-    def _found(
-        self, logits: list[torch.Tensor], ragged: Sequence[Ragged], bitmask: np.ndarray | None, size: int
-    ) -> list[Found]:
-        from constrain.sampling.fused.run import DeviceSteps
+    def _entries(self, logits: list[torch.Tensor], step: FusedStep, size: int) -> np.ndarray:
+        if self.graphs:
+            self.steps = steps_of_thread()
+        elif self.steps is None:
+            from constrain.sampling.fused.run import DeviceSteps
 
-        self.steps = steps_of_thread() if self.graphs else self.steps or DeviceSteps(graphs=False)
-        step = packed(ragged, bitmask, self.rule, logits[0].device, least=room_for(len(ragged)))
-        return unpacked(self.steps(logits, step, self.rule, size)[: len(ragged)])
-
-    def _verdict(self, case: Case, found: Found, draw: TorchDraw) -> Verdict:
-        """The verdict: records its numbers and skips the uniform ones used. The eager twin names faults."""
-        if found.faulty:
-            return self.otherwise.decide(case, draw)
-        rows: Any = case.rows
-        columns = zip(found.tokens, found.log_prob_raw, found.log_prob_sampled, found.log_z, strict=True)
-        for place, numbers in zip([0, *(node + 1 for node in found.nodes)], columns, strict=True):
-            rows.know(place, Chosen(*numbers))
-        draw.skip(case.stream, found.used)
-        return Verdict(found.nodes, found.tokens[-1])
+            self.steps = DeviceSteps(graphs=False)
+        found: np.ndarray = self.steps(logits, step, self.rule, size)[: len(logits)]
+        return found
 
 
 class FusedMatch(Fused):
     """`Fused("match")`."""
 
 
-class Ragged(NamedTuple):
-    """One tree of a batch: which row of the bitmask each place has, its options, and its uniform numbers."""
-
-    tree: BuiltTree
-    masks: Sequence[int]
-    options: FusedOptions
-    uniform: np.ndarray
-
-
-def places_for(trees: Sequence[BuiltTree]) -> int:
-    """P: room for the places of the largest tree."""
-    return room_for(1 + max(len(tree) for tree in trees))
-
-
 def most_draws(tree: BuiltTree, rule: Rule) -> int:
     """Uniform numbers that a verdict can use: one for each token of a path; or one a proposal, and two a place."""
     if not rule.drawn:
-        return int(tree.depths.max(initial=0)) + 1
+        return tree.deepest + 1
     return int((tree.draft_rows != NONE).sum()) + 2 * (len(tree) + 1)
 
 
 def packed(
-    ragged: Sequence[Ragged], bitmask: np.ndarray | None, rule: Rule, device: torch.device, *, least: int = 0
+    trees: Sequence[BuiltTree],
+    masks: Sequence[np.ndarray],
+    rule: Rule,
+    options: Sequence[FusedOptions],
+    uniform: np.ndarray,
+    bitmask: np.ndarray | None,
+    device: torch.device,
 ) -> FusedStep:
-    """Send a batch to a device, from pinned memory where there is such, so that no copy waits.
+    """Send a batch to a device.
 
-    ragged: B trees, whose logits lie one after the other. bitmask: uint32[N, words] or None. least: trees of the
-    bucket, at least B; the others are empty
+    trees: B, whose logits lie one after the other. masks: by tree, int32[n + 1], the row of the bitmask of each place.
+    options: of each tree, or one of all. uniform: float64[B, N]. bitmask: uint32[R, words] or None
     """
-    count, places = max(least, len(ragged)), places_for([each.tree for each in ragged])
-    draws = (3 if rule.drawn else 1) * places
-    numbers = np.full((count, COLUMNS, places), NONE, np.int32)
-    numbers[:, [batch.KIDS, batch.BEGINS, batch.ENDS]] = 0
-    numbers[:, [batch.TOKENS, batch.PARENTS]] = EMPTY
-    reals = np.zeros((count, OPTIONS + draws))
-    row = source = 0
+    step = TreeBatch.of([tree.numbers for tree in trees], masks, 3 if rule.drawn else 1)
+    step.reals[: len(trees), OPTIONS : OPTIONS + uniform.shape[1]] = uniform
     probs: list[torch.Tensor] = []
-    for tree_numbers, tree_reals, each in zip(numbers, reals, ragged, strict=False):
-        _columns(tree_numbers, each, rule, row, source)
-        tree_reals[:OPTIONS] = *each.options, not each.tree.replacement
-        tree_reals[OPTIONS : OPTIONS + len(each.uniform)] = each.uniform
-        row += int(each.tree.read.sum()) + 1
-        if rule.drawn and each.tree.draft_probs is not None:
-            probs.append(each.tree.draft_probs.to(device, torch.float32))
-            source += len(probs[-1])
-    masks = np.zeros((0, 1), np.uint32) if bitmask is None else np.ascontiguousarray(bitmask)
-    drafts = torch.cat(probs) if probs else torch.zeros((1, 1), device=device)
-    return FusedStep(
-        Trees(sent(torch.from_numpy(numbers), device), sent(torch.from_numpy(reals), device), draws),
-        Drafts(drafts, drafts.stride(0), drafts.shape[1], drafts.sum(-1, dtype=torch.float64)),
-        sent(torch.from_numpy(masks.view(np.int32)), device),
-        penalties=None,
-        processed=any(each.options.min_p > 0 for each in ragged),
-        counted=any(each.options.top_k > 0 for each in ragged),
-        weighed=any(each.options.top_p < 1 for each in ragged),
-    )
+    if rule.drawn:
+        step.reals[: len(trees), batch.WITHOUT] = [not tree.replacement for tree in trees]
+        for own, tree in zip(step.numbers, trees, strict=False):
+            if tree.draft_probs is not None:
+                own[batch.SOURCES][own[batch.SOURCES] != NONE] += sum(map(len, probs))
+                probs.append(tree.draft_probs.to(device, torch.float32))
+                _put_kids(own, tree, rule)
+    return step.sent(options, bitmask, device, torch.cat(probs) if probs else None)
 
 
-def _columns(numbers: np.ndarray, given: Ragged, rule: Rule, row: int, source: int) -> None:
-    """Fill int32[COLUMNS, P] of one tree, whose logits begin at `row` and draft distributions at `source`."""
-    tree = given.tree
-    n = len(tree) + 1
-    numbers[batch.TOKENS, 0], numbers[batch.TOKENS, 1:n] = NONE, tree.tokens
-    numbers[batch.PARENTS, 0], numbers[batch.PARENTS, 1:n] = NONE, tree.parents + 1
-    numbers[batch.AT, :n] = np.where(tree.logits_rows == NONE, NONE, tree.logits_rows + row)
-    numbers[batch.FORCED, :n], numbers[batch.MASKS, :n] = tree.forced, given.masks
-    numbers[batch.SAME, 1:n] = np.where(tree.same == NONE, NONE, tree.same + 1)
-    if not rule.drawn or not tree.drawn:
-        return
-    numbers[batch.SOURCES, 1:n] = np.where(tree.draft_rows == NONE, NONE, tree.draft_rows + source)
+def _put_kids(numbers: np.ndarray, tree: BuiltTree, rule: Rule) -> None:
+    """Fill in the drawn kids of each place of a tree."""
     place = 0
     for here, nodes in enumerate(tree.children()):
         drawn = [node for node in nodes if tree.draft_rows[node] != NONE]
@@ -191,3 +139,15 @@ def _columns(numbers: np.ndarray, given: Ragged, rule: Rule, row: int, source: i
         numbers[batch.BEGINS, here], numbers[batch.ENDS, here] = place, place + len(drawn)
         numbers[batch.KIDS, place : place + len(drawn)] = [node + 1 for node in drawn]
         place += len(drawn)
+
+
+def verdicts_of(entries: np.ndarray) -> tuple[list[Verdict], list[int], list[int]]:
+    """(verdicts, uniform numbers that each used, which are faulty) from int32[B, 1 + P, ENTRY], see `walk.Out`."""
+    counts, used, faulty = entries[:, 0, :3].T.tolist()
+    deepest = max(counts)
+    nodes = entries[:, 1:deepest, 0].tolist()
+    last = entries[np.arange(len(entries)), counts, 1].tolist()
+    numbers = entries.view(np.float32)[:, 1 : 1 + deepest, 2:].tolist()
+    columns = zip(nodes, last, numbers, counts, strict=True)
+    verdicts = [Verdict(path[: count - 1], token, reals[:count]) for path, token, reals, count in columns]
+    return verdicts, used, [i for i, fault in enumerate(faulty) if fault]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,17 +36,18 @@ class TreeMasks:
         """sample: counts the masks. ends: uint32[words] with EOS only. last: depth at which only EOS may follow"""
         self.job, self.tree, self.sample, self.ends, self.last = job, tree, sample, ends, last
         self.bitmask: Words | None = None
-        self.rows = [NONE] * (len(tree) + 1)
+        self.rows = np.full(len(tree) + 1, NONE, np.int32)
         self.complete = False
         self.asked = 0.0  # seconds spent on masks that were asked for one by one
         self._single: dict[int, Words] = {}
-        self._logits_rows, self._forced = tree.logits_rows.tolist(), tree.forced.tolist()
 
-    def wanted(self, place: int) -> bool:
-        """The place was read, and leaves a choice that is not everything."""
-        if self._logits_rows[place] == NONE or self._forced[place] != NONE:
-            return False
-        return self.job.matchers is not None or self._ends(place)
+    @cached_property
+    def wanted(self) -> NDArray[np.bool_]:
+        """bool[n + 1], by place: it was read, and leaves a choice that is not everything."""
+        open_places: NDArray[np.bool_] = (self.tree.logits_rows != NONE) & (self.tree.forced == NONE)
+        if self.job.matchers is None:
+            open_places &= self.ending
+        return open_places
 
     def words(self, place: int) -> Words | None:
         """uint32[1, words] of a place; None: nothing is masked, or a token is forced."""
@@ -53,15 +55,18 @@ class TreeMasks:
         if row != NONE and self.bitmask is not None:
             return self.bitmask[row : row + 1]
         if place not in self._single:
-            if not self.wanted(place):
+            if not self.wanted[place]:
                 return None
             start = time.perf_counter()
             self._single[place] = _filled(self.job, [(self, place)])
             self.asked += time.perf_counter() - start
         return self._single[place]
 
-    def _ends(self, place: int) -> bool:
-        return self.last != NONE and len(self.tree.path(place)) == self.last
+    @cached_property
+    def ending(self) -> NDArray[np.bool_]:
+        """bool[n + 1], by place: only EOS may follow."""
+        ending: NDArray[np.bool_] = np.append(0, self.tree.depths) == self.last
+        return ending
 
 
 def fill(trees: Sequence[TreeMasks], *, roots: bool = False) -> None:
@@ -78,12 +83,13 @@ def fill(trees: Sequence[TreeMasks], *, roots: bool = False) -> None:
 
 
 def _fill(trees: Sequence[TreeMasks], roots: bool) -> None:
-    asked = [(tree, place) for tree in trees for place in range(1 if roots else len(tree.rows)) if tree.wanted(place)]
-    bitmask = _filled(trees[0].job, asked) if asked else None
-    for tree in trees:
-        tree.bitmask, tree.rows, tree.complete = bitmask, [NONE] * len(tree.rows), not roots
-    for row, (tree, place) in enumerate(asked):
-        tree.rows[place] = row
+    places = [np.flatnonzero(tree.wanted[:1] if roots else tree.wanted) for tree in trees]
+    asked = [(tree, place) for tree, own in zip(trees, places, strict=True) for place in own.tolist()]
+    bitmask, row = _filled(trees[0].job, asked) if asked else None, 0
+    for tree, own in zip(trees, places, strict=True):
+        tree.bitmask, tree.rows, tree.complete = bitmask, np.full(len(tree.rows), NONE, np.int32), not roots
+        tree.rows[own] = range(row, row + len(own))
+        row += len(own)
 
 
 def _filled(job: Job, asked: Sequence[tuple[TreeMasks, int]]) -> Words:
@@ -100,7 +106,7 @@ def _filled(job: Job, asked: Sequence[tuple[TreeMasks, int]]) -> Words:
                 _fill_one(matcher, words)
     for row, (tree, place) in enumerate(asked):
         tree.sample.masks += job.matchers is not None
-        if tree._ends(place):
+        if tree.ending[place]:
             bitmask[row] &= tree.ends
     return bitmask
 

@@ -92,13 +92,11 @@ class TargetRows:
         self.masks, self.tree, self.logits = masks, masks.tree, logits
         self.settings, self.draw, self.stream, self.size = settings, draw, stream, size
         self.row, self.position = row, position
-        self._rows = self.tree.logits_rows.tolist()
-        self._forced = self.tree.forced.tolist()
         self._places: dict[int, _Place] = {}
         self._chosen: dict[int, Chosen] = {}
 
     def forced(self, place: int) -> int:
-        return int(self._forced[place])
+        return int(self.tree.forced[place])
 
     def sample(self, place: int) -> int:
         logits, words = self._given(place)
@@ -121,16 +119,12 @@ class TargetRows:
         found = self.probabilities(place)
         return found is not None and float(found[token]) > 0
 
-    def know(self, place: int, found: Chosen) -> None:
-        """Keep what a device computed for a place, so that it need not be computed again."""
-        self._chosen[place] = found
-
     def numbers(self, place: int, token: int) -> Numbers:
         """The numbers that `lcd` records for this token here. Forced tokens: log p_raw, 0, log p_raw."""
         known = self._chosen.get(place)
         if known is not None and known.token == token:
             return known.log_prob_raw, known.log_prob_sampled, known.log_z
-        if self._forced[place] == token:
+        if self.forced(place) == token:
             logits, _ = self._given(place)
             (raw,) = score(logits, [token], self.settings.temperature, [self._where(place)])
             return raw, 0.0, raw
@@ -146,7 +140,7 @@ class TargetRows:
         return logit - log_total, sampled, min(0.0, found.log_allowed - log_total)
 
     def _given(self, place: int) -> tuple[torch.Tensor, np.ndarray | None]:
-        row = self._rows[place]
+        row = int(self.tree.logits_rows[place])
         return self.logits[row : row + 1], self.masks.words(place)
 
     def _where(self, place: int) -> tuple[int, int]:
@@ -160,7 +154,7 @@ class TargetRows:
     def _found(self, place: int) -> _Place:
         given, words = self._given(place)
         rows = LogitRows(given, self.settings.temperature, [self._where(place)])
-        forced = self._forced[place]
+        forced = self.forced(place)
         if forced != NONE:
             return _Place(self._one_hot(rows, forced), rows, float(rows.values[0, forced]))
         allowed = rows.allowed(words, self.size)

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from constrain.errors import ConstrainError
 from constrain.sampling.core.model import Ints
+from constrain.sampling.fused import batch
 
 ROOT = -1  # as a parent
 NONE = -1  # no token, no row, no node
@@ -217,10 +218,27 @@ class BuiltTree(DraftTree):
     def logits_rows(self) -> Ints:
         """int32[n + 1]: by place, its row in the logits of a forward pass (0 for the root), NONE for what was not
         read."""
-        rows = np.full(len(self) + 1, NONE, np.int32)
-        rows[0] = 0
-        rows[1:][self.read] = np.arange(1, int(self.read.sum()) + 1)
+        rows: Ints = self.numbers[batch.AT]
         return rows
+
+    @cached_property
+    def numbers(self) -> Ints:
+        """int32[COLUMNS, n + 1]: by place what kernels read of it, see `constrain.sampling.fused.batch`; rows of masks
+        and drawn kids are those of a step. Not to be changed."""
+        numbers = np.full((batch.COLUMNS, len(self) + 1), NONE, np.int32)
+        numbers[batch.AT, 0], numbers[batch.KIDS :] = 0, 0
+        nodes = numbers[:, 1:]
+        nodes[batch.TOKENS], nodes[batch.SOURCES] = self.tokens, self.draft_rows
+        np.add(self.parents, 1, out=nodes[batch.PARENTS])
+        nodes[batch.SAME, : len(self.same)] = np.where(self.same == NONE, NONE, self.same + 1)
+        nodes[batch.AT] = np.where(self.read, np.cumsum(self.read), NONE)
+        numbers[batch.FORCED] = self.forced
+        return numbers
+
+    @cached_property
+    def deepest(self) -> int:
+        """Tokens on its longest path."""
+        return int(self.depths.max(initial=0))
 
     @cached_property
     def read_tokens(self) -> Ints:

@@ -77,6 +77,8 @@ class Verdict:
         path: the nodes taken, from the root, all of them read.
         token: the token after them: drawn from the target, or that of a node that is not read (EOS, for example); NONE
             (-1) where the last place is a dead end.
+        numbers: log p_raw, log p_sampled and log Z of each of these tokens, where a device computed them; else empty,
+            and the rows tell them.
 
     Example:
         >>> from constrain.speculative import Verdict
@@ -86,6 +88,7 @@ class Verdict:
 
     path: list[int] = field(default_factory=list)
     token: int = -1
+    numbers: Sequence[Sequence[float]] = field(default=(), compare=False)
 
 
 class Verifier:

@@ -27,8 +27,8 @@ def machine_code(
     constants: dict[str, Any],
     warps: int = 4,
     nothing: dict[tuple[int, ...], None] | None = None,
-) -> bytes:
-    """For sm_90. Raises what the compiler raises. nothing: where in tuples of arguments None is given."""
+) -> dict[str, Any]:
+    """For sm_90, by stage of the compiler. nothing: where in tuples of arguments None is given."""
     names = kernel.arg_names
     source = ASTSource(
         kernel,
@@ -36,11 +36,10 @@ def machine_code(
         constexprs={(names.index(name),): value for name, value in constants.items()} | (nothing or {}),
     )
     code = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": warps})
-    found: bytes = code.asm["cubin"]
-    return found
+    return dict(code.asm)
 
 
-def law_kernels(logits: str = "*bf16") -> list[bytes]:
+def law_kernels(logits: str = "*bf16") -> list[dict[str, Any]]:
     """All stages of laws.py, for logits of a type."""
     sizes = {"P": 16, "CHUNK": run.CHUNK}
     given = {"scores": scores(logits), "trees": TREES}
@@ -54,7 +53,7 @@ def law_kernels(logits: str = "*bf16") -> list[bytes]:
     ]
 
 
-def filter_kernels(given: dict[str, Any], counted: bool) -> list[bytes]:
+def filter_kernels(given: dict[str, Any], counted: bool) -> list[dict[str, Any]]:
     """Top-k, or top-p."""
     laws_of, flags = {**given, "laws": LAWS, "search": SEARCH}, {"P": 16, "CHUNKS": 32, "COUNTED": counted}
     joined = {name: laws_of[name] for name in ("trees", "laws", "search")}
@@ -65,7 +64,7 @@ def filter_kernels(given: dict[str, Any], counted: bool) -> list[bytes]:
     ]
 
 
-def walk_kernel(rule: Rule, logits: str = "*bf16") -> bytes:
+def walk_kernel(rule: Rule, logits: str = "*bf16") -> dict[str, Any]:
     """The walk of a rule."""
     arguments = {"given": walk.FusedInputs(scores(logits), TREES, DRAFTS, LAWS, OUT)}
     flags = {"DRAWN": rule.drawn, "WHOLE": rule.whole, "SHARED": rule.shared}

@@ -28,10 +28,10 @@ from constrain.sampling import AWRS, MCMC, SIR, SMC, Job, Sample, Settings, Torc
 from constrain.sampling.core import step as steps
 from constrain.sampling.core.sampler import drive
 from constrain.sampling.core.step import by_kernels, step
-from constrain.sampling.fused.batch import RULES, FusedOptions, FusedStep, Penalties, unpacked
+from constrain.sampling.fused.batch import RULES, FusedOptions, FusedStep, Penalties
 from constrain.sampling.processors import Counts, MinP, Repetition, StepContext
 from constrain.speculative import BuiltTree, Case, DraftBudget, Fixed, Speculation, TreeBuilder, Verdict
-from constrain.speculative.fused import Fused, FusedMatch, Ragged, most_draws, packed
+from constrain.speculative.fused import Fused, FusedMatch, most_draws, packed, verdicts_of
 from constrain.speculative.masks import TreeMasks
 from constrain.speculative.rows import TargetRows
 from constrain.speculative.tree import NONE
@@ -111,7 +111,7 @@ class Problem:
         for logits in self.logits:
             logits[:, 0].clamp_(min=-3.0)
         self.bitmask = rng.integers(0, 2**32, (4, -(-size // 32)), dtype=np.uint32) | np.uint32(seed % 4 != 0)
-        self.masks = [rng.integers(-1, 4, len(tree) + 1).tolist() for tree in self.trees]
+        self.masks = [rng.integers(-1, 4, len(tree) + 1, dtype=np.int32) for tree in self.trees]
 
     def cases(self, seed: int) -> tuple[list[Case], TorchDraw]:
         draw = TorchDraw(seed)
@@ -128,15 +128,19 @@ class Problem:
 
     def step(self, options: FusedOptions, rule: str, uniform: Any = None) -> FusedStep:
         """As the kernels see it."""
-        ragged = [
-            Ragged(tree, rows, options, np.zeros(most_draws(tree, RULES[rule])) if uniform is None else uniform[i])
-            for i, (tree, rows) in enumerate(zip(self.trees, self.masks, strict=True))
-        ]
-        return packed(ragged, self.bitmask, RULES[rule], DEVICE)
+        uniform = np.zeros((len(self.trees), 1)) if uniform is None else uniform
+        return packed(self.trees, self.masks, RULES[rule], [options], uniform, self.bitmask, DEVICE)
+
+
+def entries_of(out: Any, trees: int) -> np.ndarray:
+    found: np.ndarray = out.entries.cpu().numpy()[:trees]
+    return found
 
 
 def numbers(case: Case, verdict: Verdict) -> list[float]:
     """The numbers recorded of every token of a verdict."""
+    if verdict.numbers:
+        return [each for own in verdict.numbers[: None if verdict.token != NONE else -1] for each in own]
     rows: Any = case.rows
     tokens = [*(int(case.tree.tokens[node]) for node in verdict.path), verdict.token]
     places = [0, *(node + 1 for node in verdict.path)]
@@ -252,11 +256,10 @@ def test_filters_are_those_of_the_library(ties: bool) -> None:
     if ties:  # few different scores
         problem.logits = [each.round() for each in problem.logits]
     options = [(1.0, 0, 1.0), (1.0, 5, 1.0), (0.5, 0, 0.71), (1.7, 9, 0.83), (1.0, 500, 0.999), (1.0, 1, 0.1)]
-    ragged = [
-        Ragged(tree, rows, FusedOptions(*each), np.zeros(1))
-        for tree, rows, each in zip(problem.trees, problem.masks, options, strict=True)
-    ]
-    found = stated(problem, packed(ragged, problem.bitmask, RULES["match"], DEVICE))
+    own = [FusedOptions(*each) for each in options]
+    found = stated(
+        problem, packed(problem.trees, problem.masks, RULES["match"], own, np.zeros((6, 1)), problem.bitmask, DEVICE)
+    )
     for i, (temperature, top_k, top_p) in enumerate(options):
         settings = Settings(temperature=temperature, top_k=top_k or None, top_p=None if top_p == 1 else top_p)
         problem.settings = settings
@@ -274,7 +277,7 @@ def test_ties_are_equal_scores_here_and_equal_probabilities_there() -> None:
     """The one difference of the filters: two scores whose probabilities are one float32."""
     problem = Problem(0, "match", Settings(top_k=1), size=3, width=3, trees=1)
     problem.trees = [replace(built(5, "match", 3, nodes=0), forced=np.array([NONE], np.int32))]
-    problem.masks, problem.logits = [[NONE]], [torch.tensor([[1e-3, 1e-3 + 2e-10, -1.0]])]
+    problem.masks, problem.logits = [np.array([NONE], np.int32)], [torch.tensor([[1e-3, 1e-3 + 2e-10, -1.0]])]
     assert problem.logits[0][0, 0] != problem.logits[0][0, 1]
     ((law,),) = stated(problem, problem.step(FusedOptions(top_k=1), "match"))
     (case,), _ = problem.cases(0)
@@ -325,16 +328,16 @@ def test_penalties_and_min_p_are_the_processors(temperature: float) -> None:
     problem_eager = Problem(41, "recursive-without", problem.settings, 12, 14, 4)
     problem_eager.logits = [torch.stack(each) for each in changed_logits]
     theirs, draw = problem_eager.cases(3)
-    uniform = [draw.peek(each.stream, most_draws(each.tree, RULES["recursive-without"])) for each in theirs]
+    uniform = draw.peeks(
+        [each.stream for each in theirs], [most_draws(each.tree, RULES["recursive-without"]) for each in theirs]
+    )
     step = problem.step(options, "recursive-without", uniform)._replace(penalties=listed, processed=True)
     scores = run.scores_of(torch.cat(problem.logits).to(DEVICE), step.bitmask, problem.size)
     out = run.verdicts(scores, step, RULES["recursive-without"])
     expected = verifier_named("recursive-without").verify(theirs, draw)
-    for case, found, right in zip(theirs, unpacked(out.entries.cpu().numpy()), expected, strict=True):
-        assert (found.nodes, found.tokens[-1]) == (right.path, right.token)
-        if NONE not in found.tokens:
-            ours = list(zip(found.log_prob_raw, found.log_prob_sampled, found.log_z, strict=True))
-            assert list(itertools.chain(*ours)) == pytest.approx(numbers(case, right), abs=5e-5)
+    for case, found, right in zip(theirs, verdicts_of(entries_of(out, len(theirs)))[0], expected, strict=True):
+        assert found == right
+        assert numbers(case, found) == pytest.approx(numbers(case, right), abs=5e-5)
 
 
 # --- the law of a verdict ---------------------------------------------------------------------------------------------
@@ -351,22 +354,21 @@ def outcomes(rule: str, world: World, trees: list[tuple[float, BuiltTree]]) -> l
     found = []
     pending = [(chance, tree, list[float]()) for chance, tree in trees]
     while pending:
-        ragged = [
-            Ragged(tree, [NONE] * (len(tree) + 1), FusedOptions(), np.array(given))
-            for _, tree, given in pending
-        ]  # fmt: skip
+        drafted, most = [tree for _, tree, _ in pending], max(len(given) for *_, given in pending)
+        masks = [np.full(len(tree) + 1, NONE) for tree in drafted]
+        uniform = np.array([given + [0.0] * (most - len(given)) for *_, given in pending])
         logits = torch.tensor(np.concatenate([table_logits(world, tree) for _, tree, _ in pending])).float()
-        step = packed(ragged, None, RULES[rule], DEVICE)
+        step = packed(drafted, masks, RULES[rule], [FusedOptions()], uniform, None, DEVICE)
         out = run.verdicts(run.scores_of(logits.to(DEVICE), step.bitmask, SIZE), step, RULES[rule], spans=True)
-        verdicts, spans, left = unpacked(out.entries.cpu().numpy()), out.spans.tolist(), []
-        for (chance, tree, given), verdict, bounds in zip(pending, verdicts, spans, strict=True):
-            numbers_used = [*given, *[0.0] * (verdict.used - len(given))]
-            for k in range(max(0, len(given) - 1), verdict.used):  # what is before has its share in `chance`
+        (verdicts, used, _), spans, left = verdicts_of(entries_of(out, len(drafted))), out.spans.tolist(), []
+        for (chance, tree, given), verdict, count, bounds in zip(pending, verdicts, used, spans, strict=False):
+            numbers_used = [*given, *[0.0] * (count - len(given))]
+            for k in range(max(0, len(given) - 1), count):  # what is before has its share in `chance`
                 low, high = bounds[k]
                 if high < 1 - 1e-6:  # sums of chunks are float32
                     left.append((chance, tree, [*numbers_used[:k], high + 1e-12]))
                 chance *= high - low
-            found.append((chance, said(tree, Verdict(verdict.nodes, verdict.tokens[-1]))))
+            found.append((chance, said(tree, verdict)))
         pending = left
     return found
 
@@ -408,8 +410,12 @@ def test_kernels_compile_for_a_gpu(rule: str) -> None:
     pytest.importorskip("triton")
     import compile_kernels
 
+    from constrain.sampling.fused.run import CHUNK
+
     code = compile_kernels.law_kernels() if rule == "laws" else [compile_kernels.walk_kernel(RULES[rule])]
-    assert all(each.startswith(b"\x7fELF") for each in code)
+    assert all(each["cubin"].startswith(b"\x7fELF") for each in code)
+    if rule == "laws":  # one exponential a logit, by each of 128 threads
+        assert 128 * code[0]["ptx"].count("ex2.approx") == CHUNK
     assert {RULES[name] for name in ("match", "k-seq", "traversal", "recursive")} == set(RULES.values())
 
 
@@ -422,9 +428,7 @@ def test_buffers_of_a_bucket_are_used_again() -> None:
     problems = [Problem(seed, "recursive", Settings()) for seed in range(12)]
     uniform = np.random.default_rng(6).random((3, 64))
     steps = [
-        each.step(
-            FusedOptions(), "recursive", [u[: most_draws(t, rule)] for t, u in zip(each.trees, uniform, strict=True)]
-        )
+        each.step(FusedOptions(), "recursive", uniform[:, : max(most_draws(tree, rule) for tree in each.trees)])
         for each in problems
     ]
     logits = [[rows.to(DEVICE) for rows in each.logits] for each in problems]
@@ -440,6 +444,27 @@ def test_buffers_of_a_bucket_are_used_again() -> None:
             run.verdicts(*each, rule).entries for each in ((buffers.scores, buffers.step), (plain, steps[i]))
         )
         assert torch.equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("shares", "kept"),
+    [([0.4] * 3, [1, 2]), ([0.1] * 9, list(range(9))), ([0.5, 0.2, 2.0, 0.2], [0, 1, 3]), ([1.0, 1.0], [1])],
+)
+def test_graphs_are_kept_by_their_bytes(shares: list[float], kept: list[int]) -> None:
+    """The latest ones that fit; what never fits drives nothing out."""
+    pytest.importorskip("triton")
+    from constrain.sampling.fused import run
+
+    steps = run.DeviceSteps()
+    for number, share in enumerate(shares):
+        bucket: Any = number
+        if steps.makes_room(bucket, int(share * run.GRAPH_BYTES)):
+            steps.captured[bucket] = bucket
+    assert list(steps.captured) == kept
+    step = Problem(7, "recursive", Settings()).step(FusedOptions(), "recursive")
+    logits = [torch.zeros((3, 100)), torch.zeros((6, 100))]
+    sizes = [run.room_for(9) * 400, run.room_for(4) * 4, run.room_for(len(step.drafts.probs)) * step.drafts.width * 4]
+    assert run.bytes_of(logits, step) == sum(sizes)
 
 
 @pytest.mark.skipif(not COMPILED, reason="a CUDA graph needs a GPU")
@@ -462,8 +487,8 @@ def test_slots_that_move() -> None:
     step = problem.step(FusedOptions(), "match", np.random.default_rng(5).random((3, 1)))
     scores = run.scores_of(torch.cat(problem.logits).to(DEVICE), step.bitmask, problem.size)
     out = run.verdicts(scores, step, RULES["match"])
-    for tree, found, moved in zip(problem.trees, unpacked(out.entries.cpu().numpy()), out.moved.tolist(), strict=True):
-        rows = [int(tree.logits_rows[node + 1]) - 1 for node in found.nodes]
+    for tree, found, moved in zip(problem.trees, verdicts_of(entries_of(out, 3))[0], out.moved.tolist(), strict=False):
+        rows = [int(tree.logits_rows[node + 1]) - 1 for node in found.path]
         assert moved == [*rows, *[NONE] * (len(moved) - len(rows))]
 
 

@@ -145,13 +145,12 @@ def by_kernels(
     fits = logits.dtype != torch.float64 and logits.stride(1) == 1 and len(set(streams)) == len(streams)
     if not fits or not len(logits) or not isinstance(draw, TorchDraw):
         return None
-    uniform = [float(draw.peek(stream, 1)[0]) for stream in streams]
+    uniform = draw.peeks(streams, [1] * len(streams))
     width = logits.shape[1] if size is None else size
     found = next_tokens(logits, bitmask, options_of(settings), uniform, width)
     if found.faulty:
         return None  # the fault is named by whoever goes on
-    for stream, used in zip(streams, found.used.tolist(), strict=True):
-        draw.skip(stream, used)
+    draw.skips(streams, found.used.tolist())
     return Step(torch.from_numpy(found.tokens.astype(np.int64)), *torch.from_numpy(found.numbers).T)
 
 

@@ -4,12 +4,15 @@ The idea: a ragged batch of trees lies in a bucket of fixed size, so that shapes
 graph can be captured for each: B trees of P places each (`room_for`). Place 0 of a tree is its root, place i + 1
 follows its node i, what is beyond the tree is empty; a step without drafts is trees of one place. Two buffers carry all
 of it but masks and penalties: integers (`COLUMNS` a place) and float64 (options of the tree, then its uniform numbers).
+On the host a `TreeBatch` holds them; a verdict comes back as int32[1 + P, ENTRY] a tree (`walk.Out.entries`).
 
 Options are data too: each tree has its own temperature, top-k, top-p and min-p, and a graph serves all of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
@@ -150,28 +153,76 @@ def sent(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
     return copy
 
 
-class Found(NamedTuple):
-    """The verdict on one tree. nodes: of the tree. tokens: one more than nodes; -1 is a dead end. used: so many uniform
-    numbers. faulty: a row that was looked at is no logits (NaN, +inf, nothing but -inf), and nothing else counts.
+@cache
+def _nothing(places: int) -> np.ndarray:
+    """int32[COLUMNS, P]: no tree."""
+    numbers = np.full((COLUMNS, places), NONE, np.int32)
+    numbers[[TOKENS, PARENTS]] = EMPTY
+    numbers[[KIDS, BEGINS, ENDS]] = 0
+    return numbers
 
-    log_prob_raw, log_prob_sampled, log_z: of each token, as in `constrain.sampling.core.step`
+
+@cache
+def _no_drafts(device: torch.device) -> Drafts:
+    return Drafts(torch.zeros((1, 1), device=device), 1, 1, torch.zeros(1, dtype=torch.float64, device=device))
+
+
+@dataclass
+class TreeBatch:
+    """B trees on the host, in the arrays of their bucket.
+
+    count: B; the bucket has room for more. numbers, reals: as in `Trees`.
     """
 
-    nodes: list[int]
-    tokens: list[int]
-    log_prob_raw: list[float]
-    log_prob_sampled: list[float]
-    log_z: list[float]
-    used: int
-    faulty: bool
+    count: int
+    numbers: np.ndarray
+    reals: np.ndarray
 
+    @classmethod
+    def of(cls, trees: Sequence[np.ndarray], masks: Sequence[np.ndarray], draws: int) -> TreeBatch:
+        """Of int32[COLUMNS, n + 1] by tree (`BuiltTree.numbers`), whose logits lie one after the other.
 
-def unpacked(entries: np.ndarray) -> list[Found]:
-    """Verdicts from int32[B, 1 + P, ENTRY]: of each tree (entries, draws used, faulty), then the entries."""
-    reals = entries.view(np.float32)
-    found = []
-    for tree, (count, used, faulty) in enumerate(entries[:, 0, :3].tolist()):
-        nodes, tokens = entries[tree, 1 : 1 + count, :2].T.tolist()
-        raw, sampled, log_z = reals[tree, 1 : 1 + count, 2:].T.tolist()
-        found.append(Found(nodes[: max(count - 1, 0)], tokens, raw, sampled, log_z, used, bool(faulty)))
-    return found
+        masks: by tree, int32[n + 1], the row of the bitmask of each place. draws: uniform numbers of a place, at most
+        """
+        places = room_for(max(map(len, masks)))
+        batch = cls.empty(len(trees), places, draws * places)
+        for own, each, rows in zip(batch.numbers, trees, masks, strict=False):
+            own[:, : len(rows)] = each
+            own[MASKS, : len(rows)] = rows
+        if len(trees) > 1:
+            at = batch.numbers[: len(trees), AT]
+            counts = at.max(1, keepdims=True) + 1
+            at += np.where(at == NONE, 0, counts.cumsum(0, np.int32) - counts)
+        return batch
+
+    @classmethod
+    def empty(cls, count: int, places: int, draws: int) -> TreeBatch:
+        """A bucket with room for so many trees."""
+        numbers = np.empty((room_for(count), COLUMNS, places), np.int32)
+        numbers[:] = _nothing(places)
+        return cls(count, numbers, np.zeros((len(numbers), OPTIONS + draws)))
+
+    def sent(
+        self, options: Sequence[FusedOptions], bitmask: np.ndarray | None, device: torch.device,
+        drafts: torch.Tensor | None = None,
+    ) -> FusedStep:  # fmt: skip
+        """The step on a device, from pinned memory where there is such, so that no copy waits.
+
+        options: of each tree, or one of all. bitmask: uint32[N, words] or None. drafts: distributions, if some are
+        """
+        self.reals[: self.count, :WITHOUT] = options
+        masks = np.zeros((0, 1), np.uint32) if bitmask is None else np.ascontiguousarray(bitmask)
+        numbers, reals, words = (
+            sent(torch.from_numpy(each), device) for each in (self.numbers, self.reals, masks.view(np.int32))
+        )
+        return FusedStep(
+            Trees(numbers, reals, self.reals.shape[1] - OPTIONS),
+            _no_drafts(device) if drafts is None else Drafts(
+                drafts, drafts.stride(0), drafts.shape[1], drafts.sum(-1, dtype=torch.float64)
+            ),
+            words,
+            penalties=None,
+            processed=any(each.min_p > 0 for each in options),
+            counted=any(each.top_k > 0 for each in options),
+            weighed=any(each.top_p < 1 for each in options),
+        )  # fmt: skip

@@ -109,19 +109,31 @@ def summarise(scores, trees, sums, best, chunks, P: tl.constexpr, CHUNK: tl.cons
     row = tl.load(numbers_of(trees, tree, AT, P) + place % P)
     if row != NO:
         mask = tl.load(numbers_of(trees, tree, MASKS, P) + place % P)
-        ids = chunk * CHUNK + tl.arange(0, CHUNK)
-        x, allowed = scores_at(scores, row, mask, ids)
+        # PERF: by words of 32 ids, so that a word of the mask is read once; one exponential a logit, from the top of
+        # its own side, which gives the same sums as two. For sm_90 and bfloat16: 8 loads a thread instead of 39.
+        words = chunk * (CHUNK // 32) + tl.arange(0, CHUNK // 32)[:, None]
+        ids = 32 * words + tl.arange(0, 32)[None, :]
+        inside = ids < scores.width
+        x = tl.load(scores.logits + row.to(tl.int64) * scores.stride + ids, mask=inside, other=float("-inf"))
+        x, allowed = x.to(tl.float32), inside
+        if mask != NO:
+            at_word = scores.bitmask + mask.to(tl.int64) * scores.words + words
+            word = tl.load(at_word, mask=32 * words < scores.size, other=0)
+            allowed = (ids < scores.size) & (((word >> tl.arange(0, 32)[None, :]) & 1) != 0)
         if not PLAIN:
-            x = tl.math.div_rn(x, temperature_of(trees, tree) + tl.zeros([CHUNK], tl.float32))
-        bad = tl.max((x != x).to(tl.int32), 0)
-        kept, refused = tl.where(allowed, x, float("-inf")), tl.where(allowed, float("-inf"), x)
-        top, top_refused = tl.max(kept, 0), tl.max(refused, 0)
+            temperature = temperature_of(trees, tree)
+            if temperature != 1:
+                x = tl.math.div_rn(x, temperature + tl.zeros([CHUNK // 32, 32], tl.float32))
+        bad = tl.max((x != x).to(tl.int32))
+        kept = tl.where(allowed, x, float("-inf"))
+        top, top_refused = tl.max(kept), tl.max(tl.where(allowed, float("-inf"), x))
+        parts = exp_from(x, tl.where(allowed, top, top_refused))
         at = sums + 4 * (place.to(tl.int64) * chunks + chunk)
         tl.store(at, tl.where(bad != 0, float("inf"), top_refused))
-        tl.store(at + 1, tl.sum(exp_from(refused, top_refused), 0))
+        tl.store(at + 1, tl.sum(tl.where(allowed, 0.0, parts)))
         tl.store(at + 2, top)
-        tl.store(at + 3, tl.sum(exp_from(kept, top), 0))
-        tl.store(best + place.to(tl.int64) * chunks + chunk, tl.min(tl.where(kept == top, ids, 2147483647), 0))
+        tl.store(at + 3, tl.sum(tl.where(allowed, parts, 0.0)))
+        tl.store(best + place.to(tl.int64) * chunks + chunk, tl.min(tl.where(kept == top, ids, 2147483647)))
 
 
 @triton.jit

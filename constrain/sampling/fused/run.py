@@ -25,7 +25,7 @@ CHUNK = 4096  # ids that a program takes at a time, a multiple of 32
 ENTRIES = 64  # penalties of a program
 TURNS, BOUNDS = laws.TURNS.value, laws.BOUNDS.value
 REPLAYS = 2  # steps of a bucket before its graph is captured
-GRAPHS = 8  # that are kept
+GRAPH_BYTES = 2 << 30  # of the buffers of all graphs that are kept
 WARPS = 16  # of a program that reads rows: PERF: an estimate; one program a tree has a multiprocessor for itself
 
 
@@ -175,6 +175,13 @@ class Captured:
         return self.out
 
 
+def bytes_of(logits: list[torch.Tensor], step: FusedStep) -> int:
+    """What the buffers of a step's bucket take: its logits, masks and draft distributions; the rest is small."""
+    drafts = step.drafts.probs
+    tables = [(sum(map(len, logits)), logits[0]), (len(step.bitmask), step.bitmask), (len(drafts), drafts)]
+    return sum(room_for(rows) * like.shape[1] * like.element_size() for rows, like in tables)
+
+
 def _buffer(like: torch.Tensor, rows: int = 0) -> torch.Tensor:
     """Zeros with room for more rows than there are, or than `rows`."""
     return torch.zeros((room_for(rows or len(like)), *like.shape[1:]), dtype=like.dtype, device=like.device)
@@ -183,16 +190,17 @@ def _buffer(like: torch.Tensor, rows: int = 0) -> torch.Tensor:
 class DeviceSteps:
     """Runs steps; on a GPU each bucket is captured at its third step, and replayed from then on. For one thread.
 
-    captured: the latest `GRAPHS` buckets. run: how many steps were.
+    captured: the latest buckets, as many as fit into `GRAPH_BYTES`. run: how many steps were.
     """
 
     def __init__(self, graphs: bool = True) -> None:
         self.graphs, self.run = graphs, 0
         self._seen: dict[Bucket, int] = {}
         self.captured: dict[Bucket, Captured] = {}
+        self._bytes: dict[Bucket, int] = {}  # of the buffers of each
 
     def __call__(self, logits: list[torch.Tensor], step: FusedStep, rule: Rule, size: int) -> np.ndarray:
-        """int32[B, 1 + P, ENTRY]: the verdicts on all trees of the bucket, by the one copy back (`batch.unpacked`).
+        """int32[B, 1 + P, ENTRY]: the verdicts on all trees of the bucket, by the one copy back (`walk.Out`).
 
         logits: float[·, width] of each tree, in their order.
         """
@@ -200,11 +208,21 @@ class DeviceSteps:
         bucket = Bucket.of(logits, step, rule, size) if self.graphs and logits[0].device.type == "cuda" else None
         if bucket is not None:
             self._seen[bucket] = self._seen.get(bucket, 0) + 1
-            if bucket not in self.captured and self._seen[bucket] > REPLAYS:
-                for oldest in list(self.captured)[: max(0, len(self.captured) + 1 - GRAPHS)]:
-                    del self.captured[oldest]  # each holds the logits of a step
+            more = bucket not in self.captured and self._seen[bucket] > REPLAYS
+            if more and self.makes_room(bucket, bytes_of(logits, step)):
                 self.captured[bucket] = Captured(logits, step, rule, size)
             if bucket in self.captured:
                 return self.captured[bucket](logits, step).entries.cpu().numpy()
         whole = logits[0] if len(logits) == 1 else torch.cat(logits)
         return verdicts(scores_of(whole, step.bitmask, size), step, rule).entries.cpu().numpy()
+
+    def makes_room(self, bucket: Bucket, wanted: int) -> bool:
+        """Let the oldest graphs go until one of so many bytes fits; False if it never does."""
+        if wanted > GRAPH_BYTES:
+            return False
+        while sum(self._bytes.values()) + wanted > GRAPH_BYTES:
+            oldest = next(iter(self._bytes))
+            self.captured.pop(oldest, None)
+            del self._bytes[oldest]
+        self._bytes[bucket] = wanted
+        return True

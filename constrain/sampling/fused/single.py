@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import threading
-from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,20 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 
-from constrain.sampling.fused import batch
-from constrain.sampling.fused.batch import (
-    COLUMNS,
-    EMPTY,
-    NONE,
-    OPTIONS,
-    RULES,
-    Drafts,
-    FusedOptions,
-    FusedStep,
-    Trees,
-    room_for,
-    sent,
-)
+from constrain.sampling.fused.batch import AT, MASKS, NONE, OPTIONS, PARENTS, RULES, FusedOptions, TreeBatch
 
 if TYPE_CHECKING:
     from constrain.sampling.fused.run import DeviceSteps
@@ -67,9 +53,10 @@ def options_of(settings: Any) -> FusedOptions:
 
 def steps_of_thread() -> DeviceSteps:
     """The steps of this thread, whose graphs serve all its calls."""
-    from constrain.sampling.fused.run import DeviceSteps
+    if _own.steps is None:
+        from constrain.sampling.fused.run import DeviceSteps
 
-    _own.steps = _own.steps or DeviceSteps()
+        _own.steps = DeviceSteps()
     return _own.steps
 
 
@@ -87,33 +74,19 @@ class Next(NamedTuple):
 
 
 def next_tokens(
-    logits: torch.Tensor, bitmask: np.ndarray | None, options: FusedOptions, uniform: Sequence[float], size: int
+    logits: torch.Tensor, bitmask: np.ndarray | None, options: FusedOptions, uniform: np.ndarray, size: int
 ) -> Next:
     """The next token of every row.
 
-    logits: float[B, W]. bitmask: uint32[B, words], or None. uniform: B numbers in [0, 1). size: of the vocabulary.
+    logits: float[B, W]. bitmask: uint32[B, words], or None. uniform: float64[B, 1] in [0, 1). size: of the vocabulary.
     """
-    rows = len(logits)
-    count = room_for(rows)
-    numbers = np.full((count, COLUMNS, 1), NONE, np.int32)
-    numbers[:, [batch.KIDS, batch.BEGINS, batch.ENDS]] = 0
-    numbers[rows:, [batch.TOKENS, batch.PARENTS]] = EMPTY
-    numbers[:rows, batch.AT, 0] = np.arange(rows)
+    rows = np.arange(len(logits))
+    batch = TreeBatch.empty(len(rows), 1, 1)
+    batch.numbers[rows, : PARENTS + 1] = NONE
+    batch.numbers[rows, AT, 0] = rows
     if bitmask is not None:
-        numbers[:rows, batch.MASKS, 0] = np.arange(rows)
-    reals = np.zeros((count, OPTIONS + 1))
-    reals[:rows, :OPTIONS] = *options, 0
-    reals[:rows, OPTIONS] = uniform
-    masks = np.zeros((0, 1), np.uint32) if bitmask is None else np.ascontiguousarray(bitmask)
-    none = torch.zeros((1, 1), device=logits.device)
-    step = FusedStep(
-        Trees(sent(torch.from_numpy(numbers), logits.device), sent(torch.from_numpy(reals), logits.device), 1),
-        Drafts(none, 1, 1, none[0].double()),
-        sent(torch.from_numpy(masks.view(np.int32)), logits.device),
-        None,
-        options.min_p > 0,
-        options.top_k > 0,
-        options.top_p < 1,
-    )
-    entries = steps_of_thread()([logits], step, RULES["match"], size)[:rows]
+        batch.numbers[rows, MASKS, 0] = rows
+    batch.reals[rows, OPTIONS:] = uniform
+    step = batch.sent([options], bitmask, logits.device)
+    entries = steps_of_thread()([logits], step, RULES["match"], size)[rows]
     return Next(entries[:, 1, 1], entries[:, 1, 2:].view(np.float32), entries[:, 0, 1], bool(entries[:, 0, 2].any()))

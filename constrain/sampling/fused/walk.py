@@ -52,7 +52,8 @@ TAKE, DRAW, END, DOWN, BACK, UP = (tl.constexpr(each) for each in range(6))  # w
 
 
 class Out(NamedTuple):
-    """Verdicts. entries: int32[B, 1 + P, ENTRY], see `batch.unpacked`. moved: int32[B, P], the nodes of the path as
+    """Verdicts. entries: int32[B, 1 + P, ENTRY], of each tree (entries, draws used, faulty), then the entries. faulty:
+    a row that was looked at is no logits (NaN, +inf, nothing but -inf). moved: int32[B, P], the nodes of the path as
     indices among the nodes that were read, then NONE: what a cache of keys and values is gathered by. spans: None, or
     float64[B, draws, 2], for each uniform number that was used, from where to where any other would have decided alike.
     """
