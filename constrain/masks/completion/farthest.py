@@ -47,10 +47,34 @@ PLAIN = 90  # characters of ASCII that need no escape in JSON, at least
 
 
 class Farthest(NamedTuple):
-    """No text of n bytes needs more than `most` bytes to its end, nor more than `nested + n`."""
+    """What the texts of a grammar's rules need.
+
+    Attributes:
+        most: No text of the grammar needs more bytes to its end.
+        nested: By rule: a text of it of which n bytes are read needs n and so many bytes more, at most.
+    """
+
+    most: int
+    nested: Mapping[Nonterminal, int]
+
+    def of(self, symbol: Symbol, missing: frozenset[int]) -> int:
+        """`nested` of any symbol; NEVER where it is not known."""
+        return rest_of(symbol, missing) if isinstance(symbol, Terminal) else self.nested.get(symbol, NEVER)
+
+
+class Bound(NamedTuple):
+    """What a text needs: so many bytes at most, before it is read; and at most `nested + n` once n bytes are read."""
 
     most: int
     nested: int
+
+    def or_else(self, other: Bound) -> Bound:
+        """The bounds of two texts of which one may come."""
+        return Bound(max(self.most, other.most), max(self.nested, other.nested))
+
+    def before(self, other: Bound) -> Bound:
+        """The bounds of one text before another one."""
+        return Bound(self.most + other.most, max(self.nested + other.most, other.nested))
 
 
 class Rest(NamedTuple):
@@ -61,8 +85,8 @@ class Rest(NamedTuple):
 
 
 UNBOUNDED = Rest(NEVER, NEVER)
-UNKNOWN = Farthest(NEVER, NEVER)
-NOTHING = Farthest(0, 0)
+UNKNOWN = Farthest(NEVER, {})
+NOTHING = Bound(0, 0)
 
 
 def farthest(
@@ -91,7 +115,7 @@ def farthest(
         >>> pair = Nonterminal("pair", lambda: [[opens, closes]])
         >>> table = {pair: [[opens, closes]]}
         >>> farthest(pair, table, least_texts(table))
-        Farthest(most=3, nested=3)
+        Farthest(most=3, nested={Nonterminal('pair'): 3})
     """
     inside = {
         nonterminal: [symbol for each in alternatives for symbol in each if isinstance(symbol, Nonterminal)]
@@ -99,11 +123,11 @@ def farthest(
     }
     if missing and any(missing.intersection(text) for text in least.values()):
         return UNKNOWN
-    found: dict[Nonterminal, Farthest] = {}
+    found: dict[Nonterminal, Bound] = {}
     for component in components(inside):
         tick(len(component))
         cycles: list[tuple[Nonterminal, Nonterminal, int, int]] = []  # (rule, symbol in it, bytes before, behind)
-        bounds: dict[Nonterminal, Farthest] = {}
+        bounds: dict[Nonterminal, Bound] = {}
         for rule in component:
             most = nested = 0
             for alternative in table[rule]:
@@ -114,7 +138,7 @@ def farthest(
                 for symbol, length in zip(alternative, lengths, strict=True):
                     behind -= length
                     if isinstance(symbol, Terminal):
-                        own = Farthest(*[_rest_of(symbol, missing)] * 2)
+                        own = Bound(*[rest_of(symbol, missing)] * 2)
                     elif symbol in found:
                         own = found[symbol]
                     else:
@@ -122,14 +146,14 @@ def farthest(
                         own = NOTHING
                     most, nested = max(most, own.most + behind), max(nested, own.nested + behind - before)
                     before += length
-            bounds[rule] = Farthest(most, nested)
+            bounds[rule] = Bound(most, nested)
         found |= _along_cycles(bounds, cycles)
-    return Farthest(*(min(bound, NEVER) for bound in found[start]))
+    return Farthest(min(found[start].most, NEVER), {rule: bound.nested for rule, bound in found.items()})
 
 
 def _along_cycles(
-    bounds: Mapping[Nonterminal, Farthest], cycles: Sequence[tuple[Nonterminal, Nonterminal, int, int]]
-) -> dict[Nonterminal, Farthest]:
+    bounds: Mapping[Nonterminal, Bound], cycles: Sequence[tuple[Nonterminal, Nonterminal, int, int]]
+) -> dict[Nonterminal, Bound]:
     """The bounds of the rules of a component, of which each has its own without the others."""
     if not cycles:
         return dict(bounds)
@@ -142,12 +166,12 @@ def _along_cycles(
             if nested[symbol] + behind - before > nested[rule]:
                 nested[rule], changed = nested[symbol] + behind - before, True
         if not changed:
-            return {rule: Farthest(most, nested[rule]) for rule in bounds}
-    return dict.fromkeys(bounds, Farthest(most, NEVER))
+            return {rule: Bound(most, nested[rule]) for rule in bounds}
+    return dict.fromkeys(bounds, Bound(most, NEVER))
 
 
 @lru_cache(maxsize=1 << 14)
-def _rest_of(terminal: Terminal, missing: frozenset[int]) -> int:
+def rest_of(terminal: Terminal, missing: frozenset[int]) -> int:
     """Bytes that end a lexeme of a terminal, wherever in it a text stands."""
     node = terminal.node
     try:

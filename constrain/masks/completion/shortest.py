@@ -19,7 +19,7 @@ derive no text.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 
 from constrain.errors import LimitError
@@ -32,7 +32,7 @@ from constrain.languages.automata.shape import nullable
 from constrain.languages.automata.syntax import alternate, difference, intersect, literal, token_sets, with_ids
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.walk import Alternatives, nearest
-from constrain.masks.completion.farthest import UNKNOWN, Farthest, farthest
+from constrain.masks.completion.farthest import NEVER, NOTHING, UNKNOWN, Bound, Farthest, farthest
 from constrain.masks.engine import inspect
 from constrain.masks.engine.automaton import TokenAutomaton
 from constrain.masks.engine.compiled_rules import CompiledRules
@@ -44,7 +44,7 @@ LIMIT = 50_000  # nonterminals
 SEARCHED = 20_000  # lexer states that one search for the end of a lexeme may visit
 
 Text = bytes | None
-Tails = dict[tuple[int, int], list[tuple[bytes, tuple[int, int] | None]]]
+Tails = dict[tuple[int, int], list[tuple[int, tuple[int, int] | None]]]
 
 
 def _least(one: Text, two: Text) -> Text:
@@ -124,9 +124,11 @@ def least_lexeme(terminal: Terminal) -> Text:
 class Shortest:
     """Shortest completions under one grammar. The caller of its methods holds the automaton's lock."""
 
-    def __init__(self, automaton: TokenAutomaton, rules: CompiledRules) -> None:
-        """Raises LimitError if too many rules derive no text."""
-        self.automaton, self.rules = automaton, rules
+    def __init__(
+        self, automaton: TokenAutomaton, rules: CompiledRules, missing: frozenset[int] = frozenset()
+    ) -> None:
+        """missing: bytes that no token spells. Raises LimitError if too many rules derive no text."""
+        self.automaton, self.rules, self.missing = automaton, rules, missing
         self.grammar = grammar = rules.grammar
         glues = [b""]
         if grammar.lexer == "greedy":
@@ -153,10 +155,23 @@ class Shortest:
         rules = self._rules
         return rules is None or self.grammar.watched or any(nonterminal.watched for nonterminal in rules)
 
-    def farthest(self, missing: frozenset[int]) -> Farthest:
-        """The bytes that any text needs at most; see farthest.py. missing: bytes that are no tokens."""
+    @cached_property
+    def farthest(self) -> Farthest:
+        """The bytes that texts need at most; see farthest.py."""
         rules = self._rules
-        return UNKNOWN if rules is None else farthest(self.grammar.start, rules, self.ways[0].least, missing)
+        return UNKNOWN if rules is None else farthest(self.grammar.start, rules, self.ways[0].least, self.missing)
+
+    def most(self, configuration: int) -> int:
+        """The bytes that complete the text, at most: n bytes later it needs n more than that, whatever they are."""
+        if self.epoch != self.automaton.epoch:
+            self._forget()
+        if configuration not in self._mosts:
+            self._mosts[configuration] = min(self.ways[0].most(configuration).nested, NEVER)
+        return self._mosts[configuration]
+
+    def bound_of(self, symbol: Symbol) -> int:
+        """The bytes that complete a text of a symbol, at most, less those that were read of it."""
+        return self.farthest.of(symbol, self.missing)
 
     @property
     def is_least(self) -> bool:
@@ -167,6 +182,7 @@ class Shortest:
         self.epoch = self.automaton.epoch
         self.names: dict[int, Symbol] = {}
         self._known: dict[int, Text] = {}
+        self._mosts: dict[int, int] = {}
         self._lexers: dict[int, _Search] = {}
         self._alive: dict[int, frozenset[int]] = {}
         self._terminals: dict[int, list[tuple[int, int]]] = {}
@@ -245,6 +261,8 @@ class _Ways:
     def forget(self) -> None:
         """Clear all caches by record, because the records are new."""
         self.follows: dict[tuple[int, int], Text] = {}  # (rule, origin) -> text after the rule
+        self._mosts: dict[tuple[int, int], Bound] = {}  # (rule, origin) -> bounds of what is behind the rule
+        self._bounds: dict[int, Bound] = {}  # SUFFIX list -> its bounds
         self._ended: dict[tuple[int, int], Text] = {}  # (lexer state, terminal) -> rest of the lexeme
         self._closed: dict[int, Text] = {}  # parser state -> completion between two lexemes
         self._left: dict[tuple[int, int], Text] = {}  # (parser state, lexer state) -> completion inside a lexeme
@@ -373,34 +391,83 @@ class _Ways:
         """The least completion after a rule that began in `origin`."""
         if (rule, origin) in self.follows:
             return self.follows[rule, origin]
-        tails = self._tails(rule, origin)
+        tails = self._tails(rule, origin, self.follows)
         least: dict[tuple[int, int], Text] = dict.fromkeys(tails)
         changed = True
         while changed:  # relaxation (Bellman-Ford), inner rules last
             changed = False
             for key in reversed(tails):
                 best = least[key]
-                for text, after in tails[key]:
+                for rest, after in tails[key]:
                     following = b"" if after is None else least[after] if after in least else self.follows[after]
-                    best = _least(best, None if following is None else text + following)
+                    best = _least(best, None if following is None else self._text(rest) + following)
                 if best != least[key]:
                     least[key], changed = best, True
         self.follows |= least
         return self.follows[rule, origin]
 
-    def _tails(self, rule: int, origin: int) -> Tails:
-        """The graph that `_follow` relaxes: (rule, origin) -> pairs (text, next (rule, origin) or None at the end)."""
+    def most(self, configuration: int) -> Bound:
+        """The bounds of all ways to go on from a configuration."""
+        automaton, waiters, most = self.owner.automaton, self.owner.waiters, NOTHING
+        for lexeme in inspect.lexemes(automaton, configuration):
+            if lexeme.fresh:
+                most = most.or_else(self._most_of(map(tuple, inspect.kernel_rows(automaton, lexeme.parser))))
+                continue
+            alive = self.owner.alive(lexeme.lexer)
+            for record, tag in self.owner.terminals(lexeme.parser):
+                if tag in alive:
+                    rest = self.owner.bound_of(self.owner.name(record))
+                    behind = self._most_of(waiters.of(lexeme.parser, record))
+                    most = most.or_else(Bound(rest, rest).before(behind))
+        return most
+
+    def _most_of(self, items: Iterable[tuple[int, ...]]) -> Bound:
+        """The bounds of what follows one of some items."""
+        most = NOTHING
+        for rule, rest, origin in items:
+            most = most.or_else(self._bound(rest).before(self._most_behind(rule, origin) if origin else NOTHING))
+        return most
+
+    def _bound(self, rest: int) -> Bound:
+        """The bounds of a SUFFIX list."""
+        if rest not in self._bounds:
+            bound = NOTHING
+            for record in reversed(inspect.suffix(self.owner.automaton, rest)):
+                bound = Bound(len(self.text_of(record)), self.owner.bound_of(self.owner.name(record))).before(bound)
+            self._bounds[rest] = bound
+        return self._bounds[rest]
+
+    def _most_behind(self, rule: int, origin: int) -> Bound:
+        """The bounds of what follows a rule that began in `origin`."""
+        if (rule, origin) not in self._mosts:
+            tails = self._tails(rule, origin, self._mosts)
+            most = dict.fromkeys(tails, NOTHING)
+            for _ in range(len(tails) + 1):  # longest paths (Bellman-Ford), inner rules last
+                known = dict(most)
+                for key in reversed(tails):
+                    for rest, after in tails[key]:
+                        behind = NOTHING if after is None else most[after] if after in most else self._mosts[after]
+                        most[key] = most[key].or_else(self._bound(rest).before(behind))
+                if most == known:
+                    break
+            else:
+                most = dict.fromkeys(tails, Bound(NEVER, NEVER))
+            self._mosts |= most
+        return self._mosts[rule, origin]
+
+    def _tails(self, rule: int, origin: int, known: Container[tuple[int, int]]) -> Tails:
+        """The graph that is relaxed: (rule, origin) -> pairs (SUFFIX list, next (rule, origin) or None at the end)."""
         waiters = self.owner.waiters
         tails: Tails = {}
         pending = [(rule, origin)]
         while pending:
             key = pending.pop()
-            if key in tails or key in self.follows:
+            if key in tails or key in known:
                 continue
             tails[key] = []
             for outer, rest, begun in waiters.of(key[1], key[0]):
                 after = (outer, begun) if begun else None
-                tails[key].append((self._text(rest), after))
+                tails[key].append((rest, after))
                 pending += [after] if after else []
         return tails
 
