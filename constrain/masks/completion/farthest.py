@@ -16,7 +16,7 @@ Limit: unbounded (`NEVER`) where neither finds a bound. Holds for `lexer="dynami
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -34,7 +34,8 @@ from constrain.languages.automata.syntax import (
     Repeat,
     Tokens,
 )
-from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
+from constrain.languages.cfg.bulk_rules import PlacedNonterminal
+from constrain.languages.cfg.rules import Nonterminal, Plainest, Symbol, Terminal
 from constrain.languages.cfg.transform.analysis import components
 from constrain.languages.cfg.transform.walk import Alternatives
 from constrain.limits import tick
@@ -43,23 +44,9 @@ NEVER = 1 << 30  # bytes; no bound is known
 STATES = 250  # of the automaton of a part of a lexeme
 ESCAPED = 6  # bytes that spell a byte of a text in JSON at most: a control character, as \u0000
 PAIR = 12  # bytes of two escapes, which spell a character beyond the 16 bits of one
+BREAKS = (b",", b"{", b"}", b"[", b"]")  # where layouts write line ends
+OPENING, EMPTY = (b"{", b"["), (b"{}", b"[]")  # nothing is written in an empty container
 PLAIN = 90  # characters of ASCII that need no escape in JSON, at least
-
-
-class Farthest(NamedTuple):
-    """What the texts of a grammar's rules need.
-
-    Attributes:
-        most: No text of the grammar needs more bytes to its end.
-        nested: By rule: a text of it of which n bytes are read needs n and so many bytes more, at most.
-    """
-
-    most: int
-    nested: Mapping[Nonterminal, int]
-
-    def of(self, symbol: Symbol, missing: frozenset[int]) -> int:
-        """`nested` of any symbol; NEVER where it is not known."""
-        return rest_of(symbol, missing) if isinstance(symbol, Terminal) else self.nested.get(symbol, NEVER)
 
 
 class Bound(NamedTuple):
@@ -85,26 +72,27 @@ class Rest(NamedTuple):
 
 
 UNBOUNDED = Rest(NEVER, NEVER)
-UNKNOWN = Farthest(NEVER, {})
+UNKNOWN = Bound(NEVER, NEVER)
 NOTHING = Bound(0, 0)
+Bounds = dict[Nonterminal, Bound]
 
 
 def farthest(
-    start: Nonterminal,
     table: Mapping[Nonterminal, Alternatives],
     least: Mapping[Symbol, bytes],
     missing: frozenset[int] = frozenset(),
-) -> Farthest:
-    """The bound of a grammar.
+    known: Mapping[Nonterminal, Bound] | None = None,
+) -> Bounds:
+    """The bounds of the rules of a grammar.
 
     Args:
-        start: Its start symbol.
-        table: All nonterminals that it leads to, with their alternatives.
+        table: Nonterminals with their alternatives, and all that these lead to.
         least: The least text of each symbol (`least_texts`).
         missing: Bytes that must not be needed, since no token spells them.
+        known: Bounds of nonterminals that are not in the table.
 
     Returns:
-        The bounds; NEVER where none was found.
+        The bounds by nonterminal; NEVER where none was found.
 
     Example:
         >>> from constrain.languages.automata.syntax import literal
@@ -114,41 +102,107 @@ def farthest(
         >>> opens, closes = Terminal(literal("[")), Terminal(literal("]]"))
         >>> pair = Nonterminal("pair", lambda: [[opens, closes]])
         >>> table = {pair: [[opens, closes]]}
-        >>> farthest(pair, table, least_texts(table))
-        Farthest(most=3, nested={Nonterminal('pair'): 3})
+        >>> farthest(table, least_texts(table))
+        {Nonterminal('pair'): Bound(most=3, nested=3)}
     """
-    inside = {
-        nonterminal: [symbol for each in alternatives for symbol in each if isinstance(symbol, Nonterminal)]
-        for nonterminal, alternatives in table.items()
-    }
     if missing and any(missing.intersection(text) for text in least.values()):
-        return UNKNOWN
-    found: dict[Nonterminal, Bound] = {}
-    for component in components(inside):
+        return dict.fromkeys(table, UNKNOWN)
+    lengths = {symbol: len(text) for symbol, text in least.items()}
+    rest = lambda terminal: rest_of(terminal, missing)  # noqa: E731
+    layouts = {nonterminal: found for nonterminal in table if (found := nonterminal.plainest()) is not None}
+    if not layouts:
+        return _longest(table, lengths, lambda rule, symbol: lengths[symbol], rest, known or {})
+    return _in_all_layouts(table, least, lengths, rest, layouts)
+
+
+def _in_all_layouts(
+    table: Mapping[Nonterminal, Alternatives],
+    least: Mapping[Symbol, bytes],
+    lengths: Mapping[Symbol, int],
+    rest: Callable[[Terminal], int],
+    layouts: Mapping[Nonterminal, Plainest],
+) -> Bounds:
+    """The bounds of the rules that lead to a choice of layouts; the table has the plainest one.
+
+    In each layout a text has the same brackets and commas, and each of them is longer by a line end and its indentation
+    at most. So these are counted like bytes. What an opening bracket adds has been read where its level is open.
+    """
+    breaks = {symbol: sum(map(text.count, BREAKS)) - 2 * sum(map(text.count, EMPTY)) for symbol, text in least.items()}
+    colons = {symbol: lengths[symbol] + 2 * text.count(b":") for symbol, text in least.items()}
+    opens = lambda rule, symbol: _is_container(rule) and least[symbol] in OPENING  # noqa: E731
+    plain = _longest(table, colons, lambda rule, symbol: lengths[symbol], rest, {})
+    lines = _longest(table, breaks, opens, breaks.__getitem__, {})
+    depth, leading = _depth(table, layouts)
+    width = max(2 + found.indent * (1 + min(depth, found.depth)) for found in layouts.values())
+    return {
+        rule: Bound(*(least + width * most for least, most in zip(plain[rule], lines[rule], strict=True)))
+        for rule in leading
+    }
+
+
+def _is_container(rule: Nonterminal) -> bool:
+    """True if brackets of a rule are those of JSON."""
+    return rule.shared or isinstance(rule, PlacedNonterminal)
+
+
+def _depth(table: Mapping[Nonterminal, Alternatives], layouts: Container[Nonterminal]) -> tuple[int, set[Nonterminal]]:
+    """The levels of values in values, at most, and the rules that lead to a choice of layouts."""
+    depths: dict[Nonterminal, int] = {}
+    leading: set[Nonterminal] = set()
+    for component in components(_inside(table)):
+        own = set(component)
+        inner = {symbol for rule in component for each in table[rule] for symbol in each if symbol in table}
+        nests = len(own) > 1 and any(map(_is_value, own))
+        deepest = max((depths[symbol] + _is_value(symbol) for symbol in inner - own), default=0)
+        depths |= dict.fromkeys(own, NEVER if nests else deepest)
+        if not (own | inner).isdisjoint(leading) or any(rule in layouts for rule in own):
+            leading |= own
+    return max(depths.values()), leading
+
+
+def _is_value(rule: Symbol) -> bool:
+    return isinstance(rule, Nonterminal) and (rule.shared or (isinstance(rule, PlacedNonterminal) and rule.is_value))
+
+
+def _inside(table: Mapping[Nonterminal, Alternatives]) -> dict[Nonterminal, list[Nonterminal]]:
+    """The nonterminals of a table that each one leads to."""
+    return {rule: [s for each in table[rule] for s in each if s in table] for rule in table}  # type: ignore[misc]
+
+
+def _longest(
+    table: Mapping[Nonterminal, Alternatives],
+    lengths: Mapping[Symbol, int],
+    read: Callable[[Nonterminal, Symbol], int],
+    rest: Callable[[Terminal], int],
+    known: Mapping[Nonterminal, Bound],
+) -> Bounds:
+    """The longest paths: from a rule to a symbol of one of its alternatives, as long as what is behind it.
+
+    lengths: of each symbol. read: what was read of a symbol at least, in `nested`. rest: of an open lexeme, at most.
+    """
+    found: Bounds = {}
+    for component in components(_inside(table)):
         tick(len(component))
         cycles: list[tuple[Nonterminal, Nonterminal, int, int]] = []  # (rule, symbol in it, bytes before, behind)
-        bounds: dict[Nonterminal, Bound] = {}
+        bounds: Bounds = {}
         for rule in component:
             most = nested = 0
             for alternative in table[rule]:
-                if any(symbol not in least for symbol in alternative):
-                    return UNKNOWN
-                lengths = [len(least[symbol]) for symbol in alternative]
-                before, behind = 0, sum(lengths)
-                for symbol, length in zip(alternative, lengths, strict=True):
-                    behind -= length
+                before, behind = 0, sum(lengths.get(symbol, NEVER) for symbol in alternative)
+                for symbol in alternative:
+                    behind -= lengths.get(symbol, NEVER)
                     if isinstance(symbol, Terminal):
-                        own = Bound(*[rest_of(symbol, missing)] * 2)
-                    elif symbol in found:
-                        own = found[symbol]
+                        own = Bound(*[rest(symbol)] * 2)
+                    elif symbol in found or symbol in known:
+                        own = found[symbol] if symbol in found else known[symbol]
                     else:
                         cycles.append((rule, symbol, before, behind))
                         own = NOTHING
                     most, nested = max(most, own.most + behind), max(nested, own.nested + behind - before)
-                    before += length
-            bounds[rule] = Bound(most, nested)
+                    before += read(rule, symbol)
+            bounds[rule] = Bound(min(most, NEVER), min(nested, NEVER))
         found |= _along_cycles(bounds, cycles)
-    return Farthest(min(found[start].most, NEVER), {rule: bound.nested for rule, bound in found.items()})
+    return found
 
 
 def _along_cycles(

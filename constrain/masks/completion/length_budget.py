@@ -84,7 +84,8 @@ class LengthBudget:
             self.guarded = self._ends_of(self.to_end)
         self.monitored = isinstance(self.guarded, (MonitoredEnds, PartsEnds))
         self.sure = OUTER if isinstance(self.guarded, PartsEnds) else SURE
-        self.farthest = UNBOUNDED if self.to_end is None or self.monitored else self.to_end.shortest.farthest
+        self.farthest = UNBOUNDED.most if self.to_end is None or self.monitored else self.to_end.farthest
+        self.asks_places = self.to_end is not None and not self.monitored  # how far is known by place, too
         self.eos = np.zeros(compiled.vocabulary.words, np.uint32)
         set_bits(self.eos, compiled.vocabulary.eos_ids)
 
@@ -112,6 +113,8 @@ class LengthBudget:
         Raises BudgetError if the shortest text needs more than `most` tokens, ConstrainError if none was found.
         """
         limited = LimitedMatcher(self, self.compiled.matcher(), least, most)
+        if self.guarded is None and limited.is_far():
+            return limited
         need = limited.needs_allowed()
         if need > most:
             raise self._too_small(need, most)
@@ -215,8 +218,8 @@ class LimitedMatcher(Narrowed):
         budget, to_end, left = self.budget, self.budget.to_end, self.left
         if to_end is None:
             return left
-        spare = budget.spare(left, budget.farthest.most, 0, times)
-        if spare <= 0 and budget.farthest.nested:
+        spare = budget.spare(left, budget.farthest, 0, times)
+        if spare <= 0 and budget.asks_places:
             longest, read, seen = to_end.longest, self._read(), self._seen
             if seen is not None:
                 spare = budget.spare(left, seen.most + read - seen.read, longest, times)

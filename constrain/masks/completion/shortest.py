@@ -31,8 +31,8 @@ from constrain.languages.automata.quotient import spelled
 from constrain.languages.automata.shape import nullable
 from constrain.languages.automata.syntax import alternate, difference, intersect, literal, token_sets, with_ids
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
-from constrain.languages.cfg.transform.walk import Alternatives, nearest
-from constrain.masks.completion.farthest import NEVER, NOTHING, UNKNOWN, Bound, Farthest, farthest
+from constrain.languages.cfg.transform.walk import Alternatives, nearest, plainest_of
+from constrain.masks.completion.farthest import NEVER, NOTHING, UNKNOWN, Bound, Bounds, farthest, rest_of
 from constrain.masks.engine import inspect
 from constrain.masks.engine.automaton import TokenAutomaton
 from constrain.masks.engine.compiled_rules import CompiledRules
@@ -136,6 +136,7 @@ class Shortest:
             if any(decide.shortest(intersect(terminal.node, literal(" "))) for terminal in grammar.ignore):
                 blanks.add(b" ")  # of the shortest the one that tokens have in front of words
             glues += sorted(filter(None, blanks), key=lambda text: (len(text), text != b" ", text))[:1]
+        self._found: Bounds = {}
         self.ways = [_Ways(self, glue) for glue in glues]
         for way in self.ways:
             way.learn(grammar.start)
@@ -146,7 +147,7 @@ class Shortest:
         """All nonterminals of the grammar; None: there are more than `ENOUGH`, or its lexer is greedy."""
         if self.grammar.lexer != "dynamic" or self.grammar.ignore or not self.is_least:
             return None
-        table, is_whole = nearest(self.grammar.start, ENOUGH)
+        table, is_whole = nearest(self.grammar.start, ENOUGH, expand=plainest_of)
         return table if is_whole else None
 
     @cached_property
@@ -155,11 +156,18 @@ class Shortest:
         rules = self._rules
         return rules is None or self.grammar.watched or any(nonterminal.watched for nonterminal in rules)
 
-    @cached_property
-    def farthest(self) -> Farthest:
-        """The bytes that texts need at most; see farthest.py."""
-        rules = self._rules
-        return UNKNOWN if rules is None else farthest(self.grammar.start, rules, self.ways[0].least, self.missing)
+    def bound_of(self, symbol: Symbol) -> Bound:
+        """The bytes that the texts of a symbol need at most; see farthest.py."""
+        if isinstance(symbol, Terminal):
+            return Bound(*[rest_of(symbol, self.missing)] * 2)
+        if symbol not in self._found:
+            way, is_whole = self.ways[0], self._rules is not None
+            table: dict[Nonterminal, Alternatives] = {}
+            if is_whole:
+                way.learn(symbol)
+                table, is_whole = nearest(symbol, ENOUGH, self._found, expand=plainest_of)
+            self._found |= farthest(table, way.least, self.missing, self._found) if is_whole else {symbol: UNKNOWN}
+        return self._found[symbol]
 
     def most(self, configuration: int) -> int:
         """The bytes that complete the text, at most: n bytes later it needs n more than that, whatever they are."""
@@ -168,10 +176,6 @@ class Shortest:
         if configuration not in self._mosts:
             self._mosts[configuration] = min(self.ways[0].most(configuration).nested, NEVER)
         return self._mosts[configuration]
-
-    def bound_of(self, symbol: Symbol) -> int:
-        """The bytes that complete a text of a symbol, at most, less those that were read of it."""
-        return self.farthest.of(symbol, self.missing)
 
     @property
     def is_least(self) -> bool:
@@ -346,7 +350,8 @@ class _Ways:
 
         deep: depth first. In any order, a text with n required properties ends n rules deep, among 2^n.
         """
-        table, complete = nearest(symbol, limit, self.least, deep=deep)  # what is known once is not asked again
+        # What is known once is not asked again.
+        table, complete = nearest(symbol, limit, self.least, deep=deep, expand=plainest_of)
         self.is_least &= complete
         for other, text in least_texts(table, self.glue, self.owner.lexeme, self.least).items():
             self.least.setdefault(other, text)
@@ -416,9 +421,8 @@ class _Ways:
             alive = self.owner.alive(lexeme.lexer)
             for record, tag in self.owner.terminals(lexeme.parser):
                 if tag in alive:
-                    rest = self.owner.bound_of(self.owner.name(record))
                     behind = self._most_of(waiters.of(lexeme.parser, record))
-                    most = most.or_else(Bound(rest, rest).before(behind))
+                    most = most.or_else(self.owner.bound_of(self.owner.name(record)).before(behind))
         return most
 
     def _most_of(self, items: Iterable[tuple[int, ...]]) -> Bound:
@@ -433,7 +437,8 @@ class _Ways:
         if rest not in self._bounds:
             bound = NOTHING
             for record in reversed(inspect.suffix(self.owner.automaton, rest)):
-                bound = Bound(len(self.text_of(record)), self.owner.bound_of(self.owner.name(record))).before(bound)
+                nested = self.owner.bound_of(self.owner.name(record)).nested
+                bound = Bound(len(self.text_of(record)), nested).before(bound)
             self._bounds[rest] = bound
         return self._bounds[rest]
 

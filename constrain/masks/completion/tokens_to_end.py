@@ -91,6 +91,11 @@ class TokensToEnd:
         """The bytes that a token reads at most."""
         return max(self.spellings.longest, LENGTH)
 
+    @cached_property
+    def farthest(self) -> int:
+        """The bytes, and so tokens, that any text needs at most, without the EOS."""
+        return self.shortest.bound_of(self.shortest.grammar.start).most
+
     def most(self, configuration: int) -> int:
         """The bytes, and so tokens, that complete the text at most; n bytes later n more, whatever they are."""
         return self.shortest.most(configuration)

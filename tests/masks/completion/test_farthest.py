@@ -11,7 +11,7 @@ import constrain
 import vocabularies
 from constrain.languages.automata.syntax import JsonString, Literals, alternate, complement, intersect, literal, repeat
 from constrain.languages.cfg.rules import Nonterminal, Terminal
-from constrain.masks.completion.farthest import NEVER, UNKNOWN, farthest
+from constrain.masks.completion.farthest import NEVER, farthest
 from constrain.masks.completion.length_budget import LengthBudget
 from constrain.masks.completion.shortest import least_texts
 from constrain.masks.completion.tokens_to_end import TokensToEnd
@@ -38,8 +38,7 @@ SCHEMAS = {
 
 def bound_of(nonterminal, missing=frozenset()) -> tuple[int, int]:
     table = {nonterminal: nonterminal.expand()}
-    found = farthest(nonterminal, table, least_texts(table), missing)
-    return found.most, found.of(nonterminal, missing)
+    return farthest(table, least_texts(table), missing)[nonterminal]
 
 
 def rule(*alternatives) -> Nonterminal:
@@ -96,12 +95,12 @@ def test_no_text_needs_more(number, constraint):
     vocabulary = constrain.Vocabulary.of_bytes()
     compiled = compile_bytewise(constraint, vocabulary)
     to_end = TokensToEnd(compiled.automaton, compiled.rules, vocabulary)
-    most, nested = to_end.shortest.farthest
+    most, nested = to_end.shortest.bound_of(compiled.rules.grammar.start)
     for seed in range(3):
         seen = []
         for matcher in walk(compiled.matcher(), vocabulary, random.Random(seed), 40):
             text = matcher.locked(to_end.shortest.completion)
-            if not matcher.ended and text is not None and nested:
+            if not matcher.ended and text is not None and nested < NEVER:
                 assert len(text) <= most
                 seen.append((len(matcher.text), matcher.locked(to_end.most)))
                 assert len(text) <= seen[-1][1]
@@ -112,7 +111,7 @@ def test_most_schemas_have_a_bound():
     vocabulary = vocabularies.tiny()
     for name, schema in SCHEMAS.items():
         budget = LengthBudget(compile_bytewise(constrain.json_schema(schema), vocabulary))
-        assert budget.farthest.of(budget.compiled.rules.grammar.start, frozenset()) < 400, name
+        assert budget.matcher(0, 900)._spare(1) > 0, name
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
@@ -123,7 +122,7 @@ def test_masks_are_those_of_a_limit_that_is_always_asked(name, cut, tokenizer):
     cuts = with_canonical(compiled, tokenizer, None)[0] if cut else None
     assert (cuts is not None) == cut
     asked = LengthBudget(compiled)
-    asked.farthest = UNKNOWN
+    asked.farthest, asked.asks_places = NEVER, False
     for seed, most in enumerate((30, 45, 70, 110, 400, 400)):
         rng = random.Random(seed)
         matchers = [each.matcher(0, most) for each in (LengthBudget(compiled), asked)]
