@@ -44,7 +44,7 @@ from constrain.languages.guards.repeats import GuardedText
 from constrain.languages.vocab.bits import has_bit, set_bits, tokens_of
 from constrain.limits import limited
 from constrain.masks.completion.farthest import UNKNOWN as UNBOUNDED
-from constrain.masks.completion.guarded import End, GuardedEnds
+from constrain.masks.completion.guarded import End, GuardedEnds, end_of
 from constrain.masks.completion.monitored import FEW, SURE, MonitoredEnds
 from constrain.masks.completion.parts import OUTER, PartsEnds, ends_of
 from constrain.masks.completion.tokens_to_end import NEVER, UNKNOWN, Counts, TokensToEnd
@@ -186,7 +186,7 @@ class LimitedMatcher(Narrowed):
         self._far = 0  # no token is refused as long as fewer are taken
         self._seen: _Seen | None = None
         self._near: tuple[int, int, NDArray[np.uint32]] | None = None  # (state, taken, mask) near the end
-        self._ends: dict[int, End] = {}  # tokens taken -> the completion that was found then
+        self._ends: dict[int, bytes | End] = {}  # tokens taken -> the completion that was found then, or its text
 
     @property
     def state(self) -> Hashable:
@@ -246,9 +246,13 @@ class LimitedMatcher(Narrowed):
 
     def _end(self) -> End:
         """The completion that the guard allows: what is left of the one that was found before, or a new one."""
-        if self.taken not in self._ends:
-            self._ends[self.taken] = self._new_end()
-        return self._ends[self.taken]
+        end = self._ends.get(self.taken)
+        if end is None:
+            end = self._ends[self.taken] = self._new_end()
+        elif isinstance(end, bytes):
+            assert self.budget.to_end is not None
+            end = self._ends[self.taken] = end_of(end, self.budget.to_end)
+        return end
 
     def _new_end(self, brief: bool = False) -> End:
         """A new completion. brief: of the many that are looked for, one for each token."""
@@ -425,10 +429,9 @@ class LimitedMatcher(Narrowed):
         """Remember what a token leaves of the completion. So one stays known, though a new one may take more tokens."""
         now, spelled = self._ends.get(self.taken), self.budget.compiled.vocabulary.tokens[token]
         self._ends.pop(self.taken + 1, None)
-        if now is not None and spelled and now.text.startswith(spelled):
-            assert self.budget.guarded is not None
-            text = now.text[len(spelled) :]
-            self._ends[self.taken + 1] = End(text, self.budget.guarded.to_end.spellings.fewest(text) + 1)
+        text = now.text if isinstance(now, End) else now
+        if text is not None and spelled and text.startswith(spelled):
+            self._ends[self.taken + 1] = text[len(spelled) :]
 
     def is_accepting(self) -> bool:
         """True if an EOS may come: the text is a member, and it is long enough or no other token is allowed."""

@@ -29,7 +29,18 @@ from constrain.kernels.records.grammars import TERMINAL
 from constrain.languages.automata import decide
 from constrain.languages.automata.quotient import spelled
 from constrain.languages.automata.shape import nullable
-from constrain.languages.automata.syntax import alternate, difference, intersect, literal, token_sets, with_ids
+from constrain.languages.automata.syntax import (
+    Concat,
+    JsonString,
+    Literals,
+    Node,
+    alternate,
+    difference,
+    intersect,
+    literal,
+    token_sets,
+    with_ids,
+)
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.walk import Alternatives, nearest, plainest_of
 from constrain.masks.completion.farthest import NEVER, NOTHING, UNKNOWN, Bound, Bounds, farthest, rest_of
@@ -117,8 +128,25 @@ def least_lexeme(terminal: Terminal) -> Text:
         return b""
     if terminal.excluding:
         node = difference(spelled(node), alternate(*(spelled(other.node) for other in terminal.excluding)))
+    least = _least_of(node)
+    if least is not None:
+        return least
     text = decide.shortest(node)
     return None if text is None else text.encode("utf-8", "surrogateescape")
+
+
+def _least_of(node: Node) -> Text:
+    """The least text of a plain tree of literals; None: another tree. PERF: keys and punctuation are most of all."""
+    if isinstance(node, Literals):
+        return min((text.encode() for text in node.texts), key=lambda text: (len(text), text), default=None)
+    if isinstance(node, JsonString):
+        value = b"" if nullable(node.node) else _least_of(node.node) if isinstance(node.node, Literals) else None
+        is_plain = value is not None and value.isascii() and value.decode().isprintable() and not set(value) & set(b'"\\')
+        return b'"%b"' % value if is_plain and (not value or len(node.node.texts) == 1) else None
+    if isinstance(node, Concat):
+        parts = [_least_of(part) for part in node.args]
+        return None if None in parts else b"".join(part for part in parts if part is not None)
+    return None
 
 
 class Shortest:
