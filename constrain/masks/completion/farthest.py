@@ -16,7 +16,7 @@ Limit: unbounded (`NEVER`) where neither finds a bound. Holds for `lexer="dynami
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -107,61 +107,94 @@ def farthest(
     """
     if missing and any(missing.intersection(text) for text in least.values()):
         return dict.fromkeys(table, UNKNOWN)
-    lengths = {symbol: len(text) for symbol, text in least.items()}
-    rest = lambda terminal: rest_of(terminal, missing)  # noqa: E731
     layouts = {nonterminal: found for nonterminal in table if (found := nonterminal.plainest()) is not None}
     if not layouts:
-        return _longest(table, lengths, lambda rule, symbol: lengths[symbol], rest, known or {})
-    return _in_all_layouts(table, least, lengths, rest, layouts)
+        return _longest(table, _Lengths(least, missing), known or {})
+    levels, leading = _levels(table, layouts)
+    found = _longest(table, _LongestLayout(least, missing, levels, max(each.indent for each in layouts.values())), {})
+    return {rule: found[rule] for rule in leading}
 
 
-def _in_all_layouts(
-    table: Mapping[Nonterminal, Alternatives],
-    least: Mapping[Symbol, bytes],
-    lengths: Mapping[Symbol, int],
-    rest: Callable[[Terminal], int],
-    layouts: Mapping[Nonterminal, Plainest],
-) -> Bounds:
-    """The bounds of the rules that lead to a choice of layouts; the table has the plainest one.
+class _Lengths:
+    """The bytes of symbols in the alternatives of rules."""
 
-    In each layout a text has the same brackets and commas, and each of them is longer by a line end and its indentation
-    at most. So these are counted like bytes. What an opening bracket adds has been read where its level is open.
+    def __init__(self, least: Mapping[Symbol, bytes], missing: frozenset[int]) -> None:
+        self.least, self.missing = least, missing
+
+    def behind(self, rule: Nonterminal, symbol: Symbol) -> int:
+        """What a symbol takes that is still to come; NEVER where it has no text."""
+        return len(self.least[symbol]) if symbol in self.least else NEVER
+
+    def before(self, rule: Nonterminal, symbol: Symbol) -> int:
+        """What was read of a symbol, at least."""
+        return self.behind(rule, symbol)
+
+    def rest(self, rule: Nonterminal, terminal: Terminal) -> int:
+        """What a lexeme that is open takes at most."""
+        return rest_of(terminal, self.missing)
+
+
+class _LongestLayout(_Lengths):
+    """The bytes in any layout, by rules in the plainest one.
+
+    In each layout a text has the same brackets and commas, and each of them is longer by a line end and the indentation
+    of its level at most; a colon by two blanks. What an opening bracket adds was read where its level is open.
+
+    levels: of rules. indent: bytes of a level.
     """
-    breaks = {symbol: sum(map(text.count, BREAKS)) - 2 * sum(map(text.count, EMPTY)) for symbol, text in least.items()}
-    colons = {symbol: lengths[symbol] + 2 * text.count(b":") for symbol, text in least.items()}
-    opens = lambda rule, symbol: _is_container(rule) and least[symbol] in OPENING  # noqa: E731
-    plain = _longest(table, colons, lambda rule, symbol: lengths[symbol], rest, {})
-    lines = _longest(table, breaks, opens, breaks.__getitem__, {})
-    depth, leading = _depth(table, layouts)
-    width = max(2 + found.indent * (1 + min(depth, found.depth)) for found in layouts.values())
-    return {
-        rule: Bound(*(least + width * most for least, most in zip(plain[rule], lines[rule], strict=True)))
-        for rule in leading
-    }
+
+    def __init__(
+        self, least: Mapping[Symbol, bytes], missing: frozenset[int], levels: Mapping[Nonterminal, int], indent: int
+    ) -> None:
+        super().__init__(least, missing)
+        self.levels, self.indent = levels, indent
+
+    def behind(self, rule: Nonterminal, symbol: Symbol) -> int:
+        return super().behind(rule, symbol) + self._more(rule, symbol)
+
+    def before(self, rule: Nonterminal, symbol: Symbol) -> int:
+        opens = (rule.shared or isinstance(rule, PlacedNonterminal)) and self.least.get(symbol) in OPENING
+        return super().behind(rule, symbol) + (self._line(rule, 0) if opens else 0)
+
+    def rest(self, rule: Nonterminal, terminal: Terminal) -> int:
+        return super().rest(rule, terminal) + self._more(rule, terminal)
+
+    def _more(self, rule: Nonterminal, symbol: Symbol) -> int:
+        text = self.least.get(symbol, b"")
+        breaks = sum(map(text.count, BREAKS)) - 2 * sum(map(text.count, EMPTY))
+        deeper = sum(map(text.count, OPENING)) if breaks > 1 else 0
+        return 2 * text.count(b":") + breaks * self._line(rule, deeper)
+
+    def _line(self, rule: Nonterminal, deeper: int) -> int:
+        """A line end and its indentation, so many levels deeper than a rule."""
+        return 2 + self.indent * (1 + self.levels[rule] + deeper)
 
 
-def _is_container(rule: Nonterminal) -> bool:
-    """True if brackets of a rule are those of JSON."""
-    return rule.shared or isinstance(rule, PlacedNonterminal)
-
-
-def _depth(table: Mapping[Nonterminal, Alternatives], layouts: Container[Nonterminal]) -> tuple[int, set[Nonterminal]]:
-    """The levels of values in values, at most, and the rules that lead to a choice of layouts."""
-    depths: dict[Nonterminal, int] = {}
+def _levels(
+    table: Mapping[Nonterminal, Alternatives], layouts: Mapping[Nonterminal, Plainest]
+) -> tuple[dict[Nonterminal, int], set[Nonterminal]]:
+    """The level of values in values where each rule stands, at most, and the rules that lead to a choice of layouts."""
+    inside = _inside(table)
+    order = list(components(inside))
     leading: set[Nonterminal] = set()
-    for component in components(_inside(table)):
-        own = set(component)
-        inner = {symbol for rule in component for each in table[rule] for symbol in each if symbol in table}
-        nests = len(own) > 1 and any(map(_is_value, own))
-        deepest = max((depths[symbol] + _is_value(symbol) for symbol in inner - own), default=0)
-        depths |= dict.fromkeys(own, NEVER if nests else deepest)
-        if not (own | inner).isdisjoint(leading) or any(rule in layouts for rule in own):
-            leading |= own
-    return max(depths.values()), leading
+    for component in order:
+        if any(rule in layouts or not leading.isdisjoint(inside[rule]) for rule in component):
+            leading.update(component)
+    deepest = max(each.depth for each in layouts.values())
+    levels = dict.fromkeys(table, 0)
+    for component in reversed(order):
+        own = max(map(levels.__getitem__, component))
+        if len(component) > 1 and any(map(_is_value, component)):
+            own = deepest
+        for rule in component:
+            levels[rule] = own
+            for symbol in inside[rule]:
+                levels[symbol] = max(levels[symbol], min(own + _is_value(symbol), deepest))
+    return levels, leading
 
 
-def _is_value(rule: Symbol) -> bool:
-    return isinstance(rule, Nonterminal) and (rule.shared or (isinstance(rule, PlacedNonterminal) and rule.is_value))
+def _is_value(rule: Nonterminal) -> bool:
+    return rule.shared or (isinstance(rule, PlacedNonterminal) and rule.is_value)
 
 
 def _inside(table: Mapping[Nonterminal, Alternatives]) -> dict[Nonterminal, list[Nonterminal]]:
@@ -170,16 +203,9 @@ def _inside(table: Mapping[Nonterminal, Alternatives]) -> dict[Nonterminal, list
 
 
 def _longest(
-    table: Mapping[Nonterminal, Alternatives],
-    lengths: Mapping[Symbol, int],
-    read: Callable[[Nonterminal, Symbol], int],
-    rest: Callable[[Terminal], int],
-    known: Mapping[Nonterminal, Bound],
+    table: Mapping[Nonterminal, Alternatives], lengths: _Lengths, known: Mapping[Nonterminal, Bound]
 ) -> Bounds:
-    """The longest paths: from a rule to a symbol of one of its alternatives, as long as what is behind it.
-
-    lengths: of each symbol. read: what was read of a symbol at least, in `nested`. rest: of an open lexeme, at most.
-    """
+    """The longest paths: from a rule to a symbol of one of its alternatives, as long as what is behind it."""
     found: Bounds = {}
     for component in components(_inside(table)):
         tick(len(component))
@@ -188,18 +214,19 @@ def _longest(
         for rule in component:
             most = nested = 0
             for alternative in table[rule]:
-                before, behind = 0, sum(lengths.get(symbol, NEVER) for symbol in alternative)
-                for symbol in alternative:
-                    behind -= lengths.get(symbol, NEVER)
+                lengths_of = [lengths.behind(rule, symbol) for symbol in alternative]
+                before, behind = 0, sum(lengths_of)
+                for symbol, length in zip(alternative, lengths_of, strict=True):
+                    behind -= length
                     if isinstance(symbol, Terminal):
-                        own = Bound(*[rest(symbol)] * 2)
+                        own = Bound(*[lengths.rest(rule, symbol)] * 2)
                     elif symbol in found or symbol in known:
                         own = found[symbol] if symbol in found else known[symbol]
                     else:
                         cycles.append((rule, symbol, before, behind))
                         own = NOTHING
                     most, nested = max(most, own.most + behind), max(nested, own.nested + behind - before)
-                    before += read(rule, symbol)
+                    before += lengths.before(rule, symbol)
             bounds[rule] = Bound(min(most, NEVER), min(nested, NEVER))
         found |= _along_cycles(bounds, cycles)
     return found
