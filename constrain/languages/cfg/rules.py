@@ -81,6 +81,20 @@ class Terminal:
         return Terminal, fields
 
 
+class Plainest(NamedTuple):
+    """The layout with the fewest separators, of all that a text may choose.
+
+    Attributes:
+        nonterminal: The one that stands for another one in that layout.
+        indent: Bytes by which another layout indents each level, at most.
+        depth: The levels that are indented, at most.
+    """
+
+    nonterminal: Nonterminal
+    indent: int
+    depth: int
+
+
 class Nonterminal:
     """A named set of alternatives, each a sequence of symbols. An empty sequence is the empty text.
 
@@ -128,6 +142,10 @@ class Nonterminal:
         """The alternatives."""
         assert self._expand is not None, "a subclass without alternatives"
         return self._expand()
+
+    def plainest(self) -> Plainest | None:
+        """The plainest layout, where the text has not chosen one; None: there is no choice of layouts."""
+        return None
 
     def __eq__(self, other: object) -> bool:
         if self is other:

@@ -34,7 +34,8 @@ from constrain.languages.automata.syntax import (
     Repeat,
     Tokens,
 )
-from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
+from constrain.languages.cfg.bulk_rules import PlacedNonterminal
+from constrain.languages.cfg.rules import Nonterminal, Plainest, Symbol, Terminal
 from constrain.languages.cfg.transform.analysis import components
 from constrain.languages.cfg.transform.walk import Alternatives
 from constrain.limits import tick
@@ -43,14 +44,24 @@ NEVER = 1 << 30  # bytes; no bound is known
 STATES = 250  # of the automaton of a part of a lexeme
 ESCAPED = 6  # bytes that spell a byte of a text in JSON at most: a control character, as \u0000
 PAIR = 12  # bytes of two escapes, which spell a character beyond the 16 bits of one
+BREAKS = (b",", b"{", b"}", b"[", b"]")  # where layouts write line ends
+OPENING, EMPTY = (b"{", b"["), (b"{}", b"[]")  # nothing is written in an empty container
 PLAIN = 90  # characters of ASCII that need no escape in JSON, at least
 
 
-class Farthest(NamedTuple):
-    """No text of n bytes needs more than `most` bytes to its end, nor more than `nested + n`."""
+class Bound(NamedTuple):
+    """What a text needs: so many bytes at most, before it is read; and at most `nested + n` once n bytes are read."""
 
     most: int
     nested: int
+
+    def or_else(self, other: Bound) -> Bound:
+        """The bounds of two texts of which one may come."""
+        return Bound(max(self.most, other.most), max(self.nested, other.nested))
+
+    def before(self, other: Bound) -> Bound:
+        """The bounds of one text before another one."""
+        return Bound(self.most + other.most, max(self.nested + other.most, other.nested))
 
 
 class Rest(NamedTuple):
@@ -61,26 +72,27 @@ class Rest(NamedTuple):
 
 
 UNBOUNDED = Rest(NEVER, NEVER)
-UNKNOWN = Farthest(NEVER, NEVER)
-NOTHING = Farthest(0, 0)
+UNKNOWN = Bound(NEVER, NEVER)
+NOTHING = Bound(0, 0)
+Bounds = dict[Nonterminal, Bound]
 
 
 def farthest(
-    start: Nonterminal,
     table: Mapping[Nonterminal, Alternatives],
     least: Mapping[Symbol, bytes],
     missing: frozenset[int] = frozenset(),
-) -> Farthest:
-    """The bound of a grammar.
+    known: Mapping[Nonterminal, Bound] | None = None,
+) -> Bounds:
+    """The bounds of the rules of a grammar.
 
     Args:
-        start: Its start symbol.
-        table: All nonterminals that it leads to, with their alternatives.
+        table: Nonterminals with their alternatives, and all that these lead to.
         least: The least text of each symbol (`least_texts`).
         missing: Bytes that must not be needed, since no token spells them.
+        known: Bounds of nonterminals that are not in the table.
 
     Returns:
-        The bounds; NEVER where none was found.
+        The bounds by nonterminal; NEVER where none was found.
 
     Example:
         >>> from constrain.languages.automata.syntax import literal
@@ -90,46 +102,139 @@ def farthest(
         >>> opens, closes = Terminal(literal("[")), Terminal(literal("]]"))
         >>> pair = Nonterminal("pair", lambda: [[opens, closes]])
         >>> table = {pair: [[opens, closes]]}
-        >>> farthest(pair, table, least_texts(table))
-        Farthest(most=3, nested=3)
+        >>> farthest(table, least_texts(table))
+        {Nonterminal('pair'): Bound(most=3, nested=3)}
     """
-    inside = {
-        nonterminal: [symbol for each in alternatives for symbol in each if isinstance(symbol, Nonterminal)]
-        for nonterminal, alternatives in table.items()
-    }
     if missing and any(missing.intersection(text) for text in least.values()):
-        return UNKNOWN
-    found: dict[Nonterminal, Farthest] = {}
-    for component in components(inside):
+        return dict.fromkeys(table, UNKNOWN)
+    layouts = {nonterminal: found for nonterminal in table if (found := nonterminal.plainest()) is not None}
+    if not layouts:
+        return _longest(table, _Lengths(least, missing), known or {})
+    levels, leading = _levels(table, layouts)
+    found = _longest(table, _LongestLayout(least, missing, levels, max(each.indent for each in layouts.values())), {})
+    return {rule: found[rule] for rule in leading}
+
+
+class _Lengths:
+    """The bytes of symbols in the alternatives of rules."""
+
+    def __init__(self, least: Mapping[Symbol, bytes], missing: frozenset[int]) -> None:
+        self.least, self.missing = least, missing
+
+    def behind(self, rule: Nonterminal, symbol: Symbol) -> int:
+        """What a symbol takes that is still to come; NEVER where it has no text."""
+        return len(self.least[symbol]) if symbol in self.least else NEVER
+
+    def before(self, rule: Nonterminal, symbol: Symbol) -> int:
+        """What was read of a symbol, at least."""
+        return self.behind(rule, symbol)
+
+    def rest(self, rule: Nonterminal, terminal: Terminal) -> int:
+        """What a lexeme that is open takes at most."""
+        return rest_of(terminal, self.missing)
+
+
+class _LongestLayout(_Lengths):
+    """The bytes in any layout, by rules in the plainest one.
+
+    In each layout a text has the same brackets and commas, and each of them is longer by a line end and the indentation
+    of its level at most; a colon by two blanks. What an opening bracket adds was read where its level is open.
+
+    levels: of rules. indent: bytes of a level.
+    """
+
+    def __init__(
+        self, least: Mapping[Symbol, bytes], missing: frozenset[int], levels: Mapping[Nonterminal, int], indent: int
+    ) -> None:
+        super().__init__(least, missing)
+        self.levels, self.indent = levels, indent
+
+    def behind(self, rule: Nonterminal, symbol: Symbol) -> int:
+        return super().behind(rule, symbol) + self._more(rule, symbol)
+
+    def before(self, rule: Nonterminal, symbol: Symbol) -> int:
+        opens = (rule.shared or isinstance(rule, PlacedNonterminal)) and self.least.get(symbol) in OPENING
+        return super().behind(rule, symbol) + (self._line(rule, 0) if opens else 0)
+
+    def rest(self, rule: Nonterminal, terminal: Terminal) -> int:
+        return super().rest(rule, terminal) + self._more(rule, terminal)
+
+    def _more(self, rule: Nonterminal, symbol: Symbol) -> int:
+        text = self.least.get(symbol, b"")
+        breaks = sum(map(text.count, BREAKS)) - 2 * sum(map(text.count, EMPTY))
+        deeper = sum(map(text.count, OPENING)) if breaks > 1 else 0
+        return 2 * text.count(b":") + breaks * self._line(rule, deeper)
+
+    def _line(self, rule: Nonterminal, deeper: int) -> int:
+        """A line end and its indentation, so many levels deeper than a rule."""
+        return 2 + self.indent * (1 + self.levels[rule] + deeper)
+
+
+def _levels(
+    table: Mapping[Nonterminal, Alternatives], layouts: Mapping[Nonterminal, Plainest]
+) -> tuple[dict[Nonterminal, int], set[Nonterminal]]:
+    """The level of values in values where each rule stands, at most, and the rules that lead to a choice of layouts."""
+    inside = _inside(table)
+    order = list(components(inside))
+    leading: set[Nonterminal] = set()
+    for component in order:
+        if any(rule in layouts or not leading.isdisjoint(inside[rule]) for rule in component):
+            leading.update(component)
+    deepest = max(each.depth for each in layouts.values())
+    levels = dict.fromkeys(table, 0)
+    for component in reversed(order):
+        own = max(map(levels.__getitem__, component))
+        if len(component) > 1 and any(map(_is_value, component)):
+            own = deepest
+        for rule in component:
+            levels[rule] = own
+            for symbol in inside[rule]:
+                levels[symbol] = max(levels[symbol], min(own + _is_value(symbol), deepest))
+    return levels, leading
+
+
+def _is_value(rule: Nonterminal) -> bool:
+    return rule.shared or (isinstance(rule, PlacedNonterminal) and rule.is_value)
+
+
+def _inside(table: Mapping[Nonterminal, Alternatives]) -> dict[Nonterminal, list[Nonterminal]]:
+    """The nonterminals of a table that each one leads to."""
+    return {rule: [s for each in table[rule] for s in each if s in table] for rule in table}  # type: ignore[misc]
+
+
+def _longest(
+    table: Mapping[Nonterminal, Alternatives], lengths: _Lengths, known: Mapping[Nonterminal, Bound]
+) -> Bounds:
+    """The longest paths: from a rule to a symbol of one of its alternatives, as long as what is behind it."""
+    found: Bounds = {}
+    for component in components(_inside(table)):
         tick(len(component))
         cycles: list[tuple[Nonterminal, Nonterminal, int, int]] = []  # (rule, symbol in it, bytes before, behind)
-        bounds: dict[Nonterminal, Farthest] = {}
+        bounds: Bounds = {}
         for rule in component:
             most = nested = 0
             for alternative in table[rule]:
-                if any(symbol not in least for symbol in alternative):
-                    return UNKNOWN
-                lengths = [len(least[symbol]) for symbol in alternative]
-                before, behind = 0, sum(lengths)
-                for symbol, length in zip(alternative, lengths, strict=True):
+                lengths_of = [lengths.behind(rule, symbol) for symbol in alternative]
+                before, behind = 0, sum(lengths_of)
+                for symbol, length in zip(alternative, lengths_of, strict=True):
                     behind -= length
                     if isinstance(symbol, Terminal):
-                        own = Farthest(*[_rest_of(symbol, missing)] * 2)
-                    elif symbol in found:
-                        own = found[symbol]
+                        own = Bound(*[lengths.rest(rule, symbol)] * 2)
+                    elif symbol in found or symbol in known:
+                        own = found[symbol] if symbol in found else known[symbol]
                     else:
                         cycles.append((rule, symbol, before, behind))
                         own = NOTHING
                     most, nested = max(most, own.most + behind), max(nested, own.nested + behind - before)
-                    before += length
-            bounds[rule] = Farthest(most, nested)
+                    before += lengths.before(rule, symbol)
+            bounds[rule] = Bound(min(most, NEVER), min(nested, NEVER))
         found |= _along_cycles(bounds, cycles)
-    return Farthest(*(min(bound, NEVER) for bound in found[start]))
+    return found
 
 
 def _along_cycles(
-    bounds: Mapping[Nonterminal, Farthest], cycles: Sequence[tuple[Nonterminal, Nonterminal, int, int]]
-) -> dict[Nonterminal, Farthest]:
+    bounds: Mapping[Nonterminal, Bound], cycles: Sequence[tuple[Nonterminal, Nonterminal, int, int]]
+) -> dict[Nonterminal, Bound]:
     """The bounds of the rules of a component, of which each has its own without the others."""
     if not cycles:
         return dict(bounds)
@@ -142,12 +247,12 @@ def _along_cycles(
             if nested[symbol] + behind - before > nested[rule]:
                 nested[rule], changed = nested[symbol] + behind - before, True
         if not changed:
-            return {rule: Farthest(most, nested[rule]) for rule in bounds}
-    return dict.fromkeys(bounds, Farthest(most, NEVER))
+            return {rule: Bound(most, nested[rule]) for rule in bounds}
+    return dict.fromkeys(bounds, Bound(most, NEVER))
 
 
 @lru_cache(maxsize=1 << 14)
-def _rest_of(terminal: Terminal, missing: frozenset[int]) -> int:
+def rest_of(terminal: Terminal, missing: frozenset[int]) -> int:
     """Bytes that end a lexeme of a terminal, wherever in it a text stands."""
     node = terminal.node
     try:

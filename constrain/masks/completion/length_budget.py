@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +44,7 @@ from constrain.languages.guards.repeats import GuardedText
 from constrain.languages.vocab.bits import has_bit, set_bits, tokens_of
 from constrain.limits import limited
 from constrain.masks.completion.farthest import UNKNOWN as UNBOUNDED
-from constrain.masks.completion.farthest import Farthest
-from constrain.masks.completion.guarded import End, GuardedEnds
+from constrain.masks.completion.guarded import End, GuardedEnds, end_of
 from constrain.masks.completion.monitored import FEW, SURE, MonitoredEnds
 from constrain.masks.completion.parts import OUTER, PartsEnds, ends_of
 from constrain.masks.completion.tokens_to_end import NEVER, UNKNOWN, Counts, TokensToEnd
@@ -85,8 +84,8 @@ class LengthBudget:
             self.guarded = self._ends_of(self.to_end)
         self.monitored = isinstance(self.guarded, (MonitoredEnds, PartsEnds))
         self.sure = OUTER if isinstance(self.guarded, PartsEnds) else SURE
-        self.farthest = self._farthest()
-        self.reads = self.farthest.nested < self.farthest.most  # the bytes of a text count
+        self.farthest = UNBOUNDED.most if self.to_end is None or self.monitored else self.to_end.farthest
+        self.asks_places = self.to_end is not None and not self.monitored  # how far is known by place, too
         self.eos = np.zeros(compiled.vocabulary.words, np.uint32)
         set_bits(self.eos, compiled.vocabulary.eos_ids)
 
@@ -97,12 +96,16 @@ class LengthBudget:
             return None
         return ends
 
-    def _farthest(self) -> Farthest:
-        """The tokens that any text of the grammar needs, EOS and the token before it counted."""
-        if self.to_end is None:
-            return Farthest(-NEVER, -NEVER)
-        most, nested = UNBOUNDED if self.monitored else self.to_end.farthest
-        return Farthest(most + 2, nested + self.to_end.spellings.longest + 2)
+    def spare(self, left: int, need: int, longest: int, times: int) -> int:
+        """How many tokens may come before one may be refused; none if it is not positive.
+
+        left: the tokens that are left. need: the bytes that any text now needs at most, each token adding `longest`.
+        times: nor may a text be near its end, which is so many times what it needs; 1: the grammar alone counts.
+        """
+        spare = (left - 1 - need) // (longest + 1)  # an EOS comes behind
+        if times > 1:
+            spare = min(spare, (left - times * (need + 2) - 2 * NEAR) // (times * longest + 1) + 1)
+        return spare
 
     def matcher(self, least: int = 0, most: int = NEVER) -> LimitedMatcher:
         """A matcher at the beginning of a text of `least` to `most` tokens, EOS included.
@@ -110,6 +113,8 @@ class LengthBudget:
         Raises BudgetError if the shortest text needs more than `most` tokens, ConstrainError if none was found.
         """
         limited = LimitedMatcher(self, self.compiled.matcher(), least, most)
+        if self.guarded is None and limited.is_far():
+            return limited
         need = limited.needs_allowed()
         if need > most:
             raise self._too_small(need, most)
@@ -144,6 +149,20 @@ class LengthBudget:
         return without_marks(text).decode()
 
 
+class _Seen(NamedTuple):
+    """What a text needed at an earlier place.
+
+    Attributes:
+        taken: The tokens before it.
+        read: The bytes before it.
+        most: The bytes that the grammar needs there, at most; n bytes later n more.
+    """
+
+    taken: int
+    read: int
+    most: int
+
+
 class LimitedMatcher(Narrowed):
     """A matcher with a length budget.
 
@@ -164,9 +183,10 @@ class LimitedMatcher(Narrowed):
         self.least = least
         self.most = most
         self.taken = 0
-        self.read = 0  # bytes, with marks, where they count; after a rollback maybe more than there are, which is safe
+        self._far = 0  # no token is refused as long as fewer are taken
+        self._seen: _Seen | None = None
         self._near: tuple[int, int, NDArray[np.uint32]] | None = None  # (state, taken, mask) near the end
-        self._ends: dict[int, End] = {}  # tokens taken -> the completion that was found then
+        self._ends: dict[int, bytes | End] = {}  # tokens taken -> the completion that was found then, or its text
 
     @property
     def state(self) -> Hashable:
@@ -180,19 +200,37 @@ class LimitedMatcher(Narrowed):
 
     def is_far(self) -> bool:
         """True if more tokens are left than any text needs, whatever comes next: nothing is refused here."""
-        if self.taken + 1 < self.least:
-            return False
-        if self.budget.guarded is None:
-            return self.fits_grammar()
-        return self.left >= FAR * self._most() + 2 * NEAR
+        if self.taken >= self._far and self.taken + 1 >= self.least:
+            spare = self._spare(1) if self.budget.guarded is None else self._spare(FAR) or self._is_far_from_guard()
+            if spare:  # else a text that is taken back would be far
+                self._far = self.taken + spare
+        return self.taken < self._far
+
+    def _is_far_from_guard(self) -> bool:
+        return self.fits_grammar() and self.left >= FAR * self.needs() + 2 * NEAR
 
     def fits_grammar(self) -> bool:
-        """True if more tokens are left than the grammar needs after any text."""
-        return self.left >= self._most()
+        """True if more tokens are left than the grammar needs after any token."""
+        return self._spare(1) > 0
 
-    def _most(self) -> int:
-        most, nested = self.budget.farthest
-        return min(most, nested + self.read)
+    def _spare(self, times: int) -> int:
+        """How many tokens may come before one may be refused (`LengthBudget.spare`), at least."""
+        budget, to_end, left = self.budget, self.budget.to_end, self.left
+        if to_end is None:
+            return left
+        spare = budget.spare(left, budget.farthest, 0, times)
+        if spare <= 0 and budget.asks_places:
+            longest, read, seen = to_end.longest, self._read(), self._seen
+            if seen is not None:
+                spare = budget.spare(left, seen.most + read - seen.read, longest, times)
+            if spare <= 0 and (seen is None or seen.taken < self.taken):
+                self._seen = seen = _Seen(self.taken, read, self.inner.locked(to_end.most))
+                spare = budget.spare(left, seen.most, longest, times)
+        return max(spare, 0)
+
+    def _read(self) -> int:
+        """The bytes that were read, at most: a special token may be a mark."""
+        return len(self.inner.text) + LENGTH * self.taken
 
     def at_this_place(self) -> Any:
         return self.inner if self.is_far() else self
@@ -208,9 +246,13 @@ class LimitedMatcher(Narrowed):
 
     def _end(self) -> End:
         """The completion that the guard allows: what is left of the one that was found before, or a new one."""
-        if self.taken not in self._ends:
-            self._ends[self.taken] = self._new_end()
-        return self._ends[self.taken]
+        end = self._ends.get(self.taken)
+        if end is None:
+            end = self._ends[self.taken] = self._new_end()
+        elif isinstance(end, bytes):
+            assert self.budget.to_end is not None
+            end = self._ends[self.taken] = end_of(end, self.budget.to_end)
+        return end
 
     def _new_end(self, brief: bool = False) -> End:
         """A new completion. brief: of the many that are looked for, one for each token."""
@@ -382,17 +424,14 @@ class LimitedMatcher(Narrowed):
 
     def _took(self, token: int) -> None:
         self.taken += 1
-        if self.budget.reads:
-            self.read += len(self.budget.compiled.vocabulary.tokens[token] or b"") or LENGTH
 
     def _keep_end(self, token: int) -> None:
         """Remember what a token leaves of the completion. So one stays known, though a new one may take more tokens."""
         now, spelled = self._ends.get(self.taken), self.budget.compiled.vocabulary.tokens[token]
         self._ends.pop(self.taken + 1, None)
-        if now is not None and spelled and now.text.startswith(spelled):
-            assert self.budget.guarded is not None
-            text = now.text[len(spelled) :]
-            self._ends[self.taken + 1] = End(text, self.budget.guarded.to_end.spellings.fewest(text) + 1)
+        text = now.text if isinstance(now, End) else now
+        if text is not None and spelled and text.startswith(spelled):
+            self._ends[self.taken + 1] = text[len(spelled) :]
 
     def is_accepting(self) -> bool:
         """True if an EOS may come: the text is a member, and it is long enough or no other token is allowed."""
@@ -417,12 +456,12 @@ class LimitedMatcher(Narrowed):
     def rollback(self, n_tokens: int) -> None:
         self.inner.rollback(n_tokens)
         self.taken -= n_tokens
-        if self.budget.reads:
-            self.read = len(self.inner.text) + LENGTH * self.taken
+        if self._seen is not None and self.taken < self._seen.taken:
+            self._far, self._seen = 0, None
         self._ends = {taken: end for taken, end in self._ends.items() if taken <= self.taken}
 
     def fork(self) -> LimitedMatcher:
         copy = LimitedMatcher(self.budget, self.inner.fork(), self.least, self.most)
-        copy.taken, copy.read = self.taken, self.read
+        copy.taken, copy._far, copy._seen = self.taken, self._far, self._seen
         copy._ends = dict(self._ends)
         return copy

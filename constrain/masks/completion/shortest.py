@@ -19,7 +19,7 @@ derive no text.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 
 from constrain.errors import LimitError
@@ -29,10 +29,21 @@ from constrain.kernels.records.grammars import TERMINAL
 from constrain.languages.automata import decide
 from constrain.languages.automata.quotient import spelled
 from constrain.languages.automata.shape import nullable
-from constrain.languages.automata.syntax import alternate, difference, intersect, literal, token_sets, with_ids
+from constrain.languages.automata.syntax import (
+    Concat,
+    JsonString,
+    Literals,
+    Node,
+    alternate,
+    difference,
+    intersect,
+    literal,
+    token_sets,
+    with_ids,
+)
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
-from constrain.languages.cfg.transform.walk import Alternatives, nearest
-from constrain.masks.completion.farthest import UNKNOWN, Farthest, farthest
+from constrain.languages.cfg.transform.walk import Alternatives, nearest, plainest_of
+from constrain.masks.completion.farthest import NEVER, NOTHING, UNKNOWN, Bound, Bounds, farthest, rest_of
 from constrain.masks.engine import inspect
 from constrain.masks.engine.automaton import TokenAutomaton
 from constrain.masks.engine.compiled_rules import CompiledRules
@@ -44,7 +55,7 @@ LIMIT = 50_000  # nonterminals
 SEARCHED = 20_000  # lexer states that one search for the end of a lexeme may visit
 
 Text = bytes | None
-Tails = dict[tuple[int, int], list[tuple[bytes, tuple[int, int] | None]]]
+Tails = dict[tuple[int, int], list[tuple[int, tuple[int, int] | None]]]
 
 
 def _least(one: Text, two: Text) -> Text:
@@ -117,16 +128,35 @@ def least_lexeme(terminal: Terminal) -> Text:
         return b""
     if terminal.excluding:
         node = difference(spelled(node), alternate(*(spelled(other.node) for other in terminal.excluding)))
+    least = _least_of(node)
+    if least is not None:
+        return least
     text = decide.shortest(node)
     return None if text is None else text.encode("utf-8", "surrogateescape")
+
+
+def _least_of(node: Node) -> Text:
+    """The least text of a plain tree of literals; None: another tree. PERF: keys and punctuation are most of all."""
+    if isinstance(node, Literals):
+        return min((text.encode() for text in node.texts), key=lambda text: (len(text), text), default=None)
+    if isinstance(node, JsonString):
+        value = b"" if nullable(node.node) else _least_of(node.node) if isinstance(node.node, Literals) else None
+        is_plain = value is not None and value.isascii() and value.decode().isprintable() and not set(value) & set(b'"\\')
+        return b'"%b"' % value if is_plain and (not value or len(node.node.texts) == 1) else None
+    if isinstance(node, Concat):
+        parts = [_least_of(part) for part in node.args]
+        return None if None in parts else b"".join(part for part in parts if part is not None)
+    return None
 
 
 class Shortest:
     """Shortest completions under one grammar. The caller of its methods holds the automaton's lock."""
 
-    def __init__(self, automaton: TokenAutomaton, rules: CompiledRules) -> None:
-        """Raises LimitError if too many rules derive no text."""
-        self.automaton, self.rules = automaton, rules
+    def __init__(
+        self, automaton: TokenAutomaton, rules: CompiledRules, missing: frozenset[int] = frozenset()
+    ) -> None:
+        """missing: bytes that no token spells. Raises LimitError if too many rules derive no text."""
+        self.automaton, self.rules, self.missing = automaton, rules, missing
         self.grammar = grammar = rules.grammar
         glues = [b""]
         if grammar.lexer == "greedy":
@@ -134,6 +164,7 @@ class Shortest:
             if any(decide.shortest(intersect(terminal.node, literal(" "))) for terminal in grammar.ignore):
                 blanks.add(b" ")  # of the shortest the one that tokens have in front of words
             glues += sorted(filter(None, blanks), key=lambda text: (len(text), text != b" ", text))[:1]
+        self._found: Bounds = {}
         self.ways = [_Ways(self, glue) for glue in glues]
         for way in self.ways:
             way.learn(grammar.start)
@@ -144,7 +175,7 @@ class Shortest:
         """All nonterminals of the grammar; None: there are more than `ENOUGH`, or its lexer is greedy."""
         if self.grammar.lexer != "dynamic" or self.grammar.ignore or not self.is_least:
             return None
-        table, is_whole = nearest(self.grammar.start, ENOUGH)
+        table, is_whole = nearest(self.grammar.start, ENOUGH, expand=plainest_of)
         return table if is_whole else None
 
     @cached_property
@@ -153,10 +184,26 @@ class Shortest:
         rules = self._rules
         return rules is None or self.grammar.watched or any(nonterminal.watched for nonterminal in rules)
 
-    def farthest(self, missing: frozenset[int]) -> Farthest:
-        """The bytes that any text needs at most; see farthest.py. missing: bytes that are no tokens."""
-        rules = self._rules
-        return UNKNOWN if rules is None else farthest(self.grammar.start, rules, self.ways[0].least, missing)
+    def bound_of(self, symbol: Symbol) -> Bound:
+        """The bytes that the texts of a symbol need at most; see farthest.py."""
+        if isinstance(symbol, Terminal):
+            return Bound(*[rest_of(symbol, self.missing)] * 2)
+        if symbol not in self._found:
+            way, is_whole = self.ways[0], self._rules is not None
+            table: dict[Nonterminal, Alternatives] = {}
+            if is_whole:
+                way.learn(symbol)
+                table, is_whole = nearest(symbol, ENOUGH, self._found, expand=plainest_of)
+            self._found |= farthest(table, way.least, self.missing, self._found) if is_whole else {symbol: UNKNOWN}
+        return self._found[symbol]
+
+    def most(self, configuration: int) -> int:
+        """The bytes that complete the text, at most: n bytes later it needs n more than that, whatever they are."""
+        if self.epoch != self.automaton.epoch:
+            self._forget()
+        if configuration not in self._mosts:
+            self._mosts[configuration] = min(self.ways[0].most(configuration).nested, NEVER)
+        return self._mosts[configuration]
 
     @property
     def is_least(self) -> bool:
@@ -167,6 +214,7 @@ class Shortest:
         self.epoch = self.automaton.epoch
         self.names: dict[int, Symbol] = {}
         self._known: dict[int, Text] = {}
+        self._mosts: dict[int, int] = {}
         self._lexers: dict[int, _Search] = {}
         self._alive: dict[int, frozenset[int]] = {}
         self._terminals: dict[int, list[tuple[int, int]]] = {}
@@ -245,6 +293,8 @@ class _Ways:
     def forget(self) -> None:
         """Clear all caches by record, because the records are new."""
         self.follows: dict[tuple[int, int], Text] = {}  # (rule, origin) -> text after the rule
+        self._mosts: dict[tuple[int, int], Bound] = {}  # (rule, origin) -> bounds of what is behind the rule
+        self._bounds: dict[int, Bound] = {}  # SUFFIX list -> its bounds
         self._ended: dict[tuple[int, int], Text] = {}  # (lexer state, terminal) -> rest of the lexeme
         self._closed: dict[int, Text] = {}  # parser state -> completion between two lexemes
         self._left: dict[tuple[int, int], Text] = {}  # (parser state, lexer state) -> completion inside a lexeme
@@ -328,7 +378,8 @@ class _Ways:
 
         deep: depth first. In any order, a text with n required properties ends n rules deep, among 2^n.
         """
-        table, complete = nearest(symbol, limit, self.least, deep=deep)  # what is known once is not asked again
+        # What is known once is not asked again.
+        table, complete = nearest(symbol, limit, self.least, deep=deep, expand=plainest_of)
         self.is_least &= complete
         for other, text in least_texts(table, self.glue, self.owner.lexeme, self.least).items():
             self.least.setdefault(other, text)
@@ -373,34 +424,83 @@ class _Ways:
         """The least completion after a rule that began in `origin`."""
         if (rule, origin) in self.follows:
             return self.follows[rule, origin]
-        tails = self._tails(rule, origin)
+        tails = self._tails(rule, origin, self.follows)
         least: dict[tuple[int, int], Text] = dict.fromkeys(tails)
         changed = True
         while changed:  # relaxation (Bellman-Ford), inner rules last
             changed = False
             for key in reversed(tails):
                 best = least[key]
-                for text, after in tails[key]:
+                for rest, after in tails[key]:
                     following = b"" if after is None else least[after] if after in least else self.follows[after]
-                    best = _least(best, None if following is None else text + following)
+                    best = _least(best, None if following is None else self._text(rest) + following)
                 if best != least[key]:
                     least[key], changed = best, True
         self.follows |= least
         return self.follows[rule, origin]
 
-    def _tails(self, rule: int, origin: int) -> Tails:
-        """The graph that `_follow` relaxes: (rule, origin) -> pairs (text, next (rule, origin) or None at the end)."""
+    def most(self, configuration: int) -> Bound:
+        """The bounds of all ways to go on from a configuration."""
+        automaton, waiters, most = self.owner.automaton, self.owner.waiters, NOTHING
+        for lexeme in inspect.lexemes(automaton, configuration):
+            if lexeme.fresh:
+                most = most.or_else(self._most_of(map(tuple, inspect.kernel_rows(automaton, lexeme.parser))))
+                continue
+            alive = self.owner.alive(lexeme.lexer)
+            for record, tag in self.owner.terminals(lexeme.parser):
+                if tag in alive:
+                    behind = self._most_of(waiters.of(lexeme.parser, record))
+                    most = most.or_else(self.owner.bound_of(self.owner.name(record)).before(behind))
+        return most
+
+    def _most_of(self, items: Iterable[tuple[int, ...]]) -> Bound:
+        """The bounds of what follows one of some items."""
+        most = NOTHING
+        for rule, rest, origin in items:
+            most = most.or_else(self._bound(rest).before(self._most_behind(rule, origin) if origin else NOTHING))
+        return most
+
+    def _bound(self, rest: int) -> Bound:
+        """The bounds of a SUFFIX list."""
+        if rest not in self._bounds:
+            bound = NOTHING
+            for record in reversed(inspect.suffix(self.owner.automaton, rest)):
+                nested = self.owner.bound_of(self.owner.name(record)).nested
+                bound = Bound(len(self.text_of(record)), nested).before(bound)
+            self._bounds[rest] = bound
+        return self._bounds[rest]
+
+    def _most_behind(self, rule: int, origin: int) -> Bound:
+        """The bounds of what follows a rule that began in `origin`."""
+        if (rule, origin) not in self._mosts:
+            tails = self._tails(rule, origin, self._mosts)
+            most = dict.fromkeys(tails, NOTHING)
+            for _ in range(len(tails) + 1):  # longest paths (Bellman-Ford), inner rules last
+                known = dict(most)
+                for key in reversed(tails):
+                    for rest, after in tails[key]:
+                        behind = NOTHING if after is None else most[after] if after in most else self._mosts[after]
+                        most[key] = most[key].or_else(self._bound(rest).before(behind))
+                if most == known:
+                    break
+            else:
+                most = dict.fromkeys(tails, Bound(NEVER, NEVER))
+            self._mosts |= most
+        return self._mosts[rule, origin]
+
+    def _tails(self, rule: int, origin: int, known: Container[tuple[int, int]]) -> Tails:
+        """The graph that is relaxed: (rule, origin) -> pairs (SUFFIX list, next (rule, origin) or None at the end)."""
         waiters = self.owner.waiters
         tails: Tails = {}
         pending = [(rule, origin)]
         while pending:
             key = pending.pop()
-            if key in tails or key in self.follows:
+            if key in tails or key in known:
                 continue
             tails[key] = []
             for outer, rest, begun in waiters.of(key[1], key[0]):
                 after = (outer, begun) if begun else None
-                tails[key].append((self._text(rest), after))
+                tails[key].append((rest, after))
                 pending += [after] if after else []
         return tails
 

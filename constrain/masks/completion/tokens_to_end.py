@@ -20,11 +20,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from constrain.languages.automata.marks import LENGTH
 from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.lazily import Remembered
 from constrain.limits import tick
-from constrain.masks.completion.farthest import Farthest
 from constrain.masks.completion.levels import TrieLevelWalk
 from constrain.masks.completion.shortest import Shortest
 from constrain.masks.completion.writable import NOT_IN_UTF8
@@ -80,16 +80,25 @@ class TokensToEnd:
     def __init__(self, automaton: TokenAutomaton, rules: CompiledRules, vocabulary: Vocabulary) -> None:
         """Raises LimitError if the grammar has too many rules without a text."""
         self.automaton = automaton
-        self.shortest = Shortest(automaton, rules)
         self.spellings = Spellings.of(vocabulary)
+        self.shortest = Shortest(automaton, rules, self.spellings.missing)
         self.walk = TrieLevelWalk(automaton, vocabulary)
         self._counts: dict[bytes, int] = {}
         self._forget()
 
     @cached_property
-    def farthest(self) -> Farthest:
+    def longest(self) -> int:
+        """The bytes that a token reads at most."""
+        return max(self.spellings.longest, LENGTH)
+
+    @cached_property
+    def farthest(self) -> int:
         """The bytes, and so tokens, that any text needs at most, without the EOS."""
-        return self.shortest.farthest(self.spellings.missing)
+        return self.shortest.bound_of(self.shortest.grammar.start).most
+
+    def most(self, configuration: int) -> int:
+        """The bytes, and so tokens, that complete the text at most; n bytes later n more, whatever they are."""
+        return self.shortest.most(configuration)
 
     def _forget(self) -> None:
         self.epoch = self.automaton.epoch

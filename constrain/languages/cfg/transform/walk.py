@@ -7,7 +7,7 @@ records of its own.) Cost: what is visited.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 
 from constrain.languages.automata.shape import nullable
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
@@ -39,13 +39,24 @@ def reachable(start: Nonterminal, limit: int) -> dict[Nonterminal, Alternatives]
     return table
 
 
+def plainest_of(nonterminal: Nonterminal) -> Alternatives:
+    """The alternatives of a nonterminal; where a text chooses its layout, in the one with the fewest separators."""
+    found = nonterminal.plainest()
+    return alternatives_of(nonterminal) if found is None else [[found.nonterminal]]
+
+
 def nearest(
-    start: Symbol, limit: int, without: Container[Symbol] = (), *, deep: bool = False
+    start: Symbol,
+    limit: int,
+    without: Container[Symbol] = (),
+    *,
+    deep: bool = False,
+    expand: Callable[[Nonterminal], Alternatives] = alternatives_of,
 ) -> tuple[dict[Nonterminal, Alternatives], bool]:
     """The `limit` nonterminals nearest to the start, with their alternatives; and whether these are all of them.
 
     without: symbols that are left out, with all that only they lead to. deep: depth first instead, the first
-    alternative before the others.
+    alternative before the others. expand: gives the alternatives.
     """
     table: dict[Nonterminal, Alternatives] = {}
     queue = deque([start])
@@ -56,7 +67,7 @@ def nearest(
             continue
         if len(table) == limit:
             return table, False
-        table[symbol] = alternatives_of(symbol)
+        table[symbol] = expand(symbol)
         found = [symbol for alternative in table[symbol] for symbol in alternative]
         queue.extend(reversed(found) if deep else found)
     return table, True

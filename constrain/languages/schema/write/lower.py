@@ -27,7 +27,7 @@ from constrain.languages.cfg.bulk_rules import (
     ValueRules,
     ValueSymbols,
 )
-from constrain.languages.cfg.rules import Symbol, Terminal
+from constrain.languages.cfg.rules import Plainest, Symbol, Terminal
 from constrain.languages.schema.normalize.normalizer import Normalizer
 from constrain.languages.schema.read.document import ReadOptions
 from constrain.languages.schema.sets.algebra import TRUE, ArrayBox, Conj, NormalForm, ObjectBox, union
@@ -46,7 +46,7 @@ from constrain.languages.schema.write.terminals import (
     number_terminal,
     string_terminal,
 )
-from constrain.languages.schema.write.whitespace import Policy, layout, space
+from constrain.languages.schema.write.whitespace import MAX_DEPTH, MAX_UNIT, Policy, layout, plainest, space
 
 _serials = itertools.count()
 
@@ -234,6 +234,10 @@ class _Value(PlacedNonterminal):
 
     def at(self, place: int) -> _Value:
         return self if place == self.level.place else _Value(self.level.at(place), self.conj)
+
+    def plainest(self) -> Plainest | None:
+        place = plainest(self.level.lowering.whitespace, self.level.place)
+        return None if place is None else Plainest(self.at(place), MAX_UNIT, MAX_DEPTH)
 
     def description(self) -> ValueRules | None:
         return self.level.rules(self.conj)

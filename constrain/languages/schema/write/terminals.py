@@ -10,12 +10,22 @@ from collections.abc import Hashable, Sequence
 from functools import lru_cache
 
 from constrain.languages.automata.syntax import ANY_TEXT, Node, alternate, json_string, literal, literals
-from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
+from constrain.languages.cfg.rules import Nonterminal, Plainest, Symbol, Terminal
 from constrain.languages.schema.formats.bounds import at_most
 from constrain.languages.schema.sets.digits import any_number_node
 from constrain.languages.schema.sets.numbers import ANY_NUMBER, NumberBox
 from constrain.languages.schema.sets.plain_numbers import plain_number_node
-from constrain.languages.schema.write.whitespace import Alternatives, Opening, Policy, Symbols, layout, punctuation
+from constrain.languages.schema.write.whitespace import (
+    MAX_DEPTH,
+    MAX_UNIT,
+    Alternatives,
+    Opening,
+    Policy,
+    Symbols,
+    layout,
+    plainest,
+    punctuation,
+)
 
 NULL = punctuation("null")
 BOOLEANS = {False: punctuation("false"), True: punctuation("true")}
@@ -57,10 +67,21 @@ def any_value(whitespace: Policy, place: int, plain: bool) -> Nonterminal:
     return _any_rules(whitespace, place, plain)["any value"]
 
 
+class _Undecided(Nonterminal):
+    """Any JSON value where no layout is chosen yet. Its key has the policy, the place, and how values are spelled."""
+
+    __slots__ = ()
+
+    def plainest(self) -> Plainest | None:
+        _, whitespace, place, plain, _ = self.key
+        chosen = plainest(whitespace, place)
+        return None if chosen is None else Plainest(any_value(whitespace, chosen, plain), MAX_UNIT, MAX_DEPTH)
+
+
 @lru_cache(maxsize=1024)
 def _any_rules(whitespace: Policy, place: int, plain: bool) -> dict[str, Nonterminal]:
     """The rules of any JSON value at a place, by name."""
-    around = layout(whitespace, place)
+    around, at = layout(whitespace, place), plainest(whitespace, place)
     rules: dict[str, Nonterminal] = {}
 
     def rule(
@@ -72,7 +93,8 @@ def _any_rules(whitespace: Policy, place: int, plain: bool) -> dict[str, Nonterm
                 for alternative in alternatives
             ]
 
-        rules[name] = Nonterminal(name, expand, key=key(name), right_recursive=tail, watched=watched, shared=True)
+        kind = Nonterminal if at is None or name != "any value" else _Undecided
+        rules[name] = kind(name, expand, key=key(name), right_recursive=tail, watched=watched, shared=True)
         return rules[name]
 
     def container(name: str, empty: Symbols, openings: Sequence[Opening], first: str) -> None:

@@ -195,6 +195,11 @@ def _undecided() -> PlaceSymbols:
     )
 
 
+def plainest(policy: Policy, place: int) -> int | None:
+    """The place of the style with the fewest separators, where none is chosen yet; None: one is chosen."""
+    return _place(COMPACT) if policy == "consistent" and place == 0 else None
+
+
 def _empty(bracket: str, end: str) -> Symbols:
     """An empty container; Jackson writes a blank in it."""
     return punctuation(bracket), Terminal(concat(optional(literal(" ")), literal(end)), name=repr(end), literal=True)
