@@ -56,18 +56,18 @@ class Remembered(dict[K, T]):
             self[key] = value
             return value
         with _lock:
-            before = [(key, self.pop(key))] if key in self else []
+            weigh, total = self.weigh, self.size
+            if weigh and key in self:
+                total -= weigh(key, self[key])
+            self.pop(key, None)
             self[key] = value
-            total = self.size - self._weight(before) + self._weight([(key, value)]) if self.weigh else len(self)
+            total = total + weigh(key, value) if weigh else len(self)
             while total > self.limit and len(self) > 1:
                 for oldest in list(self)[: len(self) // 2]:
                     del self[oldest]
-                total = self._weight(self.items())
+                total = sum(weigh(*each) for each in self.items()) if weigh else len(self)
             self.size = total  # once: other threads never read more than the limit
         return value
-
-    def _weight(self, values: Collection[tuple[K, T]]) -> int:
-        return sum(self.weigh(*each) for each in values) if self.weigh else len(values)
 
     def clear(self) -> None:
         """Forget all."""

@@ -92,7 +92,7 @@ class Limits:
             what: What is read, for messages: "the schema".
             fix: What makes it cheaper.
         """
-        return self.of(f"reading {what}", fix)
+        return _Use(self, f"reading {what}", fix)
 
     def of(self, what: str, fix: str = SMALLER) -> AbstractContextManager[None]:
         """Limit what is done inside. what: what is done, for messages; fix: what makes it cheaper."""
@@ -170,7 +170,7 @@ class _Running:
                 )
 
 
-DEFAULT, UNLIMITED = Limits(), Limits(seconds=None, megabytes=None)
+DEFAULT, UNTIMED, UNLIMITED = Limits(), Limits(seconds=None), Limits(seconds=None, megabytes=None)
 _running: ContextVar[_Running | None] = ContextVar("constrain_limits", default=None)
 
 
@@ -184,8 +184,11 @@ def _innermost() -> _Running | None:
 
 def _enter(limits: Limits, what: str, fix: str, owner: object) -> None:
     """Begin a use; it is a step of the one outside."""
-    tick()
-    _running.set(_Running(limits, what, fix, _innermost(), owner))
+    outer = _running.get()
+    if outer is not None:
+        tick()
+        outer = _innermost()
+    _running.set(_Running(limits, what, fix, outer, owner))
 
 
 def _leave(owner: object) -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import Any
 
 from constrain.chat.tags.structural import structural_tag
@@ -24,15 +25,18 @@ from constrain.errors import ConstrainError, GrammarError, LimitError
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.regular import choices, regex
 from constrain.languages.grammar_text.text import grammar
-from constrain.languages.schema.api import json_schema
+from constrain.languages.schema.api import json_schema, read_options, schema_of_json
 from constrain.languages.schema.check.finished import integer_of
+from constrain.languages.schema.read.document import ReadOptions
 from constrain.languages.schema.recent import Recent
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.limits import Limits
-from constrain.masks.completion.writable import written
+from constrain.masks.completion.writable import Writable, written
 
 KINDS = ("json", "json_object", "regex", "choice", "grammar", "structural_tag")
 SHOWN = 80  # characters of a request's text in messages
+SETTINGS = ("spelling", "whitespace", "property_order", "undeclared", "formats")
+_DECODER = json.JSONDecoder(parse_int=integer_of)
 _DEFINES = re.compile(r"^[ \t]*[A-Za-z_][\w.-]*(?:\[[^\]\n]*\])?[ \t]*::=", re.MULTILINE)
 
 
@@ -69,6 +73,8 @@ def writable(constraint: Constraint, vocabulary: Vocabulary, options: EngineOpti
 
     Raises UnsatisfiableError, GrammarError, LimitError.
     """
+    if Writable.of(vocabulary).letters is None:  # PERF: nearly all vocabularies
+        return constraint
     with Limits(seconds=options.seconds, megabytes=options.megabytes).reading("the constraint of the request"):
         return written(constraint, vocabulary)
 
@@ -106,19 +112,22 @@ def _check_length(kind: str, text: str, options: EngineOptions) -> None:
 
 
 def _schema(schema: Any, options: EngineOptions, **changes: Any) -> Constraint:
-    settings = {
-        "spelling": options.spelling,
-        "whitespace": options.whitespace,
-        "property_order": options.property_order,
-        "undeclared": options.undeclared,
-        "formats": options.formats,
-    }
-    return json_schema(schema, **{**settings, **changes})
+    settings = _settings(options)
+    if type(schema) is dict and not changes:
+        return schema_of_json(schema, settings)
+    given = {name: getattr(settings, name) for name in SETTINGS}
+    return json_schema(schema, **{**given, **changes})
+
+
+@lru_cache(maxsize=8)
+def _settings(options: EngineOptions) -> ReadOptions:
+    """The options of schemas, checked. Raises ConstrainError."""
+    return read_options(*[getattr(options, name) for name in SETTINGS])
 
 
 def _json(text: str, what: str) -> Any:
     try:
-        return json.loads(text, parse_int=integer_of)
+        return _DECODER.decode(text)
     except json.JSONDecodeError as error:
         line = text.splitlines()[error.lineno - 1] if text.strip() else ""
         left = max(0, error.colno - 1 - SHOWN // 2)

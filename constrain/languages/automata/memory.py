@@ -162,7 +162,13 @@ class ArenaMemory:
 
     def call_plain(self, function: Callable[..., int], *args: Any) -> int:
         """`call` a kernel (A, H, *args), which needs no scratch stack."""
-        return self.call(lambda A, H, S, *rest: function(A, H, *rest), *args)
+        if self._one_by_one:
+            self.begin()
+        while True:
+            try:
+                return function(self.A, self.H, *args)
+            except STOPS as stop:
+                self.serve(stop)
 
     def call_on(self, words: Sequence[int] | Int32, function: Callable[..., int], *args: Any) -> int:
         """`call` a kernel that takes operands from the scratch stack, from BOTTOM on."""

@@ -83,6 +83,7 @@ class CanonicalTokens:
         start: The state before a sequence.
         alone, whole, added, specials: uint32[words], the tokens that merging makes of their own text; that are written
             where a piece is their text; that are taken out of a text; that have no bytes.
+        none: uint32[words], no token.
         outside: uint32[words], those of `alone` that need no other token to write a character.
         unknown: uint32[words], the tokens of which the tables of kernels do not say what follows.
         firsts: The first tokens of texts that must follow.
@@ -136,6 +137,8 @@ class CanonicalTokens:
         self._written = self.outside | self.whole
         self._after: Remembered[tuple[int, int, int, int], tuple[int, int, int, int]] = Remembered(MANY)
         self._steps: Remembered[tuple[Any, ...], CutState] = Remembered(MANY)
+        self.none = np.zeros(vocabulary.words, np.uint32)
+        self.none.flags.writeable = False
         self.kept: dict[Any, Any] = {}
         self.start = CutState(NONE, pieces.start, 0, 0)
         self.firsts = FirstTokens(self, vocabulary.trie)

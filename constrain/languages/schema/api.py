@@ -45,7 +45,7 @@ from constrain.languages.schema.write.json_layout import JsonLayout, read_json_l
 from constrain.languages.schema.write.lower import Lowering
 from constrain.languages.schema.write.whitespace import POLICIES
 from constrain.lazily import later, lazily
-from constrain.limits import DEFAULT, FEWER, Limits
+from constrain.limits import DEFAULT, FEWER, UNTIMED, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,7 +112,7 @@ class JsonSchema(Constraint):
         """The schema as JSON for other readers: closed, if it was asked to be. An internal keyword may say so."""
         return self.written if self._closing is None else self._closing.schema()
 
-    @property
+    @lazily
     def normalizer(self) -> Normalizer:
         """The schema, read, with what has been computed so far. Raises SchemaError, UnsatisfiableError, LimitError."""
         return self._closed.normalizer
@@ -128,7 +128,8 @@ class JsonSchema(Constraint):
         try:
             if self.options.undeclared == "refuse":
                 return Closed(self._decided())
-            with replace(self.limits, seconds=None).reading("the schema", FEWER):
+            limits = UNTIMED if self.limits is DEFAULT else replace(self.limits, seconds=None)
+            with limits.reading("the schema", FEWER):
                 return closed_where_possible(self._read, written)
         except (ConstrainError, TypeError, AttributeError):  # a list that is none, and the like
             written()  # raises what is wrong with the schema itself
@@ -175,7 +176,7 @@ class JsonSchema(Constraint):
         """The schema of a conjunction of subschemas of this one. Raises SchemaError."""
         return self.beside_definitions(self.document.written(conj))
 
-    @property
+    @lazily
     def document(self) -> Document:
         """The atoms of the schema."""
         return self.normalizer.document
@@ -482,18 +483,7 @@ def json_schema(
         >>> constrain.json_schema(quote, documents={"play": "to be or not to be"}).accepts('"or not"')
         True
     """
-    if whitespace is None:
-        whitespace = "consistent" if isinstance(spelling, str) and spelling == "plain" else "bounded"
-    if isinstance(whitespace, Mapping):
-        whitespace = read_json_layout(whitespace)
-    for value, allowed, name in (
-        (spelling, SPELLINGS, "spelling"),
-        *([] if isinstance(whitespace, JsonLayout) else [(whitespace, POLICIES, "whitespace")]),
-        (property_order, ORDERS, "property_order"),
-        (formats, FORMAT_POLICIES, "formats"),
-        (undeclared, get_args(Undeclared), "undeclared"),
-    ):
-        check_option(value, allowed, name)
+    options = read_options(spelling, whitespace, property_order, undeclared, formats)
     strict = isinstance(dialect, str) and dialect == OPENAI_STRICT
     if dialect is not None and not strict and not (isinstance(dialect, str) and dialect in NAMED):
         known = ", ".join([*NAMED, OPENAI_STRICT])
@@ -504,9 +494,7 @@ def json_schema(
         registry = _files.registry_of(registry)
     if not isinstance(registry, os.PathLike):
         check_registry(registry)
-    options = ReadOptions(
-        whitespace, property_order, formats, None if strict else dialect, spelling, _documents(documents), undeclared
-    )
+    options = options._replace(dialect=None if strict else dialect, documents=_documents(documents))
     parse_with = None
     if isinstance(schema, (str, bytes)):
         raw = _files.from_json(schema)
@@ -524,6 +512,33 @@ def json_schema(
     check_root(raw)
     constraint = JsonSchema(raw, options, registry, schema, parse_with, limits or DEFAULT)
     constraint.warn()  # reads the schema: faults are raised here, not at the first use
+    return constraint
+
+
+def read_options(
+    spelling: Any, whitespace: Any, property_order: Any, undeclared: Any, formats: Any = "assert"
+) -> ReadOptions:
+    """The options of `json_schema` of these names. Raises ConstrainError."""
+    if whitespace is None:
+        whitespace = "consistent" if isinstance(spelling, str) and spelling == "plain" else "bounded"
+    if isinstance(whitespace, Mapping):
+        whitespace = read_json_layout(whitespace)
+    for value, allowed, name in (
+        (spelling, SPELLINGS, "spelling"),
+        *([] if isinstance(whitespace, JsonLayout) else [(whitespace, POLICIES, "whitespace")]),
+        (property_order, ORDERS, "property_order"),
+        (formats, FORMAT_POLICIES, "formats"),
+        (undeclared, get_args(Undeclared), "undeclared"),
+    ):
+        check_option(value, allowed, name)
+    return ReadOptions(whitespace, property_order, formats, None, spelling, (), undeclared)
+
+
+def schema_of_json(raw: Any, options: ReadOptions) -> JsonSchema:
+    """`json_schema` of what was read from JSON, which holds no circle: a dict or a bool. Raises what it raises."""
+    check_root(raw)
+    constraint = JsonSchema(raw, options, given=raw, limits=DEFAULT)
+    constraint.warn()
     return constraint
 
 

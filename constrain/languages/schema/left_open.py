@@ -88,8 +88,8 @@ def _closed(read: Read, written: Callable[[], Normalizer]) -> Closed | None:
     reader = read(stays)
     closing = reader.closing
     assert closing is not None
-    combined = (site for site in closing.sites if site.raw.keys() & _COMBINING and not closing.is_alias(site))
-    if next(_overlaps(closing, combined), None) is not None:  # PERF: only then all places are walked through
+    combined = [site for site in closing.sites if not _COMBINING.isdisjoint(site.raw) and not closing.is_alias(site)]
+    if combined and next(_overlaps(closing, combined), None) is not None:  # PERF: only then all places are walked
         stays |= _overlaps(closing, _places(closing))
     for _ in range(_ROUNDS):
         reader = read(stays) if stays else reader
@@ -116,7 +116,7 @@ def _emptied(reader: SchemaReader, closed: Normalizer, written: Callable[[], Nor
     assert closing is not None
     found: list[tuple[Site, Any]] = []
     for conj, decisions in reader.places:
-        if is_empty or any(not RISKY.isdisjoint(part.raw) for part in closing.within(decisions[0].site)):
+        if is_empty or closing.has_any(decisions[0].site, RISKY):
             lost = [kind for kind in decisions[0].closes if not _has_some(closed, conj, kind)]
             found += [(decision.site, kind) for decision in decisions for kind in lost]
     if not found:

@@ -17,7 +17,7 @@ from typing_extensions import Self
 from constrain.languages.constraints.base import constraint_of
 from constrain.languages.cuts.canonical import CanonicalTokens, CutState
 from constrain.languages.vocab.longest import LongestTokens
-from constrain.lazily import Remembered
+from constrain.lazily import Remembered, lazily
 from constrain.masks.engine.compiled import CompiledConstraint
 from constrain.masks.engine.narrowed import Narrowed, engine_of
 from constrain.masks.engine.rows import Row
@@ -39,10 +39,13 @@ class CompiledCuts:
         self.vocabulary = compiled.vocabulary
         self.constraint = constraint_of(compiled)
         self.eos_ids = self.vocabulary.eos_ids if eos_ids is None else eos_ids
-        self._ended_by: Remembered[tuple[int, ...], Self] = Remembered(ENDINGS)
         # Checks of whole texts, and guards that are always asked, tell texts apart that have one state.
         self.checks = self.constraint is not None and self.constraint.residual
         self.guards = isinstance(compiled, CompiledConstraint) and compiled.always_guarded
+
+    @lazily
+    def _ended_by(self) -> Remembered[tuple[int, ...], Self]:
+        return Remembered(ENDINGS)
 
     @classmethod
     def of(cls, compiled: Any, canonical: CanonicalTokens) -> Self:

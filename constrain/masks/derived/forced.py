@@ -73,7 +73,7 @@ class ForcedCuts(CompiledCuts):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self.none = np.zeros(self.vocabulary.words, np.uint32)
+        self.none: Row = self.canonical.none
         self._places: Remembered[Any, ForcedPlace] = Remembered(MANY)
         self._added = self.canonical.added_tokens.texts
         self.beginnings = self._added.rows[1]

@@ -36,10 +36,12 @@ class _Kind(NamedTuple):
     Attributes:
         declaring: The keywords that may declare properties, or first items.
         closing: The keyword that closes a schema, whatever it applies to the same value.
+        unevaluated: The keyword for what no other one evaluates.
     """
 
     declaring: tuple[str, ...]
     closing: str
+    unevaluated: str
 
     def declares(self, raw: dict[str, Any]) -> bool:
         """True if the keywords of a schema declare something."""
@@ -55,16 +57,11 @@ class _Kind(NamedTuple):
 
     def says_rest(self, raw: dict[str, Any]) -> bool:
         """True if a schema says itself what else is allowed."""
-        return self.rest(raw) in raw or self.unevaluated in raw
-
-    @property
-    def unevaluated(self) -> str:
-        """The keyword for what no other one evaluates."""
-        return "unevaluatedProperties" if self is PROPERTIES else "unevaluatedItems"
+        return self.unevaluated in raw or self.rest(raw) in raw
 
 
-PROPERTIES = _Kind(("properties", "patternProperties"), UNDECLARED_PROPERTIES)
-ITEMS = _Kind(("prefixItems", "items"), UNDECLARED_ITEMS)
+PROPERTIES = _Kind(("properties", "patternProperties"), UNDECLARED_PROPERTIES, "unevaluatedProperties")
+ITEMS = _Kind(("prefixItems", "items"), UNDECLARED_ITEMS, "unevaluatedItems")
 KINDS = (PROPERTIES, ITEMS)
 APPLYING = ("allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas", "dependencies")
 _INNER = frozenset(
@@ -82,6 +79,8 @@ _ASKING = frozenset({"required", "dependentRequired", "dependencies", "enum", "c
 _LEADING = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "$id", "id", ALONE})
 _NESTING, _MAPS = frozenset({*APPLYING, *_INNER}), ("dependentSchemas", "dependencies", "patternProperties")
 _APPLIED, _DECLARING = frozenset({*APPLYING, "$ref"}), frozenset({*PROPERTIES.declaring, *ITEMS.declaring})
+MATTERING = _LEADING | _DECLARING | OBJECTS | _NESTING
+"""The keywords of subschemas in which anything may be closed."""
 
 
 class Mode(NamedTuple):
@@ -189,7 +188,7 @@ class Closing:
         if known is None:
             known = self._mattering[id(raw)] = (
                 not _LEADING.isdisjoint(raw)
-                or (not _DECLARING.isdisjoint(raw) and any(kind.declares(raw) for kind in KINDS))
+                or (not _DECLARING.isdisjoint(raw) and (PROPERTIES.declares(raw) or ITEMS.declares(raw)))
                 or (not OBJECTS.isdisjoint(raw) and TYPED.isdisjoint(raw))
                 or (not _NESTING.isdisjoint(raw) and any(self._matters(part) for part in _nested(raw)))
             )
@@ -232,9 +231,13 @@ class Closing:
     def _decided_alone(self, site: Site, mode: Mode) -> Decision:
         """The decision of a subschema that applies no other one to the same value. PERF: nearly all."""
         raw, (closing, asked, whole) = site.raw, mode
-        declares = [kind for kind in KINDS if kind in closing and kind.declares(raw) and not kind.says_rest(raw)]
-        closes = tuple([kind for kind in declares if not self.asks_for_more(site, kind, asked)])
-        adds: dict[str, Any] = {kind.rest(raw): False for kind in closes}
+        closes: tuple[_Kind, ...] = ()
+        adds: dict[str, Any] = {}
+        for kind in KINDS if not _DECLARING.isdisjoint(raw) else ():
+            if kind in closing and kind.declares(raw) and not kind.says_rest(raw):
+                if not self.asks_for_more(site, kind, asked):
+                    closes = (*closes, kind)
+                    adds[kind.rest(raw)] = False
         if whole and TYPED.isdisjoint(raw) and not OBJECTS.isdisjoint(raw):
             adds["type"] = "object"
         return Decision(site, closes, adds, INSIDE, False, (*adds,))
@@ -364,13 +367,22 @@ class Closing:
             return False
         if not asked and _APPLIED.isdisjoint(site.raw) and _ASKING.isdisjoint(site.raw):
             return False
-        parts = [part.raw for part in self.within(site)]
-        if any(kind.says_rest(raw) or raw.get("patternProperties") for raw in parts):
-            return False
-        more = asked.union(*map(asked_by, parts)).difference(*(raw.get("properties", {}) for raw in parts))
+        more, declared = set(asked), list[Any]()
+        for raw in [site.raw] if _APPLIED.isdisjoint(site.raw) else [part.raw for part in self.within(site)]:
+            if kind.says_rest(raw) or raw.get("patternProperties"):
+                return False
+            more |= asked_by(raw)
+            declared.append(raw.get("properties", ()))
+        more.difference_update(*declared)
         if more:
             self.left[site.pointer, kind] = f"it asks for {', '.join(map(repr, sorted(more)))}, which is not declared"
         return bool(more)
+
+    def has_any(self, site: Site, keywords: frozenset[str]) -> bool:
+        """True if a schema of a place has one of some keywords."""
+        if _APPLIED.isdisjoint(site.raw):
+            return not keywords.isdisjoint(site.raw)
+        return any(not keywords.isdisjoint(part.raw) for part in self.within(site))
 
     def within(self, site: Site, but: tuple[str, ...] = ("if",)) -> Iterator[Site]:
         """A schema and all that it applies to the same value, at any depth; none twice. but: keywords left aside."""

@@ -27,6 +27,8 @@ SAID = frozenset({
 })  # fmt: skip
 """Keys that are no keywords of their own, or annotations."""
 ANSWERS = [name for name in KEYWORDS if name[0] not in "(x"]  # a misspelt annotation changes no text
+LIMITING, KNOWN = frozenset(ANSWERS), frozenset(KEYWORDS) | SAID
+BESIDE_TYPE = frozenset(KEYWORDS) - {"type"}
 CLOSE = 0.8  # of `difflib`: propertys, maxLenght, item; not property names
 
 
@@ -43,7 +45,7 @@ def check_root(raw: Any) -> None:
                 fix=f'refer to one of its schemas: {{**document, "$ref": "{place}Name"}}',
             )
     path, inner = [], raw
-    while isinstance(inner, dict) and (KEYWORDS.keys() - {"type"}).isdisjoint(inner):
+    while isinstance(inner, dict) and BESIDE_TYPE.isdisjoint(inner):
         name = next((each for each in WRAPPERS if isinstance(inner.get(each), dict)), None)
         if name is None or inner.get("type", "function") not in ("json_schema", "function"):
             break
@@ -59,7 +61,9 @@ def check_root(raw: Any) -> None:
 
 
 def _says_something(raw: Any) -> bool:
-    return isinstance(raw, dict) and any(not str(key).startswith("x-") for key in raw.keys() - SAID)
+    if not isinstance(raw, dict):
+        return False
+    return not LIMITING.isdisjoint(raw) or any(not str(key).startswith("x-") for key in raw.keys() - SAID)
 
 
 def _warn_of_definitions(raw: dict[str, Any]) -> None:
@@ -79,12 +83,14 @@ def _warn_of_definitions(raw: dict[str, Any]) -> None:
 
 def warn_of_misspelt(raw: Any, sites: list[Site]) -> None:
     """Warn of keys that are nearly keywords, each with its place; and of a schema that has no keyword at all."""
-    if isinstance(raw, dict) and not _says_something(raw):
+    if not isinstance(raw, dict) or not LIMITING.isdisjoint(raw):
+        pass  # PERF: nearly all
+    elif not _says_something(raw):
         _warn_of_definitions(raw)
-    elif isinstance(raw, dict) and KEYWORDS.keys().isdisjoint(raw) and not any(map(meant, raw.keys() - SAID)):
+    elif KEYWORDS.keys().isdisjoint(raw) and not any(map(meant, raw.keys() - SAID)):
         warn(f"no key of the schema is a keyword of JSON Schema, so it takes any JSON value: {excerpt(raw)}")
     for site in sites:
-        for key in site.raw.keys() - KEYWORDS.keys() - SAID if isinstance(site.raw, dict) else ():
+        for key in () if KNOWN.issuperset(site.raw) else site.raw.keys() - KNOWN:
             if meant(key):
                 warn(f"{key!r} at {site.pointer} is no keyword, and says nothing: did you mean {meant(key)!r}?")
 
@@ -92,9 +98,8 @@ def warn_of_misspelt(raw: Any, sites: list[Site]) -> None:
 @lru_cache(maxsize=1024)
 def meant(key: Any) -> str | None:
     """The keyword that a key is nearly, or None."""
-    if not isinstance(key, str):
+    if not isinstance(key, str) or key in SAID or key.startswith(("_", "x-")):  # "_": put out of action
         return None
     same = [name for name in ANSWERS if name.lower() == key.lower().replace("_", "").replace("-", "")]
     near = same or get_close_matches(key, [*ANSWERS, *SAID], 1, CLOSE)
-    found = near[0] if near and near[0] not in SAID else None
-    return None if key in SAID or key.startswith(("_", "x-")) else found  # "_": somebody put it out of action
+    return near[0] if near and near[0] not in SAID else None

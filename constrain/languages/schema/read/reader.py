@@ -18,7 +18,7 @@ from collections.abc import Hashable, Mapping
 from functools import lru_cache
 
 from constrain.errors import LimitError
-from constrain.languages.schema.read.closing import BRANCHES, PLACE, Closing, Decision
+from constrain.languages.schema.read.closing import BRANCHES, MATTERING, PLACE, Closing, Decision
 from constrain.languages.schema.read.dialect import Dialect
 from constrain.languages.schema.read.document import Document, ReadOptions, Site, excerpt
 from constrain.languages.schema.read.duplicates import ANNOTATIONS, Contents
@@ -133,10 +133,12 @@ class SchemaReader:
             content = self._contents.number(raw)
             resource, dynamic, dialect = parent.resource, parent.dynamic, parent.dialect
             if parent.closed is not None and self.closing is not None:
-                mode = parent.closed.mode(str(steps[0]))
-                steps = ("oneOf", *steps[1:]) if steps[0] == BRANCHES else steps
-                closed = self.closing.decide(raw, mode, parent, steps)
-            key = self._identity(content, resource, dynamic, closed)
+                name = str(steps[0])
+                steps = ("oneOf", *steps[1:]) if name == BRANCHES else steps
+                if not MATTERING.isdisjoint(raw):
+                    closed = self.closing.decide(raw, parent.closed.mode(name), parent, steps)
+            is_plain = closed is None and resource is self._resource and not dynamic
+            key = content if is_plain else self._identity(content, resource, dynamic, closed)
             known = self._known.get(key)
             if known is not None and self._noted is None:
                 return known
