@@ -32,13 +32,7 @@ def test_a_mask_is_what_each_token_by_itself_may_do(monitor: PythonMonitor, step
     check_masks("python", monitor, STRADDLING, STARTS, steps, 0.7, refused_starts=STARTS)
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        ["bisect.py"],
-        pytest.param(["abc.py", "json/decoder.py"], marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("names", [["bisect.py"], pytest.param(["abc.py", "json/decoder.py"], marks=pytest.mark.slow)])
 def test_files_are_read_token_by_token(names: list[str]) -> None:
     compiled = constrain.compile(monitored(constrain.collection.load("python"), python()), vocabularies.tekken())
     for name in names:

@@ -28,10 +28,7 @@ def test_the_message(case):
 
 @pytest.mark.parametrize(
     "format, text",
-    [
-        ("lark", "start: " + "(" * 2000 + '"a"' + ")" * 2000),
-        ("gbnf", "root ::= " + "(" * 2000 + '"a"' + ")" * 2000),
-    ],
+    [("lark", "start: " + "(" * 2000 + '"a"' + ")" * 2000), ("gbnf", "root ::= " + "(" * 2000 + '"a"' + ")" * 2000)],
 )
 def test_deep_nesting_is_a_limit_not_a_crash(format, text):  # noqa: A002
     with pytest.raises(errors.LimitError, match="the grammar is nested too deeply"):

@@ -145,8 +145,7 @@ EXACT: dict[str, Exact] = {
         1,
     ),
     "few integers, nearly all needed": Exact(
-        unique({"type": "integer", "minimum": 9, "maximum": 11}, minItems=2),
-        lambda: arrays(["9", "10", "11"], 3),
+        unique({"type": "integer", "minimum": 9, "maximum": 11}, minItems=2), lambda: arrays(["9", "10", "11"], 3)
     ),
     "objects with a flag": Exact(unique(FLAG), lambda: arrays(FLAGS, 3)),
     "objects with a flag, all needed": Exact(unique(FLAG, minItems=3), lambda: arrays(FLAGS, 3)),
