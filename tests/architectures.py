@@ -164,6 +164,14 @@ OFTEN = {  # those that differ most; the others are tested with the slow tests
 }  # fmt: skip
 
 
+def spread(model: Any) -> Any:
+    """The model with no matrix near zero: some families begin so, and nothing would depend on a text."""
+    for parameter in model.parameters():
+        if parameter.dim() > 1 and float(parameter.detach().std()) < 0.05:
+            torch.nn.init.normal_(parameter, std=0.2)
+    return model
+
+
 def build(name: str, width: int, end: int, seed: int = 0) -> Any:
     """A random network of a family; width: of the vocabulary. end: the id of the end of a text."""
     import transformers
@@ -172,11 +180,7 @@ def build(name: str, width: int, end: int, seed: int = 0) -> Any:
     config = transformers.AutoConfig.for_model(
         name, **{**SHAPE, "vocab_size": width, "eos_token_id": end, **FAMILIES[name]}
     )
-    model = transformers.AutoModelForCausalLM.from_config(config).eval()
-    for parameter in model.parameters():  # some families begin with matrices of zeros: nothing would depend on a text
-        if parameter.dim() > 1 and float(parameter.detach().std()) < 0.05:
-            torch.nn.init.normal_(parameter, std=0.2)
-    return model
+    return spread(transformers.AutoModelForCausalLM.from_config(config).eval())
 
 
 def build_encoding(name: str, width: int, end: int, seed: int = 0) -> Any:
@@ -185,11 +189,7 @@ def build_encoding(name: str, width: int, end: int, seed: int = 0) -> Any:
 
     torch.manual_seed(seed)
     config = transformers.AutoConfig.for_model(name, **{"vocab_size": width, "eos_token_id": end, **ENCODING[name]})
-    model = transformers.AutoModelForSeq2SeqLM.from_config(config).eval()
-    for parameter in model.parameters():
-        if parameter.dim() > 1 and float(parameter.detach().std()) < 0.05:
-            torch.nn.init.normal_(parameter, std=0.2)
-    return model
+    return spread(transformers.AutoModelForSeq2SeqLM.from_config(config).eval())
 
 
 def missing(name: str) -> str | None:

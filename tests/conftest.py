@@ -118,7 +118,7 @@ _settled = full_collections()  # how many there were when the heap was frozen la
 
 
 def forget(module: Any) -> None:
-    """Let go what a file of tests remembers: results of its own functions, and what its vocabularies keep."""
+    """Let go what a file of tests remembers: results of its functions, what its and the shared vocabularies keep."""
     from constrain.languages.vocab import Vocabulary
 
     for value in list(vars(module).values()):
@@ -126,6 +126,8 @@ def forget(module: Any) -> None:
             value.cache_clear()
         elif isinstance(value, Vocabulary):
             value.kept.clear()
+    if shared := sys.modules.get("vocabularies"):
+        shared.forget()
 
 
 @pytest.hookimpl(trylast=True)  # after the fixtures of the file

@@ -42,16 +42,8 @@ def _sentence_piece() -> Tokenizer:
     words = ["▁", "a", "s", "'", "1", "!", '"', "\n", "▁a", "as", "aa", "aas", "!!", "'s", "s▁", "▁▁", '"!']
     vocab = {word: i for i, word in enumerate([*(f"<0x{b:02X}>" for b in range(256)), "<unk>", *words, "\n\n"])}
     merges = [
-        ("▁", "a"),
-        ("a", "s"),
-        ("a", "a"),
-        ("a", "as"),
-        ("!", "!"),
-        ("'", "s"),
-        ("s", "▁"),
-        ("▁", "▁"),
-        ('"', "!"),
-    ]
+        ("▁", "a"), ("a", "s"), ("a", "a"), ("a", "as"), ("!", "!"), ("'", "s"), ("s", "▁"), ("▁", "▁"), ('"', "!"),
+    ]  # fmt: skip
     tokenizer = Tokenizer(models.BPE(vocab, merges, byte_fallback=True, unk_token="<unk>", fuse_unk=True))
     tokenizer.normalizer = normalizers.Replace(" ", "▁")
     tokenizer.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])

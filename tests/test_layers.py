@@ -15,7 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from tables import table
 from weigh import APART, PACKAGE, imports, module_name, weigh
+
+TABLE = table("layer_faults")
 
 MAX_LINES = 400  # of code: no docstrings, comments or empty lines
 # A string may name a module that comes later where somebody asks for what only that module decides; none else does.
@@ -27,16 +30,8 @@ LATER = {
 MAY_IMPORT_APART = {PACKAGE, "cli"}
 # What `hasattr`, and `getattr` with a default, may ask for: names of other libraries' objects that ours have too, ...
 FOREIGN = {
-    "bos_token_id",
-    "chat_template",
-    "config",
-    "encode",
-    "eos_token_id",
-    "forward",
-    "layers",
-    "model",
-    "tokenizer",
-}
+    "bos_token_id", "chat_template", "config", "encode", "eos_token_id", "forward", "layers", "model", "tokenizer",
+}  # fmt: skip
 # ... and, of our own names, these in these files. Else a capability has a default in a base class or a Protocol.
 PROBED = {
     ("generation/verdict.py", "parse"): "compiled constraints of other engines may give values",
@@ -226,40 +221,7 @@ def test_capabilities_are_not_found_by_asking(repository: Path) -> None:
 WINGS: Wings = {"low": [], "middle": ["a", "b"], "monitors": [], "high": []}
 
 
-@pytest.mark.parametrize(
-    "files, faults",
-    [
-        ({"low.py": "", "high.py": "import constrain.low\n"}, []),
-        ({"low.py": "import constrain.high\n", "high.py": ""}, ["constrain/low.py:1: low may not import high"]),
-        ({"low.py": "from constrain import high\n", "high.py": ""}, ["constrain/low.py:1: low may not import high"]),
-        ({"low.py": "from .high import x\n", "high.py": ""}, ["constrain/low.py:1: low may not import high"]),
-        ({"low.py": "def f():\n    from . import high\n", "high.py": ""}, ["constrain/low.py:2: low may not import"]),
-        ({"low/a.py": "from .b import x\n", "low/b.py": ""}, []),
-        ({"low/a.py": "from ..high.c import x\n", "high/c.py": ""}, ["constrain/low/a.py:1: low may not import high"]),
-        ({"low/__init__.py": "from ..high import c\n", "high/c.py": ""}, ["constrain/low/__init__.py:1: low may not"]),
-        ({"middle/__init__.py": "from . import a\n", "middle/a.py": "import constrain.low.z\n", "low/z.py": ""}, []),
-        ({"attic.py": ""}, ["constrain/attic.py: wing attic is not listed"]),
-        ({"low/attic/a.py": ""}, ["constrain/low/attic/a.py: package attic is not listed"]),
-        ({"low.py": "import json, numpy.linalg\n"}, []),
-        ({"low.py": "from constrain.attic import x\n"}, ["constrain/low.py:1: imports constrain.attic"]),
-        ({"middle/b/x.py": "from constrain.middle.a import y\n", "middle/a/y.py": ""}, []),
-        (
-            {"middle/a/x.py": "from constrain.middle.b.y import z\n", "middle/b/y.py": ""},
-            ["constrain/middle/a/x.py:1: middle/a may not import b"],
-        ),
-        (
-            {"high.py": "import constrain.monitors\n", "monitors.py": ""},
-            ["constrain/high.py:1: high may not import monitors"],
-        ),
-        ({"monitors.py": "import constrain.low\n", "low.py": ""}, []),
-        ({"low.py": "if TYPE_CHECKING:\n    import constrain.monitors\n", "monitors.py": ""}, []),
-        ({"low.py": "x = 'constrain.high'\n", "high.py": ""}, ["constrain/low.py:1: low may not name constrain.high"]),
-        ({"low.py": "x = 'constrain.high:f'\n", "high.py": ""}, ["constrain/low.py:1: low may not name"]),
-        ({"low.py": "x = 'constrain.high is high'\ny = 'constrain.attic'\n", "high.py": ""}, []),
-        ({"low.py": "x = {'a': 'constrain.monitors'}\n", "monitors.py": ""}, []),
-        ({"high.py": "x = 'constrain.low'\n", "low.py": ""}, []),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("files, faults", TABLE["fault"])
 def test_the_checker(tmp_path: Path, files: dict[str, str], faults: list[str]) -> None:
     for name, text in files.items():
         path = tmp_path / PACKAGE / name

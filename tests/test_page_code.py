@@ -20,13 +20,14 @@ from constrain.languages.schema.read import keywords_values
 from constrain.languages.schema.read.keywords import KEYWORDS
 from constrain.masks.derived.members import is_member
 from page_blocks import ran
+from tables import table
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-TABLE = tomllib.loads((Path(__file__).parent / "data" / "page_code.toml").read_text(encoding="utf-8"))
+TABLE = table("page_code")
 PAGES = ("README.md", "CONTRIBUTING.md", "docs/**/*.md")
 FENCE = re.compile(r"^( *)```(\w*)([^\n]*)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"(?:^|\n)\n((?: {4}.*\n|\n(?= {4}))+)")

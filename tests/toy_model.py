@@ -83,23 +83,8 @@ CHAT_TEMPLATE = (  # marks of Hermes' format; a call's arguments are read as an 
     "</tool_call>{% endfor %}<|im_end|>{% endfor %}"
 )
 WORDS = [
-    "true",
-    "false",
-    "null",
-    "name",
-    "age",
-    "red",
-    "green",
-    '":',
-    '",',
-    " a",
-    "the ",
-    "é",
-    "日本",
-    "{}",
-    '{"',
-    "00",
-]
+    "true", "false", "null", "name", "age", "red", "green", '":', '",', " a", "the ", "é", "日本", "{}", '{"', "00",
+]  # fmt: skip
 
 
 def tiny_tokenizer(**special: str) -> Any:

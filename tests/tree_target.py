@@ -173,3 +173,22 @@ class Oracle(Drafter):
 
     def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
         return given_chain(self.whole[len(context.tokens) - context.prompt :])
+
+
+class Table:
+    """The target at the places of a tree: probabilities that are given."""
+
+    def __init__(self, probs: torch.Tensor, draw: Any) -> None:
+        self.probs, self.draw = probs, draw
+
+    def forced(self, place: int) -> int:
+        return NONE
+
+    def probabilities(self, place: int) -> torch.Tensor:
+        return self.probs[place]
+
+    def possible(self, place: int, token: int) -> bool:
+        return float(self.probs[place, token]) > 0
+
+    def sample(self, place: int) -> int:
+        return int(self.draw(self.probs[place].unsqueeze(0), [0]))

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from architectures import SHAPE, WINDOW
+from architectures import SHAPE, WINDOW, spread
 
 TEXT = {**SHAPE, "head_dim": 8, "pad_token_id": 0}
 CLIP = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4, "image_size": 8,
@@ -64,11 +64,7 @@ def build_seeing(name: str, width: int, end: int, seed: int = 0) -> Any:
     if name in GRIDS:
         config.vision_start_token_id = config.image_start_token_id = width - 3
         config.vision_end_token_id = config.image_end_token_id = config.video_token_id = width - 4
-    model = transformers.AutoModelForImageTextToText.from_config(config).eval()
-    for parameter in model.parameters():
-        if parameter.dim() > 1 and float(parameter.detach().std()) < 0.05:
-            torch.nn.init.normal_(parameter, std=0.2)
-    return model
+    return spread(transformers.AutoModelForImageTextToText.from_config(config).eval())
 
 
 def features(

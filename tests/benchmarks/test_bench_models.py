@@ -76,8 +76,7 @@ def test_scores(answer: Any, truth: Any, equal: bool, f1: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "text, found",
-    [('{"a": 1} and more', [{"a": 1}]), (" \n[1", []), ("yes", []), ("null,", [None])],
+    "text, found", [('{"a": 1} and more', [{"a": 1}]), (" \n[1", []), ("yes", []), ("null,", [None])]
 )
 def test_first_value(text: str, found: list[Any]) -> None:
     assert first_value(text) == found

@@ -171,18 +171,9 @@ def test_the_whole_program(repository: Path, tmp_path: Path) -> None:
     except ImportError:
         engines = "constrain"
     args = [
-        "--data",
-        str(data),
-        "--vocab",
-        "tekken",
-        "--engines",
-        engines,
-        "--paired",
-        "--limit",
-        "10",
-        "--out",
+        "--data", str(data), "--vocab", "tekken", "--engines", engines, "--paired", "--limit", "10", "--out",
         str(out),
-    ]
+    ]  # fmt: skip
     done = run_maskbench(repository, *args)
     assert done.returncode == 0, done.stderr
     assert "invalid accepted | 0 |" in done.stdout

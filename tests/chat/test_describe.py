@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import constrain
 import schema_corpus
+from tables import table
 
-TABLE = Path(__file__).parent.parent / "data" / "descriptions.toml"
-CASES = tomllib.loads(TABLE.read_text(encoding="utf-8"))["case"]
+CASES = table("descriptions")["case"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,13 @@ import constrain
 import vocabularies
 from constrain.cli.app import app
 from constrain.languages.vocab import disk_cache
+from tables import table
 
 PROPERTIES = '{"name": {"type": "string"}, "ok": {"type": "boolean"}}'
 ONE = '{"type": "object", "properties": {"a": {"type": "null"}}, "required": ["a"]}'
 BUDGET = ("--regex", "(very )*long", "--model", "reference", "--max-tokens", "5", "--complete")
 SCHEMA = f'{{"type": "object", "properties": {PROPERTIES}, "required": ["name", "ok"]}}'
-TABLE = Path(__file__).parent.parent / "data" / "cli_errors.toml"
-ROWS = tomllib.loads(TABLE.read_text(encoding="utf-8"))["row"]
+ROWS = table("cli_errors")["row"]
 
 
 def invoke(*args: str, stdin: str | bytes | None = None) -> Any:
@@ -184,17 +183,9 @@ def test_explain_end_of_text_and_special_tokens() -> None:
 
 def test_generate_writes_members() -> None:
     args = (
-        "--schema",
-        '{"enum": ["red", "green", true]}',
-        "--whitespace",
-        "compact",
-        "--prompt",
-        "A color: ",
-        "-n",
-        "3",
-        "--seed",
-        "1",
-    )
+        "--schema", '{"enum": ["red", "green", true]}', "--whitespace", "compact", "--prompt", "A color: ", "-n", "3",
+        "--seed", "1",
+    )  # fmt: skip
     result = invoke("generate", *args)
     assert (result.exit_code, result.stderr) == (0, "")
     assert {json.loads(line) for line in result.stdout.splitlines()} <= {"red", "green", True}

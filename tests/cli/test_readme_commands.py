@@ -61,11 +61,7 @@ if root := data_root("tokenizers"):
 
 
 @pytest.fixture(
-    scope="module",
-    params=[
-        pytest.param("0", id="pure"),
-        pytest.param("1", id="compiled", marks=pytest.mark.slow),
-    ],
+    scope="module", params=[pytest.param("0", id="pure"), pytest.param("1", id="compiled", marks=pytest.mark.slow)]
 )
 def programs(request: Any, repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of programs of an environment with an installed wheel."""

@@ -27,12 +27,8 @@ def write_model(folder: Path, **changes: object) -> Path:
     source = reference.path()
     config = json.loads((source / "config.json").read_text(encoding="utf-8"))
     small = {
-        "hidden_size": 64,
-        "intermediate_size": 64,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "head_dim": 32,
-    }
+        "hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2, "head_dim": 32,
+    }  # fmt: skip
     config.update({**small, "num_key_value_heads": 1, "vocab_size": WIDTH, **changes})
     tokenizer = json.loads((source / "tokenizer.json").read_text(encoding="utf-8"))
     settings = json.loads((source / "tokenizer_config.json").read_text(encoding="utf-8"))

@@ -21,15 +21,10 @@ from constrain import ConstrainError
 llama_cpp = pytest.importorskip("llama_cpp", reason="llama-cpp-python is not installed: make local-test installs it")
 
 TEXTS = [
-    PROMPT,
-    "",
-    " ",
-    "  two  spaces\n\n\tand\r\n tabs ",
-    "SELECT name FROM t WHERE x >= 1234567 AND y = 'it''s';",
-    "don't we'll I'm they've   e\u0301 naïve Ω≈ç 東京 🦊👩‍👩‍👧 \u200b\ufeff",
-    "<|user|>\nHi<|assistant|>\n",
+    PROMPT, "", " ", "  two  spaces\n\n\tand\r\n tabs ", "SELECT name FROM t WHERE x >= 1234567 AND y = 'it''s';",
+    "don't we'll I'm they've   e\u0301 naïve Ω≈ç 東京 🦊👩‍👩‍👧 \u200b\ufeff", "<|user|>\nHi<|assistant|>\n",
     '{"a": [1, 2.5e-3, true, null], "b\\u00e9": "\\n"}',
-]
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

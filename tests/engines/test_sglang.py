@@ -28,22 +28,14 @@ from constrain.engines.requests.options import EngineOptions
 from constrain.engines.sglang.options import VARIABLE, options_in
 from constrain.errors import ConstrainError, LimitError
 from constrain.masks.engine.compiled import compile_bytewise
+from tables import table
+
+TABLE = table("engine_options")
 
 WIDTH = 3136
 SCHEMA = '{"type": "object", "properties": {"a": {"enum": [1, 23]}}, "required": ["a"], "additionalProperties": false}'
 MEMBER = b'{"a": 23}'
-BAD = [
-    ("json", '{"type": "text"}', ["SchemaError: type 'text' does not exist", "at $", "fix: use array"]),
-    ("json", "{", ["the schema is not JSON", "line 1, column 2"]),
-    ("regex", "a(b", ["a(b", "missing )"]),
-    ("ebnf", "root ::= missing", ["missing"]),
-    (
-        "structural_tag",
-        '{"format": {"type": "any_text", "max_tokens": 7}}',
-        ["max_tokens of any_text counts the tokens", "fix:"],
-    ),
-    ("novel", "x", ["'novel' is not a kind of constraint"]),
-]
+BAD = TABLE["bad_of_sglang"]
 
 
 class Tokenizer:
@@ -376,24 +368,7 @@ def test_the_interface_is_as_it_was_read(sglang: Any) -> None:
         sglang.base.GRAMMAR_BACKEND_REGISTRY["constrain"](None, Tokenizer(), WIDTH, None)
 
 
-@pytest.mark.parametrize(
-    "variable, arguments, message",
-    [
-        ("{", {}, "the options are not JSON"),
-        ('{"second": 1}', {}, "there is no option 'second'\n  at CONSTRAIN_SGLANG"),
-        ("", {"constrained_json_disable_any_whitespace": True}, "--constrained-json-disable-any-whitespace is not"),
-        ("", {"constrained_json_whitespace_pattern": "x"}, "at --constrained-json-whitespace-pattern"),
-        ("", {"constrained_json_max_whitespace_cnt": -1}, "at --constrained-json-max-whitespace-cnt"),
-        (
-            "",
-            {"constrained_json_max_whitespace_cnt": 1, "constrained_json_whitespace_pattern": " "},
-            "whitespace: most excludes pattern",
-        ),
-        ('{"whitespace": "any"}', {"constrained_json_max_whitespace_cnt": 1}, "whitespace is said twice"),
-        ("", {"enable_strict_thinking": True}, "--enable-strict-thinking is not supported"),
-        ('{"complete": true}', {}, "complete is not possible: SGLang does not tell"),
-    ],
-)
+@pytest.mark.parametrize("variable, arguments, message", TABLE["options_of_sglang"])
 def test_arguments_that_are_refused(variable: str, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ConstrainError, match=message.replace("(", r"\(")):
         options_in({VARIABLE: variable}, serving(**arguments))

@@ -10,10 +10,8 @@ import random
 import re
 import subprocess
 import sys
-import tomllib
 from collections.abc import Callable
 from contextlib import nullcontext
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,8 +32,11 @@ from constrain.languages.cuts import CanonicalTokens
 from constrain.masks.completion.length_budget import BudgetError, LengthBudget
 from constrain.masks.derived.forced import ForcedCuts
 from made_tokenizers import MADE
+from tables import table
 
-CASES = tomllib.loads((Path(__file__).parents[1] / "data" / "vllm_requests.toml").read_text(encoding="utf-8"))["case"]
+TABLE = table("engine_options")
+
+CASES = table("vllm_requests")["case"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
@@ -72,28 +73,7 @@ def test_a_schema_that_takes_too_long_is_refused_in_time() -> None:
 # --- options ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "given, message",
-    [
-        ([], "the options are not an object: []\n  at additional_config.constrain\n  fix: use {} for the defaults"),
-        (
-            {"second": 1},
-            "there is no option 'second'\n  at additional_config.constrain\n"
-            "  fix: use seconds, megabytes, characters, cached, spelling, whitespace, property_order, undeclared, "
-            "formats, lexer, canonical, complete, rehearse",
-        ),
-        ({"seconds": 0}, "seconds is a number above 0, not 0\n  at additional_config.constrain.seconds"),
-        ({"cached": True}, "cached is a number above 0, not True\n  at additional_config.constrain.cached"),
-        ({"lexer": 1}, "lexer is a text, not 1\n  at additional_config.constrain.lexer"),
-        ({"canonical": "no"}, "canonical is true, false or null, not 'no'\n  at additional_config.constrain.canonical"),
-        ({"complete": 1}, "complete is true or false, not 1\n  at additional_config.constrain.complete"),
-        (
-            {"complete": True, "canonical": True},
-            "canonical and complete exclude each other: which tokens end a text in time is counted over all cuts\n"
-            "  at additional_config.constrain\n  fix: leave one of them out",
-        ),
-    ],
-)
+@pytest.mark.parametrize("given, message", TABLE["options_of_vllm"])
 def test_options_that_are_refused(given: Any, message: str) -> None:
     with pytest.raises(ConstrainError) as caught:
         options_of(given, PLACE)

@@ -137,8 +137,7 @@ def test_streams(ref: reference.Reference) -> None:
 
 
 @pytest.mark.parametrize(
-    "method",
-    ["sir", "mcmc", "faithful", "smc", "awrs", "asap", "beam", pytest.param("cars", marks=pytest.mark.slow)],
+    "method", ["sir", "mcmc", "faithful", "smc", "awrs", "asap", "beam", pytest.param("cars", marks=pytest.mark.slow)]
 )
 @pytest.mark.parametrize("own_cuts", [True, False], ids=["canonical", "all"])
 def test_methods_that_draft(ref: reference.Reference, method: str, own_cuts: bool) -> None:

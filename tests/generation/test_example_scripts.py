@@ -10,16 +10,9 @@ from types import ModuleType
 import pytest
 
 ENGINES = {
-    "llama_cpp_json",
-    "local_server",
-    "mlx_json",
-    "onnx_json",
-    "ray_serve",
-    "ray_vllm",
-    "sglang_offline",
-    "vllm_offline",
-    "vllm_weights",
-}
+    "llama_cpp_json", "local_server", "mlx_json", "onnx_json", "ray_serve", "ray_vllm", "sglang_offline",
+    "vllm_offline", "vllm_weights",
+}  # fmt: skip
 """Run by `make local-test`, `make serve-test` and tests of their own."""
 SCRIPTS = (
     "call_tools", "draft_tokens", "extract_records", "mix_constraints", "own_decoding_loop", "query_a_database",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,10 +19,11 @@ from constrain.masks.derived.forced import ForcedMatcher
 from constrain.masks.engine.layers import written
 from constrain.masks.engine.narrowed import engine_of
 from constrain.masks.engine.regions.guard import RegionsGuard
+from tables import table
 
 pytestmark = pytest.mark.filterwarnings("ignore:no mask knows all")
 
-ROWS = tomllib.loads((Path(__file__).parents[1] / "data" / "layers.toml").read_text(encoding="utf-8"))["row"]
+ROWS = table("layers")["row"]
 EVERY = 61  # so many tokens of the vocabulary are one that is asked for
 PROMPT = "red tr"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,11 @@ from constrain.generation import Generation, Stream
 from constrain.models.hf import ConstraintProcessor, HFModel
 from constrain.sampling import METHODS, SMC, Sample, TorchDraw, canonical, register
 from constrain.speculative import Speculation
+from tables import table
 from toy_matcher import ToyConstraint, ToyVocabulary
 from toy_model import tiny_gpt2, tiny_llama, tiny_mistral, tiny_tokenizer
 
-ERRORS = tomllib.loads((Path(__file__).parent.parent / "data" / "generate_errors.toml").read_text(encoding="utf-8"))
+ERRORS = table("generate_errors")
 NESTED = 'start: "(" start ")" | "[" start "]" | "red" | "日本"'
 SOURCES = {
     "regex": {"regex": r"(the |a)?(red|green) [0-9]{2,5}(é|日本)*"},

@@ -21,16 +21,17 @@ import torch
 
 import constrain
 from constrain.masks.derived.members import is_member
+from tables import table
 
 if sys.version_info >= (3, 11):
-    import tomllib
+    pass
 else:
-    import tomli as tomllib
+    pass
 
 PAGES = ("extraction", "tool-calls", "reasoning", "code", "sql", "faithful", "serving")
 SLOW = {"extraction", "code", "sql", "faithful"}
 EACH = [pytest.param(each, marks=[pytest.mark.slow] * (each in SLOW)) for each in PAGES]
-ROWS = tomllib.loads((Path(__file__).parents[1] / "data" / "page_shapes.toml").read_text(encoding="utf-8"))["shape"]
+ROWS = table("page_shapes")["shape"]
 SHAPES = {(row["page"], row["block"]): row["shape"] for row in ROWS}
 
 

@@ -15,7 +15,7 @@ OBJECTS = [
 print(here.parent.name, here.with_suffix('.py').as_posix())
 if here.is_absolute():
     here.parts
-""",
+"""
 ]
 SQL = TABLE["jinja"]
 C = TABLE["c"]

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import pickle
-import random
 import shutil
 import subprocess
 
-import numpy as np
 import pytest
 from lexeme_reading import end_of, first_refusal
+from token_reading import check_masks
 
-import constrain
-import vocabularies
-from constrain.monitors import accepted_beginning, c, monitored, names_at
+from constrain.monitors import accepted_beginning, c, names_at
 from tables import filled, table
 
 TABLE = table("monitors_c")
@@ -85,32 +82,7 @@ STARTS = [
 
 @pytest.mark.parametrize("steps", [5, pytest.param(25, marks=pytest.mark.slow)])
 def test_a_mask_of_c_is_what_each_token_may_do(steps: int) -> None:
-    known = vocabularies.tiny().tokens
-    vocabulary = constrain.Vocabulary([*known, *STRADDLING, None], eos_ids=[len(known) + len(STRADDLING)])
-    grammar = constrain.collection.load("c")
-    compiled, rng = constrain.compile(monitored(grammar, MONITOR), vocabulary), random.Random(steps)
-    free_one = constrain.compile(grammar, vocabulary)
-    row, other = np.zeros((2, vocabulary.words), np.uint32)
-    refusals = 0
-    for start in STARTS:
-        matcher, free = compiled.matcher(), free_one.matcher()
-        assert matcher.advance_bytes(start)
-        assert free.advance_bytes(start)
-        for _ in range(steps):
-            matcher.fill_mask(row)
-            free.fill_mask(other)
-            allowed = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
-            single = [token for token in range(vocabulary.size) if matcher.allows(token)]
-            assert allowed.tolist() == single, matcher.text
-            assert not (row & ~other).any()
-            refusals += int(np.unpackbits((other & ~row).view(np.uint8)).sum())
-            texts = [token for token in single if vocabulary.tokens[token]]
-            if not texts:
-                break
-            token = rng.choice(texts)
-            assert matcher.advance(token)
-            assert free.advance(token)
-    assert refusals > 100
+    check_masks("c", MONITOR, STRADDLING, STARTS, steps)
 
 
 def test_names_of_c_can_be_asked_for() -> None:

@@ -67,15 +67,11 @@ def both(names: list[str], vocabulary: constrain.Vocabulary) -> tuple[Any, Any]:
     """The same language twice: under a monitor, and with the names as a terminal."""
     generic = constrain.grammar(RULES + r"NAME: /[A-Za-z_\u0080-\U0010ffff][A-Za-z_0-9\u0080-\U0010ffff]*/")
     spelled = constrain.grammar(RULES + f"NAME: /{'|'.join(map(any_case, names))}/")
-    return (
-        constrain.compile(monitored(generic, declared(*names)), vocabulary),
-        constrain.compile(spelled, vocabulary),
-    )
+    return (constrain.compile(monitored(generic, declared(*names)), vocabulary), constrain.compile(spelled, vocabulary))
 
 
 @pytest.mark.parametrize(
-    ("load", "places"),
-    [(vocabularies.tiny, 40), pytest.param(vocabularies.llama3, 400, marks=pytest.mark.slow)],
+    ("load", "places"), [(vocabularies.tiny, 40), pytest.param(vocabularies.llama3, 400, marks=pytest.mark.slow)]
 )
 def test_masks_are_those_of_names_in_the_lexer(load: Any, places: int) -> None:
     """Masks are those of names in the lexer, for every token of a vocabulary and tokens that run over a name's end."""

@@ -167,25 +167,12 @@ KINDS = {
         lambda text: f"([{text}])",
     ),
 }
-OVER = [
-    *("\n```", "x\n", "\n```.", "x\nselect u", "</t>se", "a:se", "a:co", ">\n<", "}<", ")>", '"}', "\\n", '\\n"'),
-    *('\\"id\\"', "\\", "\\u00", "e9'", '\\"}', ";[", '["a"];', '"];', "\n;[", "|||", "users|||x", "1|||", ".-", "}}"),
-    *(
-        "])",
-        "t}}",
-        "= 1\n```",
-        "count\n",
-        "select ",
-        "print(",
-        "nt,",
-        "user",
-        ".name",
-        " users u\n```",
-        "'é",
-        "\\ud83d",
-    ),
+OVER = [  # tokens that run over edges
+    "\n```", "x\n", "\n```.", "x\nselect u", "</t>se", "a:se", "a:co", ">\n<", "}<", ")>", '"}', "\\n", '\\n"',
+    '\\"id\\"', "\\", "\\u00", "e9'", '\\"}', ";[", '["a"];', '"];', "\n;[", "|||", "users|||x", "1|||", ".-", "}}",
+    "])", "t}}", "= 1\n```", "count\n", "select ", "print(", "nt,", "user", ".name", " users u\n```", "'é", "\\ud83d",
     "\\ude00",
-]  # tokens that run over edges
+]  # fmt: skip
 
 
 @functools.cache

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import random
 import sysconfig
 from pathlib import Path, PurePosixPath
 
-import numpy as np
 import pytest
-from token_reading import read_by_token
+from token_reading import check_masks, read_by_token
 
 import constrain
 import vocabularies
@@ -28,49 +26,13 @@ STARTS = [
 MONITORS = {"any": python(), "known": python(ahead="known"), "objects": objects({"here": PurePosixPath("/a")})}
 
 
-def walked(vocabulary: constrain.Vocabulary) -> constrain.Vocabulary:
-    known = vocabulary.tokens
-    return constrain.Vocabulary([*known, *STRADDLING, None], eos_ids=[len(known) + len(STRADDLING)])
-
-
 @pytest.mark.parametrize("monitor", MONITORS.values(), ids=MONITORS)
 @pytest.mark.parametrize("steps", [6, pytest.param(25, marks=pytest.mark.slow)])
 def test_a_mask_is_what_each_token_by_itself_may_do(monitor: PythonMonitor, steps: int) -> None:
-    """Every token of a vocabulary at every place of random texts; and a token that is allowed is no dead end."""
-    vocabulary = walked(vocabularies.tiny())
-    compiled = constrain.compile(monitored(constrain.collection.load("python"), monitor), vocabulary)
-    grammar = constrain.compile(constrain.collection.load("python"), vocabulary)
-    rng, refused = random.Random(steps), 0
-    row, other = np.zeros((2, vocabulary.words), np.uint32)
-    for start in STARTS:
-        matcher, free = compiled.matcher(), grammar.matcher()
-        if not matcher.advance_bytes(start):
-            continue
-        assert free.advance_bytes(start)
-        for _ in range(steps):
-            matcher.fill_mask(row)
-            free.fill_mask(other)
-            allowed = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
-            assert len(allowed), matcher.text
-            assert not (row & ~other).any()
-            single = [token for token in range(vocabulary.size) if matcher.allows(token)]
-            assert allowed.tolist() == single, matcher.text
-            refused += int(np.unpackbits((other & ~row).view(np.uint8)).sum())
-            texts = [token for token in single if vocabulary.tokens[token]]
-            long = [token for token in texts if len(vocabulary.tokens[token] or b"") > 1]
-            token = rng.choice(long if long and rng.random() < 0.7 else texts)
-            assert matcher.advance(token)
-            assert free.advance(token)
-    assert refused > 100
+    check_masks("python", monitor, STRADDLING, STARTS, steps, 0.7, refused_starts=STARTS)
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        ["bisect.py"],
-        pytest.param(["abc.py", "json/decoder.py"], marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("names", [["bisect.py"], pytest.param(["abc.py", "json/decoder.py"], marks=pytest.mark.slow)])
 def test_files_are_read_token_by_token(names: list[str]) -> None:
     compiled = constrain.compile(monitored(constrain.collection.load("python"), python()), vocabularies.tekken())
     for name in names:

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 from lexeme_reading import end_of, first_refusal
+from token_reading import check_masks
 from typescript_drawing import changes, program
 from typescript_programs import ACCEPTED
 from walks import lexemes_of, vocabulary_of
 
 import constrain
-import vocabularies
 from conftest import in_tiers
 from constrain.errors import ConstrainError
 from constrain.languages.vocab.bits import tokens_of
@@ -118,25 +118,7 @@ STARTS = [
 
 @pytest.mark.parametrize("steps", [3, pytest.param(20, marks=pytest.mark.slow)])
 def test_a_mask_is_what_each_token_may_do(steps: int) -> None:
-    known = vocabularies.tiny().tokens
-    vocabulary = constrain.Vocabulary([*known, *STRADDLING, None], eos_ids=[len(known) + len(STRADDLING)])
-    grammar = constrain.collection.load("typescript")
-    compiled, rng = constrain.compile(monitored(grammar, MONITOR), vocabulary), random.Random(steps)
-    row, refusals = np.zeros(vocabulary.words, np.uint32), 0
-    for start in STARTS:
-        matcher = compiled.matcher()
-        assert matcher.advance_bytes(start.encode())
-        for _ in range(steps):
-            matcher.fill_mask(row)
-            allowed = tokens_of(row).tolist()
-            single = [token for token in range(vocabulary.size) if matcher.allows(token)]
-            assert allowed == single, matcher.text
-            refusals += vocabulary.size - len(allowed)
-            texts = [token for token in single if vocabulary.tokens[token]]
-            if not texts:
-                break
-            assert matcher.advance(rng.choice(texts))
-    assert refusals > 100
+    check_masks("typescript", MONITOR, STRADDLING, map(str.encode, STARTS), steps)
 
 
 @cache

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from constrain.masks.engine import fill_masks
 from constrain.sampling import Draw, Job, Sample, Settings, enumerate_draws
 from constrain.sampling.core.sampler import drive
 from toy_matcher import ToyConstraint, ToyVocabulary
@@ -47,9 +48,7 @@ LANGUAGES = {
     "only the empty text": ToyConstraint(LETTERS, [b""]),
     # Infinite languages, cut by max_tokens.
     "cut": ToyConstraint(
-        LETTERS,
-        is_prefix=lambda t: b"c" not in t[:-1] and set(t) <= set(b"ac"),
-        is_member=lambda t: t.endswith(b"c"),
+        LETTERS, is_prefix=lambda t: b"c" not in t[:-1] and set(t) <= set(b"ac"), is_member=lambda t: t.endswith(b"c")
     ),
     # The engine promises that "b" goes on, and then nothing may follow: a dead end.
     "dead end": ToyConstraint(LETTERS, is_prefix=lambda t: t in (b"", b"a", b"b"), is_member=lambda t: t == b"a"),
@@ -155,6 +154,23 @@ def job_of(case: Case, draw: Draw, **changes: Any) -> Job:
 def walk(case: Case, method: Any, **changes: Any) -> list[tuple[float, Sample]]:
     """(probability, sample) of every way the draws of one row can turn out."""
     return list(enumerate_draws(lambda draw: drive(method, job_of(case, draw, **changes))[0]))
+
+
+def compiled_outcomes(
+    model: Any, compiled: Any, method: Callable[[], Any], **settings: Any
+) -> list[tuple[float, Sample]]:
+    """(probability, sample) of every way the draws of one row can turn out, in a language that the engine compiled."""
+    vocabulary = compiled.vocabulary
+
+    def run(draw: Draw) -> Sample:
+        job = Job(
+            model=model, prompts=[PROMPT], matchers=[compiled.matcher()], size=vocabulary.size, draw=draw, streams=[0],
+            eos_ids=list(vocabulary.eos_ids), settings=Settings(**settings), fill_masks=fill_masks,
+            token_bytes=vocabulary.tokens,
+        )  # fmt: skip
+        return drive(method(), job)[0]
+
+    return list(enumerate_draws(run))
 
 
 def law_of(found: list[tuple[float, Sample]]) -> dict[Tokens, float]:

@@ -106,9 +106,7 @@ def test_several_attempts_are_exact_too(method: Any, case: Case) -> None:
 
 
 @pytest.mark.parametrize(
-    "case",
-    [case for case in SMALL if case.seed < 4 and case.language in ("one member", "dead end")],
-    ids=str,
+    "case", [case for case in SMALL if case.seed < 4 and case.language in ("one member", "dead end")], ids=str
 )
 def test_rows_that_learn_together(case: Case) -> None:
     """Two outputs of one call: each has the distribution of the target given that it succeeds, whatever the other does,

@@ -9,13 +9,11 @@ from functools import cache
 from typing import Any
 
 import pytest
-from sampling_cases import PROMPT, law_of, weighted
+from sampling_cases import PROMPT, compiled_outcomes, law_of, weighted
 
 import constrain
-from constrain.masks.engine import fill_masks
-from constrain.sampling import SMC, Draw, Exact, Job, Sample, Settings, enumerate_draws
+from constrain.sampling import SMC, Exact, Sample
 from constrain.sampling.core.potentials import Potential
-from constrain.sampling.core.sampler import drive
 from toy_model import TableModel
 
 TOKENS = [b"a", b";", b"\n", b"a;", None]
@@ -59,22 +57,7 @@ def compiled() -> Any:
 
 
 def outcomes(model: TableModel, method: Callable[[], Any]) -> list[tuple[float, Sample]]:
-    def run(draw: Draw) -> Sample:
-        job = Job(
-            model=model,
-            prompts=[PROMPT],
-            matchers=[compiled().matcher()],
-            size=len(TOKENS),
-            eos_ids=[EOS],
-            settings=Settings(max_tokens=LIMIT),
-            draw=draw,
-            streams=[0],
-            fill_masks=fill_masks,
-            token_bytes=TOKENS,
-        )
-        return drive(method(), job)[0]
-
-    return list(enumerate_draws(run))
+    return compiled_outcomes(model, compiled(), method, max_tokens=LIMIT)
 
 
 @pytest.mark.parametrize("seed", range(3))

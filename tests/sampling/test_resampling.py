@@ -13,16 +13,9 @@ from constrain.sampling.core.resampling import SCHEMES, effective_size, log_mean
 
 ALL = [*SCHEMES, "optimal"]
 WEIGHTS = [
-    [1.0],
-    [1.0, 1.0],
-    [1.0, 0.0, 0.0],
-    [0.0, 2.0, 1.0],
-    [0.5, 0.25, 0.25],
-    [1e-9, 1.0, 1e-9],
-    [1e-200, 3e-200, 2e-200, 1e-210],
-    [0.7, 0.1, 0.1, 0.1],
-    [1 / 3, 1 / 3, 1 / 3],
-]
+    [1.0], [1.0, 1.0], [1.0, 0.0, 0.0], [0.0, 2.0, 1.0], [0.5, 0.25, 0.25], [1e-9, 1.0, 1e-9],
+    [1e-200, 3e-200, 2e-200, 1e-210], [0.7, 0.1, 0.1, 0.1], [1 / 3, 1 / 3, 1 / 3],
+]  # fmt: skip
 RANDOM = [np.random.default_rng(seed).gamma(0.5, size=3 + seed % 3).tolist() for seed in range(24)]
 
 

@@ -12,14 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from sampling_cases import PROMPT, Tokens, conditional, distance, law_of, weighted
+from sampling_cases import PROMPT, Tokens, compiled_outcomes, conditional, distance, law_of, weighted
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.masks.engine import fill_masks
 from constrain.models.hf import ConstraintProcessor
-from constrain.sampling import SMC, Draw, Exact, Job, Rejection, Sample, Settings, enumerate_draws, lcd
-from constrain.sampling.core.sampler import drive
+from constrain.sampling import SMC, Exact, Rejection, Sample, lcd
 from constrain.sampling.core.tempered import TemperedModel
 from constrain.speculative import LegalWords, Speculation
 from toy_model import TableModel
@@ -63,22 +61,8 @@ def exact(model: TableModel, temperature: float) -> dict[Tokens, float]:
 
 
 def outcomes(model: TableModel, method: Callable[[], Any], temperature: float) -> list[tuple[float, Sample]]:
-    def run(draw: Draw) -> Sample:
-        job = Job(
-            model=TemperedModel(model, compiled(), [PROMPT], temperature),
-            prompts=[PROMPT],
-            matchers=[compiled().matcher()],
-            size=len(TOKENS),
-            eos_ids=[EOS],
-            settings=Settings(max_tokens=LIMIT, temperature=temperature),
-            draw=draw,
-            streams=[0],
-            fill_masks=fill_masks,
-            token_bytes=TOKENS,
-        )
-        return drive(method(), job)[0]
-
-    return list(enumerate_draws(run))
+    tempered = TemperedModel(model, compiled(), [PROMPT], temperature)
+    return compiled_outcomes(tempered, compiled(), method, max_tokens=LIMIT, temperature=temperature)
 
 
 MODELS = [(TableModel(5, 1, 1.5), 1.0), (TableModel(5, 2, 1.5), 2.0), (TreeTable(5, 3, 1.5), 0.7)]

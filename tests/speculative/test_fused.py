@@ -61,13 +61,9 @@ if INTERPRETED:  # PERF: it patches triton.language anew at each call of a funct
     interpreter._patch_lang = patch_once
 SHAPES = {"chain": [(1, 1), (1, 3)], "with": [(2, 1), (3, 1), (2, 2)], "without": [(2, 1), (3, 1), (2, 2)]}
 TARGETS = [
-    Settings(),
-    Settings(temperature=0.7),
-    Settings(temperature=0.0),
-    Settings(top_k=3),
-    Settings(top_p=0.6),
+    Settings(), Settings(temperature=0.7), Settings(temperature=0.0), Settings(top_k=3), Settings(top_p=0.6),
     Settings(temperature=1.4, top_k=4, top_p=0.7),
-]
+]  # fmt: skip
 
 
 class NoModel:

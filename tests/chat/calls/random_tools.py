@@ -7,19 +7,8 @@ from typing import Any
 
 WORDS = ["city", "days", "query", "path", "limit", "flag", "unit", "tags", "range", "note", "when", "to"]
 TEXTS = [
-    "Bern",
-    "",
-    "a b",
-    'say "hi"',
-    "back\\slash",
-    "zwei\nZeilen",
-    "Zürich ☂",
-    "{[}]",
-    "3",
-    "true",
-    "<b>x</b>",
-    "it's",
-]
+    "Bern", "", "a b", 'say "hi"', "back\\slash", "zwei\nZeilen", "Zürich ☂", "{[}]", "3", "true", "<b>x</b>", "it's",
+]  # fmt: skip
 NAMES = ["get", "get_all", "search", "weather", "run-query", "lookup2", "a.b"]
 
 

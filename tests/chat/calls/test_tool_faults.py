@@ -202,13 +202,9 @@ def test_thoughts() -> None:
     call = '<tool_call>\n{"name": "empty", "arguments": {}}\n</tool_call>'
     texts = [call, f"<think>ab</think>{call}", f"ab</think>\n\n{call}", f"<think>abcd</think>{call}"]
     members: dict[tuple[str, int | None], set[int]] = {
-        ("optional", None): {0, 1, 3},
-        ("optional", 2): {0, 1},
-        ("required", None): {1, 3},
-        ("none", None): {0},
-        ("open", None): {1, 2, 3},
-        ("open", 2): {2},
-    }
+        ("optional", None): {0, 1, 3}, ("optional", 2): {0, 1}, ("required", None): {1, 3}, ("none", None): {0},
+        ("open", None): {1, 2, 3}, ("open", 2): {2},
+    }  # fmt: skip
     for (thinking, most), expected in members.items():
         turn = constrain.tools([EMPTY], format="qwen3", choice="required", thinking=thinking, thinking_tokens=most)
         compiled = constrain.compile(turn, constrain.Vocabulary.of_bytes())

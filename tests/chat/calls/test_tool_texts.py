@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from constrain.chat.calls import FORMATS, ArgumentsText, Content, Reader, Thought, functions_of
+from tables import table
 
 
 def weather(city: str, days: int = 1) -> None:
@@ -24,7 +23,7 @@ def search(query: str, tags: list[str]) -> None:
     """Search."""
 
 
-CASES = tomllib.loads((Path(__file__).parents[2] / "data" / "tool_texts.toml").read_text("utf-8"))["case"]
+CASES = table("tool_texts")["case"]
 FUNCTIONS = functions_of([weather, clock, search])
 
 

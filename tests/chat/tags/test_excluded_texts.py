@@ -8,38 +8,14 @@ import pytest
 
 import constrain
 from constrain import tags
+from tables import table
+
+TABLE = table("excluded_texts")
 
 BYTES = constrain.Vocabulary.of_bytes()
 CHARACTERS = ["a", "n", "0", "u", "<", "\n", "\x0b", '"', "\\", "é", "😀"]
-SPELLINGS = {
-    "\n": [r"\n", r"\u000a", r"\u000A"],
-    "\x0b": [r"\u000b", r"\u000B"],
-    '"': [r"\""],
-    "\\": [r"\\"],
-    "é": ["é", r"\u00e9", r"\u00E9"],
-    "😀": ["😀", r"\ud83d\ude00", r"\uD83D\uDE00"],
-}
-TEXTS = [
-    "n",
-    "n<",
-    "\n<",
-    "a",
-    "0",
-    "0a",
-    "b",
-    "\\",
-    "\\\\",
-    '"',
-    'a"',
-    "u",
-    "\\u000a",
-    "0an",
-    "é",
-    "e9",
-    "e9a",
-    "\\n0",
-    "n\\",
-]
+SPELLINGS = TABLE["spellings"]
+TEXTS = TABLE["texts"]
 TEXTS += ["00<", "d83", "e00n", "\\ud83d\\u", "\\\\\\\\", "aa", "\\u"]
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import constrain
 from constrain.errors import ConstrainError
+from tables import table
 
-ROWS = tomllib.loads((Path(__file__).parents[2] / "data" / "public_examples.toml").read_text(encoding="utf-8"))
+ROWS = table("public_examples")
 EXAMPLES = [(kind, row) for kind in ("tag", "lark") for row in ROWS[kind]]
 ASKED = [
     (kind, row) for kind, row in EXAMPLES if row.get("peer", True) and not row.get("tokens") and "refused" not in row

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
-from pathlib import Path
 
 import pytest
 
 import constrain
 from constrain import tags
+from tables import table
+
+TABLE = table("tag_contents")
 
 BYTES = constrain.Vocabulary.of_bytes()
 
@@ -31,31 +32,7 @@ CALL = {
     },
     "required": ["city", "days"],
 }
-STYLES = [
-    ("qwen", "<parameter=city>Par\"is</parameter><parameter=days>3</parameter>", True),
-    ("qwen", "\n<parameter=city>a\nb</parameter>\n<parameter=days>\n-3\n</parameter>\n", True),
-    ("qwen", "<parameter=city>a</parameter><parameter=days>3</parameter><parameter=kind>p</parameter>", True),
-    ("qwen", "<parameter=city>a</parameter><parameter=days>3</parameter><parameter=kind>1</parameter>", True),
-    ("qwen", '<parameter=city>a</parameter><parameter=days>3</parameter><parameter=kind>"p"</parameter>', False),
-    ("qwen", '<parameter=city></parameter><parameter=days>3</parameter><parameter=more>{"k": true}</parameter>', True),
-    ("qwen", "<parameter=city></parameter><parameter=days>3</parameter><parameter=code>AB</parameter>", True),
-    ("qwen", "<parameter=city></parameter><parameter=days>3</parameter><parameter=code>ab</parameter>", False),
-    ("qwen", "<parameter=days>3</parameter><parameter=city>a</parameter>", False),
-    ("qwen", "<parameter=city>a</parameter>", False),
-    ("qwen", "<parameter=city>a</parameter><parameter=days>x</parameter>", False),
-    ("minimax", '<parameter name="city">a</parameter><parameter name="days">3</parameter>', True),
-    ("deepseek", '<｜DSML｜parameter name="city" string="true">a</｜DSML｜parameter>'
-                 '<｜DSML｜parameter name="days" string="false">3</｜DSML｜parameter>', True),
-    ("deepseek", '<｜DSML｜parameter name="city" string="true">a</｜DSML｜parameter>'
-                 '<｜DSML｜parameter name="days" string="true">3</｜DSML｜parameter>', False),
-    ("deepseek-v4.1", '<｜DSML｜ parameter name="city" string="true">a</｜DSML｜ parameter>'
-                      '<｜DSML｜ parameter name="days" string="false">3</｜DSML｜ parameter>', True),
-    ("glm", "<arg_key>city</arg_key>\n<arg_value>a</arg_value><arg_key>days</arg_key><arg_value> 3</arg_value>", True),
-    ("kimi-k3", '<|open|>argument key="city" type="string"<|sep|>a<|close|>argument<|sep|>'
-                '<|open|>argument key="days" type="number"<|sep|>3<|close|>argument<|sep|>', True),
-    ("kimi-k3", '<|open|>argument key="city" type="number"<|sep|>a<|close|>argument<|sep|>'
-                '<|open|>argument key="days" type="number"<|sep|>3<|close|>argument<|sep|>', False),
-]  # fmt: skip
+STYLES = TABLE["styles"]
 
 
 @pytest.mark.parametrize(("style", "text", "inside"), STYLES)
@@ -74,18 +51,7 @@ EXCLUDING = {
     "properties": {"a": {"type": "string", "minLength": 2}, "l": {"type": "array", "items": {"enum": ["xy", "z"]}}},
     "required": ["a"],
 }
-CLEAN = [
-    ('{"a": "xx"}', True),
-    ('{"a": "1xy"}', False),
-    ('{"a": "x"}', False),  # lengths stay
-    ('{"a": "</t>"}', False),
-    ('{"a": "<t>"}', True),
-    ('{"a": "xx", "l": ["z"]}', True),
-    ('{"a": "xx", "l": ["xy"]}', False),
-    ('{"a": "xx", "b": {"xy": 1}}', False),
-    ('{"a": "xx", "b": {"x": ["1y", [{"k": "x"}]]}}', True),
-    ('{"a": "xx", "b": {"x": ["1y", [{"k": "xy"}]]}}', False),
-]
+CLEAN = TABLE["clean"]
 
 
 @pytest.mark.parametrize(("text", "inside"), CLEAN)
@@ -105,16 +71,7 @@ LISTS = {
     ),
     "separated": tags.separated([tags.tag("<c=o>", OPEN, "</c>"), tags.tag("<c=u>", UNIQUE, "</c>")], ", "),
 }  # fmt: skip
-REPEATS = [
-    ("triggered", 'a<c=o>{"k": 1}</c> b<c=u>[1, 2]</d> c', True),
-    ("triggered", "<c=n>12</c><c=t>text</c><c=u>[1, 1]", False),
-    ("triggered", "<c=u>[1]</c><c=u>[1]</c>", True),
-    ("triggered", '<c=o>{"</c>": {"k": 1, "k"', False),
-    ("triggered", '<c=o>{"</c>": 1}</c> <c=o>{"a": 1, "a"', False),
-    ("separated", '<c=o>{"k": 1}</c>, <c=u>[1, 2]</c>', True),
-    ("separated", '<c=o>{"k": 1}</c>, <c=u>[1, 1]', False),
-    ("separated", '<c=u>[3]</c>, <c=o>{"a": 1, "a"', False),
-]
+REPEATS = TABLE["repeats"]
 
 
 @pytest.mark.parametrize(("name", "text", "viable"), REPEATS)
@@ -135,7 +92,7 @@ def test_where_a_tag_may_lie_in_a_tag_the_finished_text_is_checked() -> None:
     assert member(nested, '<a{"k": 1}>') and not member(nested, '<a{"k": 1, "k": 2}>')
 
 
-FAULTS = tomllib.loads((Path(__file__).parents[2] / "data" / "tag_errors.toml").read_text())["case"]
+FAULTS = table("tag_errors")["case"]
 
 
 @pytest.mark.parametrize("case", FAULTS, ids=lambda case: case["message"])
@@ -195,14 +152,8 @@ def test_repetitions_are_vetoed_after_thoughts(text: str, viable: bool) -> None:
 
 def test_a_token_that_ends_thoughts_and_contains_a_repetition_is_vetoed() -> None:
     texts = [
-        b"<think>",
-        b"x",
-        b"</think>",
-        b'</think><c=o>{"k": 1, "k"',
-        b'</think><c=o>{"k": 1, "j"',
-        b": 1}</c>",
-        None,
-    ]
+        b"<think>", b"x", b"</think>", b'</think><c=o>{"k": 1, "k"', b'</think><c=o>{"k": 1, "j"', b": 1}</c>", None,
+    ]  # fmt: skip
     compiled = constrain.compile(AFTER_THOUGHTS, constrain.Vocabulary(texts, eos_ids=[6]))
     matcher = compiled.matcher()
     assert matcher.advance_tokens([0, 1]) == 2

@@ -24,15 +24,10 @@ M3 = "]<]minimax[>["
 SCALARS: list[Any] = [None, True, 3, 0.5, "x", "é<a>", ""]
 ITEMS: list[Any] = [*SCALARS, [], ["x"], [3, "x"], [["x"]], {}, {"a": 3}, {"a": "x", "b": 3}, {"b": {"a": None}}]
 VALUES = [
-    {},
-    *({"a": one} for one in ITEMS),
-    *({"b": one} for one in ITEMS),
-    *({"a": one, "b": two} for one, two in product(ITEMS, repeat=2)),
-    {"a": [1, 2, 3]},
-    {"a": {"a": {"a": None}}},
-    {"b": 3, "a": 3},
-    {"c": 3},
-]
+    {}, *({"a": one} for one in ITEMS), *({"b": one} for one in ITEMS),
+    *({"a": one, "b": two} for one, two in product(ITEMS, repeat=2)), {"a": [1, 2, 3]}, {"a": {"a": {"a": None}}},
+    {"b": 3, "a": 3}, {"c": 3},
+]  # fmt: skip
 INTEGER = {"type": "integer"}
 ANY = {"$ref": "#/$defs/any"}
 OPTIONAL_SELF = {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/itself"}]}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import sys
-import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -13,9 +12,10 @@ import numpy as np
 import pytest
 
 import constrain
+from tables import table
 from tests.chat.tags.naive_tags import is_member
 
-CASES = tomllib.loads((Path(__file__).parents[2] / "data" / "tag_cases.toml").read_text())["case"]
+CASES = table("tag_cases")["case"]
 LONGEST = {"ab": 8, "abx": 7}
 VIABLE = 2  # the longest beginnings whose mask is compared; each has a member that the longest texts show
 

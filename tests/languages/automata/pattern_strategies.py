@@ -27,16 +27,8 @@ POSSESSIVE = ["*+", "++", "?+", "{1,2}+"]
 
 # Of the package `regex`; not `[\w&&[^b]]`: beside another alternative it takes b under the flag i (2026.11.19)
 SET_ATOMS = [
-    "[[ab]]",
-    "[ab--b]",
-    "[\\w&&[a ]]",
-    "[a-b~~b]",
-    "[a||[ ]]",
-    "[[:alpha:]]",
-    "[^[:space:]a]",
-    "\\p{L}",
-    "[\\PLb]",
-]
+    "[[ab]]", "[ab--b]", "[\\w&&[a ]]", "[a-b~~b]", "[a||[ ]]", "[[:alpha:]]", "[^[:space:]a]", "\\p{L}", "[\\PLb]",
+]  # fmt: skip
 REGEX_GROUPS = ["(?<n>", "(?|", "(?(DEFINE)(?<d>a|b))(", "(?(?=a)", "(?(?<!b)a|", "(?i)("]
 POSIX = re.compile(r"\[:\^?\w+:\]")
 SETS = re.compile(r"--|&&|~~|\|\||\[\[")

@@ -13,23 +13,11 @@ from constrain.languages.automata import decide
 from constrain.languages.automata.counts import MANY, MAX_COUNT, read_count
 from constrain.languages.automata.parse.python import parse_python
 from constrain.languages.automata.syntax import ANY_CHAR, EPSILON, Repeat, repeat
+from tables import table
 
-PATTERNS = [
-    r"(a{1,3}b){1,3}",
-    r"(a{1,3}b?){1,3}",
-    r"(.{1,3}b){2,3}",
-    r"(.{1,2}){1,3}a{2}",
-    r"(.{2,3}){2,3}",
-    r"(a?){3}a{3}",
-    r"(a{2,3}|b{1,2}){1,3}",
-    r"((a{1,2}b){1,2}a?){1,2}",
-    r"(a{0,2}b{0,2}){2,3}b",
-    r"(a{1,2}){3}|(a{1,3}){2}b",
-    r"a{2,4}(a{1,2}b){0,2}",
-    r"(a{3}|a{5}){1,2}",
-    r"(a{2}){2,3}(a{3}){1,2}b{0,2}",
-    r"(a|ab){2,3}(b{1,2}){0,2}",
-]
+TABLE = table("counted_unions")
+
+PATTERNS = TABLE["pattern"]
 TEXTS = ["".join(letters) for n in range(8) for letters in itertools.product("ab", repeat=n)]
 
 

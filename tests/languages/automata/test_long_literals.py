@@ -15,17 +15,10 @@ LETTERS = "abcdefghij" * 40  # more than LONG
 assert len(LETTERS) > LONG + 2 * UNROLLED
 
 PATTERNS = [
-    LETTERS,
-    LETTERS + "z*",
-    f"({LETTERS}){{2}}",
-    f"{LETTERS}|{LETTERS[:300]}x|y",
-    f"{LETTERS}|{LETTERS}{LETTERS}",
-    f"x?{LETTERS}y?{LETTERS}",
-    f"(?=.*ij.*){LETTERS}[a-z]*",
-    f"(?!{LETTERS}$)abc[a-j]*",
-    f"{LETTERS}(?!z)[a-z]?",
+    LETTERS, LETTERS + "z*", f"({LETTERS}){{2}}", f"{LETTERS}|{LETTERS[:300]}x|y", f"{LETTERS}|{LETTERS}{LETTERS}",
+    f"x?{LETTERS}y?{LETTERS}", f"(?=.*ij.*){LETTERS}[a-z]*", f"(?!{LETTERS}$)abc[a-j]*", f"{LETTERS}(?!z)[a-z]?",
     "é" * 300 + "|" + "é" * 299 + "ü",
-]
+]  # fmt: skip
 TEXTS = [
     "", "y", "x" + LETTERS, LETTERS, LETTERS[:-1], LETTERS + "z", LETTERS + "zz", LETTERS * 2, LETTERS + "y" + LETTERS,
     LETTERS[:300] + "x", LETTERS[:300] + "y", LETTERS[:64] + "z" + LETTERS[65:], "abc", "é" * 300, "é" * 299 + "ü",

@@ -11,16 +11,7 @@ import constrain
 from constrain.kernels.records.arena import NONE
 from constrain.languages.automata.lower import lower
 from constrain.languages.automata.store import Store
-from constrain.languages.automata.syntax import (
-    Node,
-    Remainder,
-    alternate,
-    concat,
-    intersect,
-    literal,
-    optional,
-    repeat,
-)
+from constrain.languages.automata.syntax import Node, Remainder, alternate, concat, intersect, literal, optional, repeat
 from constrain.languages.schema.sets.digits import DIGIT, DIGITS
 
 PREFIXES = ["".join(digits) for n in range(3) for digits in itertools.product("059", repeat=n)]

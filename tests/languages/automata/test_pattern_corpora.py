@@ -10,9 +10,7 @@ from constrain.languages.automata.parse.ecma import parse_ecma
 from schema_corpus import corpora, sample
 
 # pattern of MaskBench's development files -> why it is refused
-REFUSED = {
-    r"^\s*<([A-Za-z]+).+?(\/>|\/\1>)\s*$": "a backreference is not regular: it needs memory of the text",
-}
+REFUSED = {r"^\s*<([A-Za-z]+).+?(\/>|\/\1>)\s*$": "a backreference is not regular: it needs memory of the text"}
 
 
 def patterns_of(schema, found):

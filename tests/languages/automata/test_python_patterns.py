@@ -21,6 +21,9 @@ from pattern_strategies import (
 
 from constrain.languages.automata.parse.python import parse_python
 from reading_oracle import members
+from tables import table
+
+TABLE = table("python_patterns")
 
 relaxed = settings(max_examples=800, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -53,30 +56,7 @@ def test_with_assertions():
     assert refused["none"] > 350
 
 
-@pytest.mark.parametrize(
-    "inner",
-    [
-        "a",
-        "a?",
-        "ab|a",
-        "a*",
-        "(?=a)",
-        "$",
-        "^",
-        r"\b",
-        "(?!b)a",
-        "a$",
-        "^a",
-        r"a\b",
-        r"\ba",
-        "(?!ab).",
-        "(?!ab)(?!b )[^b]|",
-        r"a\b|b",
-        "a|b$",
-        "^a|b",
-        r"(?<!a)b|\Ba",
-    ],
-)
+@pytest.mark.parametrize("inner", TABLE["inner"])
 @pytest.mark.parametrize("quantifier", QUANTIFIERS)
 @pytest.mark.parametrize("frame", ["{}", "(?:{})a?", "b?(?:{}) ?", "(?:{})(?<!b)", "(?!a)(?:{}).?"])
 def test_every_quantifier_on(inner, quantifier, frame):
@@ -85,27 +65,7 @@ def test_every_quantifier_on(inner, quantifier, frame):
     assert "not a pattern" not in refused
 
 
-LINKED = [
-    (r"/\*(\*(?!/)|[^*])*\*/", "/*a", 7),
-    (r"^([^,]+(,|$)){3,}$", "a,\n", 7),
-    (r"([^,]+(,|\Z)){3,}", "a,\n", 7),
-    (r"(\w+(\.|$))+", "a.\n", 6),
-    (r"(\ba\b ?)*", "a ", 8),
-    (r"(a\b ?){2,6}", "a ", 8),
-    (r"(a\b|b\B)*", "ab ", 6),
-    (r"(?:a\b|\bb| )*", "ab ", 6),
-    (r"(a$|\n|b)*", "ab\n", 6),
-    (r"(a$|\n|b)+b?", "ab\n", 6),
-    (r"(a|b$|c(?!a))*", "abc\n", 5),
-    (r"((?<=a)b|a)+", "ab", 8),
-    (r"(?:x|(?<=a)b|a|(?<![ab])c)*", "abcx", 5),
-    (r"(?:(?<=a)b(?=a)|a)+", "ab", 8),
-    (r"(?m)(?:^a$\n?)*", "a\n", 8),
-    (r"(?m)(?:^a|b$|\n)+", "ab\n", 6),
-    (r"b(?:(?<=b)a|c)*(?=d|$)d?", "abcd", 5),
-    (r"(?:a(?![ab])|b?(?!b))*c?", "abc", 6),
-    (r"(?:(?<!a)b*(?!a)|a)+c?", "abc", 6),
-]
+LINKED = TABLE["linked"]
 
 
 @pytest.mark.parametrize(("pattern", "alphabet", "longest"), LINKED, ids=[row[0] for row in LINKED])

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
-
 import pytest
 
 import constrain
 from constrain.languages.grammar_text.text import grammar
 from reading_oracle import member
+from tables import table
 
-CASES = tomllib.loads((Path(__file__).parents[2] / "data" / "grammar_ebnf.toml").read_text())["case"]
+CASES = table("grammar_ebnf")["case"]
 each_case = pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
-
 import pytest
 
 import constrain
 import vocabularies
 from constrain.errors import ConstrainError
 from constrain.languages.grammar_text.text import grammar
+from tables import table
 
-CASES = tomllib.loads((Path(__file__).parents[2] / "data" / "grammar_embedded.toml").read_text())["case"]
+TABLE = table("grammar_embedded")
+
+CASES = table("grammar_embedded")["case"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
@@ -52,27 +52,7 @@ def test_names_of_the_text_are_left_alone():
     assert constrain.compile(constraint, vocabularies.tiny()).matcher().advance_bytes(b"xynull")
 
 
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        (
-            'start: "a" %json {"type": "strin"}',
-            'type \'strin\' does not exist\n  at line 1, column 12\n     start: "a" %json {"type": "strin"}\n'
-            "                ^^^^^\n     in it, $\n",
-        ),
-        ('start: "a"\n  %json {"a": }\n', "%json is not followed by JSON: Expecting value\n  at line 2, column 15"),
-        ('start: "a" %json', "%json is not followed by JSON: Expecting value\n  at line 1, column 16"),
-        ('start: "a" %json x', "%json is not followed by JSON: Expecting value\n  at line 1, column 18"),
-        ('start: %json {\n"type": "null"} "a" b\n', "b is used but not defined\n  at line 2, column 21"),
-        ('start: %json {\n"type": "null"} "a" (b\n', "this is not closed\n  at line 2, column 21"),
-        ('start: A\nA: %json {"type": "null"}', "an embedded text, a rule, is used in terminal A"),
-        ('start: %regex {"words": "a"}', "%regex needs an object with one of pattern, substring_words"),
-        ('start: %regex "a"', "%regex needs an object with one of pattern, substring_words"),
-        ('start: %regex {"substring_chunks": "a"}', "takes a list of texts, not str: 'a'\n  at line 1, column 8"),
-        ('start: %regex {"pattern": "a("}', "\n  at line 1, column 8\n"),
-        ('start: %json {"type": "integer", "minimum": 2, "maximum": 1}', "\n  at line 1, column 8\n"),
-    ],
-)
+@pytest.mark.parametrize("text, message", TABLE["fault"])
 def test_faults_are_shown_where_they_were_written(text, message):
     with pytest.raises(ConstrainError) as caught:
         grammar(text)

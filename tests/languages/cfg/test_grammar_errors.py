@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tomllib
-from pathlib import Path
 
 import pytest
 
 from constrain import errors
 from constrain.languages.grammar_text.text import grammar
+from tables import table
 
-CASES = tomllib.loads((Path(__file__).parents[2] / "data" / "grammar_errors.toml").read_text())["case"]
+TABLE = table("grammar_errors")
+
+CASES = table("grammar_errors")["case"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
@@ -27,10 +28,7 @@ def test_the_message(case):
 
 @pytest.mark.parametrize(
     "format, text",
-    [
-        ("lark", "start: " + "(" * 2000 + '"a"' + ")" * 2000),
-        ("gbnf", "root ::= " + "(" * 2000 + '"a"' + ")" * 2000),
-    ],
+    [("lark", "start: " + "(" * 2000 + '"a"' + ")" * 2000), ("gbnf", "root ::= " + "(" * 2000 + '"a"' + ")" * 2000)],
 )
 def test_deep_nesting_is_a_limit_not_a_crash(format, text):  # noqa: A002
     with pytest.raises(errors.LimitError, match="the grammar is nested too deeply"):
@@ -65,47 +63,6 @@ def test_what_was_folded_into_a_terminal_is_not_out_of_reach():
     )
 
 
-@pytest.mark.parametrize(
-    "text, lexer, findings",
-    [
-        ('start: "a" | "b"', "greedy", ()),
-        (
-            'start: "a" | loop\nloop: "(" other ")"\nother: loop "x"\nspare: "b"',
-            "dynamic",
-            (
-                "rule loop derives no text; alternatives that use it were dropped",
-                "rule other derives no text; alternatives that use it were dropped",
-                "rule start: an alternative that derives no text was dropped",
-                "rule spare is not reachable from start",
-            ),
-        ),
-        ("start: NUM NUM\nNUM: /[0-9]+/", "dynamic", ()),
-        (
-            "start: NUM NUM\nNUM: /[0-9]+/",
-            "greedy",
-            ("NUM can never directly follow NUM under lexer='greedy': the longest NUM runs into it",),
-        ),
-        ('start: NUM NUM\nNUM: /[0-9]+/\n%ignore " "', "greedy", ()),
-        (
-            'start: LOW "!" | HIGH "?"\nLOW.1: /a+/\nHIGH.2: /a+/',
-            "greedy",
-            ("LOW is not taken under lexer='greedy' where HIGH may stand: both have the same texts",),
-        ),
-        ('start: LOW "!" | HIGH "?"\nLOW.1: /a+/\nHIGH.2: /a+/', "dynamic", ()),
-        (
-            "start: WORDS WORDS\nWORDS: /[a-z ]+/\n%ignore /[ ]/",
-            "greedy",
-            ("WORDS can never directly follow WORDS under lexer='greedy': the longest WORDS runs into it",),
-        ),
-        (
-            "start: NAME? list\nlist: (NUM ~ 2..3)* \nNAME: /[a-z][a-z0-9]*/\nNUM: /[0-9]+/",
-            "greedy",
-            (
-                "NUM can never directly follow NAME under lexer='greedy': the longest NAME runs into it",
-                "NUM can never directly follow NUM under lexer='greedy': the longest NUM runs into it",
-            ),
-        ),
-    ],
-)
+@pytest.mark.parametrize("text, lexer, findings", TABLE["found"])
 def test_findings(text, lexer, findings):
-    assert grammar(text, lexer=lexer).findings == findings
+    assert list(grammar(text, lexer=lexer).findings) == findings

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
-
 import pytest
 
 from constrain.languages.grammar_text.text import grammar
 from reading_oracle import member, viable
+from tables import table
 
-CASES = tomllib.loads((Path(__file__).parents[2] / "data" / "grammar_language.toml").read_text())["case"]
+CASES = table("grammar_language")["case"]
 
 
 def _source(case):

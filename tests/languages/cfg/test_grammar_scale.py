@@ -70,10 +70,7 @@ CONSTANT = {
     "expressions": 'start: s\ns: s "+" s | s "*" s | s "a" | "a"',
     "terminals": "start: (A | B)+\nA: /a+/\nB: /a+/",
 }
-GROWING = {
-    "cycles": 'start: s\ns: t | s s | "a"\nt: s | s t | "a"',
-    "both sides": 'start: s\ns: s "a" | "a" s | "a"',
-}
+GROWING = {"cycles": 'start: s\ns: t | s s | "a"\nt: s | s t | "a"', "both sides": 'start: s\ns: s "a" | "a" s | "a"'}
 
 
 def states_after(text: str, times: int) -> list[int]:

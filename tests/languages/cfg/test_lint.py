@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-import tomllib
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -18,8 +16,9 @@ from constrain.languages.grammar_text import lint as lint_module
 from constrain.languages.grammar_text.ambiguity import find_ambiguity, loops
 from constrain.languages.grammar_text.lint import lint
 from constrain.languages.grammar_text.text import grammar
+from tables import table
 
-CASES = tomllib.loads((Path(__file__).parents[2] / "data" / "grammar_lint.toml").read_text())["case"]
+CASES = table("grammar_lint")["case"]
 
 
 def _source(case):

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from itertools import product
-from pathlib import Path
 
 import pytest
 
 import constrain
 import vocabularies
 from constrain.errors import GrammarError
+from tables import table
 
-CASES = tomllib.loads((Path(__file__).parents[2] / "data" / "grammar_llguidance.toml").read_text())["case"]
+TABLE = table("grammar_llguidance")
+
+CASES = table("grammar_llguidance")["case"]
 BYTES = constrain.Vocabulary([bytes([byte]) for byte in range(256)] + [None], eos_ids=[256])
 NAMES = [case["name"] for case in CASES]
 
@@ -80,50 +81,14 @@ def test_xgrammar_agrees(case):
         assert is_member == bool(re.fullmatch(case["like"], text)), text
 
 
-CAPTURES = [
-    ('start: a "=" b\na[capture]: /[a-z]+/\nb[capture="v"]: /[0-9]+/', "ab=1", [("a", "ab", 0), ("v", "1", 3)]),
-    ('start: (item ",")*\nitem[capture]: /[a-z]*/', "a,,bc,", [("item", "a", 0), ("item", "", 2), ("item", "bc", 3)]),
-    (  # the three ways to end, as llguidance's description of them has it
-        'start: s "<end>" | x | outer\ns[capture, stop="<end>"]: /.*/\nx[capture, suffix="<e>"]: /.*/\n'
-        'outer[capture]: l "!"\nl[capture, lazy]: /.*\\?/',
-        "foo<end>",
-        [("s", "foo", 0)],
-    ),
-    ('start: o\no[capture]: x\nx[capture, suffix="<end>"]: /.*/', "foo<end>", [("x", "foo", 0), ("o", "foo<end>", 0)]),
-    ('start: l\nl[capture, lazy]: /.*<end>/', "foo<end>", [("l", "foo<end>", 0)]),
-    (
-        'start: x\nx[capture, suffix=/;+/, stop_capture="e"]: /[a;]*/',
-        "aa;",
-        [("e", ";", 2), ("x", "aa", 0)],
-    ),
-    (  # in XGrammar's dialect
-        '%grammar_options {}\nstart: x "z"\nx[capture, stop="!", stop_capture="e"]: /[a-z]*/',
-        "xy!z",
-        [("e", "!", 2), ("x", "xy", 0)],
-    ),
-    (
-        '%grammar_options {}\nstart: x "z"\nx[capture, max_chars=2, suffix="!", stop_capture="e"]: /[a-z]*/',
-        "xyz",
-        [("x", "xy", 0)],
-    ),
-    ('start: a a\na[capture]: /é+/', "ééé", [("a", "éé", 0), ("a", "é", 2)]),
-    ('start: s\ns[capture]: s "+" s | "1"', "1+1+1",
-     [("s", "1", 0), ("s", "1", 2), ("s", "1+1", 0), ("s", "1", 4), ("s", "1+1+1", 0)]),
-    ('start: s\ns[capture]: s | "1" | s "!"', "1!", [("s", "1", 0), ("s", "1!", 0)]),  # a rule that is its own part
-    ('start: a? b\na[capture]: b\nb: "x"*', "xx", [("a", "xx", 0)]),
-    ('start: "(" %lark { start: n ("," n)*\nn[capture]: /[0-9]+/ } ")" n?\nn[capture="out"]: "7"', "(1,22)7",
-     [("n", "1", 1), ("n", "22", 3), ("out", "7", 6)]),
-    ('start: w+\nw[capture]: /[a-z]+/\n%ignore " "', "ab c", [("w", "ab", 0), ("w", "c", 3)]),
-    ('start: p::0\np::_[capture="rest"]: "a" p::incr(_) %if lt(_, 2) | ""', "aa",
-     [("rest", "", 2), ("rest", "a", 1), ("rest", "aa", 0)]),
-]  # fmt: skip
+CAPTURES = TABLE["captures"]
 
 
 @pytest.mark.parametrize("text, member, found", CAPTURES)
 def test_captures(text, member, found):
     constraint = constrain.grammar(text)
     captures = constraint.captures(member)
-    assert [(c.name, c.text, c.begin) for c in captures] == found
+    assert [[c.name, c.text, c.begin] for c in captures] == found
     assert all(member[c.begin : c.end] == c.text for c in captures)
     matcher = constrain.compile(constraint, BYTES).matcher()
     assert matcher.advance_bytes(member.encode())
@@ -169,19 +134,7 @@ def test_grammars_by_name():
         constrain.grammar('start: "a"', grammars={"n": "start: x"})
 
 
-GUIDANCE = [
-    ({"whitespace_flexible": False}, ['{"a":[1,2]}'], ['{"a": [1,2]}', '{"a":[1, 2]}']),
-    ({"whitespace_flexible": True}, ['{"a":[1,2]}', '{ "a"\t:\n [1,2\n\n\n] }'], ['{"a":[1,\u00a02]}']),
-    (
-        {"item_separator": r"\s{0,2},\s{0,2}", "key_separator": ": ", "whitespace_flexible": False},
-        ['{"a": [1  , 2]}', '{"a": [1,2]}'],
-        ['{"a":[1,2]}', '{"a": [1,   2]}', '{ "a": [1,2]}'],
-    ),
-    ({"json_allowed_escapes": 'n"'}, [r'{"é\n":"\""}'], [r'{"a":"\t"}', r'{"\\":1}', r'{"a":"\u00e9"}']),
-    ({"json_allowed_escapes": "u"}, [r'{"a":"\u00e9"}', r'{"\u001e":1}'], [r'{"a":"\n"}', r'{"a":"\\u00e9"}']),
-    ({"json_allowed_escapes": ""}, ['{"a":"é"}'], [r'{"a":"\n"}']),
-    ({"whitespace_pattern": " {1,2}", "item_separator": ", "}, ['{"a":[1, 2]}', '{ "a" :  [1, 2]}'], ['{"a":[1,2]}']),
-]
+GUIDANCE = TABLE["guidance"]
 
 
 @pytest.mark.parametrize(("options", "members", "others"), GUIDANCE)

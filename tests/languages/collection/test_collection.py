@@ -76,11 +76,7 @@ def test_a_folder_of_ones_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "settings, message",
-    [
-        ("{", "settings.json is not JSON"),
-        ("[]", "not an object"),
-        ('{"strat": "root"}', "unknown key 'strat'"),
-    ],
+    [("{", "settings.json is not JSON"), ("[]", "not an object"), ('{"strat": "root"}', "unknown key 'strat'")],
 )
 def test_bad_settings(tmp_path: Path, settings: str, message: str) -> None:
     with pytest.raises(GrammarError, match=message):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
 from itertools import product
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -12,9 +10,9 @@ import pytest
 
 import constrain
 from languages import oracles
+from tables import table
 
-TABLE = Path(__file__).parents[2] / "data" / "grammar_alphabets.toml"
-ROWS = tomllib.loads(TABLE.read_text(encoding="utf-8"))["row"]
+ROWS = table("grammar_alphabets")["row"]
 MOST = 4000  # texts of a row; of more, so many are drawn
 VOCABULARY = constrain.Vocabulary.of_bytes()
 

@@ -10,48 +10,13 @@ from pathlib import Path
 import pytest
 
 import constrain
+from tables import table
+
+TABLE = table("python_grammar")
 
 BYTES = constrain.Vocabulary([*(bytes([i]) for i in range(256)), None], eos_ids=[256])
-NEWER = [
-    "try:\n    a\nexcept* b as c:\n    d\nexcept *(e, f): g\nelse: h\n",  # 3.11
-    "a[*b]\na[*b, c:d]\ndef f(*args: *Ts): pass\nfor x in *a, b: pass\n",
-    "type A[T] = list[T]\ntype B[T: int, *Ts, **P] = c\ntype = type(type)\ntype[0]: int\n",  # 3.12
-    "def f[T](a: T) -> T: ...\nclass C[T: (int, str)](D[T]): pass\nasync def g[*T](): pass\n",
-    'f"{f"{f"{a}"}"}"\n',
-    "f'{a['b']} {c:{'>'}{d}}'\n",
-    "f'{\n a # a comment\n + b\n}'\n",
-    "f'{'\\n'.join(a)}'\n",
-    "type A[T = int, *Ts = *tuple[int], **P = [int]] = T\nclass C[T = D]: pass\n",  # 3.13
-    "try: a\nexcept b, c: d\nexcept e,: f\n",  # 3.14
-    't"{a} {b!r:>{c}}" T\'\' rt"\\d{e=}"\n',
-]
-NEVER = [
-    "type A[T]\n",
-    "type A[] = b\n",
-    "def f[](): pass\n",
-    "class C[T:]: pass\n",
-    "try: a\nexcept* b: c\nexcept d: e\n",
-    "try: a\nexcept*: b\n",
-    "try: a\nexcept b, c as d: e\n",
-    "f'{a'\n",
-    "f'{a}}'\n",
-    "f'{a\n",
-    "f'{a:{b}'\n",
-    "f'{}'\n",
-    "f'\n{a}'\n",
-    "f'''{a''\n",
-    "match a:\n    case b as c.d: e\n",
-    "match a:\n    case {**b, 'c': d}: e\n",
-    "match a:\n    case f(b=c, d): e\n",
-    "match a:\n    case 1 + 2: e\n",
-    "match a:\nb\n",
-    "match a, *b:\n    pass\n",
-    "case a: b\n",
-    'x = """a"\n',
-    'x = """a" "b"\n',
-    "x = b'''a'\n",
-    "'a' r'''b'",
-]
+NEWER = TABLE["newer"]
+NEVER = TABLE["refused"]
 
 
 @pytest.fixture(scope="module")

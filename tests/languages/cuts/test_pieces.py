@@ -5,10 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import random
-import tomllib
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,11 +17,12 @@ from hypothesis import strategies as st
 from constrain.errors import VocabularyError
 from constrain.languages.cuts.piece_sets import CHARACTER, members, symbols, utf8_rows
 from constrain.languages.cuts.pieces import DEAD, GPT2, LIMIT, Pieces
+from tables import table
 
 tokenizers = pytest.importorskip("tokenizers")
 NFC = tokenizers.normalizers.NFC
 
-TABLE = tomllib.loads((Path(__file__).parents[2] / "data" / "piece_regexes.toml").read_text(encoding="utf-8"))
+TABLE = table("piece_regexes")
 NAMES = [row["name"] for row in TABLE["tokenizer"]]
 SMALL = "a1 \n's!"
 ALPHABET = (
@@ -175,15 +174,9 @@ def test_tightness() -> None:
     pieces = Pieces.of_regex(GPT2, "tokenizers")
     state = pieces.start
     wanted = [
-        ("a", 0, 1),
-        ("b", 0, 1),
-        (" ", 0b10, 1),
-        (" ", 0, 0b11),
-        ("c", 0b100, 1),
-        ("'", 0b10, 1),
-        ("r", 0, 0b11),
+        ("a", 0, 1), ("b", 0, 1), (" ", 0b10, 1), (" ", 0, 0b11), ("c", 0b100, 1), ("'", 0b10, 1), ("r", 0, 0b11),
         ("e", 1, 0),
-    ]
+    ]  # fmt: skip
     for character, ended, undecided in wanted:
         before, state = state, pieces.step(state, ord(character))
         assert (character, int(pieces.ended[before, ord(character)]), int(pieces.open[state])) == (
@@ -255,12 +248,8 @@ def test_bytes_spell_symbols() -> None:
     found = symbols({("tokenizers", r"\p{L}"): 0, ("tokenizers", r"\s"): 1})
     rows = utf8_rows(found.of)
     some = [
-        *range(0x300),
-        *range(0x7F0, 0x810),
-        *range(0xD7F0, 0xD800),
-        *range(0xDFFF, 0xE010),
-        *range(0xFFF0, 0x10010),
-    ]
+        *range(0x300), *range(0x7F0, 0x810), *range(0xD7F0, 0xD800), *range(0xDFFF, 0xE010), *range(0xFFF0, 0x10010),
+    ]  # fmt: skip
     some += [*range(0x110000 - 16, 0x110000), *range(0x3000, 0x110000, 9973)]
     for code in some:
         if 0xD800 <= code < 0xE000:

@@ -145,8 +145,7 @@ EXACT: dict[str, Exact] = {
         1,
     ),
     "few integers, nearly all needed": Exact(
-        unique({"type": "integer", "minimum": 9, "maximum": 11}, minItems=2),
-        lambda: arrays(["9", "10", "11"], 3),
+        unique({"type": "integer", "minimum": 9, "maximum": 11}, minItems=2), lambda: arrays(["9", "10", "11"], 3)
     ),
     "objects with a flag": Exact(unique(FLAG), lambda: arrays(FLAGS, 3)),
     "objects with a flag, all needed": Exact(unique(FLAG, minItems=3), lambda: arrays(FLAGS, 3)),
@@ -257,44 +256,10 @@ WALKED: dict[str, tuple[Any, dict[str, Any]]] = {
     "names in items": (unique(PAIRS, minItems=3), {}),
 }  # fmt: skip
 PIECES = (
-    b"0,",
-    b"00",
-    b"1,1",
-    b",0",
-    b"0]",
-    b'"a',
-    b'",',
-    b'","',
-    b'"}',
-    b'"}]',
-    b'{"',
-    b"},{",
-    b'"a":',
-    b"},",
-    b'a"',
-    b"\\u0061",
-    b"\\u00",
-    b"61",
-    b'":',
-    b'":null,"',
-    b"]]",
-    b"],[",
-    b"],",
-    b", ",
-    b" ",
-    b"\n  ",
-    b"true",
-    b"tr",
-    b"ue",
-    b"1]",
-    b'{"name":"set","arguments":{"flags":["',
-    b'"]}}',
-    b'"]}},',
-    b"-0",
-    b"0.",
-    b".0",
-    b"e0",
-)
+    b"0,", b"00", b"1,1", b",0", b"0]", b'"a', b'",', b'","', b'"}', b'"}]', b'{"', b"},{", b'"a":', b"},", b'a"',
+    b"\\u0061", b"\\u00", b"61", b'":', b'":null,"', b"]]", b"],[", b"],", b", ", b" ", b"\n  ", b"true", b"tr",
+    b"ue", b"1]", b'{"name":"set","arguments":{"flags":["', b'"]}}', b'"]}},', b"-0", b"0.", b".0", b"e0",
+)  # fmt: skip
 TOKENS = [bytes([byte]) for byte in range(128)] + list(PIECES)
 VOCABULARY = constrain.Vocabulary([*TOKENS, None], eos_ids=[len(TOKENS)])
 LIKED = set(b'"abxyz{}[],:0159-truefalsn') | set(range(128, len(TOKENS)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import json
 import re  # noqa: F401  names of this module stand in the rows
-import tomllib
 from collections import Counter, OrderedDict, defaultdict, deque  # noqa: F401
 from collections.abc import Hashable  # noqa: F401
 from dataclasses import dataclass
@@ -28,11 +27,12 @@ from pydantic.types import *  # noqa: F403
 from test_schema_walks import EOS, TOKENS
 
 from constrain.languages.vocab import Vocabulary
+from tables import table
 
 WHOLE = {b"\xc3": "É".encode(), b"\xa9": "1²".encode()}  # walks must not begin a character that they cannot end
 VOCABULARY = Vocabulary([WHOLE.get(token or b"", token) for token in TOKENS], eos_ids=[EOS])
 INDIA = timezone(timedelta(hours=5, minutes=30))
-ROWS = tomllib.loads((Path(__file__).parents[2] / "data" / "python_types.toml").read_text(encoding="utf-8"))["row"]
+ROWS = table("python_types")["row"]
 
 
 class Number(enum.IntEnum):

@@ -21,6 +21,10 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from hypothesis import strategies as st
 
+from tables import table
+
+TABLE = table("schema_keywords")
+
 T = TypeVar("T")
 
 NAMES = ("a", "b", "ab", "c", "é")
@@ -108,43 +112,7 @@ DRAFTS = {
 }
 
 # keyword (or group of keywords that belong together): first draft that knows it, theme, how often
-GROUPS: dict[str, tuple[int, str, int]] = {
-    "minimum": (0, "number", 3),
-    "maximum": (0, "number", 3),
-    "exclusiveMinimum": (0, "number", 2),
-    "exclusiveMaximum": (0, "number", 2),
-    "multipleOf": (0, "number", 3),
-    "minLength": (0, "string", 2),
-    "maxLength": (0, "string", 2),
-    "pattern": (0, "string", 3),
-    "items": (0, "array", 4),
-    "tuple": (0, "array", 3),
-    "contains": (2017, "array", 3),
-    "uniqueItems": (0, "array", 2),
-    "minItems": (0, "array", 2),
-    "maxItems": (0, "array", 2),
-    "unevaluatedItems": (2019, "array", 4),
-    "properties": (0, "object", 5),
-    "patternProperties": (0, "object", 3),
-    "additionalProperties": (0, "object", 3),
-    "required": (0, "object", 3),
-    "propertyNames": (2017, "object", 2),
-    "minProperties": (0, "object", 2),
-    "maxProperties": (0, "object", 2),
-    "dependentRequired": (2019, "object", 2),
-    "dependentSchemas": (2019, "object", 2),
-    "dependencies": (0, "object", 3),
-    "unevaluatedProperties": (2019, "object", 6),
-    "enum": (0, "any", 2),
-    "const": (2017, "any", 2),
-    "allOf": (0, "any", 3),
-    "anyOf": (0, "any", 3),
-    "oneOf": (0, "any", 3),
-    "not": (0, "any", 3),
-    "if": (2018, "any", 3),
-    "ref": (0, "any", 5),
-    "annotation": (0, "any", 1),
-}
+GROUPS: dict[str, tuple[int, str, int]] = TABLE["groups"]
 LAST = {"dependencies": 2018}  # the last draft that knows it
 ANNOTATIONS: tuple[tuple[str, Any], ...] = (
     ("title", "a"), ("default", 1), ("format", "ipv4"), ("description", "é"), ("x-unknown", {"a": False}),

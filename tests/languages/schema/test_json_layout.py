@@ -22,24 +22,13 @@ TUPLE = {"type": "object", "properties": {"a": {"prefixItems": [{"type": "intege
 EITHER = {"anyOf": [{**FIXED, "additionalProperties": False}, {"type": "object", "required": ["b"]}]}
 MANY = {"type": "object", "minProperties": 1, "properties": {"b": {"type": "object"}}}
 VALUES = [
-    {},
-    {"a": []},
-    {"a": [1]},
-    {"a": [1, 2], "b": {}},
-    {"a": [3, []], "b": {"x": None}},
-    {"a": [], "b": {"x": {"y": [[], [1]]}}},
-    {"b": {}},
-    {"a": [4, [{}, {"": 5}]], "b": 0},
-]
+    {}, {"a": []}, {"a": [1]}, {"a": [1, 2], "b": {}}, {"a": [3, []], "b": {"x": None}},
+    {"a": [], "b": {"x": {"y": [[], [1]]}}}, {"b": {}}, {"a": [4, [{}, {"": 5}]], "b": 0},
+]  # fmt: skip
 LAYOUTS = [
-    {"indent": 2},
-    {"indent": "\t"},
-    {"indent": 0},
-    {"indent": 1, "separators": (" ,", ":")},
-    {"separators": (",", ":")},
-    {"separators": (", ", ": ")},
-    {"separators": (",\n", " :\t")},
-]
+    {"indent": 2}, {"indent": "\t"}, {"indent": 0}, {"indent": 1, "separators": (" ,", ":")},
+    {"separators": (",", ":")}, {"separators": (", ", ": ")}, {"separators": (",\n", " :\t")},
+]  # fmt: skip
 
 
 def verdict(compiled: constrain.CompiledConstraint, text: str) -> bool:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
-
 import pytest
 from naive_schema import recognises
 
 from constrain.languages.schema import json_schema
+from tables import table
 
-CASES = tomllib.loads((Path(__file__).parents[2] / "data" / "schema_cases.toml").read_text())["case"]
+CASES = table("schema_cases")["case"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])

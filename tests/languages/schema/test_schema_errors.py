@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from constrain import errors
 from constrain.languages.schema import json_schema
+from tables import table
 
-CASES = tomllib.loads((Path(__file__).parents[2] / "data" / "schema_errors.toml").read_text())["case"]
+CASES = table("schema_errors")["case"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])

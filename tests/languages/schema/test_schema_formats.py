@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import tomllib
-from pathlib import Path
 
 import jsonschema
 import pytest
@@ -17,8 +15,9 @@ from conftest import data_path
 from constrain.languages.automata import decide
 from constrain.languages.schema import json_schema
 from constrain.languages.schema.formats.registry import AT_LEAST, CHECKED_LATER, FORMATS, NARROWED_FORMATS, conforms
+from tables import table
 
-ROWS = tomllib.loads((Path(__file__).parents[2] / "data" / "schema_formats.toml").read_text(encoding="utf-8"))
+ROWS = table("schema_formats")
 AGREED = {"date", "time", "date-time", "duration", "email", "ipv4", "ipv6", "uri", "uuid"}
 """Formats whose checkers in `jsonschema` follow the official suite, but for years before 1 and leap seconds."""
 

@@ -38,16 +38,8 @@ def test_what_wraps_a_schema_is_no_schema(given: Any, fix: str) -> None:
 
 
 MISSPELT = [
-    "propertys",
-    "maxLenght",
-    "minlength",
-    "require",
-    "item",
-    "additional_properties",
-    "anyof",
-    "enums",
-    "patern",
-]
+    "propertys", "maxLenght", "minlength", "require", "item", "additional_properties", "anyof", "enums", "patern",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("key", MISSPELT)

@@ -134,10 +134,7 @@ def near(digits: str, choose: random.Random) -> list[str]:
 
 @pytest.mark.parametrize(
     "count, seed",
-    [
-        *itertools.product([300, 65, 64, 33, 32, 31, 2, 1], range(6)),
-        pytest.param(1500, 1, marks=pytest.mark.slow),
-    ],
+    [*itertools.product([300, 65, 64, 33, 32, 31, 2, 1], range(6)), pytest.param(1500, 1, marks=pytest.mark.slow)],
 )
 def test_bounds_of_many_digits(count: int, seed: int) -> None:
     """A bound of 300 digits once ended in a RecursionError."""

@@ -7,7 +7,6 @@ A disagreement that is not listed fails, and so does a listed one that no longer
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,8 @@ from conftest import data_path
 from constrain.errors import SchemaError, UnsatisfiableError
 from constrain.languages.schema import json_schema
 from constrain.languages.schema.read.dialect import DIALECTS
+from tables import table
 
-TABLE = Path(__file__).parents[2] / "data" / "schema_format_disagreements.toml"
 ASSERTED = {"format-assertion.json"}  # files beside the folder `format` whose tests are about assertion
 HOST = "http://localhost:1234/"
 Test = tuple[str, str, str]  # file, group, test
@@ -76,7 +75,7 @@ def _judge(schema: Any, formats: Any, registry: referencing.Registry) -> Any:
 
 def listed(draft: str, part: str) -> set[Test]:
     """The tests of a draft that are known to disagree."""
-    rows = tomllib.loads(TABLE.read_text(encoding="utf-8"))["disagreement"]
+    rows = table("schema_format_disagreements")["disagreement"]
     assert all(row["reason"] for row in rows)
     return {
         (row["file"], row["group"], test)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +11,9 @@ from referencing.jsonschema import DRAFT202012
 
 import constrain
 from constrain.errors import ConstrainError, SchemaError
+from tables import table
 
-TABLE = Path(__file__).parents[2] / "data" / "schema_registry.toml"
-CASES = tomllib.loads(TABLE.read_text(encoding="utf-8"))["case"]
+CASES = table("schema_registry")["case"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])

@@ -12,11 +12,9 @@ import math
 import random
 import re
 import struct
-import tomllib
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,8 +32,9 @@ from constrain.languages.schema.sets.digits import is_regular, number_node
 from constrain.languages.schema.sets.numbers import NumberBox, has_numbers, holds
 from constrain.languages.schema.sets.plain_numbers import plain_number_node
 from constrain.languages.vocab.vocabulary import Vocabulary
+from tables import table
 
-CASES = tomllib.loads((Path(__file__).parents[2] / "data" / "spelling_cases.toml").read_text())["case"]
+CASES = table("spelling_cases")["case"]
 BYTES = Vocabulary([bytes([byte]) for byte in range(256)] + [None], eos_ids=[256])
 
 

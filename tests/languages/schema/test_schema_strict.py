@@ -6,8 +6,6 @@ Tables in `tests/data/schema_strict.toml`; limits counted to the last.
 from __future__ import annotations
 
 import json
-import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +13,9 @@ import pytest
 from constrain.errors import SchemaError
 from constrain.languages.schema import json_schema
 from constrain.languages.schema.openai_strict import RULES, check, violations
+from tables import table
 
-TABLE = tomllib.loads((Path(__file__).parents[2] / "data" / "schema_strict.toml").read_text())
+TABLE = table("schema_strict")
 
 
 def named(rows: str) -> Any:

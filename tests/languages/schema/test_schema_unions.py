@@ -112,10 +112,7 @@ SCHEMAS: dict[str, Any] = {
         "allOf": [{"anyOf": [{"required": [a]}, {"properties": {b: {"const": 1}}}]} for a, b in ("pq", "rs", "pq")],
         "maxProperties": 2,
     },
-    "not what conditions say": {
-        **ORDER,
-        "not": {**ORDER, "dependentRequired": {"p": ["q"], "r": ["s"]}},
-    },
+    "not what conditions say": {**ORDER, "not": {**ORDER, "dependentRequired": {"p": ["q"], "r": ["s"]}}},
     "a condition in a branch": {
         "oneOf": [
             {**kinds("p", "q"), "dependentRequired": {"p": ["q"]}, "required": ["p"], "additionalProperties": False},

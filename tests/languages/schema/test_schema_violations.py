@@ -13,6 +13,9 @@ import constrain
 import schema_corpus
 from constrain.errors import ConstrainError
 from constrain.languages.schema.check.violation import find_violation
+from tables import table
+
+TABLE = table("schema_violations")
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -30,19 +33,7 @@ SCHEMA: dict[str, Any] = {
     "if": {"properties": {"age": {"const": 1}}},
     "then": {"required": ["tags"]},
 }
-ROWS = [
-    ({"age": 150}, "$.age", "maximum", "$.properties.age"),
-    ({"name": "al"}, "$.name", "pattern", "$.properties.name"),
-    ({"name": "Albert"}, "$.name", "maxLength", "$.properties.name"),
-    ({"tags": ["a", "c"]}, "$.tags[1]", "enum", "$.properties.tags.items"),
-    ({"tags": ["a", "a"]}, "$.tags", "uniqueItems", "$.properties.tags"),
-    ({"point": {"x": 1}}, "$.point.x", "exclusiveMinimum", "$.$defs.point.properties.x"),
-    ({"point": {}}, "$.point", "required", "$.$defs.point"),
-    ({"one": 15}, "$.one", "oneOf", "$.properties.one"),
-    ({"day": "2020-13-01"}, "$.day", "format", "$.properties.day"),
-    ({"other": 1}, "$", "additionalProperties", "$"),
-    ({"age": 1}, "$", "if", "$"),
-]
+ROWS = TABLE["violation"]
 
 
 @pytest.mark.parametrize("change, path, keyword, pointer", ROWS, ids=lambda value: str(value)[:30])

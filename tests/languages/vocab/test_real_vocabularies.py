@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,14 +10,14 @@ import pytest
 import vocabularies
 from constrain.errors import VocabularyError
 from constrain.languages.vocab.vocabulary import Vocabulary
+from tables import table
 from work import counted
 
 LLAMA3_PATTERN = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
     r"|\s+(?!\S)|\s+"
 )
-TABLE = Path(__file__).parents[2] / "data" / "vocab_texts.toml"
-TEXTS = {row["name"]: row["text"] for row in tomllib.loads(TABLE.read_text(encoding="utf-8"))["text"]}
+TEXTS = {row["name"]: row["text"] for row in table("vocab_texts")["text"]}
 
 texts = pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in TEXTS.items()])
 Encode = Callable[[str], list[int]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,9 @@ from hypothesis import strategies as st
 import vocabularies
 from constrain.errors import VocabularyError
 from constrain.languages.vocab.vocabulary import Vocabulary
+from tables import table
 
-TABLE = tomllib.loads((Path(__file__).parents[2] / "data" / "vocab_errors.toml").read_text(encoding="utf-8"))
+TABLE = table("vocab_errors")
 
 
 def rows(kind: str) -> Any:

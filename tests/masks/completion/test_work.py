@@ -22,13 +22,9 @@ SUFFIX = (
     " AS usesuper,\n    passwd,\n    max(until) AS valuntil,\n    setconfig FROM auth a LEFT JOIN s ON (a.oid = s.id);"
 )
 MOST = {
-    "nonterminals": 1_100,
-    "alternatives": 4_000,
-    "items at the start": 260,
-    "steps": 8_200,
-    "configurations": 2_500,
+    "nonterminals": 1_100, "alternatives": 4_000, "items at the start": 260, "steps": 8_200, "configurations": 2_500,
     "completions": 2_000,
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -153,17 +153,10 @@ def test_behind_a_token_that_the_tokenizer_would_not_cut() -> None:
 
 
 BEGUN = [
-    ["<t>a", "<tc>a"],
-    ["<t>a", "<tc>b", "</t>"],
-    ["a<t>", "a</t>", "a"],
-    ["<t>a", "<tc>a", "<x"],
-    ["<t>a", "<to"],
-    ["</t>", "</tc>a", "</tc>b"],
-    ["<", "<t>", "<tc>"],
-    ["<t><tc>", "<tc><t>", "<t></t>"],
-    ["<<t>a", "<<tc>"],
+    ["<t>a", "<tc>a"], ["<t>a", "<tc>b", "</t>"], ["a<t>", "a</t>", "a"], ["<t>a", "<tc>a", "<x"], ["<t>a", "<to"],
+    ["</t>", "</tc>a", "</tc>b"], ["<", "<t>", "<tc>"], ["<t><tc>", "<tc><t>", "<t></t>"], ["<<t>a", "<<tc>"],
     ["aa", "aab", "a<aa"],
-]
+]  # fmt: skip
 """Texts in which added tokens begin where others may begin as well; `aa` begins the added `aab`, and the token `<` of
 the first but one is the end of no added one."""
 

@@ -17,6 +17,9 @@ from constrain.masks.derived.reasoning import after
 from constrain.masks.derived.triggered import triggered
 from handmade import Made, reads
 from reading_oracle import texts
+from tables import table
+
+TABLE = table("triggered_texts")
 
 
 def plain_member(text: str, pieces: list[tuple[str, str, str]], least: int, most: int | None, final: bool) -> bool:
@@ -45,14 +48,10 @@ def plain_member(text: str, pieces: list[tuple[str, str, str]], least: int, most
 
 
 CASES = [
-    ([("<", "a*", ">")], 0, None),
-    ([("<", "a*", ">")], 1, 2),
-    ([("<", "[a<>]*", ">")], 0, None),
-    ([("aa", "<|a", "a")], 0, None),
-    ([("<a", "a|", ""), (">", "a", "<")], 0, None),
-    ([("<<", "a?", "")], 2, None),
+    ([("<", "a*", ">")], 0, None), ([("<", "a*", ">")], 1, 2), ([("<", "[a<>]*", ">")], 0, None),
+    ([("aa", "<|a", "a")], 0, None), ([("<a", "a|", ""), (">", "a", "<")], 0, None), ([("<<", "a?", "")], 2, None),
     ([("a<a", ">", "<")], 0, 1),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("pieces, least, most", CASES)
@@ -107,23 +106,7 @@ def test_tool_calls():
 TAGS = constrain.json_schema(
     {"type": "object", "properties": {"t": {"type": "array", "uniqueItems": True}}}, spelling="any"
 )
-WITH_PIECES = [  # (text, tokens that are refused though the grammar allows them)
-    ('{"a": 1, "a', []),  # free text
-    ('<tool>{"a": 1, "a', ['"']),
-    ('<tool>{"a": 1, "b', []),
-    ('<tool>{"a": 1, "\\u0061', ['"']),
-    ('<tool>{"t": ["x", "x', ['"']),
-    ('<tool>{"t": [1, 1', [",", "]", " "]),
-    ('<tool>{"a": {"b": 1}, "b', []),
-    ('<tool>{"a": "</tool> <tool>{", "a', ['"']),
-    ('<tool>{"a": 1}</tool> and "a" <tool>{"a', []),
-    ('<tool>{"a": 1}</tool><tool>{"b": 1, "b', ['"']),
-    ('x ```json\n[1, {"k": 0, "k', ['"']),
-    ('x ```json\n[1, {"k": 0}]\n```\n<tool>{"k": 0, "k', ['"']),
-    ('x ```json\n"k"\n```\n<tool>{"k": 0, "k', ['"']),
-    ('x ```json\n12\n```\n<tool>{"k": 0, "k', []),  # where the number ends is not told
-    ("<<tool>{", []),
-]
+WITH_PIECES = TABLE["with_pieces"]
 
 
 @pytest.mark.parametrize("text, refused", WITH_PIECES)

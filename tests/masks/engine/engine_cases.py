@@ -1,4 +1,4 @@
-"""Helpers of the engine's tests: constraints made of grammars, masks as sets."""
+"""Helpers of the engine's tests: masks as sets, small vocabularies."""
 
 from __future__ import annotations
 
@@ -7,23 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from constrain.languages.cfg.rules import Grammar
-from constrain.languages.constraints.base import Constraint
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine import Matcher
-
-
-class Made(Constraint):
-    """A constraint for a grammar made by hand."""
-
-    def __init__(self, grammar: Grammar) -> None:
-        self.made = grammar
-
-    def to_grammar(self) -> Grammar:
-        return self.made
-
-    def __repr__(self) -> str:
-        return "made by hand"
 
 
 def ids_of(row: np.ndarray) -> set[int]:

@@ -51,14 +51,9 @@ BUDGET = 1 << 30  # bytes; nothing is forgotten, so that every count is of the w
 WALK = 16  # tokens
 MAX_TOKENS = 200  # of a text
 COUNTERS = {
-    "trie_nodes": HEADER.NODES_VISITED,
-    "steps": HEADER.STEPS_MADE,
-    "inside_sets": HEADER.TABLES_MADE,
-    "masks": HEADER.MASKS_MADE,
-    "whole_walks": HEADER.WHOLE_WALKS,
-    "records": HEADER.RECORDS,
-    "words": HEADER.TOP,
-}
+    "trie_nodes": HEADER.NODES_VISITED, "steps": HEADER.STEPS_MADE, "inside_sets": HEADER.TABLES_MADE,
+    "masks": HEADER.MASKS_MADE, "whole_walks": HEADER.WHOLE_WALKS, "records": HEADER.RECORDS, "words": HEADER.TOP,
+}  # fmt: skip
 KINDS = {
     "configurations": [CONFIG.KIND],
     "parser_states": [PARSER.KIND],

@@ -3,8 +3,6 @@ and leaves the matcher as it was."""
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +12,9 @@ from engine_cases import mask_of
 import constrain
 import vocabularies
 from constrain import errors
+from tables import table
 
-TABLE = tomllib.loads((Path(__file__).parents[2] / "data" / "bad_input.toml").read_text(encoding="utf-8"))["row"]
+TABLE = table("bad_input")["row"]
 
 
 def matcher_at(text: str) -> constrain.Matcher:
@@ -47,13 +46,9 @@ def test_bad_input(row):
 
 
 REFUSED = [
-    "m.advance(120)",
-    "m.advance(97)",
-    "m.advance(269)",
-    "m.advance(270)",
-    'm.advance_bytes(b"ux")',
+    "m.advance(120)", "m.advance(97)", "m.advance(269)", "m.advance(270)", 'm.advance_bytes(b"ux")',
     'm.advance_bytes(b"\\xff")',
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("call", REFUSED)

@@ -20,18 +20,10 @@ PIECES += [b'a"', b'a b"', b" \\n", b"\\u0020", b"\\u0061b", "é".encode(), "é 
 VOCABULARY = constrain.Vocabulary([*LETTERS, *PIECES, b""], eos_ids=[len(LETTERS) + len(PIECES)])
 WORDS = "^(?:\\S+\\s+){0,%d}\\S+$"
 PATTERNS = [
-    WORDS % 6,
-    WORDS % 12,
-    f"^$|({WORDS % 9})",
-    "^(?:[a-z]{1,3}\\.){2,9}[a-z]{2,4}$",
-    "^(?:a|a b){3,14}$",
-    "^[a b]{0,24}é?$",
-    "^(?:ab){0,30}$",
-    "^(?:a{5}){0,12}$",
-    "^[^b]+b",
-    "^[ab ]*(?:b[a-z ]{14}c)?$",
+    WORDS % 6, WORDS % 12, f"^$|({WORDS % 9})", "^(?:[a-z]{1,3}\\.){2,9}[a-z]{2,4}$", "^(?:a|a b){3,14}$",
+    "^[a b]{0,24}é?$", "^(?:ab){0,30}$", "^(?:a{5}){0,12}$", "^[^b]+b", "^[ab ]*(?:b[a-z ]{14}c)?$",
     "^(?:(?:a ?){2,5}b){0,9}$",
-]
+]  # fmt: skip
 RANGES = [(0, None), (0, 20), (0, 45), (1, 40), (9, 28)]
 STEPS = [b"a", b"ab", b"a b", b" a", b"a b ", b"a.a", b"aaaaaa", b"\\u0061b", b"b", b" "]
 

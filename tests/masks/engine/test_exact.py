@@ -12,7 +12,7 @@ import random
 from functools import reduce
 
 import pytest
-from engine_cases import Made, allowed, mask_of, small_vocabulary
+from engine_cases import allowed, mask_of, small_vocabulary
 
 from constrain.errors import UnsatisfiableError
 from constrain.languages.automata import syntax
@@ -20,23 +20,15 @@ from constrain.languages.automata.syntax import Node
 from constrain.languages.constraints.regular import Regular
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine import Matcher, TokenAutomaton, compile_bytewise
+from handmade import Made
 from reading_oracle import language, oracle, reading
 from small_grammars import random_grammar
 
 LONGEST = 6
 BLOCK = 100  # grammars, or languages, a test
 LONGER = [
-    *map("".join, itertools.product("ab", repeat=2)),
-    "aba",
-    "abb",
-    "bab",
-    "baa",
-    "aaaa",
-    "abab",
-    "bbba",
-    "ca",
-    "abc",
-]
+    *map("".join, itertools.product("ab", repeat=2)), "aba", "abb", "bab", "baa", "aaaa", "abab", "bbba", "ca", "abc",
+]  # fmt: skip
 VOCABULARY = small_vocabulary("abc", LONGER)
 
 

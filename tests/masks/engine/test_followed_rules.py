@@ -14,6 +14,9 @@ import pytest
 import constrain
 import vocabularies
 from constrain.errors import GrammarError
+from tables import table
+
+TABLE = table("followed_rules")
 
 
 def vocabulary_of(*texts: bytes) -> constrain.Vocabulary:
@@ -180,20 +183,7 @@ def test_a_large_vocabulary_is_as_a_small_one() -> None:
             assert bool(row[token]) == matcher.allows(token), (prefix, vocabulary.tokens[token])
 
 
-FAULTS = [
-    ("start: x\nx[max_tokens=1]: /[ab]{5}/", "max_tokens=1 is too small"),
-    ('start: x\nx[max_tokens=3]: "a" x "b" | "c"', "rule x contains itself"),
-    ('start: x\nx[temperature=0.5]: y | "c"\ny: "a" x', "rule x contains itself"),
-    ('start: x\nx[max_tokens=3]: "a" y\ny: "(" y ")" | "a"', "max_tokens needs a rule of strings"),
-    ('start: x\nx[max_tokens=3]: "a" y\ny[max_tokens=2]: /b/', "rule x has max_tokens, and so has y inside of it"),
-    ("start: x\nx[max_tokens=-1]: /a/", "max_tokens needs a number of tokens"),
-    ("start: x\nx[max_tokens]: /a/", "max_tokens needs a number of tokens"),
-    ("start: x\nx[temperature=0]: /a/", "a rule cannot have temperature 0"),
-    ("start: x\nx[temperature=hot]: /a/", "temperature needs a number above 0"),
-    ("start: x\nx[temperature=-1]: /a/", "temperature needs a number above 0"),
-    ("start: x /b/\nx[max_tokens=1]: /a(?=b)/", "are not read beside a terminal that looks at the text around it"),
-    ('start: x <[0]>\nx[max_tokens=1]: /a/', "a set of tokens that has tokens with text cannot stand beside"),
-]  # fmt: skip
+FAULTS = TABLE["faults"]
 
 
 @pytest.mark.parametrize(("text", "message"), FAULTS)

@@ -10,10 +10,11 @@ import itertools
 import random
 
 import pytest
-from engine_cases import Made, small_vocabulary
+from engine_cases import small_vocabulary
 
 import constrain
 from constrain.masks.engine import Matcher, TokenAutomaton, compile_bytewise
+from handmade import Made
 from reading_oracle import language
 from small_grammars import random_grammar
 

@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from engine_cases import Made, allowed, mask_of, small_vocabulary
+from engine_cases import allowed, mask_of, small_vocabulary
 
 import constrain
 from constrain.kernels.masks.greedy import blocks, greedy_mask, lexer_lists
@@ -22,6 +22,7 @@ from constrain.kernels.records.configurations import LEXER_LIST
 from constrain.kernels.records.expressions import ALT
 from constrain.languages.grammar_text.words import WholeWords
 from constrain.masks.engine import compile_bytewise
+from handmade import Made
 from layout_cases import SUBSET
 from small_grammars import STATEMENTS, random_grammar
 

@@ -38,10 +38,7 @@ TEXTS: dict[str, tuple[Callable[[], Any], bytes]] = {
     "schema": (lambda: constrain.json_schema(SCHEMA), b'{"a": [1, "x"], "b": "true", "c": 2}'),
     "any order": (lambda: constrain.json_schema(SCHEMA, property_order="any"), b'{"b":1.5,"a":[],"k":{"l":[{}]}}'),
     "regex": (lambda: constrain.regex("(ab?c{2,4}){3}|[^a]+"), b"abccaccccabcc"),
-    "greedy": (
-        lambda: constrain.grammar(WORDS, lexer="greedy"),
-        b"if ab iff x",
-    ),
+    "greedy": (lambda: constrain.grammar(WORDS, lexer="greedy"), b"if ab iff x"),
     "recursive": (lambda: constrain.grammar('start: "(" start? ")" start? | /[0-9]+/'), b"((1)2)(()3)4"),
     "triggered": (lambda: constrain.triggered([("<n>", constrain.regex("[0-9]+"), "</n>")]), b"ab<n>12</n>c"),
 }

@@ -26,49 +26,12 @@ from constrain.languages.cfg.rules import Nonterminal, Symbol
 from constrain.languages.cfg.transform.walk import alternatives_of
 from constrain.masks.engine import Matcher, TokenAutomaton, inspect
 from constrain.masks.engine.compiled_rules import CompiledRules
+from tables import table
+
+TABLE = table("key_set_schemas")
 
 ODD = ["", '"', "\\", "é", "日本", "è", "😀", "a\nb", " ", "a", "ab", "abc", "aé"]
-SCHEMAS: dict[str, Any] = {
-    "closed": {"properties": {"a": {"type": "integer"}, "ab": True, "b": {"const": 1}}, "additionalProperties": False},
-    "required": {"properties": {"a": True, "ab": True, "b": True}, "required": ["b", "a"]},
-    "required and closed": {
-        "properties": {"a": True, "b": {"const": 1}, "ab": True},
-        "required": ["ab"],
-        "additionalProperties": False,
-    },
-    "never": {"properties": {"a": True, "b": False, "": True}, "required": ["a"]},
-    "nothing but never": {"properties": {"a": False, "b": False}},
-    "no names": {"additionalProperties": {"type": "integer"}},
-    "patterns": {"properties": {"a": True}, "patternProperties": {"^a": {"type": "integer"}, "^c": {"const": 1}}},
-    "patterns alone": {
-        "properties": {"a": True, "b": True},
-        "patternProperties": {"^c": {"type": "integer"}},
-        "additionalProperties": False,
-        "required": ["b"],
-    },
-    "names": {"properties": {"a": True, "b": True}, "propertyNames": {"pattern": "^[ac]"}},
-    "at least": {"properties": {"a": True, "b": True, "ab": True}, "minProperties": 2, "additionalProperties": False},
-    "at least, open": {"properties": {"a": True, "b": True}, "minProperties": 2},
-    "at most": {"properties": {"a": True, "b": True, "ab": True}, "maxProperties": 2, "required": ["b"]},
-    "at most, all required": {"properties": {"a": True, "b": True}, "maxProperties": 2, "required": ["b", "a"]},
-    "exactly": {
-        "properties": {"a": True, "b": True, "ab": True},
-        "minProperties": 2,
-        "maxProperties": 2,
-        "required": ["ab"],
-        "additionalProperties": False,
-    },
-    "none": {"maxProperties": 0},
-    "one": {"properties": {"a": True}, "maxProperties": 1},
-    "dependent": {"properties": {"a": True, "b": True, "ab": True}, "dependentRequired": {"a": ["b"], "ab": ["c"]}},
-    "dependent schemas": {
-        "properties": {"a": True, "b": True},
-        "dependentSchemas": {"a": {"properties": {"b": {"const": 1}}, "maxProperties": 2}},
-    },
-    "a need": {"properties": {"a": True, "b": True}, "not": {"additionalProperties": {"type": "integer"}}},
-    "two shapes": {"properties": {"a": True, "b": True}, "oneOf": [{"required": ["a"]}, {"required": ["b"]}]},
-    "nested": {"properties": {"a": {"properties": {"b": {"const": 1}}, "required": ["b"]}, "b": True}},
-}
+SCHEMAS: dict[str, Any] = TABLE["schemas"]
 NAMES = ["a", "b", "ab", "c"]
 VALUES: list[Any] = [1, "x"]
 

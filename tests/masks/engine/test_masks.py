@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from engine_cases import Made, allowed, ids_of, mask_of
+from engine_cases import allowed, ids_of, mask_of
 
 import constrain
 import vocabularies
@@ -23,8 +23,12 @@ from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.regular import Regular
 from constrain.languages.vocab.vocabulary import Vocabulary
+from handmade import Made
 from reading_oracle import oracle, reading
 from small_grammars import JSON
+from tables import table
+
+TABLE = table("mask_words")
 
 NAMES = ["sentencepiece32k", "tekken", "llama3"]
 ASKED = 4000  # ids that `allows` is asked of one by one; at the first place of a constraint all are
@@ -196,21 +200,7 @@ def test_within_a_character(pattern, prefix):
         assert mask_of(matcher) == allowed(matcher) == expected
 
 
-CLASSES = [
-    r"\w",
-    ".",
-    r'[^"\\]',
-    "[a-z]",
-    r"\S",
-    "[^x]",
-    "[α-ωa-f ]",
-    r"[^\W\d]",
-    "[ -~]",
-    r"[\x80-\U0010ffff]",
-    "e",
-    " ",
-    "é",
-]
+CLASSES = TABLE["classes"]
 COUNTS = ["", "*", "+", "?", "{2}", "{0,3}", "{1,7}", "{3,40}", "{0,1000}"]
 
 

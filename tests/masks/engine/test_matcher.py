@@ -17,29 +17,11 @@ from constrain.errors import ConstrainError
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine import CompiledConstraint, Matcher
 from small_grammars import JSON, STATEMENTS
+from tables import table
 
-WORDS = [
-    "let ",
-    "if ",
-    "then ",
-    "ab",
-    "iff",
-    "le",
-    "==",
-    "=",
-    "12",
-    "1.",
-    ");",
-    "(",
-    '{"',
-    '":',
-    '", "',
-    "true",
-    "nul",
-    "é",
-    "\\u",
-    "→x",
-]
+TABLE = table("mask_words")
+
+WORDS = TABLE["words"]
 VOCABULARY = Vocabulary(
     [*(bytes([b]) for b in range(256)), *map(str.encode, WORDS), b"==", None, None, None], [277, 278]
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
-from engine_cases import Made, small_vocabulary
+from engine_cases import small_vocabulary
 
 import constrain
 from constrain.masks.engine import TokenAutomaton, compile_bytewise
+from handmade import Made
 from small_grammars import random_grammar
 
 VOCABULARY = small_vocabulary("ab", ["aa", "ab", "ba", "bb", "aba", "abb", "bab", "baab", "abab", "bbbb"])

@@ -5,7 +5,6 @@ The oracle is one forward of the whole model over the prompt and the output, wit
 
 from __future__ import annotations
 
-import itertools
 import math
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
+from law_cases import check_laws
 from test_architectures import DOCUMENTED
 
 import constrain
@@ -22,10 +22,8 @@ from constrain.generation import Generation
 from constrain.models.hf import HFModel
 from constrain.models.hf.cache import CrossLayer
 from constrain.models.hf.encoder_decoder import EncoderDecoder
-from constrain.sampling import METHODS, SIR, SMC, Exact, Job, Settings, enumerate_draws
-from constrain.sampling.core.sampler import drive
+from constrain.sampling import METHODS
 from constrain.sampling.core.sources import tokens_of
-from constrain.sampling.methods.lcd import lcd
 from constrain.sampling.processors import Repetition
 from toy_model import tiny_llama, tiny_tokenizer
 
@@ -102,8 +100,7 @@ def test_batches_padding_forks_and_drafts_change_nothing(name: str, tokenizer: A
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in sorted(METHODS)],
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in sorted(METHODS)]
 )
 def test_every_method(bart: EncoderDecoder, name: str) -> None:
     """Log-probabilities are those of the model, and drafts change no output."""
@@ -119,45 +116,13 @@ def test_every_method(bart: EncoderDecoder, name: str) -> None:
     ]
 
 
-WORDS = [b"a", b"b", b"ab", None]  # 3 ends a text
-LANGUAGE = "a?b?|bb|aba"
-
-
 @pytest.mark.parametrize("name", ["t5", "bart"])
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
 def test_laws_by_enumeration(name: str, seed: int) -> None:
-    """All decisions of a method on a model of four tokens, beside the sum over all members."""
     handle = EncoderDecoder(build_encoding(name, 4, 3, seed).double(), None)
-    vocabulary = constrain.Vocabulary(WORDS, [3])
-    compiled = constrain.compile(constrain.regex(LANGUAGE), vocabulary)
-    prompt, most = [1, 2, 0, 1 + seed % 2], 4
-
-    def job(draw: Any) -> Job:
-        return Job(
-            model=handle, prompts=[handle.begun(prompt, "the prompt")], matchers=[compiled.matcher()], size=4,
-            eos_ids=[3], settings=Settings(max_tokens=most), draw=draw, streams=[0], token_bytes=WORDS,
-        )  # fmt: skip
-
-    members = {b"", b"a", b"b", b"ab", b"bb", b"aba"}
-    truth = {
-        (*tokens, 3): math.exp(float(log_probs(handle, prompt, [*tokens, 3]).sum()))
-        for length in range(most)
-        for tokens in itertools.product(range(3), repeat=length)
-        if vocabulary.to_bytes(tokens) in members
-    }
-    total = math.fsum(truth.values())
-    for method, divisor in ((lambda: lcd, 1.0), (Exact, total)):
-        found: dict[tuple[int, ...], float] = {}
-        for probability, (sample,) in enumerate_draws(lambda draw, method=method: drive(method(), job(draw))):
-            weight = probability * math.exp(sample.log_weight) if sample.finish_reason == "stop" else 0.0
-            found[tuple(sample.tokens)] = found.get(tuple(sample.tokens), 0.0) + weight
-        assert {x: p for x, p in found.items() if p} == pytest.approx(
-            {x: p / divisor for x, p in truth.items()}, rel=1e-9
-        )
-    for several in (SIR(samples=2), SMC(particles=2)):
-        law = enumerate_draws(lambda draw, several=several: drive(several, job(draw)))
-        mean = math.fsum(probability * math.exp(sample.log_evidence) for probability, (sample,) in law)
-        assert mean == pytest.approx(total, rel=1e-9)
+    prompt = [1, 2, 0, 1 + seed % 2]
+    mass = lambda tokens: math.exp(float(log_probs(handle, prompt, [*tokens]).sum()))  # noqa: E731
+    check_laws(handle, handle.begun(prompt, "the prompt"), mass)
 
 
 def test_the_encoder_reads_each_prompt_once(bart: EncoderDecoder) -> None:

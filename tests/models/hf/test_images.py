@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from law_cases import check_laws
 
 import constrain
 from constrain.errors import ConstrainError
@@ -17,9 +17,7 @@ from constrain.generation.result import Generation
 from constrain.models.hf import HFModel
 from constrain.models.hf import images as hf_images
 from constrain.models.hf.images import ImageModel, image_prompt
-from constrain.sampling import METHODS, SIR, Exact, Job, Settings, canonical, enumerate_draws
-from constrain.sampling.core.sampler import drive
-from constrain.sampling.methods.lcd import lcd
+from constrain.sampling import METHODS, canonical
 from toy_model import tiny_llama, tiny_tokenizer
 from vision import OFTEN, SEEING, build_seeing, features
 
@@ -136,14 +134,10 @@ def test_every_method(llava: Pictured, method: str) -> None:
 
 @pytest.mark.parametrize("name", ["qwen2_vl", pytest.param("gemma3", marks=pytest.mark.slow)])
 def test_laws_by_enumeration(name: str) -> None:
-    """All decisions of a method after a prompt with an image, beside the sum over all members."""
-    words = [b"a", b"b", b"ab", None, *[None] * 6]
-    model = build_seeing(name, len(words), 3).double()
-    made = features(name, model, [1, 2], 1, [0], 7)
+    """After a prompt with an image."""
+    model = build_seeing(name, 10, 3).double()
     handle = ImageModel.seeing(HFModel(model, None))
-    prompt = handle.seen(image_prompt(made, model, "the prompt"))
-    vocabulary, most = constrain.Vocabulary(words, [3]), 4
-    compiled = constrain.compile(constrain.regex("a?b?|bb|aba"), vocabulary)
+    prompt = handle.seen(image_prompt(features(name, model, [1, 2], 1, [0], 7), model, "the prompt"))
 
     def mass(tokens: tuple[int, ...]) -> float:
         given = features(name, model, [1, 2], 1, [0, *tokens], 7)
@@ -152,31 +146,7 @@ def test_laws_by_enumeration(name: str) -> None:
             rows = model(**given, use_cache=False).logits[0, -len(tokens) - 1 : -1].log_softmax(-1)
         return math.exp(float(rows[range(len(tokens)), list(tokens)].sum()))
 
-    def job(draw: Any) -> Job:
-        return Job(
-            model=handle, prompts=[prompt], matchers=[compiled.matcher()], size=len(words), eos_ids=[3],
-            settings=Settings(max_tokens=most), draw=draw, streams=[0], token_bytes=words,
-        )  # fmt: skip
-
-    members = {b"", b"a", b"b", b"ab", b"bb", b"aba"}
-    truth = {
-        (*tokens, 3): mass((*tokens, 3))
-        for length in range(most)
-        for tokens in itertools.product(range(3), repeat=length)
-        if vocabulary.to_bytes(tokens) in members
-    }
-    total = math.fsum(truth.values())
-    for method, divisor in ((lambda: lcd, 1.0), (Exact, total)):
-        found: dict[tuple[int, ...], float] = {}
-        for probability, (sample,) in enumerate_draws(lambda draw, method=method: drive(method(), job(draw))):
-            weight = probability * math.exp(sample.log_weight) if sample.finish_reason == "stop" else 0.0
-            found[tuple(sample.tokens)] = found.get(tuple(sample.tokens), 0.0) + weight
-        assert {x: p for x, p in found.items() if p} == pytest.approx(
-            {x: p / divisor for x, p in truth.items()}, rel=1e-9
-        )
-    law = enumerate_draws(lambda draw: drive(SIR(samples=2), job(draw)))
-    mean = math.fsum(probability * math.exp(sample.log_evidence) for probability, (sample,) in law)
-    assert mean == pytest.approx(total, rel=1e-9)
+    check_laws(handle, prompt, mass, more=6)
 
 
 def test_images_are_read_once_a_prompt(llava: Pictured) -> None:

@@ -11,15 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constrain import reference
+from tables import table
 
 if sys.version_info >= (3, 11):
-    import tomllib
+    pass
 else:
-    import tomli as tomllib
+    pass
 
 torch = pytest.importorskip("torch", reason="the reference model needs torch")
 
-TABLE = tomllib.loads((Path(__file__).parents[2] / "data" / "reference_texts.toml").read_text(encoding="utf-8"))
+TABLE = table("reference_texts")
 ROOT = Path(__file__).parents[3]
 MIN_PARSE = 0.5  # share of unconstrained samples at temperature 0.7 that must be JSON
 MIN_AGREEMENT = 0.5  # share of positions where draft and target name the same token, over all texts of the table

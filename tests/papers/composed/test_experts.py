@@ -85,10 +85,7 @@ def test_the_contrast_of_a_mixture(strong: list[int] | None) -> None:
         (lambda: with_ranks(constrain.reference.load(), []), "ranks are numbers from 0, not []"),
         (lambda: with_ranks(constrain.reference.load(), [-1]), "ranks are numbers from 0, not [-1]"),
         (lambda: with_ranks(constrain.reference.load(), [1, 1]), "a rank occurs twice in [1, 1]"),
-        (
-            lambda: with_ranks(mixture("olmoe"), [4]),
-            "rank 4 of 4 experts",
-        ),
+        (lambda: with_ranks(mixture("olmoe"), [4]), "rank 4 of 4 experts"),
     ],
 )
 def test_faults(make: Callable[[], Any], message: str) -> None:

@@ -43,13 +43,8 @@ class Steady:
 def test_the_same_output(policy, temperature):
     for seed, constraint in enumerate([None, regex("[ab]{3,}"), NESTED]):
         settings = {
-            "length": 10,
-            "policy": policy,
-            "temperature": temperature,
-            "seed": seed,
-            "block": 6,
-            "prompt": [0, 1],
-        }
+            "length": 10, "policy": policy, "temperature": temperature, "seed": seed, "block": 6, "prompt": [0, 1],
+        }  # fmt: skip
         alone = denoise(Steady(seed, 1.0), constraint, **settings)
         model = Steady(seed, 1.0)
         drafted = denoise(model, constraint, drafts=3, **settings)

@@ -22,6 +22,7 @@ from constrain.papers.heads import JudgeHead
 from constrain.sampling import enumerate_draws
 from constrain.speculative import NONE, BuiltTree, Case, Drafter, DraftTree, Fixed, Model, Speculation
 from toy_model import chain_reader, tiny_handle, tiny_llama, tiny_tokenizer
+from tree_target import Table
 
 handle = pytest.fixture(scope="module", name="handle")(tiny_handle)
 
@@ -58,25 +59,6 @@ class Anything(Drafter):
         parents = np.array([self.rng.integers(-1, i) if i else -1 for i in range(count)], np.int32)
         tokens = self.rng.integers(0, self.size, count).astype(np.int32)
         return DraftTree(tokens, parents, -self.rng.random(count))
-
-
-class Table:
-    """The target at the places of a tree: probabilities that are given."""
-
-    def __init__(self, probs: torch.Tensor, draw: Any) -> None:
-        self.probs, self.draw = probs, draw
-
-    def forced(self, place: int) -> int:
-        return NONE
-
-    def probabilities(self, place: int) -> torch.Tensor:
-        return self.probs[place]
-
-    def possible(self, place: int, token: int) -> bool:
-        return float(self.probs[place, token]) > 0
-
-    def sample(self, place: int) -> int:
-        return int(self.draw(self.probs[place].unsqueeze(0), [0]))
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -22,6 +22,7 @@ from constrain.speculative import NONE, BuiltTree, DraftBudget, Speculation
 from constrain.speculative import Case as Tree
 from toy_matcher import ToyConstraint
 from toy_model import TableModel
+from tree_target import Table
 
 WIDE = DraftBudget(90, 90)
 
@@ -58,22 +59,6 @@ def test_a_long_text_is_read_once() -> None:
         if len(found) == 2:
             assert found.tokens.tolist() == [int(model.logits([*text, *end]).argmax()) for end in ([], [3])]
     assert 40 < context.memo[drafter][1] < 60
-
-
-class Table:
-    """The target at the places of a tree: probabilities that are given."""
-
-    def __init__(self, probs: torch.Tensor, draw: Any) -> None:
-        self.probs, self.draw = probs, draw
-
-    def forced(self, place: int) -> int:
-        return NONE
-
-    def possible(self, place: int, token: int) -> bool:
-        return float(self.probs[place, token]) > 0
-
-    def sample(self, place: int) -> int:
-        return int(self.draw(self.probs[place].unsqueeze(0), [0]))
 
 
 @pytest.mark.parametrize("seed", range(20))
