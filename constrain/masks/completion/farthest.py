@@ -1,6 +1,6 @@
 """An upper bound on the bytes that end a text, of all texts that a grammar's members begin with.
 
-    farthest(start, table, least)      # Farthest(most=41, nested=20): after n bytes at most 41, and at most 20 + n
+    farthest(table, least)[rule]      # Bound(most=41, nested=20): at most 41; and at most 20 + n after n bytes of it
 
 The idea: what a text needs is the rest of its open lexeme, and of each open rule the symbols behind it, at their least
 texts. So the bound is a longest path: from a rule to a symbol of one of its alternatives, as long as the least text of
@@ -8,9 +8,12 @@ the symbols behind it. Where rules nest without end (JSON in JSON), each round o
 has gone round has read bytes, too, and mostly no fewer, so there is a second bound, by what was read. A limit of
 tokens that is further away than either refuses no token, and need not be asked (length_budget.py).
 
+Where a text chooses one of many layouts, only the rules of the plainest one are read, and counted is what another one
+writes more (`_LongestLayout`).
+
 Where a lexeme's node is no plain tree of characters, its automaton is read, up to `STATES` states.
 
-Cost: linear in the rules, once for each grammar; a millisecond for three hundred.
+Cost: linear in the rules, once for each; a millisecond for three hundred.
 Limit: unbounded (`NEVER`) where neither finds a bound. Holds for `lexer="dynamic"` and the grammar alone.
 """
 

@@ -16,7 +16,8 @@ others that lead to the same state of the grammar. The completion that was found
 allowed.
 
 As long as more tokens are left than any text of the grammar needs (farthest.py), nothing is asked: the masks are those
-of the matcher inside.
+of the matcher inside. Else a text is asked what it needs at its place, whichever way it goes on, and then not again
+until the bytes that were read since may have used up the rest.
 
 Exact for the grammar; if a check of the finished text objects, the text may still be truncated, or, rarely, if a guard
 does. Cost: nothing as long as nothing is asked, but for the rules of the grammar, once; then the engine's mask, plus
@@ -233,7 +234,7 @@ class LimitedMatcher(Narrowed):
         return len(self.inner.text) + LENGTH * self.taken
 
     def at_this_place(self) -> Any:
-        return self.inner if self.is_far() else self
+        return self.inner if self.taken < self._far or self.is_far() else self
 
     def needs(self) -> int:
         """The tokens with which the grammar completes the text, EOS included; 0 with complete=False."""
@@ -264,7 +265,7 @@ class LimitedMatcher(Narrowed):
         return end
 
     def fill_mask(self, row: NDArray[np.uint32]) -> None:
-        if self.is_far():
+        if self.taken < self._far or self.is_far():  # PERF: most often the first
             self.inner.fill_mask(row)
             return
         if self._is_near():
@@ -401,12 +402,12 @@ class LimitedMatcher(Narrowed):
         return words
 
     def advance(self, token_id: int) -> bool:
-        if self.is_far():
+        if self.taken < self._far or self.is_far():
             if not self.inner.advance(token_id):
                 return False
             if self._ends:
                 self._keep_end(token_id)
-            self._took(token_id)
+            self.taken += 1
             return True
         ends = token_id in self.budget.compiled.vocabulary.eos_ids
         near = not ends and self._is_near()
@@ -416,14 +417,11 @@ class LimitedMatcher(Narrowed):
         if (ends and not self.is_accepting()) or not self.inner.advance(token_id):
             return False
         self._keep_end(token_id)
-        self._took(token_id)
+        self.taken += 1
         if not (ends or near or self.fits_grammar()) and self.needs() > self.left:
             self.rollback(1)
             return False
         return True
-
-    def _took(self, token: int) -> None:
-        self.taken += 1
 
     def _keep_end(self, token: int) -> None:
         """Remember what a token leaves of the completion. So one stays known, though a new one may take more tokens."""
@@ -456,7 +454,7 @@ class LimitedMatcher(Narrowed):
     def rollback(self, n_tokens: int) -> None:
         self.inner.rollback(n_tokens)
         self.taken -= n_tokens
-        if self._seen is not None and self.taken < self._seen.taken:
+        if self.taken + 1 < self.least or (self._seen is not None and self.taken < self._seen.taken):
             self._far, self._seen = 0, None
         self._ends = {taken: end for taken, end in self._ends.items() if taken <= self.taken}
 

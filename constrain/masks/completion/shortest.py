@@ -10,6 +10,7 @@ order agrees with concatenation, the shortest completion after its own first byt
 
 Exact under `lexer="dynamic"`, for the grammar alone (a guard may object). Under maximal munch there are two candidates:
 plain, and with ignored text after every lexeme. The engine reads them, and a candidate that it rejects does not count.
+Where a text chooses its layout, the rules of the plainest one are read: its texts are the shortest.
 Cost: once, the rules of the grammar; then Python, about 50 µs for each new configuration. Of a grammar with very many
 or infinitely many rules, only the `ENOUGH` nearest ones are examined (`AT_ONCE`), and beyond these the `AROUND` nearest
 ones of a symbol, and more if they derive no text; then the completion is an upper bound. LimitError if `LIMIT` rules
@@ -128,33 +129,32 @@ def least_lexeme(terminal: Terminal) -> Text:
         return b""
     if terminal.excluding:
         node = difference(spelled(node), alternate(*(spelled(other.node) for other in terminal.excluding)))
-    least = _least_of(node)
-    if least is not None:
+    if (least := _least_of(node)) is not None:
         return least
     text = decide.shortest(node)
     return None if text is None else text.encode("utf-8", "surrogateescape")
 
 
 def _least_of(node: Node) -> Text:
-    """The least text of a plain tree of literals; None: another tree. PERF: keys and punctuation are most of all."""
+    """The least text of literals in a row, or of a string of JSON; None: of another tree. PERF: most terminals."""
     if isinstance(node, Literals):
         return min((text.encode() for text in node.texts), key=lambda text: (len(text), text), default=None)
     if isinstance(node, JsonString):
-        value = b"" if nullable(node.node) else _least_of(node.node) if isinstance(node.node, Literals) else None
-        is_plain = value is not None and value.isascii() and value.decode().isprintable() and not set(value) & set(b'"\\')
-        return b'"%b"' % value if is_plain and (not value or len(node.node.texts) == 1) else None
+        if nullable(node.node):
+            return b'""'
+        texts = node.node.texts if isinstance(node.node, Literals) else ()
+        is_plain = len(texts) == 1 and texts[0].isascii() and texts[0].isprintable() and not set(texts[0]) & set('"\\')
+        return b'"%b"' % texts[0].encode() if is_plain else None
     if isinstance(node, Concat):
-        parts = [_least_of(part) for part in node.args]
-        return None if None in parts else b"".join(part for part in parts if part is not None)
+        parts = list(map(_least_of, node.args))
+        return None if None in parts else b"".join(filter(None, parts))
     return None
 
 
 class Shortest:
     """Shortest completions under one grammar. The caller of its methods holds the automaton's lock."""
 
-    def __init__(
-        self, automaton: TokenAutomaton, rules: CompiledRules, missing: frozenset[int] = frozenset()
-    ) -> None:
+    def __init__(self, automaton: TokenAutomaton, rules: CompiledRules, missing: frozenset[int] = frozenset()) -> None:
         """missing: bytes that no token spells. Raises LimitError if too many rules derive no text."""
         self.automaton, self.rules, self.missing = automaton, rules, missing
         self.grammar = grammar = rules.grammar

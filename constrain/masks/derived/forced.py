@@ -192,7 +192,7 @@ class ForcedMatcher(CutsMatcher):
         if here is None:
             constraint = self.constraint
             at = inner.at_this_place() if self.is_narrowed else inner
-            is_open = not inner.is_forced(constraint.beginnings)
+            is_open = not at.is_forced(constraint.beginnings)
             here = self.here = OPEN if is_open else constraint.forced_place(at, self.cut(), came)
             # Where the layer inside asks, the place is that of one text; it does not stop asking.
             if came is not None and constraint.is_plain and (at is not inner or not self.is_narrowed):

@@ -11,6 +11,7 @@ import constrain
 import vocabularies
 from constrain.languages.automata.syntax import JsonString, Literals, alternate, complement, intersect, literal, repeat
 from constrain.languages.cfg.rules import Nonterminal, Terminal
+from constrain.languages.cfg.transform.walk import alternatives_of, nearest, plainest_of
 from constrain.masks.completion.farthest import NEVER, farthest
 from constrain.masks.completion.length_budget import LengthBudget
 from constrain.masks.completion.shortest import least_texts
@@ -33,6 +34,12 @@ SCHEMAS = {
     "unique": {"type": "array", "items": {"type": "integer"}, "uniqueItems": True, "minItems": 2},
     "open": {"type": "object", "additionalProperties": {"type": "boolean"}},
     "pattern": {"type": "string", "pattern": "^[a-f]{3}-[0-9]+$", "maxLength": 9},
+    "tree": {"type": "object", "properties": {"a": {"$ref": "#"}, "b": {"const": 1}}, "required": ["b"]},
+    "deep": {
+        "type": "array",
+        "minItems": 2,
+        "items": {"type": "array", "items": {"type": "object", "required": ["k"]}},
+    },
 }
 
 
@@ -107,9 +114,19 @@ def test_no_text_needs_more(number, constraint):
                 assert all(len(text) <= need + len(matcher.text) - read for read, need in seen)
 
 
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_the_plainest_layout_has_the_least_text(name):
+    start = constrain.json_schema(SCHEMAS[name]).to_grammar().start
+    tables = [nearest(start, 20_000, expand=expand)[0] for expand in (alternatives_of, plainest_of)]
+    assert len(tables[1]) < len(tables[0]) or start.plainest() is None
+    assert len({least_texts(table)[start] for table in tables}) == 1
+
+
 def test_most_schemas_have_a_bound():
     vocabulary = vocabularies.tiny()
     for name, schema in SCHEMAS.items():
+        if name == "tree":  # each round adds what is required
+            continue
         budget = LengthBudget(compile_bytewise(constrain.json_schema(schema), vocabulary))
         assert budget.matcher(0, 900)._spare(1) > 0, name
 
