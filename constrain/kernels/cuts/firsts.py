@@ -12,7 +12,7 @@ import numpy as np
 from constrain.kernels import kernel
 from constrain.kernels.cuts.neighbours import stay_apart
 from constrain.kernels.cuts.steps import NO_TOKEN, may_end, step_cut
-from constrain.kernels.cuts.tables import BORDERS, CUT, FIRSTS, GOOD, LEVEL, MISSES, REFUSED, TOKEN_TEXTS, UNSURE
+from constrain.kernels.cuts.tables import BORDERS, CUT, FIRSTS, GOOD, LEVEL, MISSES, REFUSED, STEP, TOKEN_TEXTS, UNSURE
 
 TRIED = 8  # tokens that are tried one by one
 
@@ -115,13 +115,11 @@ def step_longer(P, F, T, M, slots, written, order, Q, level):
     return np.int64(NO_TOKEN)
 
 
-@kernel("i(arena, arena, arena, arena, arena, row, arena, arena, arena)", entry=True)
-def first_tokens(P, F, T, M, slots, written, order, Q, found):
-    """Write the tokens that may come next to `found`: tokens within the text (FIRSTS), then longer ones.
-
-    order: the tokens with bytes, in the order of these. Returns GOOD; UNSURE, where the tables do not say enough of a
-    token; or MISSES: FIRSTS.EXPAND. Q[FIRSTS.WITHIN] and Q[FIRSTS.BEYOND] count them.
-    """
+@kernel("i(arena, arena, arena, arena, arena, row, arena, arena, arena)")
+def search_firsts(P, F, T, M, slots, written, order, Q, found):
+    """`first_tokens` of the place and the text in Q, from an empty stack."""
+    Q[FIRSTS.WITHIN], Q[FIRSTS.BEYOND] = 0, 0
+    Q[FIRSTS.TOP] = FIRSTS.LEVELS + Q[FIRSTS.LENGTH] + (Q[FIRSTS.LENGTH] + 2) * LEVEL.WORDS
     first = enter(F, order, Q, np.int64(FIRSTS.LEVELS) + np.int64(Q[FIRSTS.LENGTH]), 0)
     level, chosen, left = first, np.int64(NO_TOKEN), np.int64(Q[FIRSTS.TOP])
     while level != first or left > Q[first + LEVEL.TOKENS]:
@@ -153,3 +151,61 @@ def first_tokens(P, F, T, M, slots, written, order, Q, found):
         Q[FIRSTS.BEYOND] += 1
         kind = step_longer(P, F, T, M, slots, written, order, Q, first)
     return np.int64(GOOD) if kind == NO_TOKEN else kind
+
+
+@kernel("i(arena, arena, arena, arena, arena, row, arena, arena, arena)", entry=True)
+def first_tokens(P, F, T, M, slots, written, order, Q, found):
+    """Write the tokens that may come next to `found`: tokens within the text (FIRSTS), then longer ones.
+
+    order: the tokens with bytes, in the order of these. Returns GOOD; UNSURE, where the tables do not say enough of a
+    token; or MISSES: FIRSTS.EXPAND. Q[FIRSTS.WITHIN] and Q[FIRSTS.BEYOND] count them.
+    """
+    return search_firsts(P, F, T, M, slots, written, order, Q, found)
+
+
+@kernel("i(arena, arena, arena, arena, arena, row, arena, arena, arena, arena)", entry=True)
+def token_run(P, F, T, M, slots, written, order, Q, found, run):
+    """Write the tokens of a text that must follow to `run`, as far as each is the only one: a STEP each.
+
+    run: a STEP for each byte of the text and one more, of which the first has the place before it; the text. Q has the
+    most bytes to look at for a token, and where to stop; then the last answer of `first_tokens`. Returns GOOD or UNSURE
+    of that one, or MISSES.
+    """
+    most, is_end = np.int64(Q[FIRSTS.LENGTH]), Q[FIRSTS.IS_END] != 0
+    text = run[STEP.WORDS + (run.size - STEP.WORDS) // (STEP.WORDS + 1) * STEP.WORDS :]
+    at, step, kind = np.int64(0), np.int64(0), np.int64(GOOD)
+    while kind == GOOD and (at == 0 or at <= Q[FIRSTS.STOP]):
+        length = min(most, text.size - at)
+        Q[FIRSTS.LENGTH], Q[FIRSTS.IS_END] = length, 1 if is_end and at + length == text.size else 0
+        first = FIRSTS.LEVELS + length
+        for k in range(length):
+            Q[FIRSTS.TEXT + k] = text[at + k]
+        for w in range(CUT.WORDS):
+            Q[first + LEVEL.CUT + w] = run[step + STEP.CUT + w]
+        kind = search_firsts(P, F, T, M, slots, written, order, Q, found)
+        if kind != GOOD or Q[FIRSTS.WITHIN] != 1 or Q[FIRSTS.BEYOND] != 0:
+            break
+        token = np.int64(found[0])
+        step_token(P, F, T, M, slots, written, Q, first, token)
+        run[step + STEP.TOKEN] = token
+        step += STEP.WORDS
+        for w in range(CUT.WORDS):
+            run[step + STEP.CUT + w] = Q[first + LEVEL.WORDS + LEVEL.CUT + w]
+        at += size_of(F, token)
+    Q[FIRSTS.COUNT] = step // STEP.WORDS
+    if kind == MISSES:  # it is asked again
+        Q[FIRSTS.LENGTH], Q[FIRSTS.IS_END] = most, 1 if is_end else 0
+    return kind
+
+
+@kernel("i(arena, arena, arena, arena, arena, row, arena, arena)", entry=True)
+def read_cuts(P, F, T, M, slots, written, Q, tokens):
+    """Read tokens from the place of the LEVEL behind the FIRSTS in Q, and write the place behind them there. Returns
+    how many were read: up to the first that is not GOOD."""
+    level = np.int64(FIRSTS.LEVELS)
+    for i in range(tokens.size):
+        if step_token(P, F, T, M, slots, written, Q, level, np.int64(tokens[i])) != GOOD:
+            return i
+        for w in range(CUT.WORDS):
+            Q[level + LEVEL.CUT + w] = Q[level + LEVEL.WORDS + LEVEL.CUT + w]
+    return tokens.size

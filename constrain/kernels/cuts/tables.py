@@ -65,6 +65,13 @@ class CUT(Region):
     FRONT = word("the place in front of that token: BORDER, INSIDE a piece, or OPEN")
 
 
+class STEP(Region):
+    """A token of a text that must follow."""
+
+    CUT = words(CUT.WORDS, "the place before it")
+    TOKEN = word("the token")
+
+
 class LEVEL(Region):
     """A place of the search for the cuts of a text, and the tokens that may come next there."""
 
@@ -83,5 +90,7 @@ class FIRSTS(QUESTION):
     WITHIN = word("how many tokens were found that are no longer than the text")
     BEYOND = word("how many that are longer")
     TOP = word("the end of a stack of tokens, which stands behind the levels")
+    STOP = word("of a run of tokens: where in its text the last one may begin")
+    COUNT = word("how many tokens of the run were found")
     TEXT = words(0, "the bytes of the text")
     LEVELS = words(0, "a LEVEL for each byte and two more, behind the text")

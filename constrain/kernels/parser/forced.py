@@ -30,6 +30,7 @@ NO_BYTE, SEVERAL_BYTES = -1, -2  # instead of the only byte
 MARK = 0xFF  # of tokens that are no text (languages/automata/marks.py)
 FREE = 8  # bytes that may follow: a text is not a choice between a few
 COMPLETE_TEXT = -1  # BEGUN.OTHERS
+FORCED_BITS = 2  # of the word FORCED
 NOTHING_FOLLOWS = 1 << 41  # added by `forced_run` where nothing may follow the bytes
 
 
@@ -189,15 +190,15 @@ def begun_texts(A, H, S, c, T, found):
 @kernel("i(arena, arena, arena, i, arena, arena)", entry=True)
 def is_forced(A, H, S, c, text, T):
     """1 if fewer than two bytes must follow and none of the BEGINNINGS T, if T has some, leaves no choice but its
-    texts; 3 if a place on the way is watched, else 2. text: two words of scratch"""
-    if A[c + CONFIG.FORCED] == 0:
-        run = forced_run(A, H, S, c, text)
-        is_open = (run & (WATCH - 1)) < 2 or text[0] == MARK or text[1] == MARK
-        if is_open and T.size:
-            is_open = begun_texts(A, H, S, c, T, text) == 0
-            run = 0
-        A[c + CONFIG.FORCED] = 1 if is_open else 3 if run & WATCH else 2
-    return np.int64(A[c + CONFIG.FORCED])
+    texts; 3 if a place on the way is watched, else 2. Above FORCED_BITS: `forced_run`, of what is written into `text`,
+    two words or more; 0 if T was asked."""
+    run = forced_run(A, H, S, c, text)
+    is_open = (run & (WATCH - 1)) < 2 or text[0] == MARK or text[1] == MARK
+    if is_open and T.size:
+        is_open = begun_texts(A, H, S, c, T, text) == 0
+        run = 0
+    A[c + CONFIG.FORCED] = 1 if is_open else 3 if run & WATCH else 2
+    return (run << FORCED_BITS) + np.int64(A[c + CONFIG.FORCED])
 
 
 @kernel("i(arena, i, i)", entry=True, brief=True)

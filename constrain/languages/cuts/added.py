@@ -97,11 +97,17 @@ class AddedTexts:
         """True if a text ends with a proper beginning of one of them."""
         return any(text[start:] in self.beginnings for start in range(max(0, len(text) - self.longest), len(text)))
 
+    def is_likely(self, begun: Begun, text: bytes) -> bool:
+        """False if none of them begins in a text, or before it."""
+        return bool(begun) or self._likely.search(text) is not None
+
     def first(self, begun: Begun, text: bytes, is_end: bool) -> tuple[int, int]:
         """The place where the first of them begins in a text, and its token; `NOWHERE`: none, or it is not known yet.
 
         begun: what the text before it ends with. is_end: nothing follows the text
         """
+        if not self.is_likely(begun, text):
+            return NOWHERE
         before = max(begun, key=len, default=b"")
         whole, own = before + text, len(before)
         starts = sorted(own - len(part) for part in begun)

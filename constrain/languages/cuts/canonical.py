@@ -35,7 +35,7 @@ from constrain.languages.cuts.firsts import FirstTokens
 from constrain.languages.cuts.merges import Merges
 from constrain.languages.cuts.pieces import Pieces
 from constrain.languages.cuts.sentence_pieces import read_pieces
-from constrain.languages.vocab.bits import Row, clear_bits, has_bit, has_bits, set_bits, tokens_of
+from constrain.languages.vocab.bits import Row, clear_bits, has_bits, set_bits, tokens_of
 from constrain.languages.vocab.joined import JoinedTokens
 from constrain.languages.vocab.readers import Ranked
 from constrain.languages.vocab.vocabulary import Vocabulary
@@ -132,6 +132,7 @@ class CanonicalTokens:
         set_bits(self.unknown, [*self.added_tokens.begun, *(t for t in self.byte_tokens if first[t] >= 0x80)])
         is_unknown = np.zeros(len(self.tokens), np.int32)
         is_unknown[tokens_of(self.unknown)] = 1
+        self._is_unknown = is_unknown.astype(np.uint8).tobytes()
         texts = {"STARTS": joined.starts, "BYTES": joined.text.astype(np.int32), "UNKNOWN": is_unknown}
         self._texts = pack(TOKEN_TEXTS, **texts)[0]
         self._written = self.outside | self.whole
@@ -248,7 +249,7 @@ class CanonicalTokens:
 
     def is_unknown(self, token: int) -> bool:
         """True if the tables do not say enough of what follows a token."""
-        return token != NONE and has_bit(self.unknown, token)
+        return token != NONE and self._is_unknown[token] != 0
 
     def unlinked(self, state: CutState, *, joined: bool = False) -> CutState:
         """The state without the token before it, equal for many states: what follows joins it only if `joined`, and a

@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import bisect
 import weakref
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.kernels.cuts.firsts import first_tokens
-from constrain.kernels.cuts.tables import CUT, FIRSTS, GOOD, LEVEL, MISSES
+from constrain.kernels.cuts.firsts import first_tokens, read_cuts, token_run
+from constrain.kernels.cuts.tables import CUT, FIRSTS, GOOD, LEVEL, MISSES, STEP
 from constrain.lazily import EACH, Remembered
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from constrain.languages.vocab.trie import Trie
 
 MEMORY = 8 << 20  # bytes of answers
+MANY = 1 << 14  # runs of tokens whose state is remembered
 NO_TOKENS = np.zeros(0, np.int64)
 LAST = b"\xff" * 64  # after all continuations of a text, since no byte of UTF-8 is ff
 
@@ -37,6 +39,12 @@ class Firsts(NamedTuple):
 
     within: list[int]
     beyond: NDArray[np.int64]
+
+
+def _at(state: CutState, cut: list[int]) -> CutState:
+    """The state at a CUT behind another one of which kernels know enough."""
+    pieces, ends, owed, last, *_ = cut
+    return type(state)(last, pieces, ends, owed)
 
 
 class FirstTokens:
@@ -59,9 +67,14 @@ class FirstTokens:
     def __init__(self, canonical: CanonicalTokens, trie: Trie) -> None:
         self._canonical = weakref.proxy(canonical)  # which has this
         self._trie = trie
+        self._spare: list[NDArray[np.int32]] = []  # PERF: room for tokens, which threads take and give back
         self._known: Remembered[tuple[CutState, bytes, bool], Firsts] = Remembered(
             MEMORY, lambda key, found: EACH + 8 * (len(found.within) + len(found.beyond)) + len(key[1])
         )
+        self._runs: Remembered[tuple[Any, ...], list[tuple[int, CutState]]] = Remembered(
+            MEMORY, lambda _, found: EACH * (1 + len(found))
+        )
+        self._after: Remembered[tuple[Any, ...], CutState] = Remembered(MANY)
 
     @cached_property
     def _ordered(self) -> tuple[NDArray[np.int32], int]:
@@ -81,29 +94,98 @@ class FirstTokens:
             self._known.keep((state, text, is_end), known)
         return known
 
+    def run(self, state: CutState, text: bytes, most: int, stop: int, *, is_end: bool) -> list[tuple[int, CutState]]:
+        """The tokens that write a text which must follow, as far as each is the only one; each with the state before.
+
+        most: the bytes that are looked at for a token. stop: where the last one may begin; the first one always may
+        """
+        key = (*state, text, stop, is_end)
+        known = self._runs.get(key)
+        if known is None:
+            known = self._run(state, text, most, stop, is_end)
+            self._runs.keep(key, known)
+        return known
+
+    def _run(self, state: CutState, text: bytes, most: int, stop: int, is_end: bool) -> list[tuple[int, CutState]]:
+        place = self._place(state)
+        if place is None:
+            return []
+        question = self._question(min(len(text), most), is_end)
+        question[FIRSTS.STOP] = stop
+        run = np.empty((len(text) + 1) * STEP.WORDS + len(text), np.int32)
+        run[STEP.CUT : len(place)], run[len(run) - len(text) :] = place, np.frombuffer(text, np.uint8)
+        last = self._ask(token_run, question, run)
+        found: list[tuple[int, CutState]] = []
+        size, steps, tokens = 0, run[: STEP.WORDS * int(question[FIRSTS.COUNT] + 1)].tolist(), self._canonical.tokens
+        for at in range(STEP.WORDS, len(steps), STEP.WORDS):
+            token = steps[at - STEP.WORDS + STEP.TOKEN]
+            found.append((token, state))
+            state = _at(state, steps[at : at + CUT.WORDS])
+            size += len(tokens[token] or b"")
+        if last is not None and (len(last.within) != 1 or last.beyond.size):  # a place that will be asked about next
+            rest = text[size : size + int(question[FIRSTS.LENGTH])]
+            self._known.keep((state, rest, bool(question[FIRSTS.IS_END])), last)
+        return found
+
+    def after(self, state: CutState, tokens: list[int]) -> CutState:
+        """The state after some tokens, canonical or not."""
+        key = (*state, *tokens)  # PERF: no tuples in it, which the garbage collector would look at
+        known = self._after.get(key)
+        return self._after.keep(key, self._read(state, tokens)) if known is None else known
+
+    def _read(self, state: CutState, tokens: list[int]) -> CutState:
+        at, level = 0, FIRSTS.LEVELS + LEVEL.CUT
+        while at < len(tokens):
+            place = self._place(state) if len(tokens) > at + 1 else None
+            if place is not None:
+                question = np.zeros(FIRSTS.WORDS + 2 * LEVEL.WORDS, np.int32)
+                question[level : level + len(place)] = place
+                arrays = *self._canonical.tables(), question, np.array(tokens[at:], np.int32)
+                at += read_cuts(*arrays)
+                state = _at(state, question[level : level + CUT.WORDS].tolist())
+            if at < len(tokens):
+                state = self._canonical.after(state, tokens[at])
+                at += 1
+        return state
+
     def _searched(self, state: CutState, text: bytes, is_end: bool) -> Firsts | None:
         """The answer of the kernel; None where its tables do not say enough."""
-        canonical = self._canonical
-        place = canonical.place(state)
-        if place is None or canonical.is_unknown(state.last):
+        place = self._place(state)
+        if place is None:
             return None
-        (order, same), length, verdict = self._ordered, len(text), MISSES
-        found = np.empty(len(order), np.int32)
+        question = self._question(len(text), is_end)
+        question[FIRSTS.TEXT : FIRSTS.TEXT + len(text)] = np.frombuffer(text, np.uint8)
+        first = FIRSTS.LEVELS + len(text) + LEVEL.CUT
+        question[first : first + len(place)] = place
+        return self._ask(first_tokens, question)
+
+    def _place(self, state: CutState) -> list[int] | None:
+        """The CUT of a state, up to LAST; None where the tables do not say enough of it."""
+        last, pieces, ends, owed, partial, begun = state
+        is_enough = pieces and not partial and not begun and not self._canonical.is_unknown(last)
+        return [pieces, ends, owed, last] if is_enough else None
+
+    def _question(self, length: int, is_end: bool) -> NDArray[np.int32]:
+        """The FIRSTS of a text."""
+        tokens = self._ordered[1] * length * (length + 1) // 2
+        question = np.zeros(FIRSTS.WORDS + length + (length + 2) * LEVEL.WORDS + tokens, np.int32)
+        question[FIRSTS.LENGTH], question[FIRSTS.IS_END] = length, is_end
+        return question
+
+    def _ask(self, kernel: Callable[..., int], question: NDArray[np.int32], *more: NDArray[np.int32]) -> Firsts | None:
+        """The answer of a kernel; None where its tables do not say enough."""
+        canonical, verdict = self._canonical, MISSES
+        spare = self._spare
+        found = spare.pop() if spare else np.empty(len(self._ordered[0]), np.int32)
         while verdict == MISSES:
-            stack = FIRSTS.WORDS + length + (length + 2) * LEVEL.WORDS
-            question = np.zeros(stack + same * length * (length + 1) // 2, np.int32)
-            question[FIRSTS.LENGTH], question[FIRSTS.IS_END], question[FIRSTS.TOP] = length, is_end, stack
-            question[FIRSTS.TEXT : FIRSTS.TEXT + length] = np.frombuffer(text, np.uint8)
-            first = FIRSTS.LEVELS + length + LEVEL.CUT
-            question[first + CUT.PIECES : first + CUT.OWED + 1], question[first + CUT.LAST] = place, state.last
-            arrays = *canonical.tables(), order, question, found
-            verdict = first_tokens(*arrays)
+            verdict = kernel(*canonical.tables(), self._ordered[0], question, found, *more)
             if verdict == MISSES:
                 canonical.pieces.expand(int(question[FIRSTS.EXPAND]))
-        if verdict != GOOD:
-            return None
         within = int(question[FIRSTS.WITHIN])
-        return Firsts(found[:within].tolist(), found[within : within + question[FIRSTS.BEYOND]].astype(np.int64))
+        beyond = found[within : within + int(question[FIRSTS.BEYOND])].astype(np.int64)
+        firsts = Firsts(found[:within].tolist(), beyond) if verdict == GOOD else None
+        spare.append(found)
+        return firsts
 
     # --- the same in Python -------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ next. How open tokens change what is canonical is computed when the next forced 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from constrain.languages.cuts.firsts import NO_TOKENS, Firsts
 from constrain.languages.vocab.bits import clear_bits, has_bit, has_bits, set_bits
 from constrain.lazily import Remembered
 from constrain.masks.derived.cuts import CompiledCuts, CutsMatcher
+from constrain.masks.engine.matcher import Matcher
 from constrain.masks.engine.narrowed import Narrowed, engine_of, fill_narrowed
 from constrain.masks.engine.rows import Row, checked_row
 
@@ -105,6 +107,9 @@ class ForcedCuts(CompiledCuts):
 
     def _found(self, inner: Any, state: CutState, forced: Forced) -> ForcedPlace:
         """The place. A token that goes on beyond the forced text is a choice of the model, if it may come next."""
+        run = self._run(inner, state, forced)
+        if run:
+            return self._chained(run, forced)
         within, beyond = self._firsts(state, forced)
         if forced.text and not within and not beyond.size:  # behind a token that its tokenizer would not cut there
             within, beyond = self._firsts(self.canonical.unlinked(state)._replace(begun=()), forced)
@@ -116,6 +121,29 @@ class ForcedCuts(CompiledCuts):
         clear_bits(row, refused)
         firsts = [token for token in within if has_bit(row, token)] + beyond[has_bits(row, beyond)].tolist()
         return ForcedPlace(firsts[0] if len(firsts) == 1 else only_token(row), forced, state, refused)
+
+    def _run(self, inner: Any, state: CutState, forced: Forced) -> list[tuple[int, CutState]]:
+        """The tokens that write a forced text, each with the state before it, as far as they are sure at once: nothing
+        but the text decides, and no added token is near."""
+        text = forced.text
+        is_engine = isinstance(inner, Matcher) and self.is_plain and not inner.compiled.by_token
+        if not text or not is_engine or self._added.is_likely(state.begun, text):
+            return []
+        stop = len(text) - (LEAST if forced.is_all else MOST + self._added.longest)
+        run = self.canonical.firsts.run(state, text, MOST, stop, is_end=forced.is_end)
+        return run if not any(token in self.eos_ids for token, _ in run) else []
+
+    def _chained(self, run: list[tuple[int, CutState]], forced: Forced) -> ForcedPlace:
+        """The places of tokens that are forced one after the other, the first of them."""
+        places, (text, is_end, is_all) = list[ForcedPlace](), forced
+        for token, state in run:
+            places.append(ForcedPlace(token, Forced(text, is_end, is_all), state))
+            text = text[len(self.vocabulary.tokens[token] or b"") :]
+        for here, after in itertools.pairwise(places):
+            here.after[here.only] = after
+        if is_all and len(text) < LEAST and not self.beginnings.size:
+            places[-1].after[places[-1].only] = OPEN
+        return places[0]
 
     def _spelling(self, inner: Any, state: CutState, row: Row) -> list[int]:
         """The tokens of a mask that begin to spell an added text which is then to be completed.
@@ -160,7 +188,7 @@ def _forced(inner: Any, window: int) -> Forced:
 class ForcedMatcher(CutsMatcher):
     """One sequence under a `ForcedCuts`.
 
-    states: before each token and after the last; in place of one that was not needed yet stands the token before it
+    states: before each token and after the last; in place of one that was not needed stands the token before it
     here: the place, if it is known. came: the place and the token before it, if text was forced there
     is_narrowed: another layer is inside, which may refuse tokens at some places
     """
@@ -181,9 +209,9 @@ class ForcedMatcher(CutsMatcher):
         states, known = self.states, len(self.states) - 1
         while not isinstance(states[known], CutState):
             known -= 1
-        state: Any = states[known]
-        for place in range(known + 1, len(states)):
-            state = states[place] = self.constraint.canonical.after(state, states[place])
+        if states[known] is not states[-1]:
+            states[-1] = self.constraint.canonical.firsts.after(states[known], states[known + 1 :])
+        state: CutState = states[-1]
         return state
 
     def place(self) -> ForcedPlace:

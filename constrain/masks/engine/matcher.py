@@ -280,20 +280,28 @@ class Matcher(MaskedSteps):
         """`forced_bytes`, and False where it is known that something follows them."""
         found, fork = bytearray(), self
         while len(found) < most and not self.ended:
-            words = np.zeros(min(most - len(found), RUN), np.int32)
-            length = fork._ask(forced.forced_run, words)
+            words, length = fork._forced_run(min(most - len(found), RUN))
             run = words[: length & STATE].astype(np.uint8).tobytes().partition(bytes([MARK]))[0]
             guarded = bool(length & WATCH) and self.compiled.guard is not None
-            if fork is self and (guarded or len(run) == len(words)):
-                fork = self.fork()
-            if guarded:
-                run = bytes(itertools.takewhile(lambda byte: fork.advance_bytes(bytes([byte])), run))  # noqa: B023
+            is_last = len(run) < len(words) or len(found) + len(run) == most
+            if (guarded or not is_last) and run:
+                fork = self.fork() if fork is self else fork
+                if not fork.advance_bytes(run):
+                    run = bytes(itertools.takewhile(lambda byte: fork.advance_bytes(bytes([byte])), run))  # noqa: B023
+                    is_last = True
             found += run
-            if len(run) < len(words) or len(found) == most:
-                return bytes(found), guarded or bool(length & forced.NOTHING_FOLLOWS)
-            if not guarded:
-                fork.advance_bytes(run)
+            if is_last:
+                return bytes(found), bool(length & forced.NOTHING_FOLLOWS)
         return bytes(found), True
+
+    def _forced_run(self, most: int) -> tuple[NDArray[np.int32], int]:
+        """Words, and what `forced_run` says of the bytes that it has written to them: of `is_forced`, if it was asked
+        here before."""
+        here, words, length = self._run
+        if most == RUN and here == (self._epoch, self._states[len(self._steps)]):
+            return words, length
+        words = np.empty(most, np.int32)
+        return words, self._ask(forced.forced_run, words)
 
     def is_forced(self, texts: NDArray[np.int32] = NO_BEGINNINGS) -> bool:
         """True if two bytes or more must follow, as `forced_bytes` has them, or what begins one of some texts must
@@ -309,7 +317,11 @@ class Matcher(MaskedSteps):
         if self._end == now:
             return False
         known = self._kernels.known_forced(self._memory.A, self._epoch, self._states[now])
-        known = known or self._ask(forced.is_forced, np.empty(2, np.int32), texts)
+        if not known:
+            words = np.empty(RUN, np.int32)
+            length, known = divmod(self._ask(forced.is_forced, words, texts), 1 << forced.FORCED_BITS)
+            if length:
+                self._run = (self._epoch, self._states[now]), words, length
         if known == 3 and self.compiled.guard is not None:
             return len(self.forced_bytes(2)) == 2
         return known > 1

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 STATE = advance.STATE
 TRIES = 3  # of a kernel, before `attempt` runs it, which may forget all states
 Result = TypeVar("Result")
+NO_RUN = None, None, 0
 UNCHECKED: tuple[int, str | None] = (-1, None)  # after no number of steps
 
 
@@ -34,7 +35,7 @@ class Steps:
 
     __slots__ = (
         "compiled", "_always_narrowed", "_automaton", "_checked", "_end", "_eos_ids", "_epoch", "_guarded", "_kernels",
-        "_memory", "_remembering", "_row", "_size", "_states", "_steps",
+        "_memory", "_remembering", "_row", "_run", "_size", "_states", "_steps",
     )  # fmt: skip
 
     def __init__(self, compiled: CompiledConstraint, eos_ids: tuple[int, ...] | None = None) -> None:
@@ -62,6 +63,7 @@ class Steps:
         self._guarded: list[Hashable] = []  # the guard's states before each step; None where it was not asked
         self._checked = UNCHECKED  # (number of steps, fault) of the last check of the text by the constraint
         self._row: Row | None = None  # the last row for a mask that was checked
+        self._run: tuple[Any, ...] = NO_RUN  # where the last question was whether text is forced: the place, the answer
 
     def take(self, step: int | bytes, state: int) -> None:
         """Note a step that is no EOS, and the configuration after it. For the engine's own modules."""

@@ -79,6 +79,36 @@ def test_the_kernel_finds_what_python_finds(both: tuple[Tokenizer, CanonicalToke
     assert answered
 
 
+def test_a_run_of_tokens_is_their_first_tokens_one_by_one(both: tuple[Tokenizer, CanonicalTokens]) -> None:
+    """Each is the only one where it stands, and the run ends where there are others; so are the states between them."""
+    tokenizer, canonical = both
+    rng, longest = random.Random(5), 0
+    for _, _, state in places(tokenizer, canonical):
+        for is_end in (False, True):
+            text, most = "".join(rng.choices(ALPHABET, k=rng.randint(2, 12))).encode(), rng.randint(2, 12)
+            run, here, at = canonical.firsts.run(state, text, most, len(text) - 2, is_end=is_end), state, 0
+            for token, before in run:
+                assert before == here and (at == 0 or at <= len(text) - 2)
+                window = text[at : at + most]
+                found = canonical.firsts.of(here, window, is_end=is_end and at + len(window) == len(text))
+                assert found.within == [token] and not found.beyond.size
+                here, at = canonical.step(here, token), at + len(canonical.tokens[token] or b"")
+            assert canonical.firsts.after(state, [token for token, _ in run]) == here
+            longest = max(longest, len(run))
+    assert longest > 2 or canonical.added_tokens
+
+
+def test_the_state_after_tokens_that_the_tokenizer_would_not_write(both: tuple[Tokenizer, CanonicalTokens]) -> None:
+    _, canonical = both
+    rng = random.Random(6)
+    for length in (1, 2, 5, 9) * 20:
+        tokens = rng.choices(range(len(canonical.tokens)), k=length)
+        state = canonical.start
+        for token in tokens:
+            state = canonical.after(state, token)
+        assert canonical.firsts.after(canonical.start, tokens) == state
+
+
 def test_no_token_of_the_tokenizer_is_missing(both: tuple[Tokenizer, CanonicalTokens]) -> None:
     """The tokenizer writes one of the first tokens next, whatever follows the text."""
     tokenizer, canonical = both
