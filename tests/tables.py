@@ -9,7 +9,7 @@ from conftest import REPOSITORY
 
 
 def table(name: str) -> Any:
-    """What a file of tests/data has."""
+    """The content of a file of tests/data."""
     return tomllib.loads((REPOSITORY / "tests" / "data" / f"{name}.toml").read_text(encoding="utf-8"))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from engine_cases import Made
 from hypothesis import strategies as st
 from test_contexts import check_random_case
 from test_exact import VOCABULARY, visit, wanted_mask
@@ -14,6 +13,7 @@ import constrain
 import lark_differential
 from differential_grammars.random_texts import gbnf_grammar, lark_grammar
 from fuzz.target import Target
+from handmade import Made
 from lark_differential import Case, Tally
 from reading_oracle import language
 from small_grammars import random_grammar
