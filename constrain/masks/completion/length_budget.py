@@ -86,7 +86,8 @@ class LengthBudget:
         self.monitored = isinstance(self.guarded, (MonitoredEnds, PartsEnds))
         self.sure = OUTER if isinstance(self.guarded, PartsEnds) else SURE
         self.farthest = UNBOUNDED.most if self.to_end is None or self.monitored else self.to_end.farthest
-        self.asks_places = self.to_end is not None and not self.monitored  # how far is known by place, too
+        # How far an end is at most is known by place, too.
+        self.asks_places = self.to_end is not None and not self.monitored and self.to_end.shortest.is_read
         self.eos = np.zeros(compiled.vocabulary.words, np.uint32)
         set_bits(self.eos, compiled.vocabulary.eos_ids)
 
@@ -218,7 +219,7 @@ class LimitedMatcher(Narrowed):
         """How many tokens may come before one may be refused (`LengthBudget.spare`), at least."""
         budget, to_end, left = self.budget, self.budget.to_end, self.left
         if to_end is None:
-            return left
+            return NEVER
         spare = budget.spare(left, budget.farthest, 0, times)
         if spare <= 0 and budget.asks_places:
             longest, read, seen = to_end.longest, self._read(), self._seen
