@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import nullcontext
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,9 @@ from constrain.masks.engine.narrowed import Narrowed
 NEAR = 32  # tokens that are left beyond those that the text needs
 TRIED = 200  # tokens of a mask, under a monitor, for which a completion is looked for: others are refused
 FAR = 4  # a text is not near its end if this many times the grammar's tokens are left, and twice `NEAR`: PERF
+
+
+NO_BYTES = bytes(LENGTH)  # as long as a special token, which may be a mark
 
 
 class BudgetError(ConstrainError):
@@ -86,7 +89,8 @@ class LengthBudget:
         self.monitored = isinstance(self.guarded, (MonitoredEnds, PartsEnds))
         self.sure = OUTER if isinstance(self.guarded, PartsEnds) else SURE
         self.farthest = UNBOUNDED.most if self.to_end is None or self.monitored else self.to_end.farthest
-        self.asks_places = self.to_end is not None and not self.monitored  # how far is known by place, too
+        # How far an end is at most is known by place, too.
+        self.asks_places = self.to_end is not None and not self.monitored and self.to_end.shortest.is_read
         self.eos = np.zeros(compiled.vocabulary.words, np.uint32)
         set_bits(self.eos, compiled.vocabulary.eos_ids)
 
@@ -98,15 +102,14 @@ class LengthBudget:
         return ends
 
     def spare(self, left: int, need: int, longest: int, times: int) -> int:
-        """How many tokens may come before one may be refused; none if it is not positive.
+        """How many bytes and tokens may be read before a token may be refused; none if it is not positive.
 
-        left: the tokens that are left. need: the bytes that any text now needs at most, each token adding `longest`.
-        times: nor may a text be near its end, which is so many times what it needs; 1: the grammar alone counts.
+        left: the tokens that are left. need: the bytes that any text now needs at most; each byte that is read may add
+        one. longest: what the next token may add before it is read. times: nor may a text be near its end, which is so
+        many times what it needs; 1: the grammar alone counts.
         """
-        spare = (left - 1 - need) // (longest + 1)  # an EOS comes behind
-        if times > 1:
-            spare = min(spare, (left - times * (need + 2) - 2 * NEAR) // (times * longest + 1) + 1)
-        return spare
+        spare = left - 1 - need - longest  # an EOS comes behind
+        return spare if times == 1 else min(spare, (left - times * (need + 2) - 2 * NEAR) // times + 1)
 
     def matcher(self, least: int = 0, most: int = NEVER) -> LimitedMatcher:
         """A matcher at the beginning of a text of `least` to `most` tokens, EOS included.
@@ -150,20 +153,6 @@ class LengthBudget:
         return without_marks(text).decode()
 
 
-class _Seen(NamedTuple):
-    """What a text needed at an earlier place.
-
-    Attributes:
-        taken: The tokens before it.
-        read: The bytes before it.
-        most: The bytes that the grammar needs there, at most; n bytes later n more.
-    """
-
-    taken: int
-    read: int
-    most: int
-
-
 class LimitedMatcher(Narrowed):
     """A matcher with a length budget.
 
@@ -173,6 +162,7 @@ class LimitedMatcher(Narrowed):
         least: The least number of tokens, EOS included.
         most: The greatest number of tokens, EOS included.
         taken: The number of tokens so far.
+        used: The bytes that were read, with marks, and the tokens.
     """
 
     layer = "token budget"
@@ -184,8 +174,10 @@ class LimitedMatcher(Narrowed):
         self.least = least
         self.most = most
         self.taken = 0
-        self._far = 0  # no token is refused as long as fewer are taken
-        self._seen: _Seen | None = None
+        self.used = 0
+        self._before: list[int] = []  # what was used before each token
+        self._far = 0  # no token is refused as long as fewer are used
+        self._asked = -1  # tokens taken where it was asked last what the text needs
         self._near: tuple[int, int, NDArray[np.uint32]] | None = None  # (state, taken, mask) near the end
         self._ends: dict[int, bytes | End] = {}  # tokens taken -> the completion that was found then, or its text
 
@@ -201,11 +193,11 @@ class LimitedMatcher(Narrowed):
 
     def is_far(self) -> bool:
         """True if more tokens are left than any text needs, whatever comes next: nothing is refused here."""
-        if self.taken >= self._far and self.taken + 1 >= self.least:
+        if self.used >= self._far and self.taken + 1 >= self.least:
             spare = self._spare(1) if self.budget.guarded is None else self._spare(FAR) or self._is_far_from_guard()
             if spare:  # else a text that is taken back would be far
-                self._far = self.taken + spare
-        return self.taken < self._far
+                self._far = self.used + spare
+        return self.used < self._far
 
     def _is_far_from_guard(self) -> bool:
         return self.fits_grammar() and self.left >= FAR * self.needs() + 2 * NEAR
@@ -215,26 +207,18 @@ class LimitedMatcher(Narrowed):
         return self._spare(1) > 0
 
     def _spare(self, times: int) -> int:
-        """How many tokens may come before one may be refused (`LengthBudget.spare`), at least."""
+        """How many bytes and tokens may be read before a token may be refused, at least (`LengthBudget.spare`)."""
         budget, to_end, left = self.budget, self.budget.to_end, self.left
         if to_end is None:
-            return left
+            return NEVER
         spare = budget.spare(left, budget.farthest, 0, times)
         if spare <= 0 and budget.asks_places:
-            longest, read, seen = to_end.longest, self._read(), self._seen
-            if seen is not None:
-                spare = budget.spare(left, seen.most + read - seen.read, longest, times)
-            if spare <= 0 and (seen is None or seen.taken < self.taken):
-                self._seen = seen = _Seen(self.taken, read, self.inner.locked(to_end.most))
-                spare = budget.spare(left, seen.most, longest, times)
+            self._asked = self.taken
+            spare = budget.spare(left, self.inner.locked(to_end.most), to_end.longest, times)
         return max(spare, 0)
 
-    def _read(self) -> int:
-        """The bytes that were read, at most: a special token may be a mark."""
-        return len(self.inner.text) + LENGTH * self.taken
-
     def at_this_place(self) -> Any:
-        return self.inner if self.taken < self._far or self.is_far() else self
+        return self.inner if self.used < self._far or self.is_far() else self
 
     def needs(self) -> int:
         """The tokens with which the grammar completes the text, EOS included; 0 with complete=False."""
@@ -265,7 +249,7 @@ class LimitedMatcher(Narrowed):
         return end
 
     def fill_mask(self, row: NDArray[np.uint32]) -> None:
-        if self.taken < self._far or self.is_far():  # PERF: most often the first
+        if self.used < self._far or self.is_far():  # PERF: most often the first
             self.inner.fill_mask(row)
             return
         if self._is_near():
@@ -402,12 +386,12 @@ class LimitedMatcher(Narrowed):
         return words
 
     def advance(self, token_id: int) -> bool:
-        if self.taken < self._far or self.is_far():
+        if self.used < self._far or self.is_far():
             if not self.inner.advance(token_id):
                 return False
             if self._ends:
                 self._keep_end(token_id)
-            self.taken += 1
+            self._took(token_id)
             return True
         ends = token_id in self.budget.compiled.vocabulary.eos_ids
         near = not ends and self._is_near()
@@ -417,11 +401,16 @@ class LimitedMatcher(Narrowed):
         if (ends and not self.is_accepting()) or not self.inner.advance(token_id):
             return False
         self._keep_end(token_id)
-        self.taken += 1
+        self._took(token_id)
         if not (ends or near or self.fits_grammar()) and self.needs() > self.left:
             self.rollback(1)
             return False
         return True
+
+    def _took(self, token: int) -> None:
+        self.taken += 1
+        self._before.append(self.used)
+        self.used += len(self.budget.compiled.vocabulary.tokens[token] or NO_BYTES) + 1
 
     def _keep_end(self, token: int) -> None:
         """Remember what a token leaves of the completion. So one stays known, though a new one may take more tokens."""
@@ -454,12 +443,15 @@ class LimitedMatcher(Narrowed):
     def rollback(self, n_tokens: int) -> None:
         self.inner.rollback(n_tokens)
         self.taken -= n_tokens
-        if self.taken + 1 < self.least or (self._seen is not None and self.taken < self._seen.taken):
-            self._far, self._seen = 0, None
+        self.used = self._before[self.taken] if n_tokens else self.used
+        del self._before[self.taken :]
+        if self.taken < max(self._asked, self.least - 1):
+            self._far, self._asked = 0, -1
         self._ends = {taken: end for taken, end in self._ends.items() if taken <= self.taken}
 
     def fork(self) -> LimitedMatcher:
         copy = LimitedMatcher(self.budget, self.inner.fork(), self.least, self.most)
-        copy.taken, copy._far, copy._seen = self.taken, self._far, self._seen
+        copy.taken, copy.used, copy._far, copy._asked = self.taken, self.used, self._far, self._asked
+        copy._before = list(self._before)
         copy._ends = dict(self._ends)
         return copy

@@ -178,6 +178,11 @@ class Shortest:
         table, is_whole = nearest(self.grammar.start, ENOUGH, expand=plainest_of)
         return table if is_whole else None
 
+    @property
+    def is_read(self) -> bool:
+        """True if all rules of the grammar are known."""
+        return self._rules is not None
+
     @cached_property
     def is_watched(self) -> bool:
         """True if the guard may be asked about some text."""
@@ -189,7 +194,7 @@ class Shortest:
         if isinstance(symbol, Terminal):
             return Bound(*[rest_of(symbol, self.missing)] * 2)
         if symbol not in self._found:
-            way, is_whole = self.ways[0], self._rules is not None
+            way, is_whole = self.ways[0], self.is_read
             table: dict[Nonterminal, Alternatives] = {}
             if is_whole:
                 way.learn(symbol)
