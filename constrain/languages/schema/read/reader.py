@@ -145,6 +145,8 @@ class SchemaReader:
                 return known
             if "$ref" not in raw and dialect.id not in raw:
                 return self._atom(Site(raw, parent, steps, resource, dialect, dynamic, closed), content, key)
+        elif raw is True or raw is False:
+            return TRUE if raw else FALSE
         return self._read_site(Site(raw, parent, steps, parent.resource, parent.dialect, parent.dynamic, closed))
 
     def _identity(self, content: int, resource: Resource, dynamic: DynamicScope, closed: Decision | None) -> Hashable:
