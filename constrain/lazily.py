@@ -57,9 +57,9 @@ class Remembered(dict[K, T]):
             return value
         with _lock:
             weigh, total = self.weigh, self.size
-            if weigh and key in self:
-                total -= weigh(key, self[key])
-            self.pop(key, None)
+            if key in self:
+                before = self.pop(key)
+                total -= weigh(key, before) if weigh else 0
             self[key] = value
             total = total + weigh(key, value) if weigh else len(self)
             while total > self.limit and len(self) > 1:

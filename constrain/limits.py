@@ -193,9 +193,11 @@ def _enter(limits: Limits, what: str, fix: str, owner: object) -> None:
 
 def _leave(owner: object) -> None:
     """End the innermost use, if it is this owner's; its steps count outside, too."""
-    running = _innermost()
-    if running is None or running.owner() is not owner:  # it was interrupted before it began
-        return
+    running = _running.get()
+    if running is None or running.owner() is not owner:
+        running = _innermost()
+        if running is None or running.owner() is not owner:  # it was interrupted before it began
+            return
     if running.asking is not None:
         running.asking.is_over.set()
     if running.outer is not None:

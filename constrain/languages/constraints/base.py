@@ -378,8 +378,9 @@ def constraint_of(given: Any) -> Constraint | None:
 def tempered_rule(compiled: Any) -> FollowedRule | None:
     """The first rule of a compiled constraint that asks for a temperature; None: none does."""
     constraint = constraint_of(compiled)
-    followed = () if constraint is None else constraint.followed
-    return next((rule for rule in followed if rule.temperature is not None), None)
+    if constraint is None or not constraint.followed:
+        return None
+    return next((rule for rule in constraint.followed if rule.temperature is not None), None)
 
 
 def refuse_tempered(compiled: Any, who: str) -> None:

@@ -383,14 +383,13 @@ def read(
     """Read a schema, with dynamic scopes only if it has a dynamic reference."""
     dialect = NAMED[options.dialect] if options.dialect else dialect_of(schema) or _stated_dialect(schema, registry)
 
-    def reader(dynamic: bool) -> SchemaReader:
-        resource = Resource(schema, dialect, registry)
-        return SchemaReader(schema, dialect, options, resource, dynamic, note_duplicates, stays)
-
-    try:
-        return reader(dynamic=False)
-    except DynamicReference:
-        return reader(dynamic=True)
+    dynamic = False
+    while True:
+        try:
+            resource = Resource(schema, dialect, registry)
+            return SchemaReader(schema, dialect, options, resource, dynamic, note_duplicates, stays)
+        except DynamicReference:
+            dynamic = True
 
 
 def _stated_dialect(schema: Json, registry: Registry[Any] | None) -> Dialect:

@@ -105,16 +105,18 @@ class GrammarCache:
         Raises what the constraint raises.
         """
         with self._lock:
-            rules = self._rules.get(constraint)
+            number = hash(constraint)
+            is_known = number in self._asked
+            rules = self._rules.get(constraint) if is_known else None
         if rules is None:
             with default_limits().reading("the constraint"):
                 made = CompiledRules(constraint.to_grammar(), -1)  # without a lock: others go on meanwhile
             with self._lock:
                 rules = self._rules.setdefault(constraint, made)
         with self._lock:
-            if hash(constraint) in self._asked:
+            if is_known:
                 # The first of equal ones, of which others may know something.
                 self._kept.keep(constraint, self._kept.get(constraint, rules))
             else:
-                self._asked.keep(hash(constraint), None)
+                self._asked.keep(number, None)
             return rules

@@ -57,7 +57,8 @@ class GuardLookahead:
         self.greedy = greedy
         self.tokens = tokens
         self.ends = guard.ends(self)
-        self._forget()
+        self._epoch = -1  # most constraints never ask
+        self._known_ways: dict[int, list[list[Any]]] = {}  # configuration -> [bytes, configuration after one] each
 
     @property
     def epoch(self) -> int:
@@ -85,16 +86,17 @@ class GuardLookahead:
 
     def _forget(self) -> None:
         self._epoch = self.automaton.epoch
-        self._known_ways: dict[int, list[list[Any]]] = {}  # configuration -> [bytes, configuration after one] each
+        self._known_ways = {}
         self._lives: dict[tuple[int, Hashable], bool] = {}
         self._moving: dict[Hashable, list[Sequence[int]]] = {}
         self._unbounded = Unbounded(self.ways)
 
     def _follow(self) -> None:
         """Forget what belongs to another epoch, or takes much memory."""
-        size = len(self._lives) + len(self._moving) + len(self._unbounded.known)
-        if self._epoch != self.automaton.epoch or size > REMEMBERED:
-            self._forget()
+        if self._epoch == self.automaton.epoch:
+            if len(self._lives) + len(self._moving) + len(self._unbounded.known) <= REMEMBERED:
+                return
+        self._forget()
 
     def lives(self, reached: Callable[[], int], state: Hashable) -> bool:
         """True if a text has a completion that the guard allows.
@@ -103,10 +105,10 @@ class GuardLookahead:
         """
         if self.ends is not None and not self.ends.lives(reached(), state):
             return False
-        self._follow()
         item = self._item(state)
         if item is None:
             return True
+        self._follow()
         configuration = reached()
         if self._is_unbounded(configuration, item):
             return True
@@ -147,10 +149,10 @@ class GuardLookahead:
 
         row: The tokens that the grammar allows, the ones that the guard vetoes too.
         """
-        self._follow()
         reading = doubted(self.guard, state)
         if reading is None:
             return ()
+        self._follow()
         value = reading.here
         key = (configuration, value.mode, reading.guard, conditions(value))
         if key not in self._moving:

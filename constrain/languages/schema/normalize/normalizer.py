@@ -169,7 +169,8 @@ class Normalizer(NormalForms):
 
     def ready_boxes(self, box: ObjectBox) -> list[ObjectBox]:
         """The ready boxes of a box of objects, each with one shape or none."""
-        return [ready for part in multiplied(box, self.join) for ready in ready_boxes(part, self.strings)]
+        parts = multiplied(box, self.join) if box.conditions else (box,)
+        return [ready for part in parts for ready in ready_boxes(part, self.strings)]
 
     def object_shape(self, ready: ObjectBox) -> ObjectShape | None:
         """The shape of a ready box; None if it is empty."""
@@ -222,12 +223,12 @@ class _Test:
 
 def _has_simple_values(normal: NormalForm) -> bool:
     """True if a value without parts, or an empty array or object, is seen at once in the set."""
-    return (
-        normal.null
-        or bool(normal.booleans)
-        or normal.strings is ANY_TEXT
-        or plainly_some(normal.strings)
-        or any(map(has_numbers, normal.numbers))
-        or any(not (box.required or box.low or box.needs or box.names or box.conditions) for box in normal.objects)
-        or any(not (box.low or box.counts or box.repeats) for box in normal.arrays)
-    )
+    if normal.null or normal.booleans or normal.strings is ANY_TEXT or plainly_some(normal.strings):
+        return True
+    for box in normal.numbers:
+        if has_numbers(box):
+            return True
+    for objects in normal.objects:
+        if not (objects.required or objects.low or objects.needs or objects.names or objects.conditions):
+            return True
+    return any(not (arrays.low or arrays.counts or arrays.repeats) for arrays in normal.arrays)

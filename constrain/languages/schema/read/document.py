@@ -277,12 +277,6 @@ class Document:
             return {"not": self.written(atom.conj)}
         return False if atom is None else {"const": atom.value}
 
-    def site(self, serial: int) -> Site:
-        """The place of an atom that is a subschema."""
-        site = self.atoms[serial]
-        assert isinstance(site, Site)
-        return site
-
     def site_of(self, conj: Conj) -> Site:
         """The place that errors about a conjunction name: its first subschema, else the root."""
         for serial in conj:

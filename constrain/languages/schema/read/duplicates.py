@@ -30,13 +30,15 @@ class Contents:
     """The content numbers of one document.
 
     The root is equal to no subschema. It is not looked into, since it may hold definitions that nobody uses.
+
+    Attributes:
+        contents: The content of each number: keywords and keys of their values, in turn.
     """
 
     def __init__(self, root: Json) -> None:
-        self._numbers: dict[Content, int] = {}
-        self._contents: list[Content] = []
-        self._known: dict[int, int] = {}  # by id(raw): the document keeps its dicts alive
-        self._known[id(root)] = self._number(("itself", id(root)))
+        self.contents: list[Content] = [("itself", id(root))]
+        self._numbers: dict[Content, int] = {self.contents[0]: 0}
+        self._known = {id(root): 0}  # by id(raw): the document keeps its dicts alive
 
     def number(self, raw: JsonObject) -> int:
         """The content number of a subschema."""
@@ -62,17 +64,10 @@ class Contents:
                 parts += (key, tuple(inner))
             else:
                 parts += (key, content_key(value))
-        known = self._known[id(raw)] = self._number(tuple(parts))
-        return known
-
-    def content(self, number: int) -> Content:
-        """The content with a number: keywords and keys of their values, in turn."""
-        return self._contents[number]
-
-    def _number(self, content: Content) -> int:
-        known = self._numbers.setdefault(content, len(self._contents))
-        if known == len(self._contents):
-            self._contents.append(content)
+        content = tuple(parts)
+        known = self._known[id(raw)] = self._numbers.setdefault(content, len(self.contents))
+        if known == len(self.contents):
+            self.contents.append(content)
         return known
 
 

@@ -106,7 +106,10 @@ def _names(reading: SubschemaReading, keyword: str, value: Json) -> tuple[str, .
         raise reading.site.error(
             f"{keyword} is a list of names, not {value!r}", f'write "{keyword}": ["name"]', keyword
         )
-    return tuple(dict.fromkeys(check_text(reading, name, keyword) for name in value))
+    for name in value:
+        if type(name) is not str or not name.isascii():
+            check_text(reading, name, keyword)
+    return tuple(dict.fromkeys(value))
 
 
 def properties(reading: SubschemaReading, value: Json) -> None:

@@ -101,5 +101,6 @@ def meant(key: Any) -> str | None:
     if not isinstance(key, str) or key in SAID or key.startswith(("_", "x-")):  # "_": put out of action
         return None
     same = [name for name in ANSWERS if name.lower() == key.lower().replace("_", "").replace("-", "")]
-    near = same or get_close_matches(key, [*ANSWERS, *SAID], 1, CLOSE)
+    alike = [name for name in (*ANSWERS, *SAID) if 2.0 * min(len(name), len(key)) / (len(name) + len(key)) >= CLOSE]
+    near = same or get_close_matches(key, alike, 1, CLOSE)
     return near[0] if near and near[0] not in SAID else None

@@ -72,7 +72,7 @@ class SchemaReader:
         self._resource = resource
         self._known: dict[Hashable, Conj] = {}  # by content number; outside the root resource by `_identity`
         self._aliases: set[int] = set()  # the aliases that are being resolved
-        self._queue: deque[tuple[int, int]] = deque()  # serial numbers and content numbers of atoms to be parsed
+        self._queue: deque[tuple[int, Site, int]] = deque()  # atoms to be parsed, with their content numbers
         self._contents = Contents(raw)
         self._common = common_formulas(dialect, options.formats)
         root = Site(raw, None, (), resource, dialect, self._entered((), resource))
@@ -82,9 +82,10 @@ class SchemaReader:
         closed = None if self.closing is None else self.closing.decide(raw, PLACE, None, ())
         document.root = self._read_site(root.read_as(raw, closed))
         while self._queue:
-            serial, content = self._queue.popleft()
+            serial, site, content = self._queue.popleft()
             tick()
-            document.formulas[serial] = without_itself(self._parsed(document.site(serial), content), serial)
+            formula = self._parsed(site, content)
+            document.formulas[serial] = formula if type(formula) is KnownSet else without_itself(formula, serial)
         self._refuse_loops()
         resource.shared.clear()  # it refers to the resource itself, a cycle
 
@@ -99,7 +100,7 @@ class SchemaReader:
                 raise site.error(error.message, error.fix, kind=LimitError) from None
             raise
         if isinstance(formula, KnownSet) and len(document.residuals) == before and site.dialect is document.dialect:
-            parts = self._contents.content(content)
+            parts = self._contents.contents[content]
             if COMMON.issuperset(parts[::2]):
                 self._common.keep(parts, formula)
         return formula
@@ -144,6 +145,8 @@ class SchemaReader:
                 return known
             if "$ref" not in raw and dialect.id not in raw:
                 return self._atom(Site(raw, parent, steps, resource, dialect, dynamic, closed), content, key)
+        elif raw is True or raw is False:
+            return TRUE if raw else FALSE
         return self._read_site(Site(raw, parent, steps, parent.resource, parent.dialect, parent.dynamic, closed))
 
     def _identity(self, content: int, resource: Resource, dynamic: DynamicScope, closed: Decision | None) -> Hashable:
@@ -188,10 +191,10 @@ class SchemaReader:
             document = self.document
             if site.closed is not None and site.closed.adds:
                 site = site.read_as(site.closed.raw, site.closed)
-            common = self._common.get(self._contents.content(content)) if site.dialect is document.dialect else None
+            common = self._common.get(self._contents.contents[content]) if site.dialect is document.dialect else None
             known = self._known[key] = (document.add(site, common),)
             if common is None:
-                self._queue.append((known[0], content))
+                self._queue.append((known[0], site, content))
         elif self._noted is not None and id(site.raw) not in self._noted:
             self.duplicates.append((site, known[0]))
         if self._noted is not None:

@@ -57,23 +57,24 @@ class SubschemaReading:
         mark: The position among the formulas where `properties` stands; None: there is none.
     """
 
+    types: frozenset[str] = TYPES
+    integer = False
+    length: tuple[int, int | None] = (0, None)
+    rest: Conj = TRUE
+    mark: int | None = None
+
     def __init__(self, reader: SchemaReader, site: Site) -> None:
         self.reader = reader
         self.document = reader.document
         self.site = site
         self.raw: JsonObject = site.raw
-        self.types: frozenset[str] = TYPES
-        self.integer = False
         self.numbers: list[NumberBox] = []
         self.texts: list[Node] = []
-        self.length: tuple[int, int | None] = (0, None)
         self.array: dict[str, Any] = {}
         self.arrays: list[ArrayBox | None] = []
         self.object: dict[str, Any] = {}
         self.patterns: list[tuple[Node, Conj]] = []
-        self.rest: Conj = TRUE
         self.formulas: list[Formula] = []
-        self.mark: int | None = None
 
     def child(self, raw: Json, *steps: str | int) -> Conj:
         """The conjunction of a subschema of this one, which is found by `steps`."""

@@ -214,7 +214,10 @@ class Level:
 
 def _has_many_conditions(boxes: Sequence[ObjectBox]) -> bool:
     """True if there are many cases of the conditions of some boxes."""
-    return sum(prod(map(len, box.conditions)) for box in boxes) > FEW
+    cases = 0
+    for box in boxes:
+        cases += prod(map(len, box.conditions))
+    return cases > FEW
 
 
 class _Value(PlacedNonterminal):
