@@ -26,8 +26,9 @@ from typing import Any
 import numpy as np
 
 from constrain.errors import ConstrainError
+from constrain.sampling.fused import batch
 from constrain.speculative.drafter import Context, DraftBudget
-from constrain.speculative.tree import NONE, ROOT, BuiltTree, DraftTree
+from constrain.speculative.tree import NONE, ROOT, BuiltTree, DraftTree, numbers_of
 
 
 class TreeBuilder:
@@ -277,21 +278,24 @@ class _Growth:
     def tree(self) -> BuiltTree:
         """The arrays."""
         states = [state_of(matcher) for matcher in self.matchers]
-        return BuiltTree(
-            tokens=np.asarray(self.tokens, np.int32),
+        numbers = numbers_of(self.tokens, self.parents, self.rows, self.read, self.same, self.forced)
+        tree = BuiltTree(
+            tokens=numbers[batch.TOKENS, 1:],
             parents=np.asarray(self.parents, np.int32),
             log_probs=np.asarray(self.log_probs, np.float64),
-            draft_rows=np.asarray(self.rows, np.int32),
+            draft_rows=numbers[batch.SOURCES, 1:],
             draft_probs=None if self.drawn is None else self.drawn.draft_probs,
             replacement=self.drawn is not None and self.drawn.replacement,
             sources=np.asarray(self.sources, np.int32),
             read=np.asarray(self.read, np.bool_),
             same=np.asarray(self.same, np.int32),
             states=np.asarray(states, np.int64),
-            forced=np.asarray(self.forced, np.int32),
+            forced=numbers[batch.FORCED],
             matchers=self.matchers,
             refused=self.refused,
         )
+        tree.__dict__.update(numbers=numbers, deepest=max(self.depths))  # what else would be computed from the arrays
+        return tree
 
 
 def advanced(matcher: Any, token: int) -> Any:

@@ -83,12 +83,13 @@ def fill(trees: Sequence[TreeMasks], *, roots: bool = False) -> None:
 
 
 def _fill(trees: Sequence[TreeMasks], roots: bool) -> None:
-    places = [np.flatnonzero(tree.wanted[:1] if roots else tree.wanted) for tree in trees]
+    places = [tree.wanted[: 1 if roots else None].nonzero()[0] for tree in trees]
     asked = [(tree, place) for tree, own in zip(trees, places, strict=True) for place in own.tolist()]
     bitmask, row = _filled(trees[0].job, asked) if asked else None, 0
     for tree, own in zip(trees, places, strict=True):
-        tree.bitmask, tree.rows, tree.complete = bitmask, np.full(len(tree.rows), NONE, np.int32), not roots
-        tree.rows[own] = range(row, row + len(own))
+        tree.bitmask, tree.complete = bitmask, not roots
+        tree.rows.fill(NONE)
+        tree.rows[own] = np.arange(row, row + len(own))
         row += len(own)
 
 
@@ -106,7 +107,7 @@ def _filled(job: Job, asked: Sequence[tuple[TreeMasks, int]]) -> Words:
                 _fill_one(matcher, words)
     for row, (tree, place) in enumerate(asked):
         tree.sample.masks += job.matchers is not None
-        if tree.ending[place]:
+        if tree.last != NONE and tree.ending[place]:
             bitmask[row] &= tree.ends
     return bitmask
 

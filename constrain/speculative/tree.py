@@ -15,6 +15,7 @@ what is legal, what one forward pass reads, and in which constraint state each p
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -225,15 +226,8 @@ class BuiltTree(DraftTree):
     def numbers(self) -> Ints:
         """int32[COLUMNS, n + 1]: by place what kernels read of it, see `constrain.sampling.fused.batch`; rows of masks
         and drawn kids are those of a step. Not to be changed."""
-        numbers = np.full((batch.COLUMNS, len(self) + 1), NONE, np.int32)
-        numbers[batch.AT, 0], numbers[batch.KIDS :] = 0, 0
-        nodes = numbers[:, 1:]
-        nodes[batch.TOKENS], nodes[batch.SOURCES] = self.tokens, self.draft_rows
-        np.add(self.parents, 1, out=nodes[batch.PARENTS])
-        nodes[batch.SAME, : len(self.same)] = np.where(self.same == NONE, NONE, self.same + 1)
-        nodes[batch.AT] = np.where(self.read, np.cumsum(self.read), NONE)
-        numbers[batch.FORCED] = self.forced
-        return numbers
+        columns = (self.tokens, self.parents, self.draft_rows, self.read, self.same, self.forced)
+        return numbers_of(*(column.tolist() for column in columns))
 
     @cached_property
     def deepest(self) -> int:
@@ -249,3 +243,20 @@ class BuiltTree(DraftTree):
     def read_parents(self) -> Ints:
         """int32[r]: their parents, as indices among the nodes that are read, or ROOT."""
         return self.logits_rows[self.parents[self.read] + 1] - 1
+
+
+def numbers_of(
+    tokens: list[int], parents: list[int], rows: list[int], read: list[bool], same: list[int], forced: list[int]
+) -> Ints:
+    """`BuiltTree.numbers` from its columns. PERF: one array of lists takes half the time of operations on arrays."""
+    own, nothing = [0, *itertools.accumulate(read)], [NONE] * (len(tokens) + 1)
+    columns = {
+        batch.TOKENS: [NONE, *tokens],
+        batch.PARENTS: [NONE, *(parent + 1 for parent in parents)],
+        batch.AT: [0, *(row if is_read else NONE for row, is_read in zip(own[1:], read, strict=True))],
+        batch.FORCED: forced if len(forced) == len(nothing) else nothing,
+        batch.SAME: [NONE, *(NONE if node == NONE else node + 1 for node in same)] if same else nothing,
+        batch.SOURCES: [NONE, *rows],
+        **dict.fromkeys((batch.KIDS, batch.BEGINS, batch.ENDS), [0] * len(nothing)),
+    }
+    return np.array([columns.get(column, nothing) for column in range(batch.COLUMNS)], np.int32)
