@@ -116,8 +116,8 @@ class Reasoned(Constraint):
 
     def residual_fault_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
         at = 0
-        if not self.optional or _begins(text, self.begin, spans):
-            at = _end(text, self.close, spans)
+        if not self.optional or _edge_span(text, self.begin, spans)[0] == 0:
+            at = _edge_span(text, self.close, spans)[1]
         if self.answer.token_sets:
             return self.answer.residual_fault_marked(text[at:], spans)
         return self.answer.residual_fault(without_marks(text[at:]).decode())
@@ -250,16 +250,6 @@ def _edge_for_guard(edge: Edge, vocabulary: Vocabulary) -> bytes | frozenset[int
                 fix="name the token instead of its id, or give the text",
             )
     return ids
-
-
-def _begins(text: bytes, edge: Edge, spans: Mapping[Tokens, Ranges]) -> bool:
-    """True if a text with marks begins with an edge."""
-    return _edge_span(text, edge, spans)[0] == 0
-
-
-def _end(text: bytes, edge: Edge, spans: Mapping[Tokens, Ranges]) -> int:
-    """The end of the first edge in a text with marks."""
-    return _edge_span(text, edge, spans)[1]
 
 
 def _edge_span(text: bytes, edge: Edge, spans: Mapping[Tokens, Ranges]) -> tuple[int, int]:
