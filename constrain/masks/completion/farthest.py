@@ -110,11 +110,12 @@ def farthest(
     """
     if missing and any(missing.intersection(text) for text in least.values()):
         return dict.fromkeys(table, UNKNOWN)
-    layouts = {nonterminal: found for nonterminal in table if (found := nonterminal.plainest()) is not None}
+    layouts = {nonterminal: each for nonterminal in table if (each := nonterminal.plainest()) is not None}
     if not layouts:
         return _longest(table, _Lengths(least, missing), known or {})
     levels, leading = _levels(table, layouts)
-    found = _longest(table, _LongestLayout(least, missing, levels, max(each.indent for each in layouts.values())), {})
+    indent = max(chosen.indent for chosen in layouts.values())
+    found = _longest(table, _LongestLayout(least, missing, levels, indent), {})
     return {rule: found[rule] for rule in leading}
 
 

@@ -73,6 +73,7 @@ class _Undecided(Nonterminal):
     __slots__ = ()
 
     def plainest(self) -> Plainest | None:
+        assert isinstance(self.key, tuple)
         _, whitespace, place, plain, _ = self.key
         chosen = plainest(whitespace, place)
         return None if chosen is None else Plainest(any_value(whitespace, chosen, plain), MAX_UNIT, MAX_DEPTH)
