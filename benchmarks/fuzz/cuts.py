@@ -16,7 +16,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_token
 from tokenizers.trainers import BpeTrainer
 
 import constrain
-from added_oracle import spelled_beginnings
+from added_oracle import spelling
 from constrain.languages.cuts import canonical_tokens
 from constrain.masks.derived.forced import ForcedCuts
 from fuzz.target import Target
@@ -88,30 +88,28 @@ def check(case: Any) -> None:
 
 
 def _beside(tokenizer: Tokenizer, vocabulary: Any, canonical: Any, texts: list[str]) -> None:
-    """Tokens that begin an added one which must be completed are refused where text is open, no others are, and each
-    text can be written."""
+    """Tokens that take part of an added text are refused where text is open, no others are, and each text can be
+    written."""
     compiled, language = constrain.compile(constrain.choices(texts), vocabulary), [text.encode() for text in texts]
-    added, plain = {*tokenizer.get_added_tokens_decoder()}, compiled.matcher()
-    matcher, found = ForcedCuts.of(compiled, canonical).matcher(), set[bytes]()
-    waiting = [(plain, matcher, b"")]
+    matcher, plain, found = ForcedCuts.of(compiled, canonical).matcher(), compiled.matcher(), set[bytes]()
+    waiting: list[tuple[Any, Any, list[tuple[int, bytes]]]] = [(plain, matcher, [])]
     seen = {b""}
     while waiting:
-        plain, matcher, before = waiting.pop()
+        plain, matcher, read = waiting.pop()
+        before = b"".join(text for _, text in read)
         allowed = [token for token in range(vocabulary.size) if matcher.allows(token)]
+        every = [(token, vocabulary.tokens[token] or b"") for token in range(vocabulary.size) if plain.allows(token)]
         if len(commonprefix([text[len(before) :] for text in language if text.startswith(before)])) < 2:  # noqa: RUF071
-            sure, spelled = spelled_beginnings(tokenizer, language, before)
-            refused = {token for token in range(vocabulary.size) if plain.allows(token)}.difference(allowed)
-            begun = {vocabulary.tokens[token] for token in refused}
-            assert begun <= spelled and not refused & added, (before, allowed, refused)
-            assert not sure.intersection(vocabulary.tokens[token] for token in {*allowed} - added), (before, allowed)
+            kept = [token for token, text in every if not spelling(tokenizer, language, read, (token, text))]
+            assert allowed == (kept or [token for token, _ in every]), (read, allowed, kept)
         for token in allowed:
-            after = before + (vocabulary.tokens[token] or b"")
+            text = vocabulary.tokens[token] or b""
             found |= {before} if token in vocabulary.eos_ids else set()
-            if token not in vocabulary.eos_ids and after not in seen:
+            if token not in vocabulary.eos_ids and before + text not in seen:
                 beside, fork = plain.fork(), matcher.fork()
                 assert beside.advance(token) and fork.advance(token)
-                waiting.append((beside, fork, after))
-                seen.add(after)
+                waiting.append((beside, fork, [*read, (token, text)]))
+                seen.add(before + text)
     assert found == {*language}, (language, found)
 
 

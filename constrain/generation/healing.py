@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from constrain.kernels.parser.forced import OPEN
 from constrain.languages.constraints.refusal import Refusal
 from constrain.masks.engine.matcher import MAX_FORCED
 from constrain.masks.engine.narrowed import Narrowed
@@ -139,9 +140,9 @@ class HealedMatcher(Narrowed):
         """No bytes: a text whose first token overlaps the prompt is cut as the model cuts it."""
         return b"", True
 
-    def is_forced(self, *_: Any) -> bool:
-        """False; see `forced_end`."""
-        return False
+    def asked(self, *_: Any) -> int:
+        """See `Matcher.asked` and `forced_end`."""
+        return OPEN
 
     def is_accepting(self) -> bool:
         """The bytes were written, and what follows them is a member."""

@@ -3,11 +3,8 @@
 The idea: where one lexeme is open, its lexer state and that of the next lexeme say which bytes may follow, one try for
 each class of bytes; so no configurations are made for what is forced (`leaps`). Elsewhere each byte is tried.
 
-Where no byte must follow, one of a few texts may have to be completed once it is begun (`begun_texts`).
-
-Cost: some steps of a lexer for each forced byte; a step for each text's first byte, and ten behind each that
-may follow. Reference: `forced_byte` at each place (tests/masks/engine/test_forced.py); all texts of small languages
-(tests/masks/derived/test_forced_cuts.py).
+Cost: some steps of a lexer for each forced byte. Reference: `forced_byte` at each place
+(tests/masks/engine/test_forced.py).
 """
 
 import numpy as np
@@ -19,19 +16,19 @@ from constrain.kernels.parser.advance import WATCH
 from constrain.kernels.parser.configurations import accepts, is_complete, step_configuration
 from constrain.kernels.parser.earley import scan
 from constrain.kernels.parser.leaps import BOTH, READ_WATCHED, begin_leap, can_leap, leap_byte, leapt
+from constrain.kernels.parser.spelling import spelling_tokens
 from constrain.kernels.records.arena import NO_TAGS, NONE, is_of_epoch
-from constrain.kernels.records.configurations import BEGINNINGS, BEGUN, CONFIG, LEAP, is_watched
+from constrain.kernels.records.configurations import CONFIG, LEAP, is_watched
 from constrain.kernels.records.expressions import PARTITION, class_of, continues, representative
 from constrain.kernels.records.grammars import GRAMMAR
 from constrain.kernels.records.parser_states import PARSER
-from constrain.kernels.records.stack import push, set_top, top
+from constrain.kernels.records.stack import set_top
 
 NO_BYTE, SEVERAL_BYTES = -1, -2  # instead of the only byte
 MARK = 0xFF  # of tokens that are no text (languages/automata/marks.py)
-FREE = 8  # bytes that may follow: a text is not a choice between a few
-COMPLETE_TEXT = -1  # BEGUN.OTHERS
-FORCED_BITS = 2  # of the word FORCED
+FORCED_BITS = 3  # of the word FORCED
 NOTHING_FOLLOWS = 1 << 41  # added by `forced_run` where nothing may follow the bytes
+OPEN, FORCED, FORCED_IF_CLEAR, SPELLING = 1, 2, 3, 4  # CONFIG.FORCED
 
 
 @kernel("i(arena, i, i)")
@@ -130,75 +127,18 @@ def forced_run(A, H, S, c, text):
     return length + (WATCH if watch else 0) + (NOTHING_FOLLOWS if ends else 0)
 
 
-@kernel("i(arena, arena, arena, i, arena, i)")
-def other_bytes(A, H, S, c, T, n):
-    """The number, at most FREE, of bytes that may follow a configuration and lead to no beginning behind the n-th one.
-    An end counts as a byte. Printable ones are tried first."""
-    number = np.int64(accepts(A, H, S, c) != 0)
-    for i in range(256):
-        b = (i + 32) & 255
-        k = BEGINNINGS.LONGER(T, n)
-        while k < T[BEGINNINGS.COUNT] and BEGINNINGS.BEFORE(T, k) == n and BEGINNINGS.BYTE(T, k) != b:
-            k += 1
-        goes_on = k < T[BEGINNINGS.COUNT] and BEGINNINGS.BEFORE(T, k) == n
-        if not goes_on and step_configuration(A, H, S, c, b) != NONE:
-            number += 1
-        if number == FREE:
-            break
-    return number
-
-
-@kernel("i(arena, arena, arena, i, arena, arena)", entry=True)
-def begun_texts(A, H, S, c, T, found):
-    """Write into `found` the BEGINNINGS behind which one of the texts must be completed, as many as it holds. Returns
-    how many there are.
-
-    A beginning that FREE other bytes may follow is not gone on with: the text is free there.
-    """
-    here = top(S)
-    push(S, c)
-    push(S, 0)
-    last = np.int64(0)
-    n = np.int64(1)
-    while n < T[BEGINNINGS.COUNT] and BEGINNINGS.BEFORE(T, n) <= last:
-        before = here + BEGUN.WORDS * BEGINNINGS.BEFORE(T, n)
-        d, others = np.int64(NONE), np.int64(0)
-        if BEGUN.AFTER(S, before) != NONE and 0 <= BEGUN.OTHERS(S, before) < FREE:
-            d = step_configuration(A, H, S, BEGUN.AFTER(S, before), BEGINNINGS.BYTE(T, n))
-        if d != NONE:
-            others = COMPLETE_TEXT if BEGINNINGS.IS_WHOLE(T, n) else other_bytes(A, H, S, d, T, n)
-            last = n
-        push(S, d)
-        push(S, others)
-        n += 1
-    number = np.int64(0)
-    while n > 1:
-        n -= 1
-        at, before = here + BEGUN.WORDS * n, here + BEGUN.WORDS * BEGINNINGS.BEFORE(T, n)
-        if BEGUN.AFTER(S, at) == NONE or BEGUN.OTHERS(S, at) == COMPLETE_TEXT:
-            continue
-        if BEGUN.OTHERS(S, at) > 0:
-            S[before + BEGUN.OTHERS] = max(BEGUN.OTHERS(S, before), 1)
-            continue
-        if number < found.size:
-            found[number] = n
-        number += 1
-    set_top(S, here)
-    return number
-
-
-@kernel("i(arena, arena, arena, i, arena, arena)", entry=True)
-def is_forced(A, H, S, c, text, T):
-    """1 if fewer than two bytes must follow and none of the BEGINNINGS T, if T has some, leaves no choice but its
-    texts; 3 if a place on the way is watched, else 2. Above FORCED_BITS: `forced_run`, of what is written into `text`,
-    two words or more; 0 if T was asked."""
+@kernel("i(arena, arena, arena, i, arena, arena, arena)", entry=True)
+def is_forced(A, H, S, c, text, T, K):
+    """What is asked of tokens here: FORCED, FORCED_IF_CLEAR where a place on the way is watched; SPELLING where some of
+    the SPELLINGS K spell one of the BEGINNINGS T, if T has some; or OPEN. Above FORCED_BITS: `forced_run`, of what is
+    written into `text`, two words or more; 0 if T was asked."""
     run = forced_run(A, H, S, c, text)
-    is_open = (run & (WATCH - 1)) < 2 or text[0] == MARK or text[1] == MARK
-    if is_open and T.size:
-        is_open = begun_texts(A, H, S, c, T, text) == 0
-        run = 0
-    A[c + CONFIG.FORCED] = 1 if is_open else 3 if run & WATCH else 2
-    return (run << FORCED_BITS) + np.int64(A[c + CONFIG.FORCED])
+    asked = FORCED_IF_CLEAR if run & WATCH else FORCED
+    if (run & (WATCH - 1)) < 2 or text[0] == MARK or text[1] == MARK:
+        asked = SPELLING if T.size and spelling_tokens(A, H, S, c, T, K, text) else OPEN
+        run = 0 if T.size else run
+    A[c + CONFIG.FORCED] = asked
+    return (run << FORCED_BITS) + np.int64(asked)
 
 
 @kernel("i(arena, i, i)", entry=True, brief=True)

@@ -23,7 +23,7 @@ class CONFIG(Record, kind=18):
     ACCEPTS = memo("1 no, 2 yes: the text so far is a member")
     WATCHED = memo("1 no, 2 yes: a lexeme in progress began in a watched parser state")
     WHOLE = memo("the configuration whose last pair has its lexer state")
-    FORCED = memo("1 fewer than two bytes must follow, 2 more or a text that was begun, 3 more if the guard lets them")
+    FORCED = memo("what is asked of tokens there: OPEN and others of parser/forced.py")
 
 
 class PAIR(Region):
@@ -59,6 +59,17 @@ class BEGINNINGS(Region):
     BEFORE = column("by beginning: the one without its last byte")
     LONGER = column("by beginning: the first that is longer by a byte, or where it would stand")
     IS_WHOLE = column("by beginning: 1 if it is one of the texts")
+
+
+class SPELLINGS(Region):
+    """Some tokens that may spell one of some texts, as a trie in its own order, each node before those below it."""
+
+    COUNT = word("how many nodes there are")
+    DEEPEST = word("the bytes of the longest token")
+    BYTE = column("by node: its byte")
+    DEPTH = column("by node: the bytes before it")
+    NEXT = column("by node: the first that is not below it")
+    ENDS = column("by node: COMPLETES, if one of the texts ends with it; the BEGINNINGS that a token ends with; or 0")
 
 
 class BEGUN(Region):

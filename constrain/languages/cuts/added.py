@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -73,10 +73,10 @@ class AddedTexts:
             likely = self._likely.search(text, max(end, start + 1))
 
     @cached_property
-    def rows(self) -> tuple[list[bytes], NDArray[np.int32]]:
-        """Their beginnings, in the order of BEGINNINGS; these, for kernels. Empty where there are no texts."""
+    def rows(self) -> tuple[dict[bytes, int], NDArray[np.int32]]:
+        """The numbers of their beginnings; these, for kernels, as BEGINNINGS. Empty where there are no texts."""
         if not self.tokens:
-            return [], np.zeros(0, np.int32)
+            return {}, np.zeros(0, np.int32)
         texts = sorted({b"", *self.beginnings, *self.tokens}, key=lambda text: (len(text), text))
         number = {text: n for n, text in enumerate(texts)}
         before = np.array([number[text[:-1]] for text in texts])
@@ -86,12 +86,7 @@ class AddedTexts:
             "LONGER": np.searchsorted(before[1:], np.arange(len(texts))) + 1,
             "IS_WHOLE": np.array([text in self.tokens for text in texts]),
         }
-        return texts, pack(BEGINNINGS, COUNT=len(texts), **columns)[0]
-
-    def goes_over(self, begun: bytes, text: bytes) -> bool:
-        """True if one that was begun before a text is completed in it, or may go on behind it."""
-        end, goes_on = self.at(begun + text, 0, len(begun + text))
-        return goes_on or end > len(begun)
+        return number, pack(BEGINNINGS, COUNT=len(texts), **columns)[0]
 
     def is_begun(self, text: bytes) -> bool:
         """True if a text ends with a proper beginning of one of them."""
@@ -132,6 +127,7 @@ class AddedTokens:
         row: Their bits.
         broken: The tokens that contain one of them, and so are never written.
         begun: By other tokens, what they end with that begins an added one.
+        inside: The tokens of `broken`.
     """
 
     def __init__(self, vocabulary: Vocabulary, added: Sequence[int]) -> None:
@@ -140,6 +136,7 @@ class AddedTokens:
         self.row, self.broken = (np.zeros(vocabulary.words, np.uint32) for _ in range(2))
         set_bits(self.row, added)
         self.begun: dict[int, Begun] = {}
+        self.inside = set[int]()
         if added:
             self._search(JoinedTokens.of(vocabulary), frozenset(added))
         self._tokens = tokens
@@ -149,22 +146,17 @@ class AddedTokens:
         text, starts, whole = joined.text, joined.starts, joined.text.tobytes()
         last = np.zeros(len(text), bool)
         last[starts[1:][starts[1:] > starts[:-1]] - 1] = True
-        begins, pairs = np.zeros(256, bool), np.zeros((256, 256), bool)  # by the first byte, by the first two
-        for one in self.texts.tokens:
-            begins[one[0]] = True
-            pairs[one[0], one[1] if len(one) > 1 else slice(None)] = True
-        places = np.flatnonzero(pairs[text, np.roll(text, -1)] | (last & begins[text]))
+        places = np.flatnonzero(begin_as(self.texts.tokens, text, np.roll(text, -1), last))
         owners = np.searchsorted(starts, places, "right") - 1
-        broken = set()
         for place, token, stop in zip(places.tolist(), owners.tolist(), starts[owners + 1].tolist(), strict=True):
             if token in added:
                 continue
             end, goes_on = self.texts.at(whole, place, stop)
             if end > 0:
-                broken.add(token)
+                self.inside.add(token)
             elif goes_on:
                 self.begun[token] = (*self.begun.get(token, ()), whole[place:stop])
-        set_bits(self.broken, broken)
+        set_bits(self.broken, self.inside)
 
     def __bool__(self) -> bool:
         return bool(self.texts.tokens)
@@ -181,6 +173,16 @@ class AddedTokens:
         if self.texts.tokens.get(text) == token:
             return (*found, text) if text in self.texts.beginnings else found
         return found + self.begun.get(token, ())
+
+
+def begin_as(texts: Iterable[bytes], byte: NDArray[Any], second: NDArray[Any], is_last: NDArray[Any]) -> NDArray[Any]:
+    """Whether one of some texts may begin with a byte and the one behind it, or with the last byte of a token."""
+    begins, pairs = np.zeros(256, bool), np.zeros((256, 256), bool)  # by the first byte, by the first two
+    for one in texts:
+        begins[one[0]] = True
+        pairs[one[0], one[1] if len(one) > 1 else slice(None)] = True
+    found: NDArray[Any] = pairs[byte, second] | (is_last & begins[byte])
+    return found
 
 
 def taken_out(backend: Any, vocabulary: Vocabulary) -> tuple[list[int], dict[bytes, int]]:

@@ -35,6 +35,7 @@ from constrain.languages.cuts.firsts import FirstTokens
 from constrain.languages.cuts.merges import Merges
 from constrain.languages.cuts.pieces import Pieces
 from constrain.languages.cuts.sentence_pieces import read_pieces
+from constrain.languages.cuts.spellings import Spellings
 from constrain.languages.vocab.bits import Row, clear_bits, has_bits, set_bits, tokens_of
 from constrain.languages.vocab.joined import JoinedTokens
 from constrain.languages.vocab.readers import Ranked
@@ -87,6 +88,7 @@ class CanonicalTokens:
         outside: uint32[words], those of `alone` that need no other token to write a character.
         unknown: uint32[words], the tokens of which the tables of kernels do not say what follows.
         firsts: The first tokens of texts that must follow.
+        spellings: The tokens that may spell added ones.
         kept: What others keep of these sequences, by its type.
 
     Example:
@@ -118,6 +120,7 @@ class CanonicalTokens:
         self.byte_tokens = frozenset(tokens_of(merges.byte_tokens).tolist())
         self.added_tokens = AddedTokens(vocabulary, added)
         self.added = self.added_tokens.row
+        self.spellings = Spellings(vocabulary, self.added_tokens)
         self._all_taken_out = taken_out or {}
         joined = JoinedTokens.of(vocabulary)
         first = joined.first()
@@ -271,7 +274,9 @@ class CanonicalTokens:
         pieces = state.pieces or self.pieces.start
         for byte in text:
             pieces = self.pieces.step(pieces, byte) or self.pieces.start
-        return CutState(token, pieces, int(self.pieces.open[pieces]), 0, begun=self.added_tokens.begun.get(token, ()))
+        begun = self.added_tokens.after(state.begun, token)
+        begun = self.added_tokens.begun.get(token, ()) if begun is None else begun
+        return CutState(token, pieces, int(self.pieces.open[pieces]), 0, begun=begun)
 
     def after(self, state: CutState, token: int) -> CutState:
         """The state after a token, canonical or not."""

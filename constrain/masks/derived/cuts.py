@@ -15,6 +15,7 @@ import numpy as np
 from typing_extensions import Self
 
 from constrain.languages.constraints.base import constraint_of
+from constrain.languages.cuts.added import Begun
 from constrain.languages.cuts.canonical import CanonicalTokens, CutState
 from constrain.languages.vocab.longest import LongestTokens
 from constrain.lazily import Remembered, lazily
@@ -75,8 +76,8 @@ class CompiledCuts:
         known = self._ended_by.get(eos_ids) or type(self)(self.compiled, self.canonical, eos_ids)
         return self._ended_by.keep(eos_ids, known)
 
-    def key(self, inner: Any, state: CutState) -> tuple[Any, ...]:
-        """A key for what may follow: of a matcher of the constraint, and a state of the canonical tokens."""
+    def key(self, inner: Any, state: CutState | Begun) -> tuple[Any, ...]:
+        """A key for what may follow: of a matcher of the constraint, and of the canonical tokens."""
         if not self.checks and not self.guards:
             return inner.state, state
         engine = engine_of(inner)

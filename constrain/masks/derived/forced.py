@@ -5,8 +5,11 @@ it never saw misleads it (`<tool_call>` as `< t oo l`); there the token is the c
 Where the text is open a cut is part of the choice: a model that ends a string writes `"}` and then `}`, though its
 tokenizer joins all three, and if only the joined token counts, the string goes on (note 0041).
 
-Distribution: p conditioned on "a text of the language, and where one token alone is canonical for bytes that must
-follow, it is that token".
+The text of an added token is one token to its tokenizer, so one that takes part of it is refused, wherever the
+constraint tells that text from an open one (kernels/parser/spelling.py), unless no other token may come next.
+
+Distribution: p conditioned on "a text of the language; where one token alone is canonical for bytes that must follow,
+it is that token; and no token that is not an added one takes part of such a text".
 
 Cost: where the text is open the constraint's own matcher answers, after one question; a known forced place leads to the
 next. How open tokens change what is canonical is computed when the next forced text is met.
@@ -21,6 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from constrain.kernels.cuts.steps import SEVERAL_LEFT, only_token
+from constrain.kernels.parser.forced import FORCED, OPEN
+from constrain.languages.cuts.added import Begun
 from constrain.languages.cuts.canonical import CutState
 from constrain.languages.cuts.firsts import NO_TOKENS, Firsts
 from constrain.languages.vocab.bits import clear_bits, has_bit, has_bits, set_bits
@@ -52,20 +57,23 @@ NONE_FIRST = Firsts([], NO_TOKENS)
 
 
 class ForcedPlace:
-    """A place where text is forced. Not to be changed but for `after`.
+    """A place where text is forced, or a token refused. Not to be changed but for `after`.
 
     only: the one token that may come next; negative: all that the constraint allows but for the refused ones
-    state: of the canonical tokens. after: by token, the place after it, if it is known
+    state: of the canonical tokens; None where no text is forced. begun: of added tokens (languages/cuts/added.py)
+    after: by token, the place after it, if it is known
     """
 
-    __slots__ = ("after", "forced", "only", "refused", "state")
+    __slots__ = ("after", "begun", "forced", "only", "refused", "state")
 
-    def __init__(self, only: int, forced: Forced, state: CutState | None, refused: Sequence[int] = ()) -> None:
-        self.only, self.forced, self.state, self.refused = only, forced, state, refused
+    def __init__(
+        self, only: int, forced: Forced, state: CutState | None, begun: Begun = (), refused: Sequence[int] = ()
+    ) -> None:
+        self.only, self.forced, self.state, self.begun, self.refused = only, forced, state, begun, refused
         self.after: dict[int, ForcedPlace] = {}
 
 
-OPEN = ForcedPlace(SEVERAL_LEFT, NO_TEXT, None)
+OPEN_PLACE = ForcedPlace(SEVERAL_LEFT, NO_TEXT, None)
 
 
 class ForcedCuts(CompiledCuts):
@@ -77,8 +85,8 @@ class ForcedCuts(CompiledCuts):
         super().__init__(*given)
         self.none: Row = self.canonical.none
         self._places: Remembered[Any, ForcedPlace] = Remembered(MANY)
-        self._added = self.canonical.added_tokens.texts
-        self.beginnings = self._added.rows[1]
+        self._added, self._spellings = self.canonical.added_tokens.texts, self.canonical.spellings
+        self.begin, self.asks = self._spellings.begin, (self._added.rows[1], self._spellings.behind(()).rows)
         self.window = WINDOW + self._added.longest
         self.is_plain = not (self.checks or self.guards)  # what follows a place depends on nothing before it
 
@@ -114,13 +122,13 @@ class ForcedCuts(CompiledCuts):
         if forced.text and not within and not beyond.size:  # behind a token that its tokenizer would not cut there
             within, beyond = self._firsts(self.canonical.unlinked(state)._replace(begun=()), forced)
         if len(within) == 1 and not beyond.size and inner.allows(within[0]):
-            return ForcedPlace(within[0], forced, state)
+            return ForcedPlace(within[0], forced, state, state.begun)
         row = self.masked(inner)
-        may_spell = self.beginnings.size and (not forced.text or forced.text[:1] in self._added.beginnings)
-        refused = self._spelling(inner, state, row) if may_spell else []
+        refused = self._refused(inner, state.begun, row)
         clear_bits(row, refused)
         firsts = [token for token in within if has_bit(row, token)] + beyond[has_bits(row, beyond)].tolist()
-        return ForcedPlace(firsts[0] if len(firsts) == 1 else only_token(row), forced, state, refused)
+        only = firsts[0] if len(firsts) == 1 else only_token(row)
+        return ForcedPlace(only, forced, state, state.begun, refused)
 
     def _run(self, inner: Any, state: CutState, forced: Forced) -> list[tuple[int, CutState]]:
         """The tokens that write a forced text, each with the state before it, as far as they are sure at once: nothing
@@ -141,22 +149,30 @@ class ForcedCuts(CompiledCuts):
             text = text[len(self.vocabulary.tokens[token] or b"") :]
         for here, after in itertools.pairwise(places):
             here.after[here.only] = after
-        if is_all and len(text) < LEAST and not self.beginnings.size:
-            places[-1].after[places[-1].only] = OPEN
+        if is_all and len(text) < LEAST and not self.begin:
+            places[-1].after[places[-1].only] = OPEN_PLACE
         return places[0]
 
-    def _spelling(self, inner: Any, state: CutState, row: Row) -> list[int]:
-        """The tokens of a mask that begin to spell an added text which is then to be completed.
+    def spelling_place(self, inner: Any, begun: Begun) -> ForcedPlace:
+        """The place of a matcher of the constraint where no text is forced, behind beginnings of added tokens."""
+        key = (inner.state, begun) if self.is_plain else self.key(inner, begun)
+        known = self._places.get(key)
+        if known is None:
+            refused = self._refused(inner, begun)
+            known = self._places.keep(key, ForcedPlace(SEVERAL_LEFT, NO_TEXT, None, begun, refused))
+        return known
 
-        Where several added texts may follow, none is forced; but its beginning is no choice of another text.
-        """
-        engine, added = engine_of(inner), self._added
-        begun = {added.rows[0][number] for number in engine.begun_texts(added.rows[1])} if engine else set()
-        whole = [text for text, token in added.tokens.items() if has_bit(row, token)] if begun else []
-        begun = {part for part in begun if any(text.startswith(part) for text in whole)}
-        begun -= {part for part in begun for before in state.begun if added.goes_over(before, part)}
-        tokens = self.vocabulary.tokens
-        return [token for token in self.canonical.added_tokens.begun if tokens[token] in begun and has_bit(row, token)]
+    def _refused(self, inner: Any, begun: Begun, row: Row | None = None) -> list[int]:
+        """The tokens of a mask that take part of an added text; none where no other may come next."""
+        engine, spelling = engine_of(inner), self._spellings.behind(begun)
+        nodes = engine.spelling_tokens(self.asks[0], spelling.rows) if engine and self.begin else []
+        if not nodes:
+            return []
+        row = self.masked(inner) if row is None else row
+        refused = sorted({token for node in nodes for token in spelling.tokens[node] if has_bit(row, token)})
+        others = row.copy()
+        clear_bits(others, refused)
+        return refused if others.any() else []
 
     def _firsts(self, state: CutState, forced: Forced) -> Firsts:
         """The tokens with which the tokenizer may write a forced text. What is before an added token ends there."""
@@ -190,10 +206,11 @@ class ForcedMatcher(CutsMatcher):
 
     states: before each token and after the last; in place of one that was not needed stands the token before it
     here: the place, if it is known. came: the place and the token before it, if text was forced there
+    is_begun: the text may end with the beginning of an added token
     is_narrowed: another layer is inside, which may refuse tokens at some places
     """
 
-    __slots__ = ("came", "here", "is_narrowed")
+    __slots__ = ("came", "here", "is_begun", "is_narrowed")
 
     layer = "forced tokens"
     constraint: ForcedCuts
@@ -203,6 +220,7 @@ class ForcedMatcher(CutsMatcher):
         super().__init__(constraint, inner, states)
         self.here: ForcedPlace | None = None
         self.came: tuple[ForcedPlace, int] | None = None
+        self.is_begun = False
         self.is_narrowed = isinstance(inner, Narrowed)
 
     def cut(self) -> CutState:
@@ -215,13 +233,18 @@ class ForcedMatcher(CutsMatcher):
         return state
 
     def place(self) -> ForcedPlace:
-        """The place; `OPEN` where no text is forced."""
+        """The place; `OPEN_PLACE` where no text is forced, and no token refused."""
         here, came, inner = self.here, self.came, self.inner
         if here is None:
             constraint = self.constraint
             at = inner.at_this_place() if self.is_narrowed else inner
-            is_open = not at.is_forced(constraint.beginnings)
-            here = self.here = OPEN if is_open else constraint.forced_place(at, self.cut(), came)
+            asked = at.asked(*constraint.asks)
+            if asked == FORCED:
+                here = constraint.forced_place(at, self.cut(), came)
+            else:
+                begun = self.cut().begun if self.is_begun else ()
+                here = constraint.spelling_place(at, begun) if begun or asked != OPEN else OPEN_PLACE
+            self.here = here
             # Where the layer inside asks, the place is that of one text; it does not stop asking.
             if came is not None and constraint.is_plain and (at is not inner or not self.is_narrowed):
                 came[0].after[came[1]] = here
@@ -234,7 +257,11 @@ class ForcedMatcher(CutsMatcher):
 
     def only(self) -> int:
         here = self.place()
-        return here.only if here is not OPEN else only_token(self.constraint.masked(self.inner))
+        if here.state is not None:
+            return here.only
+        row = self.constraint.masked(self.inner)
+        clear_bits(row, here.refused)
+        return only_token(row)
 
     def mask(self) -> Row:
         here = self.place()
@@ -274,24 +301,26 @@ class ForcedMatcher(CutsMatcher):
         if after is not None and self.is_narrowed and self.inner.at_this_place() is self.inner:
             after = None
         self.here = after
-        self.came = (here, token_id) if after is None and here is not OPEN else None
-        self.states.append(token_id if after is None or after is OPEN else after.state)
+        self.came = (here, token_id) if after is None and here.state is not None else None
+        self.states.append(token_id if after is None or after.state is None else after.state)
+        self.is_begun = bool(here.begun) or token_id in self.constraint.begin
         return True
 
     def because(self, token_id: int) -> str:
         here = self.place()
         if here.only < 0 or not here.forced.text:
-            return "the text of an added token must follow, which is one token"
+            return "it takes part of the text of an added token, which is one token"
         text, token = here.forced.text, f"token {here.only} = {self.constraint.vocabulary.tokens[here.only]!r}"
         return f"{text!r} must follow, and the tokenizer writes {token} first"
 
     def rollback(self, n_tokens: int) -> None:
         super().rollback(n_tokens)
         self.here = self.came = None
+        self.is_begun = True  # it may be
 
     def fork(self) -> ForcedMatcher:
         copy = ForcedMatcher(self.constraint, self.inner.fork(), list(self.states))
-        copy.here, copy.came = self.here, self.came
+        copy.here, copy.came, copy.is_begun = self.here, self.came, self.is_begun
         return copy
 
 

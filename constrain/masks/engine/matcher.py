@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.errors import ConstrainError
-from constrain.kernels.parser import advance, configurations, forced
+from constrain.kernels.parser import advance, configurations, forced, spelling
 from constrain.kernels.records import arena
 from constrain.kernels.records.arena import HEADER
-from constrain.kernels.records.configurations import BEGINNINGS, CONFIG, is_watched
+from constrain.kernels.records.configurations import CONFIG, SPELLINGS, is_watched
 from constrain.languages.automata.marks import MARK
 from constrain.languages.automata.memory import words_of
 from constrain.masks.engine.masks import MaskedSteps
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 WATCH = advance.WATCH
 RUN = 64  # forced bytes that are looked for in one call of a kernel
 MAX_FORCED = 1 << 16  # tokens or bytes that `forced_tokens` and `forced_bytes` return at most
-NO_BEGINNINGS = np.zeros(0, np.int32)
+NO_TEXTS = np.zeros(0, np.int32)
 
 
 class Matcher(MaskedSteps):
@@ -303,40 +303,39 @@ class Matcher(MaskedSteps):
         words = np.empty(most, np.int32)
         return words, self._ask(forced.forced_run, words)
 
-    def is_forced(self, texts: NDArray[np.int32] = NO_BEGINNINGS) -> bool:
-        """True if two bytes or more must follow, as `forced_bytes` has them, or what begins one of some texts must
-        complete one of them.
+    def asked(self, texts: NDArray[np.int32] = NO_TEXTS, tokens: NDArray[np.int32] = NO_TEXTS) -> int:
+        """What is asked of the tokens here: FORCED if two bytes or more must follow, as `forced_bytes` has them;
+        SPELLING if some tokens may come next that spell one of some texts; else OPEN (kernels/parser/forced.py).
 
         Args:
-            texts: Their BEGINNINGS, always the same ones.
+            texts: The texts, as BEGINNINGS, always the same ones.
+            tokens: The tokens, as SPELLINGS, always the same ones.
 
         Raises:
             LimitError: A step does not fit into the automaton's memory.
         """
         now = len(self._steps)
         if self._end == now:
-            return False
+            return forced.OPEN
         known = self._kernels.known_forced(self._memory.A, self._epoch, self._states[now])
         if not known:
             words = np.empty(RUN, np.int32)
-            length, known = divmod(self._ask(forced.is_forced, words, texts), 1 << forced.FORCED_BITS)
+            length, known = divmod(self._ask(forced.is_forced, words, texts, tokens), 1 << forced.FORCED_BITS)
             if length:
                 self._run = (self._epoch, self._states[now]), words, length
-        if known == 3 and self.compiled.guard is not None:
-            return len(self.forced_bytes(2)) == 2
-        return known > 1
+        if known == forced.FORCED_IF_CLEAR:
+            is_clear = self.compiled.guard is None or len(self.forced_bytes(2)) == 2
+            return forced.FORCED if is_clear else forced.OPEN
+        return known
 
-    def begun_texts(self, texts: NDArray[np.int32]) -> list[int]:
-        """The numbers of the beginnings of some texts behind which one of the texts must be completed.
-
-        Args:
-            texts: Their BEGINNINGS.
+    def spelling_tokens(self, texts: NDArray[np.int32], tokens: NDArray[np.int32]) -> list[int]:
+        """The nodes of some tokens, as SPELLINGS, that spell one of some texts, as BEGINNINGS, if they come next.
 
         Raises:
             LimitError: A step does not fit into the automaton's memory.
         """
-        found = np.empty(texts[BEGINNINGS.COUNT], np.int32)
-        return [] if self.ended else found[: self._ask(forced.begun_texts, texts, found)].tolist()
+        found = np.empty(tokens[SPELLINGS.COUNT], np.int32)
+        return [] if self.ended else found[: self._ask(spelling.spelling_tokens, texts, tokens, found)].tolist()
 
     def any_byte(self, bits: NDArray[np.int32]) -> bool:
         """True if one of the bytes of a bitmap, int32[8], low bit first, may follow. The guard is not asked.

@@ -147,9 +147,9 @@ class Narrowed:
         found: tuple[bytes, bool] = self.inner.forced_end(most)
         return found
 
-    def is_forced(self, *texts: Any) -> bool:
-        """True if two bytes or more must follow, or a text that was begun; as `Matcher.is_forced`."""
-        return bool(self.inner.is_forced(*texts))
+    def asked(self, *texts: Any) -> int:
+        """What is asked of the tokens here, as `Matcher.asked`."""
+        return int(self.inner.asked(*texts))
 
 
 def fill_narrowed(matchers: Sequence[Any], out: Rows, rows: Sequence[int] | None = None) -> None:

@@ -11,7 +11,7 @@ from tokenizers import AddedToken, Tokenizer
 from tokenizers.models import BPE
 
 import constrain
-from added_oracle import spelled_beginnings
+from added_oracle import spelling
 from constrain.languages.cuts import CanonicalTokens
 from constrain.languages.vocab.bits import tokens_of
 from constrain.masks.completion.length_budget import LengthBudget
@@ -152,45 +152,64 @@ def test_behind_a_token_that_the_tokenizer_would_not_cut() -> None:
     assert [token for token in range(8) if matcher.allows(token)] == [2]
 
 
+MERGES = [("s", "<"), ("t", ">"), ("t>", "a"), (">", "a"), ("<", "t"), ("s<", "t"), ("c", ">")]
+ADDED = ["<t>", "<tc>", "</t>", "</tc>", "aac"]
 BEGUN = [
-    ["<t>a", "<tc>a"], ["<t>a", "<tc>b", "</t>"], ["a<t>", "a</t>", "a"], ["<t>a", "<tc>a", "<x"], ["<t>a", "<to"],
-    ["</t>", "</tc>a", "</tc>b"], ["<", "<t>", "<tc>"], ["<t><tc>", "<tc><t>", "<t></t>"], ["<<t>a", "<<tc>"],
-    ["aa", "aab", "a<aa"],
-]  # fmt: skip
-"""Texts in which added tokens begin where others may begin as well; `aa` begins the added `aab`, and the token `<` of
-the first but one is the end of no added one."""
+    ["<t>a", "<tc>a"],
+    ["<t>a", "<tc>c", "</t>"],
+    ["a<t>", "a</t>", "a"],
+    ["<t>a", "<tc>a", "<x"],
+    ["<t>a", "<ta"],
+    ["</t>", "</tc>a", "</tc>c"],
+    ["<", "<t>", "<tc>"],
+    ["<t><tc>", "<tc><t>", "<t></t>"],
+    ["<<t>a", "<<tc>"],
+    ["aa", "aac", "a<aa"],
+    ["s<t>", "sx", "xs<t>"],
+    ["s<t>", "s<t", "s<"],
+    ["<t>a", "<t>s", "<tca", "<tsa"],
+    ["s<t>a", "s<tsa", "s<tas", "ss<t>a"],
+    ["<t><t>", "<t>s", "s<t>s<tc>"],
+    ["x<t>a", "x<taa", "x<tx", "x<", "ca"],
+    [f"{begin}<t{letter}a" for begin in ("", "s") for letter in "><tcas"],
+    [f"s<t{letter}{end}" for letter in "><tcas" for end in ("a", "s")] + ["x"],
+]
+"""Texts in which added tokens begin where others may begin as well; in the last two `>` is one of some letters."""
 
 
 @pytest.mark.parametrize("language", BEGUN, ids=lambda language: "|".join(language))
-def test_added_tokens_are_not_spelled_beside_each_other(language: list[str]) -> None:
-    """No other token begins one of several added tokens that may come next; all texts can still be written."""
-    tokenizer = MADE["no pieces"]()
-    tokenizer.add_tokens([AddedToken(text, normalized=False) for text in ("<t>", "<tc>", "</t>", "</tc>", "aab")])
-    vocabulary = constrain.Vocabulary.from_huggingface(tokenizer, eos_ids=[tokenizer.token_to_id("<end>")])
+def test_no_token_takes_part_of_an_added_text(language: list[str]) -> None:
+    """Refused is what completes one that is told from other texts, or begins one that must then be completed, over the
+    border of another text too; but never all tokens. Each text can be written, and in its own cut."""
+    letters = {letter: i for i, letter in enumerate("<>/tcasx")}
+    words = {one + other: len(letters) + i for i, (one, other) in enumerate(MERGES)}
+    tokenizer = Tokenizer(BPE({**letters, **words}, MERGES))
+    tokenizer.add_tokens([AddedToken(text, normalized=False) for text in ADDED])
+    names = sorted(tokenizer.get_vocab(), key=tokenizer.get_vocab().__getitem__)
+    vocabulary = constrain.Vocabulary([*map(str.encode, names), None], eos_ids=[len(names)])
     compiled = constrain.compile(constrain.choices(language), vocabulary)
     matcher = ForcedCuts.of(compiled, CanonicalTokens.of(tokenizer, vocabulary)).matcher()
-    plain, texts, found = compiled.matcher(), [text.encode() for text in language], set[bytes]()
+    plain, texts, found = compiled.matcher(), [text.encode() for text in language], set[tuple[int, ...]]()
 
-    def follow(before: bytes) -> None:
-        allowed = tokens_of(matcher.mask()).tolist()
-        every = tokens_of(plain.mask()).tolist()
-        assert allowed == [token for token in range(vocabulary.size) if matcher.allows(token)]
-        spelled = spelled_beginnings(tokenizer, texts, before)[0]
-        added = {*tokenizer.get_added_tokens_decoder()}
-        if len(forced_text(texts, before)) < 2:
-            kept = [token for token in every if token in added or vocabulary.tokens[token] not in spelled]
-            assert allowed == kept, (before, spelled)
-            for token in {*every}.difference(kept):
+    def follow(read: list[tuple[int, bytes]]) -> None:
+        allowed, every = tokens_of(matcher.mask()).tolist(), tokens_of(plain.mask()).tolist()
+        assert allowed and allowed == [token for token in range(vocabulary.size) if matcher.allows(token)]
+        if len(forced_text(texts, b"".join(text for _, text in read))) < 2:
+            nexts = [(token, vocabulary.tokens[token] or b"") for token in every]
+            kept = [token for token, text in nexts if not spelling(tokenizer, texts, read, (token, text))]
+            assert allowed == (kept or every), read
+            for token in {*every}.difference(allowed):
                 refusal = matcher.explain(token)
                 assert refusal and refusal.layer == "forced tokens" and "added token" in refusal.because
         for token in allowed:
             if token in vocabulary.eos_ids:
-                found.add(before)
+                found.add(tuple(token for token, _ in read))
                 continue
             assert matcher.advance(token) and plain.advance(token)
-            follow(before + (vocabulary.tokens[token] or b""))
+            follow([*read, (token, vocabulary.tokens[token] or b"")])
             matcher.rollback(1)
             plain.rollback(1)
 
-    follow(b"")
-    assert found == {*texts}
+    follow([])
+    assert {vocabulary.to_bytes(tokens) for tokens in found} == {*texts}
+    assert {tuple(tokenizer.encode(text).ids) for text in language} <= found
