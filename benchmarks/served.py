@@ -172,6 +172,7 @@ def inputs(files: list[Path]) -> str:
 
 def commit() -> str:
     """The commit of the checkout, marked where files of the package differ from it."""
+
     def git(*arguments: str) -> str:
         return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 

@@ -47,7 +47,7 @@ def tool(number: int) -> tuple[str, dict[str, Any], dict[str, Any]]:
 
 def call(name: str, arguments: Any) -> str:
     """The text of a call."""
-    return f'<tool_call>\n{json.dumps({"name": name, "arguments": arguments})}\n</tool_call>'
+    return f"<tool_call>\n{json.dumps({'name': name, 'arguments': arguments})}\n</tool_call>"
 
 
 def form(tools: list[tuple[str, Any, Any]]) -> Form:

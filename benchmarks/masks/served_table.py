@@ -51,9 +51,7 @@ def same_tokens(results: dict[str, list[Record]]) -> dict[str, Times]:
 
 def figures_of(times: dict[str, Times]) -> dict[str, dict[str, dict[str, float]]]:
     """{engine: {"compile", "cold", "warm": {"mean", "p50", …}}}, µs."""
-    return {
-        name: {what: numbers(of[what]) for what, _ in COLUMNS} for name, of in times.items() if of["cold"].size
-    }
+    return {name: {what: numbers(of[what]) for what, _ in COLUMNS} for name, of in times.items() if of["cold"].size}
 
 
 def numbers(values: Any, *more: float) -> dict[str, float]:

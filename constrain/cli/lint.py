@@ -58,7 +58,7 @@ def findings(constraint: Any, seconds: float = 5.0) -> list[dict[str, str]]:
     """Kind and message of each finding, and an example of an ambiguity."""
     from constrain.languages.cfg.transform.walk import reachable
     from constrain.languages.grammar_text.lint import lint
-    from constrain.masks.completion.shortest import least_texts
+    from constrain.masks.completion.least import least_texts
 
     found = []
     for finding in lint(constraint, seconds=seconds):

@@ -1,7 +1,7 @@
 """Broken texts with what they should be: JSON, SQL and Python functions, for a model that repairs.
 
 A repair copies nearly all of its input: the task that drafts by copying are made for. Damage is what people and models
-do: a bracket or a quotation mark is lost, a comma is lost or doubled, a word is misspelt, `True` stands for `true`. """
+do: a bracket or a quotation mark is lost, a comma is lost or doubled, a word is misspelt, `True` stands for `true`."""
 
 from __future__ import annotations
 

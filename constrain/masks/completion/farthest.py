@@ -101,7 +101,7 @@ def farthest(
         >>> from constrain.languages.automata.syntax import literal
         >>> from constrain.languages.cfg.rules import Nonterminal, Terminal
         >>> from constrain.masks.completion.farthest import farthest
-        >>> from constrain.masks.completion.shortest import least_texts
+        >>> from constrain.masks.completion.least import least_texts
         >>> opens, closes = Terminal(literal("[")), Terminal(literal("]]"))
         >>> pair = Nonterminal("pair", lambda: [[opens, closes]])
         >>> table = {pair: [[opens, closes]]}

@@ -41,6 +41,7 @@ UNWRITABLE_FIX = "ask for characters that the model's tokens have, or use a mode
 NOT_IN_UTF8 = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
 
 Answer = TypeVar("Answer")
+_least = later("constrain.masks.completion.least")
 _shortest = later("constrain.masks.completion.shortest")
 
 
@@ -107,9 +108,9 @@ class Writable(PerVocabulary):
         grammar = constraint.to_grammar()
         table, is_whole = nearest(grammar.start, _shortest.ENOUGH)
         texts = self._texts(grammar.closing)  # nobody writes the closing byte
-        if not is_whole or grammar.start in _shortest.least_texts(table, lexeme=_within(texts)):
+        if not is_whole or grammar.start in _least.least_texts(table, lexeme=_within(texts)):
             return None
-        least: bytes = _shortest.least_texts(table).get(grammar.start, b"")
+        least: bytes = _least.least_texts(table).get(grammar.start, b"")
         return least.decode("utf-8", "replace")
 
     def part(self, constraint: Constraint) -> Constraint:
@@ -262,7 +263,7 @@ def _within(texts: Node) -> Callable[[Terminal], Any]:
 
     def lexeme(terminal: Terminal) -> Any:
         if token_sets(terminal.node):  # tokens without bytes
-            return _shortest.least_lexeme(terminal)
-        return _shortest.least_lexeme(Terminal(intersect(terminal.node, texts), excluding=terminal.excluding))
+            return _least.least_lexeme(terminal)
+        return _least.least_lexeme(Terminal(intersect(terminal.node, texts), excluding=terminal.excluding))
 
     return lexeme

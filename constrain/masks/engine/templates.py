@@ -59,9 +59,7 @@ def template_of(symbols: SymbolTable, nonterminal: PlacedNonterminal, position: 
 def _new(symbols: SymbolTable, nonterminal: PlacedNonterminal, rules: CompiledRules) -> int:
     """A template without alternatives."""
     number = symbols.number(nonterminal.name, rules)
-    template = symbols.memory.call(
-        lambda A, H, S: object_rules.new_templates(A, 1, number, nonterminal.is_value)
-    )
+    template = symbols.memory.call(lambda A, H, S: object_rules.new_templates(A, 1, number, nonterminal.is_value))
     A = symbols.memory.A
     A[template + TEMPLATE.RIGHT_RECURSIVE] = nonterminal.right_recursive
     A[template + TEMPLATE.IS_WATCHED] = nonterminal.watched

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from constrain.errors import VocabularyError
 from constrain.kernels.cuts.steps import NO_TOKEN, only_token
+from constrain.languages.cuts.added import Begun
 from constrain.languages.cuts.canonical import DEAD, CanonicalTokens, CutState, canonical_tokens
 from constrain.languages.vocab.bits import has_bit, has_bits, set_bits, tokens_of
 from constrain.masks.derived.cuts import CompiledCuts, CutsMatcher
@@ -71,7 +72,7 @@ class CanonicalCuts(CompiledCuts):
     def make_matcher(self, inner: Any) -> CanonicalMatcher:
         return CanonicalMatcher(self, inner, [self.canonical.start])
 
-    def key(self, inner: Any, state: CutState) -> tuple[Any, ...]:
+    def key(self, inner: Any, state: CutState | Begun) -> tuple[Any, ...]:
         return self._number, *super().key(inner, state)
 
     def place(self, inner: Any, state: CutState) -> CutMask:

@@ -13,8 +13,8 @@ from constrain.languages.automata.syntax import JsonString, Literals, alternate,
 from constrain.languages.cfg.rules import Nonterminal, Terminal
 from constrain.languages.cfg.transform.walk import alternatives_of, nearest, plainest_of
 from constrain.masks.completion.farthest import NEVER, farthest
+from constrain.masks.completion.least import least_texts
 from constrain.masks.completion.length_budget import LengthBudget
-from constrain.masks.completion.shortest import least_texts
 from constrain.masks.completion.tokens_to_end import TokensToEnd
 from constrain.masks.derived.wanted_cuts import with_canonical
 from constrain.masks.engine import compile_bytewise

@@ -10,8 +10,8 @@ import vocabularies
 from constrain.kernels.records.arena import HEADER
 from constrain.languages.cfg.layout import Column, indentation
 from constrain.languages.cfg.transform.walk import reachable
+from constrain.masks.completion.least import least_lexeme
 from constrain.masks.completion.length_budget import LengthBudget
-from constrain.masks.completion.shortest import least_lexeme
 from constrain.masks.derived.members import is_member
 from constrain.masks.engine import TokenAutomaton, compile_bytewise, inspect
 from work import counted

@@ -1,0 +1,105 @@
+"""The least text of each symbol of a grammar.
+
+The idea: texts under *shortlex* order (shorter first, then byte by byte) form a semiring: the least text of a sequence
+is the sequence of least texts. So the least text of a nonterminal is a shortest derivation (Knuth, "A generalization of
+Dijkstra's algorithm", 1977).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+from constrain.languages.automata import decide
+from constrain.languages.automata.quotient import spelled
+from constrain.languages.automata.shape import nullable
+from constrain.languages.automata.syntax import Concat, JsonString, Literals, Node, alternate, difference
+from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
+from constrain.languages.cfg.transform.walk import Alternatives
+
+Text = bytes | None
+
+
+def least_texts(
+    table: dict[Nonterminal, Alternatives],
+    glue: bytes = b"",
+    lexeme: Callable[[Terminal], Text] | None = None,
+    known: Mapping[Symbol, bytes] | None = None,
+) -> dict[Symbol, bytes]:
+    """The least text of every symbol of a grammar.
+
+    glue: a text after every lexeme. lexeme: the least text of a terminal; by default `least_lexeme`. known: texts of
+    symbols that are not in the table.
+
+    Source: Knuth (1977). Symbols are settled in the order of their texts; an alternative is a candidate when all of its
+    symbols are settled.
+    """
+    settled: dict[Symbol, bytes] = {}
+    users: dict[Symbol, list[tuple[Nonterminal, int]]] = {}
+    missing: dict[tuple[Nonterminal, int], int] = {}
+    heap: list[tuple[int, bytes, int, Symbol]] = []
+    serial = 0
+
+    def offer(symbol: Symbol, text: bytes) -> None:
+        nonlocal serial
+        serial += 1
+        heapq.heappush(heap, (len(text), text, serial, symbol))
+
+    for nonterminal, alternatives in table.items():
+        for i, alternative in enumerate(alternatives):
+            distinct = set(alternative)
+            missing[nonterminal, i] = len(distinct)
+            for symbol in distinct:
+                if symbol in users:
+                    pass
+                elif known is not None and symbol in known:
+                    offer(symbol, known[symbol])
+                elif isinstance(symbol, Terminal):
+                    text = (lexeme or least_lexeme)(symbol)
+                    if text is not None:
+                        offer(symbol, text + glue if text else b"")
+                users.setdefault(symbol, []).append((nonterminal, i))
+            if not distinct:
+                offer(nonterminal, b"")
+    while heap:
+        _, text, _, symbol = heapq.heappop(heap)
+        if symbol in settled:
+            continue
+        settled[symbol] = text
+        for nonterminal, i in users.get(symbol, ()):
+            missing[nonterminal, i] -= 1
+            if not missing[nonterminal, i] and nonterminal not in settled:
+                offer(nonterminal, b"".join(settled[inner] for inner in table[nonterminal][i]))
+    return settled
+
+
+@lru_cache(maxsize=1 << 14)
+def least_lexeme(terminal: Terminal) -> Text:
+    """The least text of a terminal; None if it has none."""
+    node = terminal.node
+    if nullable(node):
+        return b""
+    if terminal.excluding:
+        node = difference(spelled(node), alternate(*(spelled(other.node) for other in terminal.excluding)))
+    if (least := _least_of(node)) is not None:
+        return least
+    text = decide.shortest(node)
+    return None if text is None else text.encode("utf-8", "surrogateescape")
+
+
+def _least_of(node: Node) -> Text:
+    """The least text of literals in a row, or of a string of JSON; None: of another tree. PERF: most terminals."""
+    if isinstance(node, Literals):
+        texts = [text.encode("utf-8", "surrogateescape") for text in node.texts]
+        return min(texts, key=lambda text: (len(text), text), default=None)
+    if isinstance(node, JsonString):
+        if nullable(node.node):
+            return b'""'
+        inner = node.node.texts if isinstance(node.node, Literals) else ()
+        is_plain = len(inner) == 1 and inner[0].isascii() and inner[0].isprintable() and not set(inner[0]) & set('"\\')
+        return b'"%b"' % inner[0].encode() if is_plain else None
+    if isinstance(node, Concat):
+        parts = list(map(_least_of, node.args))
+        return None if None in parts else b"".join(filter(None, parts))
+    return None
