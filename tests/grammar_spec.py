@@ -22,6 +22,7 @@ from constrain.languages.cfg import ebnf
 from constrain.languages.cfg.ebnf import Choice, Counted, Leaf, Part, Ref, Repeated, Sequence, is_helper
 from constrain.languages.cfg.rules import Grammar, Terminal
 from constrain.languages.cfg.transform import analysis, contexts, fold, indentation, product, regular, walk
+from constrain.languages.grammar_text import text
 
 MOST = 300  # nonterminals of a lazy grammar that are looked at
 
@@ -167,6 +168,7 @@ def checked() -> Iterator[Counter[str]]:
         for name in [transform.__name__]
         if vars(module).get(name) is transform
     ]
+    text._read_text.cache_clear()  # so that what was read before is read again
     for patch in patches:
         patch.start()
     try:

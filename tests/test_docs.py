@@ -88,6 +88,15 @@ def test_the_finder(text: str, found: list[str]) -> None:
     assert missing(text, endings(["x/a/b.py", "c.md"])) == found
 
 
+def test_folders_and_files_of_the_table_of_layers_exist(repository: Path) -> None:
+    page = (repository / "docs" / "howto" / "debugging-masks.md").read_text("utf-8")
+    rows = [row.split("|")[3:5] for row in page.splitlines() if row.startswith("| `")]
+    named = [(root, path) for row in rows for root, cell in zip(("constrain", "tests"), row, strict=True)
+             for path in re.findall(r"`([\w/]+(?:/|\.py))`", cell)]  # fmt: skip
+    assert len(rows) > 10 and len(named) > 20
+    assert not [f"{root}/{path}" for root, path in named if not (repository / root / path).exists()]
+
+
 def long_lines(text: str) -> list[str]:
     """The lines of prose beyond 120 columns: not those of code, tables and pictures, nor one long word or command."""
     text = re.sub(r"^ *(`{3,}|~{3,}).*?^ *\1", "", text, flags=re.MULTILINE | re.DOTALL)

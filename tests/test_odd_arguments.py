@@ -99,6 +99,8 @@ RIGHT: dict[str, Callable[[], dict[str, Any]]] = {
     "many": lambda: {"part": "a", "separator": None, "low": 0, "high": None},
     "map": lambda: {"model": _model(), "inputs": ["a"], "prompt": None, "batch": 2, "out": None, "progress": False,
                     "workers": 1, "regex": "a", "max_tokens": 4},
+    "compare": lambda: {"model": _model(), "prompt": "a", "methods": ["lcd"], "budgets": [9], "repeats": 1, "batch": 1,
+                        "truth": None, "limit": 100, "choices": ["a", "b"]},
     "json_string": lambda: {"constraint": A},
     "optional": lambda: {"part": "a"},
     "progress": lambda: {"always": False},

@@ -181,7 +181,7 @@ class Request:
                 fix="call generate once for each prompt",
             )
         tools = None if given["tools"] is None else Tools(given["tools"], given["tool_choice"])
-        if tools is not None or given["tool_choice"] != "auto":
+        if tools is not None or given["tool_choice"] is not DEFAULTS["tool_choice"]:
             from constrain.generation.request.openai_shapes import check_tools
 
             check_tools(given["tools"], given["tool_choice"])

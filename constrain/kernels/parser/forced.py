@@ -28,7 +28,7 @@ NO_BYTE, SEVERAL_BYTES = -1, -2  # instead of the only byte
 MARK = 0xFF  # of tokens that are no text (languages/automata/marks.py)
 FORCED_BITS = 3  # of the word FORCED
 NOTHING_FOLLOWS = 1 << 41  # added by `forced_run` where nothing may follow the bytes
-OPEN, FORCED, FORCED_IF_CLEAR, SPELLING = 1, 2, 3, 4  # CONFIG.FORCED
+NOT_FORCED, FORCED, FORCED_IF_CLEAR, SPELLING = 1, 2, 3, 4  # CONFIG.FORCED
 
 
 @kernel("i(arena, i, i)")
@@ -130,12 +130,12 @@ def forced_run(A, H, S, c, text):
 @kernel("i(arena, arena, arena, i, arena, arena, arena)", entry=True)
 def is_forced(A, H, S, c, text, T, K):
     """What is asked of tokens here: FORCED, FORCED_IF_CLEAR where a place on the way is watched; SPELLING where some of
-    the SPELLINGS K spell one of the BEGINNINGS T, if T has some; or OPEN. Above FORCED_BITS: `forced_run`, of what is
-    written into `text`, two words or more; 0 if T was asked."""
+    the SPELLINGS K spell one of the BEGINNINGS T, if T has some; or NOT_FORCED. Above FORCED_BITS: `forced_run`, of what
+    is written into `text`, two words or more; 0 if T was asked."""
     run = forced_run(A, H, S, c, text)
     asked = FORCED_IF_CLEAR if run & WATCH else FORCED
     if (run & (WATCH - 1)) < 2 or text[0] == MARK or text[1] == MARK:
-        asked = SPELLING if T.size and spelling_tokens(A, H, S, c, T, K, text) else OPEN
+        asked = SPELLING if T.size and spelling_tokens(A, H, S, c, T, K, text) else NOT_FORCED
         run = 0 if T.size else run
     A[c + CONFIG.FORCED] = asked
     return (run << FORCED_BITS) + np.int64(asked)

@@ -35,7 +35,7 @@ from constrain.languages.cuts.firsts import FirstTokens
 from constrain.languages.cuts.merges import Merges
 from constrain.languages.cuts.pieces import Pieces
 from constrain.languages.cuts.sentence_pieces import read_pieces
-from constrain.languages.cuts.spellings import Spellings
+from constrain.languages.cuts.spellings import AddedSpellings
 from constrain.languages.vocab.bits import Row, clear_bits, has_bits, set_bits, tokens_of
 from constrain.languages.vocab.joined import JoinedTokens
 from constrain.languages.vocab.readers import Ranked
@@ -120,7 +120,7 @@ class CanonicalTokens:
         self.byte_tokens = frozenset(tokens_of(merges.byte_tokens).tolist())
         self.added_tokens = AddedTokens(vocabulary, added)
         self.added = self.added_tokens.row
-        self.spellings = Spellings(vocabulary, self.added_tokens)
+        self.spellings = AddedSpellings(vocabulary, self.added_tokens)
         self._all_taken_out = taken_out or {}
         joined = JoinedTokens.of(vocabulary)
         first = joined.first()

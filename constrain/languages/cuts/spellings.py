@@ -39,7 +39,7 @@ class Spelling(NamedTuple):
     tokens: list[list[int]]
 
 
-class Spellings:
+class AddedSpellings:
     """The tokens of a vocabulary that may spell added ones, by what a text ends with. Threads may share it.
 
     Attributes:

@@ -1,6 +1,6 @@
 """An upper bound on the bytes that end a text, of all texts that a grammar's members begin with.
 
-    farthest(table, least)[rule]      # Bound(most=41, nested=20): at most 41; and at most 20 + n after n bytes of it
+    farthest(table, least)[rule]    # MostBytes(most=41, nested=20): at most 41; at most 20 + n after n bytes of it
 
 The idea: what a text needs is the rest of its open lexeme, and of each open rule the symbols behind it, at their least
 texts. So the bound is a longest path: from a rule to a symbol of one of its alternatives, as long as the least text of
@@ -52,19 +52,19 @@ OPENING, EMPTY = (b"{", b"["), (b"{}", b"[]")  # nothing is written in an empty 
 PLAIN = 90  # characters of ASCII that need no escape in JSON, at least
 
 
-class Bound(NamedTuple):
+class MostBytes(NamedTuple):
     """What a text needs: so many bytes at most, before it is read; and at most `nested + n` once n bytes are read."""
 
     most: int
     nested: int
 
-    def or_else(self, other: Bound) -> Bound:
+    def or_else(self, other: MostBytes) -> MostBytes:
         """The bounds of two texts of which one may come."""
-        return Bound(max(self.most, other.most), max(self.nested, other.nested))
+        return MostBytes(max(self.most, other.most), max(self.nested, other.nested))
 
-    def before(self, other: Bound) -> Bound:
+    def before(self, other: MostBytes) -> MostBytes:
         """The bounds of one text before another one."""
-        return Bound(self.most + other.most, max(self.nested + other.most, other.nested))
+        return MostBytes(self.most + other.most, max(self.nested + other.most, other.nested))
 
 
 class Rest(NamedTuple):
@@ -75,16 +75,16 @@ class Rest(NamedTuple):
 
 
 UNBOUNDED = Rest(NEVER, NEVER)
-UNKNOWN = Bound(NEVER, NEVER)
-NOTHING = Bound(0, 0)
-Bounds = dict[Nonterminal, Bound]
+UNKNOWN = MostBytes(NEVER, NEVER)
+NOTHING = MostBytes(0, 0)
+Bounds = dict[Nonterminal, MostBytes]
 
 
 def farthest(
     table: Mapping[Nonterminal, Alternatives],
     least: Mapping[Symbol, bytes],
     missing: frozenset[int] = frozenset(),
-    known: Mapping[Nonterminal, Bound] | None = None,
+    known: Mapping[Nonterminal, MostBytes] | None = None,
 ) -> Bounds:
     """The bounds of the rules of a grammar.
 
@@ -106,7 +106,7 @@ def farthest(
         >>> pair = Nonterminal("pair", lambda: [[opens, closes]])
         >>> table = {pair: [[opens, closes]]}
         >>> farthest(table, least_texts(table))
-        {Nonterminal('pair'): Bound(most=3, nested=3)}
+        {Nonterminal('pair'): MostBytes(most=3, nested=3)}
     """
     if missing and any(missing.intersection(text) for text in least.values()):
         return dict.fromkeys(table, UNKNOWN)
@@ -207,7 +207,7 @@ def _inside(table: Mapping[Nonterminal, Alternatives]) -> dict[Nonterminal, list
 
 
 def _longest(
-    table: Mapping[Nonterminal, Alternatives], lengths: _Lengths, known: Mapping[Nonterminal, Bound]
+    table: Mapping[Nonterminal, Alternatives], lengths: _Lengths, known: Mapping[Nonterminal, MostBytes]
 ) -> Bounds:
     """The longest paths: from a rule to a symbol of one of its alternatives, as long as what is behind it."""
     found: Bounds = {}
@@ -223,7 +223,7 @@ def _longest(
                 for symbol, length in zip(alternative, lengths_of, strict=True):
                     behind -= length
                     if isinstance(symbol, Terminal):
-                        own = Bound(*[lengths.rest(rule, symbol)] * 2)
+                        own = MostBytes(*[lengths.rest(rule, symbol)] * 2)
                     elif symbol in found or symbol in known:
                         own = found[symbol] if symbol in found else known[symbol]
                     else:
@@ -231,14 +231,14 @@ def _longest(
                         own = NOTHING
                     most, nested = max(most, own.most + behind), max(nested, own.nested + behind - before)
                     before += lengths.before(rule, symbol)
-            bounds[rule] = Bound(min(most, NEVER), min(nested, NEVER))
+            bounds[rule] = MostBytes(min(most, NEVER), min(nested, NEVER))
         found |= _along_cycles(bounds, cycles)
     return found
 
 
 def _along_cycles(
-    bounds: Mapping[Nonterminal, Bound], cycles: Sequence[tuple[Nonterminal, Nonterminal, int, int]]
-) -> dict[Nonterminal, Bound]:
+    bounds: Mapping[Nonterminal, MostBytes], cycles: Sequence[tuple[Nonterminal, Nonterminal, int, int]]
+) -> dict[Nonterminal, MostBytes]:
     """The bounds of the rules of a component, of which each has its own without the others."""
     if not cycles:
         return dict(bounds)
@@ -251,8 +251,8 @@ def _along_cycles(
             if nested[symbol] + behind - before > nested[rule]:
                 nested[rule], changed = nested[symbol] + behind - before, True
         if not changed:
-            return {rule: Bound(most, nested[rule]) for rule in bounds}
-    return dict.fromkeys(bounds, Bound(most, NEVER))
+            return {rule: MostBytes(most, nested[rule]) for rule in bounds}
+    return dict.fromkeys(bounds, MostBytes(most, NEVER))
 
 
 @lru_cache(maxsize=1 << 14)

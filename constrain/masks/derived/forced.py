@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from constrain.kernels.cuts.steps import SEVERAL_LEFT, only_token
-from constrain.kernels.parser.forced import FORCED, OPEN
+from constrain.kernels.parser.forced import FORCED, NOT_FORCED
 from constrain.languages.cuts.added import Begun
 from constrain.languages.cuts.canonical import CutState
 from constrain.languages.cuts.firsts import NO_TOKENS, Firsts
@@ -243,7 +243,7 @@ class ForcedMatcher(CutsMatcher):
                 here = constraint.forced_place(at, self.cut(), came)
             else:
                 begun = self.cut().begun if self.is_begun else ()
-                here = constraint.spelling_place(at, begun) if begun or asked != OPEN else OPEN_PLACE
+                here = constraint.spelling_place(at, begun) if begun or asked != NOT_FORCED else OPEN_PLACE
             self.here = here
             # Where the layer inside asks, the place is that of one text; it does not stop asking.
             if came is not None and constraint.is_plain and (at is not inner or not self.is_narrowed):

@@ -305,7 +305,7 @@ class Matcher(MaskedSteps):
 
     def asked(self, texts: NDArray[np.int32] = NO_TEXTS, tokens: NDArray[np.int32] = NO_TEXTS) -> int:
         """What is asked of the tokens here: FORCED if two bytes or more must follow, as `forced_bytes` has them;
-        SPELLING if some tokens may come next that spell one of some texts; else OPEN (kernels/parser/forced.py).
+        SPELLING if some tokens may come next that spell one of some texts; else NOT_FORCED (kernels/parser/forced.py).
 
         Args:
             texts: The texts, as BEGINNINGS, always the same ones.
@@ -316,7 +316,7 @@ class Matcher(MaskedSteps):
         """
         now = len(self._steps)
         if self._end == now:
-            return forced.OPEN
+            return forced.NOT_FORCED
         known = self._kernels.known_forced(self._memory.A, self._epoch, self._states[now])
         if not known:
             words = np.empty(RUN, np.int32)
@@ -325,7 +325,7 @@ class Matcher(MaskedSteps):
                 self._run = (self._epoch, self._states[now]), words, length
         if known == forced.FORCED_IF_CLEAR:
             is_clear = self.compiled.guard is None or len(self.forced_bytes(2)) == 2
-            return forced.FORCED if is_clear else forced.OPEN
+            return forced.FORCED if is_clear else forced.NOT_FORCED
         return known
 
     def spelling_tokens(self, texts: NDArray[np.int32], tokens: NDArray[np.int32]) -> list[int]:

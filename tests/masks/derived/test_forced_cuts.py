@@ -213,3 +213,26 @@ def test_no_token_takes_part_of_an_added_text(language: list[str]) -> None:
     follow([])
     assert {vocabulary.to_bytes(tokens) for tokens in found} == {*texts}
     assert {tuple(tokenizer.encode(text).ids) for text in language} <= found
+
+
+LONG = "information about the international organisation"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"schema": {"const": LONG}},
+        {"schema": {"const": LONG}, "stop": "zzz"},
+        {"schema": {"type": "array", "prefixItems": [{"const": LONG}, {"type": "integer"}], "uniqueItems": True}},
+        {"grammar": f'start: "<" word ">" "{LONG}"\nword[max_tokens=2]: /[a-z]+/'},
+    ],
+    ids=["plain", "stop", "guard", "budget of a rule"],
+)
+def test_a_long_text_is_cut_as_its_tokenizer_cuts_it(options: dict[str, Any]) -> None:
+    """Whatever else is asked for: where letters must follow that one token alone writes, it is that token."""
+    model = constrain.reference.load()
+    own = model.tokenizer.encode(LONG, add_special_tokens=False)
+    for seed in range(3):
+        g = constrain.generate(model, "A person: ", seed=seed, **options)
+        found = [list(g.tokens[at : at + len(own) - 1]) for at in range(len(g.tokens))]
+        assert LONG not in g.text or own[1:] in found, (g.text, g.tokens)
