@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from constrain.kernels.parser.forced import OPEN
+from constrain.kernels.parser.forced import NOT_FORCED
 from constrain.languages.constraints.refusal import Refusal
 from constrain.masks.engine.matcher import MAX_FORCED
 from constrain.masks.engine.narrowed import Narrowed
@@ -142,7 +142,7 @@ class HealedMatcher(Narrowed):
 
     def asked(self, *_: Any) -> int:
         """See `Matcher.asked` and `forced_end`."""
-        return OPEN
+        return NOT_FORCED
 
     def is_accepting(self) -> bool:
         """The bytes were written, and what follows them is a member."""
