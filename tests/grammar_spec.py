@@ -1,4 +1,4 @@
-"""Which grammars are legal after each transform: a row for each, and a way to check all while grammars are read.
+"""The grammars that are legal after each transform: a row for each, and a way to check all while they are read.
 
     written rules -> to_table -> without_unproductive -> [fold -> to_table] -> left_associative -> Grammar
     Grammar       -> inline_ignored -> [eliminate_context | product | ReversedGrammar] -> Grammar
@@ -60,7 +60,7 @@ def table_is_legal(table: ebnf.Table) -> None:
 
 
 def grammar_is_legal(grammar: Grammar) -> None:
-    """Each nonterminal near the start derives a text, and those that end in themselves are flagged."""
+    """Each nonterminal near the start derives a text, and each that ends in itself is flagged."""
     table, complete = walk.nearest(grammar.start, MOST)
     if not complete:
         return  # what its rules derive may lie beyond

@@ -141,7 +141,7 @@ class HealedMatcher(Narrowed):
         return b"", True
 
     def asked(self, *_: Any) -> int:
-        """See `Matcher.asked` and `forced_end`."""
+        """NOT_FORCED: the text of the prompt that is written again is no choice (`forced_end`)."""
         return NOT_FORCED
 
     def is_accepting(self) -> bool:

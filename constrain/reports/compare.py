@@ -78,7 +78,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `compare` found; its text is a table.
+    """The findings of `compare`; as a text, a table.
 
     Attributes:
         points: A point for each method and budget.
@@ -112,7 +112,7 @@ def compare(
     limit: int = 100_000,
     **options: Unpack[AnyOptions],
 ) -> Comparison:
-    """Compare sampling methods on a problem of your own: how near to the target does each come, for how much work?
+    """Compare sampling methods on a problem of your own: the distance of each from the target, for the same work.
 
     Args:
         model: As for `generate`.

@@ -176,7 +176,7 @@ class AddedTokens:
 
 
 def begin_as(texts: Iterable[bytes], byte: NDArray[Any], second: NDArray[Any], is_last: NDArray[Any]) -> NDArray[Any]:
-    """Whether one of some texts may begin with a byte and the one behind it, or with the last byte of a token."""
+    """True where one of some texts may begin with a byte and the one behind it, or with the last byte of a token."""
     begins, pairs = np.zeros(256, bool), np.zeros((256, 256), bool)  # by the first byte, by the first two
     for one in texts:
         begins[one[0]] = True

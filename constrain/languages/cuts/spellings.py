@@ -32,7 +32,7 @@ MANY = 256  # ends of texts that are remembered
 class Spelling(NamedTuple):
     """Tokens that may spell an added text, for kernels.
 
-    rows: SPELLINGS. tokens: by node, those that spell one if it does
+    rows: SPELLINGS. tokens: by node, the ones that spell one if it does
     """
 
     rows: NDArray[np.int32]
@@ -82,8 +82,10 @@ class AddedSpellings:
 
 
 def _ends(texts: AddedTexts, whole: bytes, before: int) -> Iterator[tuple[int, int]]:
-    """Where a token takes part of an added text with which a text may begin: (bytes of the token, COMPLETES) where that
-    ends, (all of them, its beginning) where it goes on. before: the bytes in front of the token
+    """The places where a token takes part of an added text that a text may begin with.
+
+    (bytes of the token, COMPLETES) where that ends, (all of them, its beginning) where it goes on. before: the bytes in
+    front of the token
     """
     for end in range(1, len(whole) + 1):
         if end > before and whole[:end] in texts.tokens:

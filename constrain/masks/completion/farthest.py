@@ -53,7 +53,7 @@ PLAIN = 90  # characters of ASCII that need no escape in JSON, at least
 
 
 class MostBytes(NamedTuple):
-    """What a text needs: so many bytes at most, before it is read; and at most `nested + n` once n bytes are read."""
+    """The bytes that a text needs: at most so many before it is read; at most `nested + n` once n bytes are read."""
 
     most: int
     nested: int
@@ -126,15 +126,15 @@ class _Lengths:
         self.least, self.missing = least, missing
 
     def behind(self, rule: Nonterminal, symbol: Symbol) -> int:
-        """What a symbol takes that is still to come; NEVER where it has no text."""
+        """The bytes of a symbol that is still to come; NEVER where it has no text."""
         return len(self.least[symbol]) if symbol in self.least else NEVER
 
     def before(self, rule: Nonterminal, symbol: Symbol) -> int:
-        """What was read of a symbol, at least."""
+        """The bytes that were read of a symbol, at least."""
         return self.behind(rule, symbol)
 
     def rest(self, rule: Nonterminal, terminal: Terminal) -> int:
-        """What a lexeme that is open takes at most."""
+        """The bytes that a lexeme which is open takes at most."""
         return rest_of(terminal, self.missing)
 
 

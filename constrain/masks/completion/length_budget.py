@@ -102,7 +102,7 @@ class LengthBudget:
         return ends
 
     def spare(self, left: int, need: int, longest: int, times: int) -> int:
-        """How many bytes and tokens may be read before a token may be refused; none if it is not positive.
+        """The bytes and tokens that may be read before a token may be refused; none if it is not positive.
 
         left: the tokens that are left. need: the bytes that any text now needs at most; each byte that is read may add
         one. longest: what the next token may add before it is read. times: nor may a text be near its end, which is so
@@ -207,7 +207,7 @@ class LimitedMatcher(Narrowed):
         return self._spare(1) > 0
 
     def _spare(self, times: int) -> int:
-        """How many bytes and tokens may be read before a token may be refused, at least (`LengthBudget.spare`)."""
+        """The bytes and tokens that may be read before a token may be refused, at least (`LengthBudget.spare`)."""
         budget, to_end, left = self.budget, self.budget.to_end, self.left
         if to_end is None:
             return NEVER

@@ -304,7 +304,7 @@ class Matcher(MaskedSteps):
         return words, self._ask(forced.forced_run, words)
 
     def asked(self, texts: NDArray[np.int32] = NO_TEXTS, tokens: NDArray[np.int32] = NO_TEXTS) -> int:
-        """What is asked of the tokens here: FORCED if two bytes or more must follow, as `forced_bytes` has them;
+        """The question of the tokens here: FORCED if two bytes or more must follow, as `forced_bytes` has them;
         SPELLING if some tokens may come next that spell one of some texts; else NOT_FORCED (kernels/parser/forced.py).
 
         Args:

@@ -148,7 +148,7 @@ class Narrowed:
         return found
 
     def asked(self, *texts: Any) -> int:
-        """What is asked of the tokens here, as `Matcher.asked`."""
+        """The question of the tokens here, as `Matcher.asked`."""
         return int(self.inner.asked(*texts))
 
 

@@ -176,7 +176,7 @@ class Captured:
 
 
 def bytes_of(logits: list[torch.Tensor], step: FusedStep) -> int:
-    """What the buffers of a step's bucket take: its logits, masks and draft distributions; the rest is small."""
+    """The bytes that the buffers of a step's bucket take: its logits, masks and draft distributions; little else."""
     drafts = step.drafts.probs
     tables = [(sum(map(len, logits)), logits[0]), (len(step.bitmask), step.bitmask), (len(drafts), drafts)]
     return sum(room_for(rows) * like.shape[1] * like.element_size() for rows, like in tables)
