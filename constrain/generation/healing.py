@@ -140,7 +140,7 @@ class HealedMatcher(Narrowed):
         """No bytes: a text whose first token overlaps the prompt is cut as the model cuts it."""
         return b"", True
 
-    def asked(self, *_: Any) -> int:
+    def forcing(self, *_: Any) -> int:
         """NOT_FORCED: the text of the prompt that is written again is no choice (`forced_end`)."""
         return NOT_FORCED
 

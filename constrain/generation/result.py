@@ -380,7 +380,8 @@ class Generations(list[Generation[T]], Generic[T]):
     def __repr__(self) -> str:
         complete = sum(output.finish_reason == "stop" for output in self)
         first = f": {one_line(self[0].text, 60)}{', …' if len(self) > 1 else ''}" if self else ""
-        worth = f", worth {self.ess:.1f}" if complete > 1 else ""
+        size = self.ess if complete > 1 else 0.0  # 0: a lossy verifier knows no weights
+        worth = f", worth {size:.1f}" if size else ""
         return f"<{len(self)} Generations, {complete} complete{worth}{first}>"
 
     def _repr_html_(self) -> str:

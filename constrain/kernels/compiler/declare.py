@@ -20,7 +20,7 @@ __all__ = ["MODE", "atomic_add", "is_ready", "kernel", "load", "recursion", "rel
 Function = TypeVar("Function", bound=Callable[..., Any])
 if MODE == "numba":
     try:
-        jit: Any = importlib.import_module("constrain.kernels.compiler.jit")
+        from constrain.kernels.compiler import jit
     except ModuleNotFoundError as error:
         if error.name not in ("numba", "llvmlite"):
             raise

@@ -115,9 +115,13 @@ def step_longer(P, F, T, M, slots, written, order, Q, level):
     return np.int64(NO_TOKEN)
 
 
-@kernel("i(arena, arena, arena, arena, arena, row, arena, arena, arena)")
-def search_firsts(P, F, T, M, slots, written, order, Q, found):
-    """`first_tokens` of the place and the text in Q, from an empty stack."""
+@kernel("i(arena, arena, arena, arena, arena, row, arena, arena, arena)", entry=True)
+def first_tokens(P, F, T, M, slots, written, order, Q, found):
+    """Write the tokens that may come next to `found`: tokens within the text (FIRSTS), then longer ones.
+
+    order: the tokens with bytes, in the order of these. Returns GOOD; UNSURE, where the tables do not say enough of a
+    token; or MISSES: FIRSTS.EXPAND. Q[FIRSTS.WITHIN] and Q[FIRSTS.BEYOND] count them.
+    """
     Q[FIRSTS.WITHIN], Q[FIRSTS.BEYOND] = 0, 0
     Q[FIRSTS.TOP] = FIRSTS.LEVELS + Q[FIRSTS.LENGTH] + (Q[FIRSTS.LENGTH] + 2) * LEVEL.WORDS
     first = enter(F, order, Q, np.int64(FIRSTS.LEVELS) + np.int64(Q[FIRSTS.LENGTH]), 0)
@@ -153,16 +157,6 @@ def search_firsts(P, F, T, M, slots, written, order, Q, found):
     return np.int64(GOOD) if kind == NO_TOKEN else kind
 
 
-@kernel("i(arena, arena, arena, arena, arena, row, arena, arena, arena)", entry=True)
-def first_tokens(P, F, T, M, slots, written, order, Q, found):
-    """Write the tokens that may come next to `found`: tokens within the text (FIRSTS), then longer ones.
-
-    order: the tokens with bytes, in the order of these. Returns GOOD; UNSURE, where the tables do not say enough of a
-    token; or MISSES: FIRSTS.EXPAND. Q[FIRSTS.WITHIN] and Q[FIRSTS.BEYOND] count them.
-    """
-    return search_firsts(P, F, T, M, slots, written, order, Q, found)
-
-
 @kernel("i(arena, arena, arena, arena, arena, row, arena, arena, arena, arena)", entry=True)
 def token_run(P, F, T, M, slots, written, order, Q, found, run):
     """Write the tokens of a text that must follow to `run`, as far as each is the only one: a STEP each.
@@ -182,7 +176,7 @@ def token_run(P, F, T, M, slots, written, order, Q, found, run):
             Q[FIRSTS.TEXT + k] = text[at + k]
         for w in range(CUT.WORDS):
             Q[first + LEVEL.CUT + w] = run[step + STEP.CUT + w]
-        kind = search_firsts(P, F, T, M, slots, written, order, Q, found)
+        kind = first_tokens(P, F, T, M, slots, written, order, Q, found)
         if kind != GOOD or Q[FIRSTS.WITHIN] != 1 or Q[FIRSTS.BEYOND] != 0:
             break
         token = np.int64(found[0])

@@ -129,8 +129,8 @@ def forced_run(A, H, S, c, text):
 
 @kernel("i(arena, arena, arena, i, arena, arena, arena)", entry=True)
 def is_forced(A, H, S, c, text, T, K):
-    """The question of tokens here: FORCED, FORCED_IF_CLEAR where a place on the way is watched; SPELLING where some of
-    the SPELLINGS K spell one of the BEGINNINGS T, if T has some; or NOT_FORCED.
+    """Say what restricts the next token: FORCED, FORCED_IF_CLEAR where a place on the way is watched; SPELLING where
+    some of the SPELLINGS K spell one of the BEGINNINGS T, if T has some; or NOT_FORCED.
 
     Above FORCED_BITS: `forced_run`, of what is written into `text`, two words or more; 0 if T was asked.
     """

@@ -23,7 +23,7 @@ class CONFIG(Record, kind=18):
     ACCEPTS = memo("1 no, 2 yes: the text so far is a member")
     WATCHED = memo("1 no, 2 yes: a lexeme in progress began in a watched parser state")
     WHOLE = memo("the configuration whose last pair has its lexer state")
-    FORCED = memo("what is asked of tokens there: NOT_FORCED and others of parser/forced.py")
+    FORCED = memo("what restricts the next token: NOT_FORCED and others of parser/forced.py")
 
 
 class PAIR(Region):

@@ -238,12 +238,12 @@ class ForcedMatcher(CutsMatcher):
         if here is None:
             constraint = self.constraint
             at = inner.at_this_place() if self.is_narrowed else inner
-            asked = at.asked(*constraint.asks)
-            if asked == FORCED:
+            forcing = at.forcing(*constraint.asks)
+            if forcing == FORCED:
                 here = constraint.forced_place(at, self.cut(), came)
             else:
                 begun = self.cut().begun if self.is_begun else ()
-                here = constraint.spelling_place(at, begun) if begun or asked != NOT_FORCED else OPEN_PLACE
+                here = constraint.spelling_place(at, begun) if begun or forcing != NOT_FORCED else OPEN_PLACE
             self.here = here
             # Where the layer inside asks, the place is that of one text; it does not stop asking.
             if came is not None and constraint.is_plain and (at is not inner or not self.is_narrowed):

@@ -303,9 +303,9 @@ class Matcher(MaskedSteps):
         words = np.empty(most, np.int32)
         return words, self._ask(forced.forced_run, words)
 
-    def asked(self, texts: NDArray[np.int32] = NO_TEXTS, tokens: NDArray[np.int32] = NO_TEXTS) -> int:
-        """The question of the tokens here: FORCED if two bytes or more must follow, as `forced_bytes` has them;
-        SPELLING if some tokens may come next that spell one of some texts; else NOT_FORCED (kernels/parser/forced.py).
+    def forcing(self, texts: NDArray[np.int32] = NO_TEXTS, tokens: NDArray[np.int32] = NO_TEXTS) -> int:
+        """Say what restricts the next token beside the mask: FORCED if two bytes or more must follow, as `forced_bytes`
+        has them; SPELLING if some tokens spell one of some texts; else NOT_FORCED (kernels/parser/forced.py).
 
         Args:
             texts: The texts, as BEGINNINGS, always the same ones.

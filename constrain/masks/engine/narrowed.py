@@ -147,9 +147,9 @@ class Narrowed:
         found: tuple[bytes, bool] = self.inner.forced_end(most)
         return found
 
-    def asked(self, *texts: Any) -> int:
-        """The question of the tokens here, as `Matcher.asked`."""
-        return int(self.inner.asked(*texts))
+    def forcing(self, *texts: Any) -> int:
+        """Say what restricts the next token, as `Matcher.forcing` does."""
+        return int(self.inner.forcing(*texts))
 
 
 def fill_narrowed(matchers: Sequence[Any], out: Rows, rows: Sequence[int] | None = None) -> None:
