@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
-from unittest import mock
 
 from constrain.languages.automata.syntax import EPSILON
 from constrain.languages.cfg import ebnf
@@ -160,19 +159,18 @@ def checked() -> Iterator[Counter[str]]:
 
         return call
 
-    patches = [
-        mock.patch.object(module, name, around(transform))
-        for transform in SPEC
-        for module in [*sys.modules.values()]
-        if getattr(module, "__name__", "").startswith("constrain.")
-        for name in [transform.__name__]
-        if vars(module).get(name) is transform
-    ]
     text._read_text.cache_clear()  # so that what was read before is read again
-    for patch in patches:
-        patch.start()
+    calls = {transform: around(transform) for transform in SPEC}
+    _swap(calls)
     try:
         yield counts
     finally:
-        for patch in patches:
-            patch.stop()
+        _swap({call: transform for transform, call in calls.items()})  # also in modules that were imported inside
+
+
+def _swap(others: dict[Any, Any]) -> None:
+    """Put other functions in the place of some, in each module of the library that has them."""
+    for module in [each for name, each in sys.modules.items() if name.startswith("constrain.")]:
+        for function, other in others.items():
+            if vars(module).get(function.__name__) is function:
+                setattr(module, function.__name__, other)
