@@ -142,7 +142,10 @@ OTHERS = {
 }  # fmt: skip
 
 # What is right, and not for a test: so many outputs or tries; models of that name; a function that raises by itself.
-UNSUITED = {("n", "2**70"), ("attempts", "2**70"), ("model", "text"), ("model", "a bracket"), ("prompt", "a class")}
+UNSUITED = {
+    ("n", "2**70"), ("attempts", "2**70"), ("repeats", "2**70"), ("model", "text"), ("model", "a bracket"),
+    ("prompt", "a class"),
+}  # fmt: skip
 
 CASES = [(name, argument) for name, right in RIGHT.items() for argument in right()]
 CASES += [(name, argument) for name, (_, right) in METHODS.items() for argument in right]

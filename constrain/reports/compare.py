@@ -108,7 +108,7 @@ def compare(
     budgets: Sequence[int] = (100, 300, 1000),
     repeats: int = 5,
     batch: int = 1,
-    truth: dict[Tokens, float] | None = None,
+    truth: Mapping[Tokens, float] | None = None,
     limit: int = 100_000,
     **options: Unpack[AnyOptions],
 ) -> Comparison:
@@ -151,17 +151,20 @@ def compared(
     repeats: int = 5,
     seed: int = 0,
     batch: int = 1,
-    truth: dict[Tokens, float] | None = None,
+    truth: Mapping[Tokens, float] | None = None,
     limit: int = 100_000,
 ) -> Comparison:
     """`compare` for the first row of a job."""
     check_count("repeats", repeats)
     check_count("batch", batch)
+    check_count("limit", limit)
     budgets = sorted(check_count("a budget", budget) for budget in budgets)
-    if not budgets:
-        raise ConstrainError("compare needs at least one budget", fix="budgets=(100, 1000)")
+    if not budgets or budgets[-1] < batch:
+        raise ConstrainError("compare needs at least one budget, of a batch or more", fix="budgets=(100, 1000)")
     made = methods if isinstance(methods, Mapping) else {name: _maker(name) for name in methods}
-    target = truth if truth is not None else _listed(job, limit)
+    if not made:
+        raise ConstrainError("compare needs at least one method", fix='methods=["lcd"]')
+    target = _checked(truth) if truth is not None else _listed(job, limit)
     results: Results = {}
     for repeat in range(repeats):
         for name, make in made.items():
@@ -188,6 +191,16 @@ def _maker(name: str) -> Callable[[], Method]:
     if name in LEARNING:
         return lambda: LEARNING[name](memory=Memory.of_one_call())
     return lambda: method
+
+
+def _checked(truth: Mapping[Tokens, float]) -> dict[Tokens, float]:
+    if not isinstance(truth, Mapping):
+        raise ConstrainError(f"truth is {type(truth).__name__}, not a mapping of tokens to probabilities")
+    if not all(isinstance(tokens, tuple) and isinstance(p, int | float) and 0 < p <= 1 for tokens, p in truth.items()):
+        raise ConstrainError("truth maps tuples of token ids to probabilities above 0, up to 1")
+    if not truth:
+        raise ConstrainError("truth names no text")
+    return dict(truth)
 
 
 def _listed(job: Job, limit: int) -> dict[Tokens, float]:
