@@ -1,8 +1,8 @@
 """The tokens with which a text that must follow may go on.
 
 The idea: all ways are tried to cut the text into tokens that may stand behind one another. Tokens that begin with one
-text are a range of all tokens in the order of their bytes, so a place of the search is such a range, which each byte
-narrows. A cut of a text is unique up to what is still open, so the search visits a place hardly twice.
+text are a range of all tokens in the order of their bytes, so a place of the search is such a range, which a step down
+their trie narrows. A cut of a text is unique up to what is still open, so the search visits a place hardly twice.
 
 Records: tables.py. Cost: some 0.1 µs a token that is tried. Reference: tests/languages/cuts/test_forced_texts.py.
 """
@@ -10,19 +10,26 @@ Records: tables.py. Cost: some 0.1 µs a token that is tried. Reference: tests/l
 import numpy as np
 
 from constrain.kernels import kernel
+from constrain.kernels.cuts.merging import merge_symbols
 from constrain.kernels.cuts.neighbours import stay_apart
 from constrain.kernels.cuts.steps import NO_TOKEN, may_end, step_cut
-from constrain.kernels.cuts.tables import BORDERS, CUT, FIRSTS, GOOD, LEVEL, MISSES, REFUSED, STEP, TOKEN_TEXTS, UNSURE
+from constrain.kernels.cuts.tables import (
+    BORDERS,
+    CUT,
+    FIRSTS,
+    GOOD,
+    LEAF,
+    LEVEL,
+    MISSES,
+    REFUSED,
+    STEP,
+    TOKEN,
+    TOKEN_TEXTS,
+    TOKEN_TRIE,
+    UNSURE,
+)
 
 TRIED = 8  # tokens that are tried one by one
-
-
-@kernel("i(arena, arena, i, i)")
-def byte_of(F, order, at, k):
-    """Byte k of the token order[at]; −1 behind its last byte, so that it comes before longer ones."""
-    token = order[at]
-    place = TOKEN_TEXTS.STARTS(F, token) + k
-    return TOKEN_TEXTS.BYTES(F, place) if place < TOKEN_TEXTS.STARTS(F, token + 1) else np.int64(-1)
 
 
 @kernel("i(arena, i)")
@@ -31,33 +38,44 @@ def size_of(F, token):
     return TOKEN_TEXTS.STARTS(F, token + 1) - TOKEN_TEXTS.STARTS(F, token)
 
 
-@kernel("i(arena, arena, i, i, i, i)")
-def first_with(F, order, low, high, k, b):
-    """The first of the tokens order[low:high], which share k bytes, whose byte k is at least b; else `high`."""
+@kernel("i(arena, i, i)")
+def child_of(O, node, b):
+    """The child of a node of the trie by a byte, or 0."""
+    low, end = TOKEN_TRIE.CHILDREN(O, node), TOKEN_TRIE.CHILDREN(O, node + 1)
+    high = end
     while low < high:
         middle = (low + high) // 2
-        if byte_of(F, order, middle, k) < b:
+        if TOKEN_TRIE.BYTE(O, middle) < b:
             low = middle + 1
         else:
             high = middle
-    return low
+    return low if low < end and TOKEN_TRIE.BYTE(O, low) == b else np.int64(0)
 
 
-@kernel("i(arena, arena, arena, i, i)")
-def enter(F, order, Q, level, at):
+@kernel("i(arena, i)")
+def texts_end(O, node):
+    """The index behind the tokens that are the text of a node; it is LOW of what begins with it and goes on."""
+    first = TOKEN_TRIE.CHILDREN(O, node)
+    return TOKEN_TRIE.LOW(O, first) if first < TOKEN_TRIE.CHILDREN(O, node + 1) else TOKEN_TRIE.HIGH(O, node)
+
+
+@kernel("i(arena, arena, i, i)")
+def enter(O, Q, level, at):
     """Make a LEVEL ready whose place is written, before the byte `at`. Returns it.
 
     The tokens that the rest of the text begins with are put on a stack, the longest on top.
     """
-    low, high, length = np.int64(0), np.int64(order.size), np.int64(0)
+    node, length, low, high = np.int64(0), np.int64(0), np.int64(0), TOKEN_TRIE.HIGH(O, 0)
     Q[level + LEVEL.AT], Q[level + LEVEL.TOKENS] = at, Q[FIRSTS.TOP]
     while low < high and at + length < Q[FIRSTS.LENGTH]:
-        b = np.int64(Q[FIRSTS.TEXT + at + length])
-        low = first_with(F, order, low, high, length, b)
-        high = first_with(F, order, low, high, length, b + 1)
+        node = child_of(O, node, np.int64(Q[FIRSTS.TEXT + at + length]))
+        if node == 0:
+            low = high
+            break
         length += 1
-        while low < high and byte_of(F, order, low, length) < 0:
-            Q[Q[FIRSTS.TOP]] = order[low]
+        low, high = TOKEN_TRIE.LOW(O, node), TOKEN_TRIE.HIGH(O, node)
+        while low < texts_end(O, node):
+            Q[Q[FIRSTS.TOP]] = TOKEN_TRIE.TOKENS(O, low)
             Q[FIRSTS.TOP] += 1
             low += 1
     Q[level + LEVEL.LONGER], Q[level + LEVEL.HIGH] = low, low if Q[FIRSTS.IS_END] else high
@@ -98,7 +116,7 @@ def read_rest(P, Q, level):
 
 
 @kernel("i(arena, arena, arena, arena, arena, row, arena, arena, i)")
-def step_longer(P, F, T, M, slots, written, order, Q, level):
+def step_longer(P, F, T, M, slots, written, O, Q, level):
     """Try the next of the tokens that begin with the rest of the text and are longer, until one is not REFUSED.
 
     Returns its verdict; NO_TOKEN after the last.
@@ -108,7 +126,7 @@ def step_longer(P, F, T, M, slots, written, order, Q, level):
         return np.int64(NO_TOKEN) if kind == REFUSED else kind
     while Q[level + LEVEL.LONGER] < Q[level + LEVEL.HIGH]:
         Q[level + LEVEL.LONGER] += 1
-        token = np.int64(order[Q[level + LEVEL.LONGER] - 1])
+        token = TOKEN_TRIE.TOKENS(O, Q[level + LEVEL.LONGER] - 1)
         kind = step_token(P, F, T, M, slots, written, Q, level, token)
         if kind != REFUSED:
             return kind
@@ -116,15 +134,15 @@ def step_longer(P, F, T, M, slots, written, order, Q, level):
 
 
 @kernel("i(arena, arena, arena, arena, arena, row, arena, arena, arena)", entry=True)
-def first_tokens(P, F, T, M, slots, written, order, Q, found):
+def first_tokens(P, F, T, M, slots, written, O, Q, found):
     """Write the tokens that may come next to `found`: tokens within the text (FIRSTS), then longer ones.
 
-    order: the tokens with bytes, in the order of these. Returns GOOD; UNSURE, where the tables do not say enough of a
+    Returns GOOD; UNSURE, where the tables do not say enough of a
     token; or MISSES: FIRSTS.EXPAND. Q[FIRSTS.WITHIN] and Q[FIRSTS.BEYOND] count them.
     """
     Q[FIRSTS.WITHIN], Q[FIRSTS.BEYOND] = 0, 0
     Q[FIRSTS.TOP] = FIRSTS.LEVELS + Q[FIRSTS.LENGTH] + (Q[FIRSTS.LENGTH] + 2) * LEVEL.WORDS
-    first = enter(F, order, Q, np.int64(FIRSTS.LEVELS) + np.int64(Q[FIRSTS.LENGTH]), 0)
+    first = enter(O, Q, np.int64(FIRSTS.LEVELS) + np.int64(Q[FIRSTS.LENGTH]), 0)
     level, chosen, left = first, np.int64(NO_TOKEN), np.int64(Q[FIRSTS.TOP])
     while level != first or left > Q[first + LEVEL.TOKENS]:
         if level == first:
@@ -138,27 +156,78 @@ def first_tokens(P, F, T, M, slots, written, order, Q, found):
             kind = step_token(P, F, T, M, slots, written, Q, level, token)
             at = np.int64(Q[level + LEVEL.AT]) + size_of(F, token)
         else:
-            kind, at = step_longer(P, F, T, M, slots, written, order, Q, level), np.int64(Q[FIRSTS.LENGTH])
+            kind, at = step_longer(P, F, T, M, slots, written, O, Q, level), np.int64(Q[FIRSTS.LENGTH])
         if kind == NO_TOKEN:
             level -= LEVEL.WORDS
         elif kind > GOOD:
             return kind
         elif kind == GOOD and at < Q[FIRSTS.LENGTH]:
-            level = enter(F, order, Q, level + LEVEL.WORDS, at)
+            level = enter(O, Q, level + LEVEL.WORDS, at)
         elif kind == GOOD and (Q[FIRSTS.IS_END] == 0 or may_end(P, Q, level + LEVEL.WORDS + LEVEL.CUT)):
             found[Q[FIRSTS.WITHIN]] = chosen
             Q[FIRSTS.WITHIN] += 1
             level = first
-    kind = step_longer(P, F, T, M, slots, written, order, Q, first)
+    kind = step_longer(P, F, T, M, slots, written, O, Q, first)
     while kind == GOOD:
-        found[Q[FIRSTS.WITHIN] + Q[FIRSTS.BEYOND]] = order[Q[first + LEVEL.LONGER] - 1]
+        found[Q[FIRSTS.WITHIN] + Q[FIRSTS.BEYOND]] = TOKEN_TRIE.TOKENS(O, Q[first + LEVEL.LONGER] - 1)
         Q[FIRSTS.BEYOND] += 1
-        kind = step_longer(P, F, T, M, slots, written, order, Q, first)
+        kind = step_longer(P, F, T, M, slots, written, O, Q, first)
     return np.int64(GOOD) if kind == NO_TOKEN else kind
 
 
+@kernel("i(arena, arena, arena, arena, arena, arena, i)")
+def merge_piece(T, M, slots, O, Q, W, size):
+    """Write the tokens that a tokenizer writes for the first bytes of the text, a piece, to W, of 2 size words.
+
+    Returns how many; 0 where it may not be those of merging alone, or where the symbols are not the bytes.
+    """
+    node = np.int64(0)
+    for k in range(size):
+        b = np.int64(Q[FIRSTS.TEXT + k])
+        symbol = child_of(O, np.int64(0), b)
+        if b >= 0x80 or symbol == 0 or texts_end(O, symbol) - TOKEN_TRIE.LOW(O, symbol) != 1:
+            return np.int64(0)
+        W[k] = TOKEN_TRIE.TOKENS(O, TOKEN_TRIE.LOW(O, symbol))
+        if T[W[k] * TOKEN.WORDS + TOKEN.LEFT] != LEAF:
+            return np.int64(0)
+        node = child_of(O, node, b) if k == 0 or node != 0 else np.int64(0)
+    wholes = texts_end(O, node) - TOKEN_TRIE.LOW(O, node) if node != 0 else np.int64(0)
+    if wholes == 0:
+        return np.int64(merge_symbols(M, slots, W, size))
+    W[0] = TOKEN_TRIE.TOKENS(O, TOKEN_TRIE.LOW(O, node))
+    return np.int64(1 if wholes == 1 and T[W[0] * TOKEN.WORDS + TOKEN.ALONE] != 0 else 0)
+
+
+@kernel("i(arena, arena, arena, arena, arena, arena, i, arena)")
+def cut_piece(P, T, M, slots, O, Q, level, W):
+    """Write the tokens of the first piece of the text to W, where the text settles both of its borders. Returns how
+    many; 0 where that is not sure.
+
+    PERF: then no other way has to be tried: no token goes on over a border, and merging cuts a piece in one way.
+    """
+    p = np.int64(Q[level + LEVEL.CUT + CUT.PIECES])
+    settled, size = np.int64(1 if Q[level + LEVEL.CUT + CUT.LAST] < 0 else 0), 1
+    if BORDERS.OPEN(P, p) & ~1 != 0:
+        return np.int64(0)
+    for read in range(1, min(np.int64(Q[FIRSTS.LENGTH]), 30) + 1):
+        entry = p * 256 + Q[FIRSTS.TEXT + read - 1]
+        p = BORDERS.NEXT(P, entry)
+        if p <= 0:
+            return np.int64(0)
+        settled, opened = settled << 1 | BORDERS.ENDED(P, entry), BORDERS.OPEN(P, p)
+        if (opened >> read) & 1 != 0:
+            continue
+        if (settled >> read) & 1 == 0:
+            return np.int64(0)
+        while size <= read and (opened >> (read - size)) & 1 == 0:
+            if (settled >> (read - size)) & 1 != 0:
+                return merge_piece(T, M, slots, O, Q, W, size)
+            size += 1
+    return np.int64(0)
+
+
 @kernel("i(arena, arena, arena, arena, arena, row, arena, arena, arena, arena)", entry=True)
-def token_run(P, F, T, M, slots, written, order, Q, found, run):
+def token_run(P, F, T, M, slots, written, O, Q, found, run):
     """Write the tokens of a text that must follow to `run`, as far as each is the only one: a STEP each.
 
     run: a STEP for each byte of the text and one more, of which the first has the place before it; the text. Q has the
@@ -176,16 +245,25 @@ def token_run(P, F, T, M, slots, written, order, Q, found, run):
             Q[FIRSTS.TEXT + k] = text[at + k]
         for w in range(CUT.WORDS):
             Q[first + LEVEL.CUT + w] = run[step + STEP.CUT + w]
-        kind = first_tokens(P, F, T, M, slots, written, order, Q, found)
-        if kind != GOOD or Q[FIRSTS.WITHIN] != 1 or Q[FIRSTS.BEYOND] != 0:
-            break
-        token = np.int64(found[0])
-        step_token(P, F, T, M, slots, written, Q, first, token)
-        run[step + STEP.TOKEN] = token
-        step += STEP.WORDS
-        for w in range(CUT.WORDS):
-            run[step + STEP.CUT + w] = Q[first + LEVEL.WORDS + LEVEL.CUT + w]
-        at += size_of(F, token)
+        W = Q[first + 2 * LEVEL.WORDS :]
+        count = cut_piece(P, T, M, slots, O, Q, first, W)
+        if count == 0 or step_token(P, F, T, M, slots, written, Q, first, np.int64(W[0])) != GOOD:
+            kind = first_tokens(P, F, T, M, slots, written, O, Q, found)
+            if kind != GOOD or Q[FIRSTS.WITHIN] != 1 or Q[FIRSTS.BEYOND] != 0:
+                break
+            W[0], count = found[0], np.int64(1)
+        Q[FIRSTS.WITHIN], Q[FIRSTS.BEYOND] = 1, 0
+        for i in range(count):
+            token = np.int64(W[i])
+            if at > max(np.int64(0), np.int64(Q[FIRSTS.STOP])):
+                break
+            if step_token(P, F, T, M, slots, written, Q, first, token) != GOOD:
+                break
+            run[step + STEP.TOKEN] = token
+            step += STEP.WORDS
+            for w in range(CUT.WORDS):
+                run[step + STEP.CUT + w] = Q[first + LEVEL.CUT + w] = Q[first + LEVEL.WORDS + LEVEL.CUT + w]
+            at += size_of(F, token)
     Q[FIRSTS.COUNT] = step // STEP.WORDS
     if kind == MISSES:  # it is asked again
         Q[FIRSTS.LENGTH], Q[FIRSTS.IS_END] = most, 1 if is_end else 0

@@ -45,6 +45,17 @@ class TOKEN_TEXTS(Region):
     UNKNOWN = column("by token: 1 if the tables do not say enough of what follows it")
 
 
+class TOKEN_TRIE(Region):
+    """The tokens with bytes in the order of these, and their trie level by level: the children of a node are
+    neighbours, in the order of their bytes. Node 0 is the root."""
+
+    CHILDREN = column("by node: its first child, and behind it those of the next node; one more for the end")
+    BYTE = column("by node: its byte")
+    LOW = column("by node: the first of the tokens that begin with its text, those that are its text in front")
+    HIGH = column("by node: the index behind the last of them")
+    TOKENS = column("the tokens")
+
+
 class QUESTION(Region):
     """The beginning of a question to a kernel that reads tokens."""
 

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.kernels.cuts.firsts import first_tokens, read_cuts, token_run
-from constrain.kernels.cuts.tables import CUT, FIRSTS, GOOD, LEVEL, MISSES, STEP
+from constrain.kernels.cuts.tables import CUT, FIRSTS, GOOD, LEVEL, MISSES, TOKEN_TRIE, STEP
+from constrain.kernels.records.schema import pack
 from constrain.lazily import EACH, Remembered
 
 if TYPE_CHECKING:
@@ -77,11 +78,27 @@ class FirstTokens:
         self._after: Remembered[tuple[Any, ...], CutState] = Remembered(MANY)
 
     @cached_property
-    def _ordered(self) -> tuple[NDArray[np.int32], int]:
-        """The tokens with bytes, in the order of these; the most tokens that have the same bytes."""
-        nodes = self._trie.nodes_of_tokens(len(self._trie.next_same))
+    def _ordered(self) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
+        """TOKEN_TRIE; its tokens; the most of them that have the same bytes."""
+        trie, size = self._trie, len(self._trie)
+        nodes = trie.nodes_of_tokens(len(trie.next_same))
         order = np.argsort(nodes, kind="stable")[np.count_nonzero(nodes < 0) :].astype(np.int32)
-        return order, int(np.bincount(nodes[nodes >= 0]).max(initial=1))
+        ends = np.bincount(nodes[nodes >= 0], minlength=size)
+        before = np.concatenate([[0], np.cumsum(ends)])
+        by_level = np.argsort(trie.depth.astype(np.uint16), kind="stable")
+        place = np.empty(size + 1, np.int64)  # of a node in `by_level`, behind the root
+        place[by_level] = np.arange(1, size + 1)
+        child = np.where(trie.end > np.arange(1, size + 1), place[1:], size + 1)[by_level]
+        children = np.minimum.accumulate(np.concatenate([[1], child, [size + 1]])[::-1])[::-1]
+        columns = {
+            "CHILDREN": children,
+            "BYTE": np.concatenate([[0], trie.byte[by_level]]),
+            "LOW": np.concatenate([[0], before[by_level]]),
+            "HIGH": np.concatenate([[len(order)], before[trie.end[by_level]]]),
+            "TOKENS": order,
+        }
+        packed, views = pack(TOKEN_TRIE, **columns)
+        return packed, views["TOKENS"], int(ends.max(initial=1))
 
     def of(self, state: CutState, text: bytes, *, is_end: bool = False) -> Firsts:
         """The tokens that may come next, in a state of the canonical tokens, where a text of a byte or more follows.
@@ -167,7 +184,7 @@ class FirstTokens:
 
     def _question(self, length: int, is_end: bool) -> NDArray[np.int32]:
         """The FIRSTS of a text."""
-        tokens = self._ordered[1] * length * (length + 1) // 2
+        tokens = self._ordered[2] * length * (length + 1) // 2
         question = np.zeros(FIRSTS.WORDS + length + (length + 2) * LEVEL.WORDS + tokens, np.int32)
         question[FIRSTS.LENGTH], question[FIRSTS.IS_END] = length, is_end
         return question
@@ -176,7 +193,7 @@ class FirstTokens:
         """The answer of a kernel; None where its tables do not say enough."""
         canonical, verdict = self._canonical, MISSES
         spare = self._spare
-        found = spare.pop() if spare else np.empty(len(self._ordered[0]), np.int32)
+        found = spare.pop() if spare else np.empty(len(self._ordered[1]), np.int32)
         while verdict == MISSES:
             verdict = kernel(*canonical.tables(), self._ordered[0], question, found, *more)
             if verdict == MISSES:
@@ -215,7 +232,7 @@ class FirstTokens:
 
     def _within(self, text: bytes) -> list[int]:
         """The tokens that a text begins with, the longest first."""
-        order, found = self._ordered[0], list[int]()
+        order, found = self._ordered[1], list[int]()
         for length in range(len(text), 0, -1):
             low = bisect.bisect_left(order, text[:length], key=self._text)
             found += order[low : bisect.bisect_right(order, text[:length], low, key=self._text)].tolist()
@@ -223,6 +240,6 @@ class FirstTokens:
 
     def _beyond(self, text: bytes) -> NDArray[np.int64]:
         """The tokens that begin with a text and are longer."""
-        order = self._ordered[0]
+        order = self._ordered[1]
         low = bisect.bisect_right(order, text, key=self._text)
         return order[low : bisect.bisect_left(order, text + LAST, low, key=self._text)].astype(np.int64)

@@ -25,14 +25,24 @@ if hasattr(os, "register_at_fork"):  # the thread that holds it may be the paren
 
 
 class Seen:
-    """An immutable set that keeps the order of insertion. Equal to itself only."""
+    """An immutable set that keeps the order of insertion. Equal to those with the same values in the same order."""
 
-    __slots__ = ("_index", "_log", "_size")
+    __slots__ = ("_hash", "_index", "_log", "_size")
 
     def __init__(self) -> None:
         self._log: list[Hashable] = []
         self._index: dict[Hashable, int] = {}
-        self._size = 0
+        self._size = self._hash = 0
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Seen) or self._hash != other._hash or self._size != other._size:
+            return False
+        return self._log is other._log or self._log[: self._size] == other._log[: other._size]
 
     def __contains__(self, value: Hashable) -> bool:
         at = self._index.get(value)  # of an addition that was interrupted if it is not in the log
@@ -51,7 +61,7 @@ class Seen:
 
     def _added(self, value: Hashable) -> Seen:
         more = Seen.__new__(Seen)
-        more._size = self._size + 1
+        more._size, more._hash = self._size + 1, hash((self._hash, value))
         if len(self._log) == self._size:
             self._index[value] = self._size
             self._log.append(value)

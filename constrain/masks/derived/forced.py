@@ -126,8 +126,10 @@ class ForcedCuts(CompiledCuts):
         row = self.masked(inner)
         refused = self._refused(inner, state.begun, row)
         clear_bits(row, refused)
-        firsts = [token for token in within if has_bit(row, token)] + beyond[has_bits(row, beyond)].tolist()
-        only = firsts[0] if len(firsts) == 1 else only_token(row)
+        left = [token for token in within if has_bit(row, token)]
+        if len(left) < 2 and beyond.size:
+            left += beyond[has_bits(row, beyond)][: 2 - len(left)].tolist()
+        only = left[0] if len(left) == 1 else SEVERAL_LEFT if left else only_token(row)
         return ForcedPlace(only, forced, state, state.begun, refused)
 
     def _run(self, inner: Any, state: CutState, forced: Forced) -> list[tuple[int, CutState]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable
 from typing import Any
 
@@ -12,6 +13,7 @@ from constrain.languages.automata.memory import MAX_WORDS
 from constrain.lazily import Remembered
 
 MAX_ROWS = 512  # complete masks that are kept for `Matcher.mask`
+MAX_NUMBERS = 1 << 14  # states of a guard that keep their numbers; another number later says nothing wrong
 
 
 class KnownStates:
@@ -27,7 +29,8 @@ class KnownStates:
         self.epoch = epoch
         self.masks: Remembered[int, tuple[NDArray[np.uint32], int]] = Remembered(MAX_ROWS)
         self.kept: dict[Any, Any] = {}
-        self._watched: dict[tuple[int, Hashable], int] = {}
+        self._watched: Remembered[tuple[int, Hashable], int] = Remembered(MAX_NUMBERS)
+        self._numbers = itertools.count(MAX_WORDS)
 
     def keep_mask(self, epoch: int, configuration: int, row: NDArray[np.uint32], flags: int) -> None:
         """Keep a mask of an epoch that will not be changed any more, with the flags of `fill_mask`."""
@@ -36,4 +39,5 @@ class KnownStates:
 
     def number(self, configuration: int, guarded: Hashable) -> int:
         """A number for a pair (configuration, state of the guard), different from all configurations."""
-        return self._watched.setdefault((configuration, guarded), MAX_WORDS + len(self._watched))
+        known = self._watched.get((configuration, guarded))
+        return self._watched.keep((configuration, guarded), next(self._numbers)) if known is None else known

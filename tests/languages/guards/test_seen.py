@@ -53,3 +53,7 @@ def test_versions_are_sets_of_their_own(steps: list[tuple[int, int]]) -> None:
         assert list(seen) == held
         assert len(seen) == len(held)
         assert [value in seen for value in range(10)] == [value in held for value in range(10)]
+    for seen, held in versions:
+        for other, also in versions:
+            assert (seen == other) == (held == also)
+            assert held != also or hash(seen) == hash(other)

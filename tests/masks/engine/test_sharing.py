@@ -15,6 +15,7 @@ from constrain.kernels.records.arena import HEADER
 SCHEMA = {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer"}}}}
 SOURCES = {
     "schema": (lambda: constrain.json_schema(dict(SCHEMA)), b'{"a": [1, 2'),
+    "free keys": (lambda: constrain.json_schema({"additionalProperties": {"type": "integer"}}), b'{"a": 1, "b'),
     "regex": (lambda: constrain.regex("[a-z]+[0-9]{2,4}"), b"abc1"),
     "lark": (lambda: constrain.grammar('start: WORD+\nWORD: /[a-z]+/\n%ignore " "'), b"ab c"),
     "gbnf": (lambda: constrain.grammar('root ::= ("a" root "b")?', format="gbnf"), b"aab"),
