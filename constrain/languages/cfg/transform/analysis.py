@@ -105,13 +105,10 @@ def without_unproductive(table: Table) -> Table:
     for name in table:
         if name in rules:
             tick(len(table[name]))
-            written = ([s for s in a if productive(s) or not _may_be_left_out(s)] for a in table[name])
+            dropped = {s for a in table[name] for s in a if isinstance(s, Counted) and s.low == 0 and not productive(s)}
+            written = ([s for s in a if s not in dropped] for a in table[name])
             pruned[name] = tuple(dict.fromkeys(tuple(a) for a in written if all(map(productive, a))))
     return pruned
-
-
-def _may_be_left_out(symbol: TableSymbol) -> bool:
-    return isinstance(symbol, Counted) and symbol.low == 0
 
 
 def reachable_rules(table: Table, start: str) -> set[str]:
