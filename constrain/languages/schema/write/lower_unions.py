@@ -59,13 +59,7 @@ class Table(NamedTuple):
 
 
 class UnionState(NamedTuple):
-    """A point in an object of a union from which the same texts may follow.
-
-    Attributes:
-        position: The position.
-        alive: The rows that are alive.
-        open_yet: Whether an open key was written.
-    """
+    """A place in an object: a position, the rows that are alive there, and whether an open key was written."""
 
     position: int
     alive: Alive
@@ -173,12 +167,7 @@ def _whole(
 
 
 class StateRules(Generic[State]):
-    """Makes the nonterminals of objects, two for each state: members(s), the rest of one, and member(s).
-
-    Attributes:
-        level: The place.
-        key: Names these rules.
-    """
+    """Makes the nonterminals of objects, two for each state: members(s), the rest of one, and member(s)."""
 
     level: Level
     key: tuple[Any, ...]
