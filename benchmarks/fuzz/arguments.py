@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 import test_odd_arguments as table
-from fuzz.target import Target
+from fuzz import Target
 
 ARGUMENTS: dict[str, list[str]] = {}
 for _name, _argument in table.CASES:

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import constrain
 from constrain.generation import chat
 from constrain.generation.request.prompts import parse_prompts, token_ids
-from fuzz.inputs import WEIRD, _places
-from fuzz.target import Target
+from fuzz import Target
+from fuzz.inputs import spoil
 
 CALLS = [{"id": "call_1", "type": "function", "function": {"name": "ask", "arguments": {"a": 1}}}]
 CHAT: list[Any] = [
@@ -47,13 +47,7 @@ HANDLE: Any = SimpleNamespace(tokenizer=Joining(), width=256, context=None)
 def check_messages(case: Any) -> None:
     """Messages with other values at some places."""
     messages: Any = copy.deepcopy(CHAT)
-    for place, weird in case:
-        paths = _places(messages)[1:]
-        path = paths[place % len(paths)]
-        parent: Any = messages
-        for key in path[:-1]:
-            parent = parent[key]
-        parent[path[-1]] = copy.deepcopy(WEIRD[weird % len(WEIRD)])
+    spoil(messages, case)
     for asked in (
         lambda: token_ids(parse_prompts(messages), HANDLE),
         lambda: chat._messages(constrain.Prompt(messages)),

@@ -19,7 +19,7 @@ import constrain
 from added_oracle import spelling
 from constrain.languages.cuts import canonical_tokens
 from constrain.masks.derived.forced import ForcedCuts
-from fuzz.target import Target
+from fuzz import Target
 from made_tokenizers import CHAIN, LLAMA3
 
 LETTERS = "as1'! \n<>é"

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import constrain
 import vocabularies
 from constrain.languages.vocab import disk_cache
-from fuzz.target import Target
+from fuzz import Target
 
 INPUTS = [f"{letter}: " for letter in "abcdefg"]
 CALL: dict[str, Any] = {"regex": "[0-9]{1,4}", "batch": 2, "seed": 1}

@@ -12,7 +12,7 @@ from test_exact import VOCABULARY, visit, wanted_mask
 import constrain
 import lark_differential
 from differential_grammars.random_texts import gbnf_grammar, lark_grammar
-from fuzz.target import Target
+from fuzz import Target
 from handmade import Made
 from lark_differential import Case, Tally
 from reading_oracle import language

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from schema_strategies import DRAFTS, SchemaMaker, Seeded
 
 import constrain
 import vocabularies
-from fuzz.target import Target
+from fuzz import Target
 
 VOCABULARY = vocabularies.tiny()
 DATA = Path(__file__).resolve().parents[2] / "tests" / "data"
@@ -132,14 +132,19 @@ def _changed(drawn: tuple[int, list[tuple[int, int]]]) -> Any:
     number, changes = drawn
     draft = list(DRAFTS)[number % len(DRAFTS)]
     schema = SchemaMaker(Seeded(f"input {number}"), DRAFTS[draft], 8).document()
-    for place, weird in changes:
-        path = _places(schema)[1:]
-        path = path[place % len(path)]
-        parent: Any = schema
-        for key in path[:-1]:
-            parent = parent[key]
-        parent[path[-1]] = copy.deepcopy(WEIRD[weird % len(WEIRD)])
+    spoil(schema, changes)
     return schema
+
+
+def spoil(value: Any, changes: Iterable[tuple[int, int]]) -> None:
+    """Put weird values at some places inside of a value."""
+    for place, weird in changes:
+        paths = _places(value)[1:]
+        *outer, last = paths[place % len(paths)]
+        parent = value
+        for key in outer:
+            parent = parent[key]
+        parent[last] = copy.deepcopy(WEIRD[weird % len(WEIRD)])
 
 
 def check_schema(case: Any) -> None:

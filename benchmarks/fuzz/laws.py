@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from constrain.sampling.processors import MinP
-from fuzz.target import Target
+from fuzz import Target
 from naive_laws import MADE, Language, Toy, check, law
 
 MOST = 9  # members, as token sequences: two particles walk their square

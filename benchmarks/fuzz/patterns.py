@@ -30,7 +30,7 @@ from test_interegular import automaton, length_of_shortest, parse, pattern
 import constrain
 from constrain.languages.automata.decide import is_empty, shortest
 from constrain.languages.automata.syntax import complement, difference, intersect
-from fuzz.target import Target
+from fuzz import Target
 
 BYTES = constrain.Vocabulary([*(bytes([byte]) for byte in range(256)), None], [256])
 GROUPS = ["(", "(?:", "(?P<n>", "(?i:", "(?s-i:", "(?m:", "(?=", "(?!", "(?<=", "(?<!", "(?>"]

@@ -21,8 +21,8 @@ from schema_strategies import DRAFTS, SchemaMaker, Seeded
 import constrain
 import schema_corpus
 from constrain.sampling import METHODS, Argmax
+from fuzz import Target
 from fuzz.inputs import complete
-from fuzz.target import Target
 
 PATTERNS = [
     "[xy]+z|q", "(red|green|blue)!?", r"[0-9]{2,4}-[0-9]+", "a(b{2,5}|c*)d", r"(\w+ )*\w+\.", "[^a-z]{3}", "é+z?",

@@ -15,8 +15,8 @@ from schema_shrink import shrink
 from schema_strategies import DRAFTS, SchemaMaker, Seeded
 
 import constrain
+from fuzz import Target
 from fuzz.patterns import BYTES
-from fuzz.target import Target
 
 REFUSED = ("refers to itself", "leads back to itself")
 

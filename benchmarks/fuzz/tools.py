@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import constrain
 from constrain.languages.schema import Limits
-from fuzz.target import Target
+from fuzz import Target
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the templates are those of the tests
 from tests.chat.calls.naive_writers import CONTENT_OR_CALLS, IDS, WRITERS, write

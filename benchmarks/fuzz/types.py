@@ -17,7 +17,7 @@ from python_types import ROWS, VOCABULARY, evaluated, refusal
 from test_schema_walks import walk
 
 import constrain
-from fuzz.target import Target
+from fuzz import Target
 
 WALKS = 6
 DRAWS = 8

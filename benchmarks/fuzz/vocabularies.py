@@ -13,7 +13,7 @@ from test_spelled import compare
 from test_unwritten import NAMED, UNNAMED, lacking, walk
 
 import constrain
-from fuzz.target import Target
+from fuzz import Target
 
 LETTERS = ["a", "b", "é", "ñ", "€", "日", "本", "😀", '"', "\\", "\n", " "]
 MEMBERS = st.lists(st.text(st.sampled_from(LETTERS), min_size=1, max_size=4), min_size=1, max_size=5, unique=True)

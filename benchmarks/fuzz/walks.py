@@ -21,8 +21,8 @@ from schema_strategies import DRAFTS, SchemaMaker, Seeded
 import constrain
 import vocabularies
 from differential_grammars.random_texts import gbnf_grammar, lark_grammar
+from fuzz import Target
 from fuzz.patterns import ECMA, PYTHON
-from fuzz.target import Target
 from interrupter import Interrupter
 from patience import OutOfPatienceError, patience
 from reading_oracle import oracle, reading

@@ -13,7 +13,8 @@ import re
 import shutil
 from collections.abc import Iterable
 
-from languages.gnu import is_source, messages_of
+from languages.gnu import messages_of
+from languages.oracles import of_text
 
 if shutil.which("gcc") is None:
     raise ImportError("gcc")
@@ -34,18 +35,20 @@ LINE = re.compile(r"<stdin>:(\d+):\d+: (?:error|warning)")
 NAME = re.compile(rb"[A-Za-z_]\w*")
 
 
-def gcc(text: bytes) -> bool | None:
+@of_text
+def gcc(shown: str) -> bool | None:
     """C17 with GNU's extensions."""
-    if not is_source(text):
+    if "\0" in shown:  # the compiler takes it, the grammar does not
         return False
-    messages = _messages(text)
+    text = shown.encode()
+    messages = messages_of(COMMAND, text)
     if not SYNTAX.search(messages):
         if NO_VERDICT.search(messages) and (types := set(UNKNOWN_TYPE.findall(messages))):
-            messages = _messages(_declared(name.encode() for name in types) + text)
+            messages = messages_of(COMMAND, _declared(name.encode() for name in types) + text)
         return None if SYNTAX.search(messages) or NO_VERDICT.search(messages) else True
     types = _candidates(text, messages)
     if types:
-        if not SYNTAX.search(_messages(_declared(types) + text)):
+        if not SYNTAX.search(messages_of(COMMAND, _declared(types) + text)):
             return True
     return None if UNKNOWN.search(messages) else False
 
@@ -53,10 +56,6 @@ def gcc(text: bytes) -> bool | None:
 def _declared(types: Iterable[bytes]) -> bytes:
     """A line that declares types."""
     return b" ".join(b"typedef int %s;" % name for name in types) + b"\n"
-
-
-def _messages(text: bytes) -> str:
-    return messages_of(COMMAND, text)
 
 
 def _candidates(text: bytes, messages: str) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""The messages of GCC and G++ about a text, and the texts that both can be asked about."""
+"""The messages of GCC and G++ about a text."""
 
 from __future__ import annotations
 
@@ -8,15 +8,6 @@ import subprocess
 from collections.abc import Sequence
 
 MISSING = re.compile(r"<stdin>:(\d+):\d+: fatal error: .*: No such file or directory")
-
-
-def is_source(text: bytes) -> bool:
-    """True if a text is UTF-8 without a zero byte: the compilers take others, the grammars do not."""
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return b"\0" not in text
 
 
 def messages_of(command: Sequence[str], text: bytes) -> str:

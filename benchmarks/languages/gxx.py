@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 import shutil
 
-from languages.gnu import is_source, messages_of
+from languages.gnu import messages_of
+from languages.oracles import of_text
 
 if shutil.which("g++") is None:
     raise ImportError("g++")
@@ -23,11 +24,12 @@ SYNTAX = re.compile(
 NAMES = re.compile(r"not declared|does not name|no member|not a member|has not been|not a template|unknown|undeclared")
 
 
-def gxx(text: bytes) -> bool | None:
+@of_text
+def gxx(shown: str) -> bool | None:
     """C++17 with GNU's extensions."""
-    if not is_source(text):
+    if "\0" in shown:  # the compiler takes it, the grammar does not
         return False
-    messages = [line for line in messages_of(COMMAND, text).splitlines() if "error: " in line]
+    messages = [line for line in messages_of(COMMAND, shown.encode()).splitlines() if "error: " in line]
     faults = [message for message in messages if SYNTAX.search(message)]
     if not faults and not NAMES.search("\n".join(messages)):
         return True

@@ -10,6 +10,7 @@ Oracles from packages are imported when they are asked for; `find` raises Missin
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Callable
 from functools import wraps
 
@@ -28,9 +29,7 @@ def find(name: str) -> Oracle:
             oracle: Oracle = getattr(importlib.import_module(module), function)
             return oracle
         if name.startswith(TREE_SITTER):
-            from languages import tree_sitter
-
-            return tree_sitter.oracle(name.removeprefix(TREE_SITTER))
+            return _tree_sitter(name.removeprefix(TREE_SITTER))
     except ImportError as error:
         raise MissingError(f"the oracle {name} needs a package that is not installed: {error}") from None
     raise ValueError(f"there is no oracle {name!r}; there are {', '.join(HOMES)} and {TREE_SITTER}LANGUAGE")
@@ -77,8 +76,37 @@ def of_text(read: Callable[[str], bool | None]) -> Oracle:
     return oracle
 
 
+def _tree_sitter(language: str) -> Oracle:
+    """The parser of a language: a text is a member if its tree has no error and no node that had to be made up.
+
+    Packages: tree-sitter, and tree-sitter-LANGUAGE. Limit: its grammars are written for editors, and take somewhat more
+    than the language; where that shows, the grammar's README says so.
+    """
+    import tree_sitter
+
+    package = importlib.import_module(f"tree_sitter_{language.replace('-', '_')}")
+    parser = tree_sitter.Parser(tree_sitter.Language(package.language()))
+    return of_text(lambda shown: not parser.parse(shown.encode()).root_node.has_error)
+
+
+Faults = type[BaseException] | tuple[type[BaseException], ...]
+
+
+def _reads(read: Callable[[], object], faults: Faults, beyond: Faults = ()) -> bool | None:
+    """The verdict of a reader that raises for a text that it does not take. beyond: raised where it has no verdict."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            read()
+    except beyond:
+        return None
+    except faults:
+        return False
+    return True
+
+
 @of_text
-def json(shown: str) -> bool:
+def json(shown: str) -> bool | None:
     """RFC 8259, by the standard library; its extension NaN and Infinity is not counted."""
     from json import JSONDecoder
 
@@ -87,28 +115,16 @@ def json(shown: str) -> bool:
 
     if shown.startswith("\ufeff"):
         return False
-    try:
-        JSONDecoder(parse_constant=refuse, parse_int=str).decode(shown)
-    except ValueError:
-        return False
-    return True
+    return _reads(lambda: JSONDecoder(parse_constant=refuse, parse_int=str).decode(shown), ValueError)
 
 
 @of_text
 def python(shown: str) -> bool | None:
     """The parser of the interpreter that runs this (`ast.parse`). None: nested too deeply for it."""
     import ast
-    import warnings
 
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(shown)
-    except (RecursionError, MemoryError):
-        return None
-    except (SyntaxError, ValueError):  # a null byte is a ValueError
-        return False
-    return True
+    faults = SyntaxError, ValueError  # the second: a null byte
+    return _reads(lambda: ast.parse(shown), faults, (RecursionError, MemoryError))
 
 
 @of_text
@@ -129,22 +145,17 @@ _DEFINED_TWICE = ("Cannot declare", "Cannot overwrite", "Cannot mutate", "Cannot
 
 
 @of_text
-def json5(shown: str) -> bool:
+def json5(shown: str) -> bool | None:
     """JSON5 1.0.0, by the package json5."""
     from json5 import loads
 
-    try:
-        loads(shown)
-    except (ValueError, RecursionError):
-        return False
-    return True
+    return _reads(lambda: loads(shown), (ValueError, RecursionError))
 
 
 @of_text
 def arithmetic(shown: str) -> bool:
     """Python's expressions of numbers, + - * / // % **, signs and parentheses on one line, by the standard library."""
     import ast
-    import warnings
 
     if not set(shown) <= _ARITHMETIC:
         return False
@@ -189,15 +200,11 @@ def csv(shown: str) -> bool:
 
 
 @of_text
-def graphql(shown: str) -> bool:
+def graphql(shown: str) -> bool | None:
     """GraphQL, by the package graphql-core."""
     from graphql import GraphQLSyntaxError, parse
 
-    try:
-        parse(shown, no_location=True, allow_empty_selection_sets=False)
-    except GraphQLSyntaxError:
-        return False
-    return True
+    return _reads(lambda: parse(shown, no_location=True, allow_empty_selection_sets=False), GraphQLSyntaxError)
 
 
 @of_text
@@ -205,10 +212,4 @@ def jinja(shown: str) -> bool | None:
     """Templates of Jinja, by the package jinja2. None: nested too deeply for it."""
     from jinja2 import Environment, TemplateSyntaxError
 
-    try:
-        Environment().parse(shown)
-    except RecursionError:
-        return None
-    except TemplateSyntaxError:
-        return False
-    return True
+    return _reads(lambda: Environment().parse(shown), TemplateSyntaxError, RecursionError)

@@ -152,7 +152,7 @@ class ConstrainCanonical(Generate):
     wanted = True
 
 
-class LLGuidance:
+class LLGuidance(Engine):
     """guidance-ai/llguidance, through its LLMatcher."""
 
     def __init__(self, vocabulary: BenchVocabulary, settings: Settings) -> None:
@@ -214,11 +214,6 @@ class LLGuidance:
 
     def at_end(self) -> bool:
         return self.matcher.is_accepting()
-
-    def check(self, text: str) -> bool:
-        return True
-
-    def forget(self) -> None: ...
 
 
 class _Tokens:

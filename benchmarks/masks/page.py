@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from masks.plots import COLOURS, curve
 from masks.summary import COMPILE, MASK, TBM, TTFM, Records, causes, counts, figure, matched, ratio_text, times
 
 OUTCOMES = {  # of a schema, from right to wrong: colour
@@ -26,6 +25,15 @@ OUTCOMES = {  # of a schema, from right to wrong: colour
     "fault": "#3b3f46",
     "invalid accepted": "#d1373f",
 }
+COLOURS = {
+    "constrain": "#0b6e4f",
+    "llguidance": "#c1440e",
+    "xgrammar": "#3b5ba5",
+    "outlines-core": "#8e6bbf",
+    "lm-format-enforcer": "#8a7f70",
+    "none": "#bbbbbb",
+}
+POINTS = 2_000  # of a curve: what a plot can show
 EXAMPLES = 5  # files of a difference
 WIDTH, HEIGHT, LEFT = 270, 180, 62  # of a plot, and what stands beside it
 STYLE = """
@@ -193,6 +201,18 @@ def _plot(title: str, series: dict[str, np.ndarray], tail: bool) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(title)}" {size}>{"".join(parts)}</svg>'
     )
+
+
+def curve(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(t, share of values ≤ t) of a sample: at most POINTS steps, closest together in the tail.
+
+    values: float[N], N > 0. Returns float[K] ascending, float[K] in (0, 1].
+    """
+    ordered = np.sort(values)
+    n = ordered.size
+    from_end = np.unique(np.geomspace(1, n, min(n, POINTS)).astype(np.int64))  # ranks counted from the largest
+    ranks = np.unique(np.concatenate([n - from_end, np.linspace(0, n - 1, min(n, POINTS)).astype(np.int64)]))
+    return ordered[ranks], (ranks + 1) / n
 
 
 def _percent(share: float) -> str:

@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from masks.interface import CompileError, Form, NoFormError, NothingFulfilsError, Settings, is_set
+from masks.interface import CompileError, Engine, Form, NoFormError, NothingFulfilsError, Settings
 from masks.vocabularies import BenchVocabulary
 
 
-class XGrammar:
+class XGrammar(Engine):
     """mlc-ai/xgrammar, through its GrammarCompiler and GrammarMatcher.
 
     Not its defaults: `strict_mode=False`, since `True` closes objects that the schema leaves open; one thread of
@@ -79,13 +79,6 @@ class XGrammar:
     def advance(self, token: int) -> bool:
         return self.matcher.accept_token(token)
 
-    def at_end(self) -> bool:
-        self.mask()
-        return is_set(self.row, self.eos_id)
-
-    def check(self, text: str) -> bool:
-        return True
-
     def forget(self) -> None:
         self.compiler.clear_cache()
 
@@ -96,7 +89,7 @@ class XGrammarDynamic(XGrammar):
     compiling: ClassVar[dict[str, bool]] = {"enable_dynamic_compilation": True}
 
 
-class OutlinesCore:
+class OutlinesCore(Engine):
     """dottxt-ai/outlines-core: schema to regex, regex to an index over the whole vocabulary, a Guide through it."""
 
     def __init__(self, vocabulary: BenchVocabulary, settings: Settings) -> None:
@@ -139,13 +132,8 @@ class OutlinesCore:
     def at_end(self) -> bool:
         return self.guide.is_finished()
 
-    def check(self, text: str) -> bool:
-        return True
 
-    def forget(self) -> None: ...
-
-
-class LMFormatEnforcer:
+class LMFormatEnforcer(Engine):
     """noamgat/lm-format-enforcer: a character-level parser in Python, asked for the tokens after a whole sequence.
 
     `mask` is where the last token is read too: the engine has no other verb. Its TokenEnforcer is shared by the
@@ -193,12 +181,3 @@ class LMFormatEnforcer:
     def advance(self, token: int) -> bool:
         self.sequence.append(token)
         return True
-
-    def at_end(self) -> bool:
-        self.mask()
-        return is_set(self.row, self.eos_id)
-
-    def check(self, text: str) -> bool:
-        return True
-
-    def forget(self) -> None: ...

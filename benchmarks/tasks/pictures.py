@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from masks.plots import COLOURS
+from masks.page import COLOURS
 
 GREY, FONT = "#808890", "font-family='sans-serif' font-size='11'"
 ROW, LEFT, WIDE, GAP = 13, 110, 190, 60  # pixels: of a bar with its gap; of names; of a column; between columns

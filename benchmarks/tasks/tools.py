@@ -17,10 +17,10 @@ def tasks(folder: Path) -> Iterator[ChoiceTask]:
     """Rows with three functions or more, behind one of them. folder: `bfcl_eval/data`."""
     several = [each for each in rows(folder, "live_multiple") if len(each[0]["function"]) > 2]
     row, accepted = several[2]
-    shots = ((asked(row), name_of(accepted)),)
+    shots = ((asked(row), next(iter(accepted))),)
     for row, accepted in several[::STEP]:
         names = tuple(dict.fromkeys(each["name"] for each in row["function"]))
-        judge = exactly(name_of(accepted))
+        judge = exactly(next(iter(accepted)))
         yield ChoiceTask(f"tools {row['id']}", TOLD, asked(row), judge, shots, tokens=48, choices=names)
 
 
@@ -28,8 +28,3 @@ def asked(row: dict[str, Any]) -> str:
     """The functions in one line each, and the question."""
     lines = [f"{each['name']}: {each['description'].partition('. ')[0][:120]}" for each in row["function"]]
     return "\n".join([*lines, "", row["question"][0][-1]["content"]])
-
-
-def name_of(accepted: dict[str, Any]) -> str:
-    """The name of the accepted function."""
-    return next(iter(accepted))

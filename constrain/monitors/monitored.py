@@ -10,6 +10,7 @@ from typing import Any
 from constrain.errors import ConstrainError, LimitError
 from constrain.languages.cfg.rules import Grammar
 from constrain.languages.cfg.transform.contexts import terminals_of
+from constrain.languages.constraints.around import Around
 from constrain.languages.constraints.base import Constraint, refuse_counts
 from constrain.languages.constraints.report import ReportLine
 from constrain.languages.guards import Guard
@@ -26,7 +27,7 @@ REFUSED = "the monitor refuses the text"
 
 
 @dataclass(frozen=True)
-class Monitored(Constraint):
+class Monitored(Around):
     """The texts of a constraint that a monitor accepts. Made by `monitored`."""
 
     inner: Constraint
@@ -46,16 +47,6 @@ class Monitored(Constraint):
     @property
     def made_of(self) -> tuple[Any, ...]:
         return (self.inner,)
-
-    @property
-    def members(self) -> tuple[Constraint, ...]:
-        """The inner constraint."""
-        return (self.inner,)
-
-    @lazily
-    def outlined(self) -> bool:
-        """True if the grammar of the inner constraint is an outline."""
-        return self.inner.outlined
 
     @lazily
     def monitored(self) -> bool:
@@ -80,19 +71,9 @@ class Monitored(Constraint):
         return self.inner.part_fault(text) if self.shared is not None else super().part_fault(text)
 
     @lazily
-    def token_sets(self) -> Any:
-        """The token sets of the inner constraint."""
-        return self.inner.token_sets
-
-    @lazily
     def guarded(self) -> bool:
         """True: there is a guard."""
         return True
-
-    @lazily
-    def residual(self) -> bool:
-        """True if a finished text counts only if it passes `residual_fault`: the inner constraint's checks remain."""
-        return self.inner.residual
 
     def guard(self, vocabulary: Vocabulary) -> Guard:
         """The guard that asks the monitor, beside that of the inner constraint."""
@@ -108,10 +89,6 @@ class Monitored(Constraint):
         reading = MonitorReading(self.monitor, self.empty)
         end = reading.step(reading.start(), text.encode())
         return None if end is not None and reading.may_end(end) else self._refusal(text)
-
-    def parse(self, text: str) -> Any:
-        """The value of the inner constraint."""
-        return self.inner.parse(text)
 
     def _refusal(self, text: str) -> str:
         """A sentence that says where the monitor refuses a text."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from masks import plots, runner
+from masks import page, runner
 from masks.records import Records, open_folder
 from masks.workers import Worker, WorkerError, last_words
 
@@ -149,8 +149,8 @@ def record(file: str, us: float, error: str | None = None) -> dict[str, Any]:
 @pytest.mark.parametrize("n", [1, 2, 10, 50_000])
 def test_curves_keep_the_ends_of_a_distribution(n: int) -> None:
     values = np.random.default_rng(0).permutation(np.arange(1.0, n + 1))
-    t, share = plots.curve(values)
+    t, share = page.curve(values)
     assert (t[0], t[-1], share[-1]) == (1 if n > 1 else n, n, 1.0)
     assert np.allclose(share * n, t)  # of 1..n, k values are at most k
-    assert t.size <= 2 * plots.POINTS
+    assert t.size <= 2 * page.POINTS
     assert n < 4 or t[-2] == n - 1  # the tail is complete

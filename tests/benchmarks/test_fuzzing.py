@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import fuzzing
 from constrain import kernels
-from fuzz.target import Target
+from fuzz import Target
 from patience import OutOfPatienceError, patience
 from reading_oracle import reading
 

@@ -30,12 +30,8 @@ from languages.oracles import Oracle
 
 LARGEST = 100_000  # bytes; longer texts are left out, so that a run looks at many
 HERE = Path(__file__).parent
-ROOTS = (
-    str(HERE.parents[2] / "grammars"),
-    "/usr",
-    "/opt",
-    sys.prefix,
-)  # where files are looked for; and in the folders that $CONSTRAIN_CORPORA lists
+# Where files are looked for; and in the folders that $CONSTRAIN_CORPORA lists.
+ROOTS = (str(HERE.parents[2] / "grammars"), "/usr", "/opt", sys.prefix)
 
 Text = tuple[str, bytes]
 

@@ -2,7 +2,7 @@
 
 The idea: one template of a call, with `$name`, `$arguments` and named fields, and the delimiters around everything. The
 constraint (language.py), the reader (reading.py) and the choice by chat template (auto.py) all use the same data, so
-that they cannot drift apart. A format is a file in formats/.
+that they cannot drift apart. A format is a row in formats/.
 
 A turn is: thoughts, then an answer; or thoughts, then a preamble, then calls. Where the answer has no delimiters, calls
 begin with `trigger`, which no content contains.

@@ -25,8 +25,8 @@ from constrain.chat.calls.texts import checked_texts
 from constrain.errors import ConstrainError
 from constrain.languages.automata.syntax import Node, Ranges, Tokens
 from constrain.languages.cfg.rules import Grammar
+from constrain.languages.constraints.around import Around
 from constrain.languages.constraints.base import Constraint
-from constrain.languages.guards import Guard
 from constrain.languages.schema.api import Undeclared, check_option
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.lazily import lazily
@@ -38,7 +38,7 @@ PIECE = 1 << 12  # characters that the reader is given at once
 
 
 @dataclass(frozen=True, repr=False)
-class ToolUse(Constraint):
+class ToolUse(Around):
     """A turn of an assistant that may call tools. Made by `tools`.
 
     Attributes:
@@ -105,6 +105,10 @@ class ToolUse(Constraint):
 
     # -- the language --------------------------------------------------------------------------------------------------
 
+    @property
+    def inner(self) -> Constraint:  # type: ignore[override]
+        return self.language
+
     def to_grammar(self) -> Grammar:
         return self.language.to_grammar()
 
@@ -112,53 +116,12 @@ class ToolUse(Constraint):
     def node(self) -> Node | None:
         return self.language.node
 
-    @property
-    def members(self) -> tuple[Constraint, ...]:
-        return (self.language,)
-
-    @lazily
-    def outlined(self) -> bool:
-        return self.language.outlined
-
-    @lazily
-    def monitored(self) -> bool:
-        return self.language.monitored
-
-    @property
-    def report(self) -> list[Any]:
-        return self.language.report
-
-    @lazily
-    def token_sets(self) -> tuple[Tokens, ...]:
-        return self.language.token_sets
-
     @lazily
     def counts_tokens(self) -> bool:
         return self.language.counts_tokens
 
-    @lazily
-    def residual(self) -> bool:
-        return self.language.residual
-
-    @lazily
-    def guarded(self) -> bool:
-        return self.language.guarded
-
-    def guard(self, vocabulary: Vocabulary) -> Guard | None:
-        return self.language.guard(vocabulary)
-
-    def residual_fault(self, text: str) -> str | None:
-        return self.language.residual_fault(text)
-
     def residual_fault_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
         return self.language.residual_fault_marked(text, spans)
-
-    @lazily
-    def captured(self) -> bool:
-        return self.language.captured
-
-    def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:
-        return self.language.capture_spans(text, spans)
 
     def __repr__(self) -> str:
         names = ", ".join(function.name for function in self.functions)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from enum import Enum
+from enum import EnumMeta
 from typing import Any, NamedTuple
 
 from constrain.errors import ConstrainError
@@ -73,12 +73,8 @@ def _is_listed(name: str, value: Any) -> bool:
         return False
     if name != "choices":
         return True
-    sets = [each is None or isinstance(each, (list, tuple)) or _is_enum(each) for each in value]
+    sets = [each is None or isinstance(each, list | tuple | EnumMeta) for each in value]
     return bool(sets) and all(sets)
-
-
-def _is_enum(value: Any) -> bool:
-    return isinstance(value, type) and issubclass(value, Enum)
 
 
 def constraints_of(given: Mapping[str, Any], prompts: ParsedPrompts) -> Entries:

@@ -132,6 +132,27 @@ class Language:
         return self._tails[state, length]
 
 
+def bytes_to_end(language: Language, most: int) -> dict[int, int] | None:
+    """The bytes of a shortest end from each state that has one; None: there are more states than `most`, or no text."""
+    before: dict[int, set[int]] = {}
+    state = 0
+    while state < language.size:
+        if state == most or language.is_empty:
+            return None
+        tick()
+        for after in set(language.row(state)):
+            before.setdefault(after, set()).add(state)
+        state += 1
+    distance = {state: 0 for state in range(language.size) if language.accepts(state)}
+    level = list(distance)
+    for state in level:  # grows
+        for earlier in before.get(state, ()):
+            if earlier not in distance:
+                distance[earlier] = distance[state] + 1
+                level.append(earlier)
+    return distance
+
+
 class Paths(Language):
     """The automaton of the regular side of an intersection."""
 

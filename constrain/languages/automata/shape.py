@@ -19,6 +19,7 @@ from constrain.languages.automata.syntax import (
     Complement,
     Concat,
     Intersect,
+    JsonString,
     Literals,
     Node,
     Ranges,
@@ -111,7 +112,9 @@ def first_characters(node: Node) -> Ranges:
             if not nullable(part):
                 break
         return first
-    return intervals.ANY
+    if isinstance(node, Intersect):  # the smallest of the parts' sets is a bound
+        return min(map(first_characters, node.args), key=lambda ranges: sum(high - low + 1 for low, high in ranges))
+    return ((34, 34),) if isinstance(node, JsonString) else intervals.ANY
 
 
 @lru_cache(maxsize=4096)

@@ -92,32 +92,27 @@ Expression = Leaf | Ref | Sequence | Choice | Repeated | Part
 JOINED = (Sequence, Choice)  # PERF: a union of types would be made anew at each question
 
 
-def parts_of(rules: Iterable[Expression]) -> tuple[Any, ...]:
-    """The distinct constraints that are embedded in the rules."""
-    constraints: dict[Any, None] = {}
+def leaves(rules: Iterable[Expression]) -> Iterator[Leaf | Ref | Part]:
+    """The terminals, names and constraints in the rules, with repetitions, the last first."""
     stack = list(rules)
     while stack:
         top = stack.pop()
         if isinstance(top, JOINED):
             stack += top.parts
-        elif isinstance(top, Part):
-            constraints[top.constraint] = None
         elif isinstance(top, Repeated):
             stack.append(top.part)
-    return tuple(constraints)
+        else:
+            yield top
+
+
+def parts_of(rules: Iterable[Expression]) -> tuple[Any, ...]:
+    """The distinct constraints that are embedded in the rules."""
+    return tuple(dict.fromkeys(leaf.constraint for leaf in leaves(rules) if isinstance(leaf, Part)))
 
 
 def terminals_of(rules: Iterable[Expression]) -> Iterator[Terminal]:
     """The terminals in the rules, with repetitions."""
-    stack = list(rules)
-    while stack:
-        top = stack.pop()
-        if isinstance(top, Leaf):
-            yield top.terminal
-        elif isinstance(top, JOINED):
-            stack += top.parts
-        elif isinstance(top, Repeated):
-            stack.append(top.part)
+    return (leaf.terminal for leaf in leaves(rules) if isinstance(leaf, Leaf))
 
 
 @dataclass(frozen=True)

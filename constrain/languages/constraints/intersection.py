@@ -9,16 +9,16 @@ Limit: at most one part is not regular. The intersection of two context-free lan
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from constrain.errors import GrammarError
-from constrain.languages.automata.syntax import Node, Ranges, Tokens, intersect
+from constrain.languages.automata.syntax import Node, intersect
 from constrain.languages.cfg.rules import Grammar
+from constrain.languages.constraints.around import Around
 from constrain.languages.constraints.base import Constraint, refuse_monitors, refuse_tokens
 from constrain.languages.constraints.combinators import seq
 from constrain.languages.constraints.parts import guard_apart
+from constrain.languages.constraints.regular import Regular
 from constrain.languages.constraints.union import Union
 from constrain.languages.guards import Guard
 from constrain.languages.vocab.vocabulary import Vocabulary
@@ -26,7 +26,7 @@ from constrain.lazily import lazily
 
 
 @dataclass(frozen=True)
-class Intersection(Constraint):
+class Intersection(Around):
     """All of the parts, of which at most one is not regular; make one with `&`.
 
     Raises GrammarError if two parts are not regular, or if one has a layout, or parts that are read apart.
@@ -63,6 +63,11 @@ class Intersection(Constraint):
         return next((part for part in self.parts if part.node is None), None)
 
     @lazily
+    def inner(self) -> Constraint:
+        """The part that says all but the texts."""
+        return Regular(self._regular) if self._other is None else self._other
+
+    @lazily
     def _regular(self) -> Node:
         return intersect(*(part.node for part in self.parts if part.node is not None))
 
@@ -87,47 +92,19 @@ class Intersection(Constraint):
 
     @lazily
     def monitored(self) -> bool:
-        return self._other is not None and (self._apart or self._other.monitored)
+        return self._apart or self.inner.monitored
 
     @lazily
     def _apart(self) -> bool:
         """True if the part that is not regular has a lexer of its own."""
         return self._other is not None and self._other.to_grammar().lexer == "greedy"
 
-    @property
-    def report(self) -> list[Any]:
-        return [] if self._other is None else self._other.report
-
-    @lazily
-    def residual(self) -> bool:
-        return self._other is not None and self._other.residual
-
-    def residual_fault(self, text: str) -> str | None:
-        return None if self._other is None else self._other.residual_fault(text)
-
-    @lazily
-    def captured(self) -> bool:
-        return self._other is not None and self._other.captured
-
-    def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:
-        return [] if self._other is None else self._other.capture_spans(text, spans)
-
     @lazily
     def guarded(self) -> bool:
-        return self._other is not None and (self._apart or self._other.guarded)
+        return self._apart or self.inner.guarded
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
-        if self._other is not None and self._apart:
-            return guard_apart(seq(self._other), vocabulary)
-        return None if self._other is None else self._other.guard(vocabulary)
-
-    @lazily
-    def valued(self) -> bool:
-        return self._other is not None and self._other.valued
-
-    def parse(self, text: str) -> Any:
-        """The value of the part that is not regular."""
-        return text if self._other is None else self._other.parse(text)
+        return guard_apart(seq(self.inner), vocabulary) if self._apart else self.inner.guard(vocabulary)
 
     def __repr__(self) -> str:
         return " & ".join(f"({part!r})" if isinstance(part, Union) else repr(part) for part in self.parts)

@@ -19,9 +19,10 @@ from functools import cached_property
 
 from constrain.languages.automata import syntax
 from constrain.languages.automata.quotient import right_quotient
+from constrain.languages.automata.shape import first_characters
 from constrain.languages.automata.syntax import Node
 from constrain.languages.automata.unicode import intervals
-from constrain.languages.cfg.transform.analysis import empty_node, first_characters
+from constrain.languages.cfg.transform.analysis import empty_node
 from constrain.languages.cfg.transform.contexts import character_classes, representatives
 
 
@@ -40,7 +41,7 @@ class Unfinished:
     @cached_property
     def alone(self) -> Node:
         """The ignored texts that any character which a lexeme begins with makes longer."""
-        begins = ranges_of(first_characters(self.lexemes))
+        begins = first_characters(self.lexemes)
         stopped = [self._stopped_by(one) for one in representatives(self._both, begins)]
         return syntax.difference(self.ignored, syntax.alternate(*stopped))
 
@@ -75,7 +76,7 @@ class Unfinished:
     @cached_property
     def _stops(self) -> syntax.Ranges:
         """The first characters of ignored texts that some text of `alone` does not take in."""
-        return self.stops(ranges_of(first_characters(self.ignored)))
+        return self.stops(first_characters(self.ignored))
 
     @cached_property
     def _stopping(self) -> Node:

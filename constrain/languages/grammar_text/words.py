@@ -28,11 +28,11 @@ from constrain.errors import GrammarError, LimitError
 from constrain.languages.automata import syntax
 from constrain.languages.automata.parse.python import parse_python
 from constrain.languages.automata.quotient import right_quotient
-from constrain.languages.automata.shape import mirror
+from constrain.languages.automata.shape import first_characters, mirror
 from constrain.languages.automata.syntax import Node
 from constrain.languages.automata.unicode import intervals
 from constrain.languages.cfg.rules import Grammar, LookaroundContext, Nonterminal, Symbol, Terminal
-from constrain.languages.cfg.transform.analysis import empty_node, first_characters
+from constrain.languages.cfg.transform.analysis import empty_node
 from constrain.languages.cfg.transform.contexts import character_classes, eliminate_context, terminals_of
 from constrain.languages.cfg.transform.regular import inline_ignored_after
 from constrain.languages.constraints.base import Constraint
@@ -169,7 +169,7 @@ def apart(
     others = intervals.negate(ranges_of(characters))
     terminals = list(terminals_of(grammar.start))
     ignored = {*grammar.ignore, *(other for terminal in terminals for other in terminal.ignored_after or ())}
-    begins = ranges_of(syntax.alternate(*(first_characters(other.node) for other in (*terminals, *ignored))))
+    begins = intervals.union(*(first_characters(other.node) for other in (*terminals, *ignored)))
     unfinished = Unfinished((other.node for other in grammar.ignore), (other.node for other in terminals))
 
     def terminal(old: Terminal) -> Terminal:
@@ -200,8 +200,8 @@ def apart(
 
 def _after_line(terminal: Terminal, terminals: Sequence[Terminal], begins: syntax.Ranges) -> syntax.Ranges:
     """The characters that may follow a terminal that takes in any lexeme behind it, as a line does; else, all."""
-    lexemes = ranges_of(syntax.alternate(*(first_characters(each.node) for each in terminals)))
-    if terminal.literal or intervals.common(intervals.negate(ranges_of(_last_characters(terminal))), lexemes):
+    lexemes = intervals.union(*(first_characters(each.node) for each in terminals))
+    if terminal.literal or intervals.common(intervals.negate(_last_characters(terminal)), lexemes):
         return intervals.ANY  # some lexeme begins with a character that cannot be in it
     line = Unfinished([terminal.node], (each.node for each in terminals))
     if not empty_node(syntax.difference(terminal.node, line.alone)):
@@ -209,7 +209,7 @@ def _after_line(terminal: Terminal, terminals: Sequence[Terminal], begins: synta
     return line.stops(begins)
 
 
-def _last_characters(terminal: Terminal) -> Node:
+def _last_characters(terminal: Terminal) -> syntax.Ranges:
     return first_characters(mirror(terminal.node))
 
 
@@ -259,7 +259,7 @@ def _words(terminal: Terminal, characters: Node, before_words: tuple[str, ...], 
 def _with_competitor(terminal: Terminal, words: Node, characters: Node) -> Terminal:
     if empty_node(words):
         return terminal
-    last = ranges_of(_last_characters(terminal))  # other characters end no text of the terminal
+    last = _last_characters(terminal)  # other characters end no text of the terminal
     never = intervals.common(intervals.common(ranges_of(characters), BEYOND_ASCII), intervals.negate(last))
     others = syntax.chars(intervals.common(ranges_of(characters), intervals.negate(never)))
     longer = [syntax.difference(syntax.concat(words, others), terminal.node)]

@@ -158,8 +158,9 @@ def _read_string(stack: Stack, raw: bytes, text: bytes, start: int) -> Progress:
 
 def _read_scalar(stack: Stack, raw: bytes, text: bytes, start: int) -> Progress:
     """Read on inside a number, `true`, `false` or `null`. Raises Repeated."""
-    if not raw and text[start] in WORDS:
-        _refuse_repeated(stack, WORDS[text[start]])
+    word = None if raw else WORDS.get(text[start])  # its first letter determines the rest
+    if word and stack is not None and stack[0].unique and word in stack[0].seen:
+        raise RepeatedName(word)
     end = _end(_SCALAR, text, start)
     raw += text[start:end]
     if end == len(text):
@@ -215,12 +216,6 @@ def _opened(stack: Stack, root: WatchedPlace | None, is_object: bool) -> OpenCon
             place = outer.place.member(outer.name or "") if outer.is_object else outer.place.item(outer.size)
     watched = is_object or (place is not None and (place.unique or place.repeats))
     return OpenContainer(is_object, place, Seen() if watched else None, keyed)
-
-
-def _refuse_repeated(stack: Stack, word: bytes) -> None:
-    """Raise Repeated if a word begins that must not come again: its first letter determines the rest."""
-    if stack is not None and stack[0].unique and word in stack[0].seen:
-        raise RepeatedName(word)
 
 
 def _named(stack: Any, name: str) -> Stack:

@@ -161,7 +161,8 @@ class Repeats(Guard):
             beginnings = {text[:n] for text in endings for n in range(min(len(text), tables.longest) + 1)}
             yield from ([token] for text in beginnings for token in _within(tables.going_on(text), row))
             for text in endings:
-                ended = tables.strings_ended_by.get(text.decode("utf-8", "surrogatepass")) if _is_whole(text) else None
+                is_whole = not text or not 0x80 <= text[0] < 0xC0  # it begins with a whole character
+                ended = tables.strings_ended_by.get(text.decode("utf-8", "surrogatepass")) if is_whole else None
                 if ended is not None:
                     yield from ([token] for token in ended.within(row))
 
@@ -256,11 +257,6 @@ def _alike(tokens: BracketTokens, row: Row) -> Iterable[list[int]]:
     for token in tokens.within(row):
         groups[tokens.short[token]].append(token)
     return groups.values()
-
-
-def _is_whole(text: bytes) -> bool:
-    """True if a text begins with a whole character."""
-    return not text or not 0x80 <= text[0] < 0xC0
 
 
 def _may_veto_closing(state: JsonState, tables: TokenTables) -> bool:

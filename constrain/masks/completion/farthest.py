@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from constrain.errors import LimitError
 from constrain.languages.automata.marks import LENGTH
-from constrain.languages.automata.paths import Language
+from constrain.languages.automata.paths import Language, bytes_to_end
 from constrain.languages.automata.syntax import (
     ANY_TEXT,
     Alternate,
@@ -321,24 +321,11 @@ def _explored(node: Node, escaped: bool, missing: frozenset[int]) -> Rest:
     """The same by the automaton of the language."""
     try:
         language = Language(node)
-        before: dict[int, set[int]] = {}
-        state = 0
-        while state < language.size:
-            if state == STATES or language.is_empty:
-                return UNBOUNDED
-            tick()
-            for after in set(language.row(state)):
-                before.setdefault(after, set()).add(state)
-            state += 1
+        distance = bytes_to_end(language, STATES)
     except LimitError:
         return UNBOUNDED
-    distance = {state: 0 for state in range(language.size) if language.accepts(state)}
-    level = list(distance)
-    for state in level:  # grows
-        for earlier in before.get(state, ()):
-            if earlier not in distance:
-                distance[earlier] = distance[state] + 1
-                level.append(earlier)
+    if distance is None:
+        return UNBOUNDED
     for state, far in distance.items():
         nearer = [byte for byte, after in enumerate(language.row(state)) if far and distance.get(after) == far - 1]
         if nearer and min((byte for byte in nearer if byte >= 32 or not escaped), default=32) in missing:

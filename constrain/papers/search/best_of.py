@@ -29,7 +29,7 @@ import torch
 from constrain.errors import ConstrainError
 from constrain.papers.search.found import Reward, reward_of, text_of
 from constrain.sampling.core.draw import substream
-from constrain.sampling.core.job import Job, Sample, total_drafts
+from constrain.sampling.core.job import Job, Sample, total_work
 from constrain.sampling.core.potentials import AskedPotential
 from constrain.sampling.core.sampler import Sampler, check_count
 from constrain.sampling.core.shape import shaped
@@ -107,7 +107,7 @@ class BestOf(Sampler):
             attempts=self.samples,
             accepted=sum(sample.finish_reason == "stop" for sample in population),
             evaluations=evaluations,
-            drafts=total_drafts(population),
+            drafts=total_work(population).drafts,
             method=f"best-of: {self.of} of {self.samples}"
             + (f", reward {rewards[by_rank[rank]]:.6g}" if whole else ""),
         )

@@ -195,12 +195,12 @@ class Sample(Work):
     method: str = ""
 
 
-def total_drafts(samples: Iterable[Sample]) -> dict[str, DraftCount]:
-    """The counts of drafters over several sequences."""
+def total_work(parts: Iterable[Work]) -> Work:
+    """The work of several attempts."""
     total = Work()
-    for sample in samples:
-        total.add(sample)
-    return total.drafts
+    for part in parts:
+        total.add(part)
+    return total
 
 
 class Watcher:

@@ -361,10 +361,6 @@ class Particles:
                 branch.place = place
         return twin
 
-    def _reads_runs(self) -> bool:
-        """Forced tokens are appended in runs, not drawn one by one."""
-        return self.forced and (len(self.live) <= 1 or self.job.model.ragged)
-
     def _stream_of_next(self, particle: Particle) -> int:
         """The stream of the next token's draw. A forced token is not drawn where runs are read, so elsewhere it takes
         no number from the sequence's own stream either: outputs do not depend on the batch."""
@@ -379,7 +375,8 @@ class Particles:
 
         returns: forced tokens that are final already, since the logits that score them are known
         """
-        if particle.matcher is None or not self._reads_runs():
+        in_runs = self.forced and (len(self.live) <= 1 or self.job.model.ragged)  # else they are drawn one by one
+        if particle.matcher is None or not in_runs:
             return []
         start = len(particle.sample.tokens)
         known: list[torch.Tensor] = []

@@ -24,7 +24,7 @@ from __future__ import annotations
 import warnings
 
 from constrain.sampling.core.draw import substream
-from constrain.sampling.core.job import Job, Sample, total_drafts
+from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.memory import Memory
 from constrain.sampling.core.particles import Stems
 from constrain.sampling.core.resampling import effective_size
@@ -97,10 +97,8 @@ class ASAp(Sampler):
                 sample.forwards += 1  # the prompt
                 samples.append(sample)
         for row, drawn in spent:
-            samples[row].forwards += sum(each.forwards for each in drawn)
-            samples[row].masks += sum(each.masks for each in drawn)
-            samples[row].drafts = total_drafts([samples[row], *drawn])
-            samples[row].attempts += len(drawn)
+            for each in drawn:
+                samples[row].add(each)
         self._warn_of(samples, tries)
         return samples
 

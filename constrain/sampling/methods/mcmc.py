@@ -30,7 +30,7 @@ import torch
 
 from constrain.errors import ConstrainError
 from constrain.sampling.core.draw import substream
-from constrain.sampling.core.job import DraftCount, Job, Sample, total_drafts
+from constrain.sampling.core.job import Job, Sample, Work
 from constrain.sampling.core.potentials import AskedPotential, Potential
 from constrain.sampling.core.resampling import log_mean
 from constrain.sampling.core.sampler import Sampler, check_count
@@ -113,7 +113,7 @@ class MCMC(Sampler):
         if 0 < accept < 1:
             probabilities = torch.tensor([[1 - accept, accept]], dtype=torch.float64)
             accept = int(job.draw(probabilities, [substream(chain.stream, ACCEPT)]))
-        chain.accepted += accept == 1
+        chain.work.accepted += accept == 1
         chain.states.append(proposed if accept == 1 else chain.state)
 
     def _draw(self, job: Job, begun: Sequence[DrawStart]) -> list[Sample]:
@@ -171,8 +171,7 @@ class MarkovChain:
     def __post_init__(self) -> None:
         self.states: list[Sample] = []
         self.weights: list[float] = []  # of all draws
-        self.drafts: dict[str, DraftCount] = {}
-        self.forwards = self.masks = self.evaluations = self.attempts = self.accepted = 0
+        self.work = Work()  # accepted: moves
 
     @property
     def state(self) -> Sample:
@@ -188,12 +187,8 @@ class MarkovChain:
         self.states.append(first)
 
     def count(self, drawn: Sample) -> None:
-        self.attempts += 1
         self.weights.append(drawn.log_weight)
-        self.forwards += drawn.forwards
-        self.drafts = total_drafts([Sample(drafts=self.drafts), drawn])
-        self.masks += drawn.masks
-        self.evaluations += drawn.evaluations
+        self.work.add(replace(drawn, accepted=0))
 
     def output(self, evidence: float | None) -> Sample:
         """The last state. Weights of states are 0: each stands for itself."""
@@ -205,12 +200,7 @@ class MarkovChain:
                 replace(state, log_weight=0.0 if state.log_weight > -math.inf else -math.inf) for state in self.states
             ],
             log_evidence=evidence,
-            forwards=self.forwards,
-            masks=self.masks,
-            evaluations=self.evaluations,
-            attempts=self.attempts,
-            accepted=self.accepted,
-            drafts=self.drafts,
+            **vars(self.work),
         )
 
 

@@ -16,7 +16,7 @@ import math
 from collections.abc import Sequence
 
 from constrain.sampling.core.draw import substream
-from constrain.sampling.core.job import DraftCount, Job, Sample, total_drafts
+from constrain.sampling.core.job import Job, Sample, Work
 from constrain.sampling.core.particles import Stems
 from constrain.sampling.core.sampler import Sampler, check_count, log_add
 from constrain.sampling.core.shape import shaped
@@ -103,23 +103,22 @@ class _Row:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self.made = self.accepted = self.masks = 0
-        self.forwards = 1  # the prompt
-        self.drafts: dict[str, DraftCount] = {}
+        self.work = Work(forwards=1)  # the prompt
         self.log_exposures: list[float] = []  # −log θ of every attempt, whose chance to succeed was Z / θ
         self.running: list[Attempt] = []
         self.chosen: Attempt | None = None
         self.last: Attempt | None = None
 
+    @property
+    def made(self) -> int:
+        return self.work.attempts
+
     def close_round(self) -> None:
         for attempt in self.running:
-            self.made += 1
-            self.forwards += attempt.sample.forwards
-            self.masks += attempt.sample.masks
-            self.drafts = total_drafts([Sample(drafts=self.drafts), attempt.sample])
+            self.work.add(attempt.sample)
             self.log_exposures.append(-attempt.log_theta)
             if attempt.succeeded:
-                self.accepted += 1
+                self.work.accepted += 1
                 self.chosen = self.chosen or attempt
             else:
                 self.last = attempt
@@ -134,9 +133,9 @@ class _Row:
         sample.tv_bound = 0.0 if self.chosen else None
         if not self.chosen:
             sample.finish_reason = "dead_end" if _empty(trie) else "budget"
-        sample.attempts, sample.accepted = self.made, self.accepted
-        sample.forwards, sample.masks, sample.drafts = self.forwards, self.masks, self.drafts
-        sample.log_evidence = math.log(self.accepted) - log_add(self.log_exposures) if self.accepted else -math.inf
+        vars(sample).update(vars(self.work))
+        found = self.work.accepted
+        sample.log_evidence = math.log(found) - log_add(self.log_exposures) if found else -math.inf
         if trie is not None:
             low, high = sample.evidence_bounds = trie.bounds
             sample.log_evidence = min(max(sample.log_evidence, low), high)

@@ -18,7 +18,7 @@ import torch
 
 from constrain.errors import ConstrainError
 from constrain.sampling.core.draw import substream
-from constrain.sampling.core.job import Job, Sample, TokenRecord, total_drafts
+from constrain.sampling.core.job import Job, Sample, TokenRecord, total_work
 from constrain.sampling.core.particles import Particle, Particles
 from constrain.sampling.core.potentials import AskedPotential, Potential
 from constrain.sampling.core.resampling import log_mean
@@ -84,12 +84,7 @@ class SIR(Sampler):
             log_weight=evidence,
             log_evidence=evidence,
             population=population,
-            forwards=sum(sample.forwards for sample in population),
-            masks=sum(sample.masks for sample in population),
-            attempts=self.samples,
-            accepted=sum(weight > -math.inf for weight in weights),
-            evaluations=evaluations,
-            drafts=total_drafts(population),
+            **vars(total_work(population)) | {"evaluations": evaluations},
         )
 
 

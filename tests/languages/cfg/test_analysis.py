@@ -108,7 +108,7 @@ def test_neighbours():
 @pytest.mark.parametrize("seed", range(60))
 def test_first_characters_and_nullable_nodes(seed):
     node = random_node(random.Random(seed), "abc", 3)
-    first = analysis.first_characters(node)
+    first = syntax.chars(shape.first_characters(node))
     assert shape.nullable(node) == matches(node, "")
     assert {c for c in "abc" if begins(node, c)} == {c for c in "abc" if matches(first, c)}
 

@@ -22,6 +22,7 @@ from typing import ClassVar
 from constrain.errors import GrammarError, LimitError, did_you_mean, span
 from constrain.languages.automata import syntax
 from constrain.languages.automata.counts import read_count
+from constrain.languages.automata.unicode import intervals
 from constrain.languages.cfg.build import CaptureRule, GrammarReading, build, with_followed
 from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Ref, Repeated, Sequence
 from constrain.languages.cfg.followed import FollowedRule
@@ -231,7 +232,7 @@ class GbnfParser:
                 raise self.fault(f"bad range {shown}", at, len(shown), "write the smaller character first")
             ranges.append((low, high))
         self.index += 1
-        node = syntax.chars(_others(ranges) if negated else ranges)
+        node = syntax.chars(intervals.negate(intervals.union(ranges)) if negated else ranges)
         return Leaf(Terminal(node, self.text[index : self.index]))
 
     def character(self, opened: int, what: str, *, surrogates: bool = False) -> str:
@@ -282,13 +283,3 @@ class GbnfParser:
 
     def fault(self, message: str, index: int | None = None, length: int = 1, fix: str | None = None) -> GrammarError:
         return GrammarError(message, place=span(self.text, self.index if index is None else index, length), fix=fix)
-
-
-def _others(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The characters outside the ranges."""
-    others, next_low = [], 0
-    for low, high in sorted(ranges):
-        if low > next_low:
-            others.append((next_low, low - 1))
-        next_low = max(next_low, high + 1)
-    return [*others, (next_low, syntax.MAX_CODE_POINT)] if next_low <= syntax.MAX_CODE_POINT else others

@@ -134,7 +134,8 @@ def literal_node(token: Token, place: Place) -> Node:
     text, flags = _pattern(token, place)
     if token.type == "STRING" and not flags:
         return _string(text, token, place)
-    return _regex(_flagged(re.escape(text) if token.type == "STRING" else text, flags), token, place)
+    pattern = re.escape(text) if token.type == "STRING" else text
+    return _regex(f"(?{flags}:{pattern})" if flags else pattern, token, place)
 
 
 def _pattern(token: Token, place: Place) -> tuple[str, str]:
@@ -148,10 +149,6 @@ def _pattern(token: Token, place: Place) -> tuple[str, str]:
             f"cannot read the literal {token.value}", place=place(token), fix="check its escapes"
         ) from error
     return pattern.value, "".join(sorted(pattern.flags))
-
-
-def _flagged(pattern: str, flags: str) -> str:
-    return f"(?{flags}:{pattern})" if flags else pattern
 
 
 def _string(text: str, token: Token, place: Place) -> Node:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from constrain.languages.automata import syntax
-from constrain.languages.automata.shape import nullable
+from constrain.languages.automata.shape import first_characters, nullable
 from constrain.languages.automata.syntax import Node
 from constrain.languages.cfg.ebnf import Counted, Part, Table, TableSymbol
 from constrain.languages.cfg.rules import Terminal
@@ -105,13 +105,10 @@ def without_unproductive(table: Table) -> Table:
     for name in table:
         if name in rules:
             tick(len(table[name]))
-            written = ([s for s in a if productive(s) or not _may_be_left_out(s)] for a in table[name])
+            dropped = {s for a in table[name] for s in a if isinstance(s, Counted) and s.low == 0 and not productive(s)}
+            written = ([s for s in a if s not in dropped] for a in table[name])
             pruned[name] = tuple(dict.fromkeys(tuple(a) for a in written if all(map(productive, a))))
     return pruned
-
-
-def _may_be_left_out(symbol: TableSymbol) -> bool:
-    return isinstance(symbol, Counted) and symbol.low == 0
 
 
 def reachable_rules(table: Table, start: str) -> set[str]:
@@ -245,13 +242,13 @@ def swallowed_pairs(table: Table, ignore: tuple[Terminal, ...]) -> list[tuple[Te
     decides; pairs that collide only from the second character on are missed. Pairs that an ignored terminal can
     separate are not reported, unless A swallows that terminal too.
     """
-    cache: dict[tuple[Terminal, Node], bool] = {}
+    cache: dict[tuple[Terminal, syntax.Ranges], bool] = {}
 
     def swallows(a: Terminal, b: Terminal) -> bool:
         key = a, first_characters(b.node)
         if key not in cache:
             tick(8)
-            longer = syntax.concat(a.node, key[1])
+            longer = syntax.concat(a.node, syntax.chars(key[1]))
             cache[key] = not finite_node(a.node) and empty_node(syntax.difference(longer, a.node))
         return cache[key]
 
@@ -305,29 +302,3 @@ def finite_node(node: Node) -> bool:
     if isinstance(node, syntax.Complement) or (isinstance(node, syntax.Repeat) and node.high is None):
         return False
     return all(finite_node(part) for part in node.args if isinstance(part, Node))
-
-
-def first_characters(node: Node) -> Node:
-    """The set of characters that texts of the language begin with; it may be too large under `&` and complement."""
-    if isinstance(node, syntax.Chars):
-        return node
-    if isinstance(node, syntax.Literals):
-        return syntax.chars((ord(text[0]), ord(text[0])) for text in node.texts if text)
-    if isinstance(node, syntax.Alternate):
-        return _union(map(first_characters, node.args))
-    if isinstance(node, syntax.Concat):
-        firsts = []
-        for part in node.args:
-            firsts.append(first_characters(part))
-            if not nullable(part):
-                break
-        return _union(firsts)
-    if isinstance(node, syntax.Repeat):
-        return first_characters(node.node)
-    if isinstance(node, syntax.Intersect):  # the smallest of the parts' sets is a bound
-        return min(map(first_characters, node.args), key=lambda part: sum(high - low + 1 for low, high in part.args[0]))
-    return syntax.chars([(34, 34)]) if isinstance(node, syntax.JsonString) else syntax.ANY_CHAR
-
-
-def _union(parts: Iterable[Node]) -> Node:
-    return syntax.chars(pair for part in parts for pair in part.args[0])

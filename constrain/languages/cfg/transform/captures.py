@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from constrain.languages.automata.decide import ends
 from constrain.languages.automata.marks import without_marks
 from constrain.languages.automata.syntax import Ranges, Tokens
-from constrain.languages.cfg.ebnf import Choice, Expression, Part, Repeated, Sequence, to_nonterminals, to_table
+from constrain.languages.cfg.ebnf import Part, leaves, to_nonterminals, to_table
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.analysis import without_unproductive
 from constrain.languages.cfg.transform.chart import TextChart
@@ -86,7 +86,7 @@ def capture_spans(
     chart = TextChart(text, spans)
     if not chart.derives(root):
         return []
-    parts = _parts(rules.values())
+    parts = {leaf.symbol: leaf.constraint for leaf in leaves(rules.values()) if isinstance(leaf, Part)}
     captures: list[CaptureSpan] = []
     trimmed: dict[int, int] = {}  # the end of ignored text -> its beginning
     for symbol, begin, end in derivation(chart, root, parts.keys()):
@@ -97,21 +97,6 @@ def capture_spans(
         elif symbol.name in reading.captures and symbol.key is None:  # ignored text at its end does not belong to it
             captures += _captured(reading.captures[symbol.name], text, begin, max(begin, trimmed.get(end, end)))
     return captures
-
-
-def _parts(rules: Any) -> dict[Nonterminal, Any]:
-    """The embedded constraints by their symbols."""
-    constraints: dict[Nonterminal, Any] = {}
-    stack: list[Expression] = list(rules)
-    while stack:
-        top = stack.pop()
-        if isinstance(top, Part):
-            constraints[top.symbol] = top.constraint
-        elif isinstance(top, Repeated):
-            stack.append(top.part)
-        elif isinstance(top, Sequence | Choice):
-            stack += top.parts
-    return constraints
 
 
 def _captured(rule: CaptureRule, text: bytes, begin: int, end: int) -> Iterator[CaptureSpan]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from constrain.languages.automata import syntax
 from constrain.languages.automata.syntax import Node, Tokens, token_sets
-from constrain.languages.cfg.ebnf import JOINED, Choice, Expression, Leaf, Part, Ref, Repeated, Sequence
+from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Part, Ref, Repeated, Sequence, leaves
 from constrain.languages.cfg.rules import Terminal
 from constrain.languages.cfg.transform.analysis import on_cycles
 from constrain.limits import tick
@@ -26,19 +26,8 @@ MAX_REPEATS_COUNTED = 50
 
 def references(expression: Expression) -> dict[str, None]:
     """The names of the rules that an expression mentions, in order."""
-    names: dict[str, None] = {}
-    stack = [expression]
-    while stack:
-        top = stack.pop()
-        if isinstance(top, Leaf):
-            continue
-        if isinstance(top, Ref):
-            names[top.name] = None
-        elif isinstance(top, JOINED):
-            stack += reversed(top.parts)
-        elif isinstance(top, Repeated):
-            stack.append(top.part)
-    return names
+    names = [leaf.name for leaf in leaves([expression]) if isinstance(leaf, Ref)]
+    return dict.fromkeys(reversed(names))
 
 
 def reachable(rules: Mapping[str, Expression], start: str) -> dict[str, None]:

@@ -409,15 +409,18 @@ def number_node(box: NumberBox) -> Node:
         node = _signed(box, magnitude_range) if bounded else DECIMAL
         if box.multiple is None and not box.not_multiples:
             node = alternate(node, _signed(box, _scientific_range)) if bounded or box.holes else NUMBER
-    if box.multiple is not None and box.multiple != 1:
+    node = _divisible(node, box._replace(multiple=None) if box.multiple == 1 else box)
+    return intersect(node, complement(_points(box.holes, False))) if box.holes else node
+
+
+def _divisible(node: Node, box: NumberBox) -> Node:
+    """The decimals of some that have the divisors of a box."""
+    if box.multiple is not None:
         whole = multiples(box.multiple)
-        parts = [whole] if whole is not None else [multiples(step) or DECIMAL for step in box.steps]
-        node = intersect(node, *parts)
+        node = intersect(node, *([whole] if whole is not None else [multiples(step) or DECIMAL for step in box.steps]))
     for other in box.not_multiples:
         shape = multiples(other)
         node = intersect(node, complement(shape)) if shape is not None else node
-    if box.holes:
-        node = intersect(node, complement(_points(box.holes, False)))
     return node
 
 
@@ -460,27 +463,10 @@ def _divided(box: NumberBox, unit: Fraction) -> NumberBox:
 def _decimals(box: NumberBox) -> Node:
     """The decimals of a box, without exponent."""
     if box.points is not None:
-        return _decimal_points(box.points)
+        return _points(box.points, False, exponents=False)
     node = _signed(box, magnitude_range) if box.low is not None or box.high is not None else DECIMAL
-    if box.multiple is not None:
-        whole = multiples(box.multiple)
-        node = intersect(node, *([whole] if whole is not None else [multiples(step) or DECIMAL for step in box.steps]))
-    for other in box.not_multiples:
-        shape = multiples(other)
-        node = intersect(node, complement(shape)) if shape is not None else node
-    return intersect(node, complement(_decimal_points(box.holes))) if box.holes else node
-
-
-def _decimal_points(values: Iterable[Rational]) -> Node:
-    """Every decimal of finitely many numbers, without exponent."""
-    integers: list[str] = []
-    fractions: list[str] = []
-    for value in values:
-        tick()
-        whole, decimals = split_decimal(value if value >= 0 else -value)
-        for sign in ("", "-") if value == 0 else ("-",) if value < 0 else ("",):
-            (fractions if decimals else integers).append(f"{sign}{whole}" + (f".{decimals}" if decimals else ""))
-    return _with_zeros(integers, fractions)
+    node = _divisible(node, box)
+    return intersect(node, complement(_points(box.holes, False, exponents=False))) if box.holes else node
 
 
 def _integers(box: NumberBox, bounded: bool) -> Node:
@@ -506,7 +492,7 @@ def _natural_interval(low: Rational, low_open: bool, high: Rational | None, high
     return natural_range(int(first), int(last))
 
 
-def _points(values: Iterable[Rational], plain: bool) -> Node:
+def _points(values: Iterable[Rational], plain: bool, exponents: bool = True) -> Node:
     """Every spelling of finitely many numbers: decimals, and scientific ones with one digit before the point.
 
     Grouped by ending and by exponent, so that 100,000 numbers are a few nodes over sorted texts.
@@ -530,7 +516,7 @@ def _points(values: Iterable[Rational], plain: bool) -> Node:
     if plain:
         return alternate(literals(integers), concat(literals(fractions), ZEROS))
     parts = [_with_zeros(integers, fractions)]
-    for order, (ones, longer) in mantissas.items():
+    for order, (ones, longer) in mantissas.items() if exponents else ():
         parts.append(concat(_with_zeros(ones, longer), EXPONENT_MARK, _exponents(order, order)))
     return alternate(*parts)
 

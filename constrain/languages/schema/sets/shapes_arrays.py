@@ -276,9 +276,6 @@ class DistinctArrays:
         self.high: int | None = most if box.high is None else min(box.high, most)
         self.steady = max(len(box.prefix), box.low)
 
-    def _domain(self, i: int) -> dict[int, Conj]:
-        return self.domains[min(i, len(self.domains) - 1)]
-
     def _items(self, i: int) -> list[tuple[int, Conj]]:
         """The values of item i that fulfil all that is said of items: (number, what the item has to fulfil)."""
         place = min(i, len(self.domains) - 1)
@@ -314,7 +311,8 @@ class DistinctArrays:
         matched: dict[int, int] = {}  # value -> index
 
         def match(index: int, tried: set[int]) -> bool:
-            values = [n for n in self._domain(index) if not state[0] >> n & 1]
+            domain = self.domains[min(index, len(self.domains) - 1)]
+            values = [n for n in domain if not state[0] >> n & 1]
             tick(1 + len(values))
             for n in sorted(values, key=matched.__contains__):  # those first that no item has
                 if n in tried:

@@ -26,12 +26,6 @@ if TYPE_CHECKING:
 MANY_CHOICES = 16  # of one item
 
 
-def array_alternatives(level: Level, box: ArrayBox) -> Alternatives:
-    """The alternatives for the arrays of a box; none if it is empty."""
-    container = array_container(level, box)
-    return [] if container is None else level.written(container)
-
-
 def array_container(level: Level, box: ArrayBox) -> ContainerRules | None:
     """The arrays of a box; None if it is empty."""
     shape = level.normalizer.array_shape(box)

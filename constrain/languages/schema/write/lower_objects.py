@@ -21,6 +21,7 @@ or `maxProperties` matter. These rules let open keys repeat: once one is written
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from constrain.languages.automata.syntax import ANY_TEXT, Node, json_string
@@ -37,7 +38,7 @@ from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.schema.formats.bounds import at_most
 from constrain.languages.schema.sets.algebra import Conj, ObjectBox
 from constrain.languages.schema.sets.shapes_objects import ObjectShape, Pending
-from constrain.languages.schema.write.lower_unions import Part
+from constrain.languages.schema.write.lower_unions import MemberRules, Part, RestRules, StateRules
 from constrain.languages.schema.write.terminals import Alternatives, any_string, key_terminal, other_key
 from constrain.lazily import lazily
 
@@ -111,7 +112,7 @@ def many_objects(level: Level, conj: Conj, parts: Sequence[Part]) -> Alternative
         else:
             key = (level.lowering.serial, "first key", conj, name)
             for symbols, place in level.around.objects:
-                alternatives.append([*symbols, _SharedKey([each.at(place) for each in shapes], key)])
+                alternatives.append([*symbols, _shared_key([each.at(place) for each in shapes], (*key, place))])
     return alternatives
 
 
@@ -122,7 +123,7 @@ def _first_key(shape: ObjectShape) -> str | None:
     return shape.members[0][0]
 
 
-class _ObjectRules:
+class _ObjectRules(StateRules[ObjectState]):
     """Makes the nonterminals of the objects of one shape.
 
     Attributes:
@@ -137,15 +138,10 @@ class _ObjectRules:
         self.key = key
         self._open_keys: dict[Node, Terminal] = {}
 
-    def following(self, at: ObjectState) -> Alternatives:
-        """The alternatives of members(s): the end, or a comma and a member."""
-        alternatives: Alternatives = [[*self.level.around.close_object]] if self.complete(at) else []
-        if self.goes_on(at):
-            alternatives.append([*self.level.around.comma, _Member(self, at)])
-        return alternatives
+    def member(self, at: ObjectState) -> _Member:
+        return _Member(self, at)
 
     def complete(self, at: ObjectState) -> bool:
-        """True if the object may end here."""
         shape = self.shape
         return not at.pending and self.required_left(at) == 0 and (not shape.counts or at.size >= shape.low)
 
@@ -168,9 +164,17 @@ class _ObjectRules:
         for language, conj, left in choices:
             then = self.after(at, done, left, is_open=True)
             if self.viable(then) and len(choices) > FEW:  # a text reaches the value of one of them
-                yield [self.open_key(language), _OpenValue(self, conj, then)]
+                value = partial(self._open_value, conj, then)
+                yield [
+                    self.open_key(language),
+                    Nonterminal("open value", value, (*self.key, "open value", conj, *then.key)),
+                ]
             elif self.viable(then):
                 yield [*self.level.pair(self.open_key(language), conj), _Members(self, then)]
+
+    def _open_value(self, conj: Conj, then: ObjectState) -> Alternatives:
+        """The value behind an open key, and all that follows it."""
+        return [[*self.level.after_key(conj), _Members(self, then)]]
 
     def open_key(self, language: Node) -> Terminal:
         """The terminal of open keys in a language; for "any text", any string but the declared names."""
@@ -249,14 +253,6 @@ class _ObjectRules:
             texts += [name for name, _ in self.shape.box.named if name not in listed]
         return texts
 
-    def goes_on(self, at: ObjectState) -> bool:
-        """True if a member may come next."""
-        raise NotImplementedError
-
-    def members(self, at: ObjectState) -> Alternatives:
-        """The alternatives of member(s): the members that may come next."""
-        raise NotImplementedError
-
     def required_left(self, at: ObjectState) -> int:
         """The number of required properties that are not written yet."""
         raise NotImplementedError
@@ -294,64 +290,29 @@ class _First(PlacedNonterminal):
         return self.rules.by_keys()
 
 
-class _OpenValue(Nonterminal):
-    """The value behind an open key, and all that follows it."""
-
-    __slots__ = ("conj", "rules", "then")
-
-    def __init__(self, rules: _ObjectRules, conj: Conj, then: ObjectState) -> None:
-        super().__init__("open value", None, (*rules.key, "open value", conj, *then.key))
-        self.rules, self.conj, self.then = rules, conj, then
-
-    def expand(self) -> Alternatives:
-        return [[*self.rules.level.after_key(self.conj), _Members(self.rules, self.then)]]
-
-
-class _SharedKey(Nonterminal):
+def _shared_key(shapes: Sequence[_ObjectRules], key: tuple[Hashable, ...]) -> Nonterminal:
     """The first key of the objects of several shapes at a place, and all that follows it."""
-
-    __slots__ = ("rules",)
-
-    def __init__(self, rules: Sequence[_ObjectRules], key: tuple[Hashable, ...]) -> None:
-        super().__init__("first key", None, (*key, rules[0].level.place))
-        self.rules = rules
-
-    def expand(self) -> Alternatives:
-        first = self.rules[0]
-        terminal = key_terminal(first.shape.members[0][0], first.level.plain)
-        return [[terminal, *first.level.around.colon, _SharedValue(self.rules, self.key)]]
+    level = shapes[0].level
+    terminal = key_terminal(shapes[0].shape.members[0][0], level.plain)
+    values = Nonterminal("first value", partial(_shared_values, shapes), ("value of", key))
+    return Nonterminal("first key", lambda: [[terminal, *level.around.colon, values]], key)
 
 
-class _SharedValue(Nonterminal):
-    """The value behind it, which tells the shapes apart, and all that follows: made when a text has come to it."""
-
-    __slots__ = ("rules",)
-
-    def __init__(self, rules: Sequence[_ObjectRules], key: Hashable) -> None:
-        super().__init__("first value", None, ("value of", key))
-        self.rules = rules
-
-    def expand(self) -> Alternatives:
-        alternatives: Alternatives = []
-        for rules in self.rules:
-            level, none_pending = rules.level, rules.shape.all_pending
-            then = rules.after(ObjectState(0, 0, none_pending), 1, none_pending)
-            value = level.value(rules.shape.members[0][1])
-            alternatives.append([value, *level.around.behind, _Members(rules, then)])
-        return alternatives
+def _shared_values(shapes: Sequence[_ObjectRules]) -> Alternatives:
+    """The values behind it, which tell the shapes apart, and all that follows: made when a text has come to them."""
+    alternatives: Alternatives = []
+    for rules in shapes:
+        none_pending = rules.shape.all_pending
+        then = rules.after(ObjectState(0, 0, none_pending), 1, none_pending)
+        value = rules.level.value(rules.shape.members[0][1])
+        alternatives.append([value, *rules.level.around.behind, _Members(rules, then)])
+    return alternatives
 
 
-class _Members(PlacedNonterminal):
-    """members(s). A class, not a closure: there are many, and each object costs the garbage collector time."""
+class _Members(RestRules, PlacedNonterminal):
+    """members(s)."""
 
-    __slots__ = ("rules", "state")
-
-    def __init__(self, rules: _ObjectRules, state: ObjectState) -> None:
-        super().__init__("members", None, (*rules.key, "members", *state.key), True, state.open_yet)
-        self.rules, self.state = rules, state
-
-    def expand(self) -> Alternatives:
-        return self.rules.following(self.state)
+    __slots__ = ()
 
     @property
     def position(self) -> Position | None:
@@ -368,17 +329,10 @@ class _Members(PlacedNonterminal):
         return self.rules.situation(self.state, is_member=False)
 
 
-class _Member(PlacedNonterminal):
+class _Member(MemberRules, PlacedNonterminal):
     """member(s)."""
 
-    __slots__ = ("rules", "state")
-
-    def __init__(self, rules: _ObjectRules, state: ObjectState) -> None:
-        super().__init__("member", None, (*rules.key, "member", *state.key), True, state.open_yet)
-        self.rules, self.state = rules, state
-
-    def expand(self) -> Alternatives:
-        return self.rules.members(self.state)
+    __slots__ = ()
 
     @property
     def position(self) -> Position | None:

@@ -24,7 +24,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from copy import copy
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from constrain.languages.schema.write.lower import Level
 
 Part = tuple[ObjectBox, int, ObjectBox]  # a box, the number of one of its ready boxes, and that ready box
+State = TypeVar("State")
 Alive = tuple[tuple[int, ...], ...]  # for each table its rows (or, in declared order, the tails) that are possible
 Array = NDArray[np.int64]
 MANY = 8  # values of a property; more are made when a text has come to them
@@ -55,6 +56,19 @@ class Table(NamedTuple):
     columns: Sequence[int]
     conjs: Array
     must: Array
+
+
+class UnionState(NamedTuple):
+    """A place in an object: a position, the rows that are alive there, and whether an open key was written."""
+
+    position: int
+    alive: Alive
+    open_yet: bool = False
+
+    @property
+    def key(self) -> UnionState:
+        """Itself: numbers and tuples of numbers."""
+        return self
 
 
 class Tail(NamedTuple):
@@ -149,10 +163,68 @@ def _whole(
     """The alternatives of the objects that are in each of the unions, which hold boxes with the same names."""
     make = _InOrder if level.lowering.in_order else _AnyOrder
     union = make(level, key, names, unions)
-    return union.whole() if all(union.start) else []
+    return union.whole() if all(union.start.alive) else []
 
 
-class _Union:
+class StateRules(Generic[State]):
+    """Makes the nonterminals of objects, two for each state: members(s), the rest of one, and member(s)."""
+
+    level: Level
+    key: tuple[Any, ...]
+
+    def following(self, at: State) -> Alternatives:
+        """The alternatives of members(s): the end, or a comma and a member."""
+        alternatives: Alternatives = [[*self.level.around.close_object]] if self.complete(at) else []
+        if self.goes_on(at):
+            alternatives.append([*self.level.around.comma, self.member(at)])
+        return alternatives
+
+    def member(self, at: State) -> Nonterminal:
+        """The nonterminal member(s)."""
+        return MemberRules(self, at)
+
+    def complete(self, at: State) -> bool:
+        """True if the object may end here."""
+        raise NotImplementedError
+
+    def goes_on(self, at: State) -> bool:
+        """True if a member may come next."""
+        raise NotImplementedError
+
+    def members(self, at: State) -> Alternatives:
+        """The alternatives of member(s): the members that may come next."""
+        raise NotImplementedError
+
+
+class RestRules(Nonterminal):
+    """members(s). A class, not a closure: there are many, and each object costs the garbage collector time."""
+
+    __slots__ = ("rules", "state")
+
+    def __init__(self, rules: Any, state: Any) -> None:
+        super().__init__("members", None, (*rules.key, "members", *state.key), True, state.open_yet)
+        self.rules, self.state = rules, state
+
+    def expand(self) -> Alternatives:
+        alternatives: Alternatives = self.rules.following(self.state)
+        return alternatives
+
+
+class MemberRules(Nonterminal):
+    """member(s)."""
+
+    __slots__ = ("rules", "state")
+
+    def __init__(self, rules: Any, state: Any) -> None:
+        super().__init__("member", None, (*rules.key, "member", *state.key), True, state.open_yet)
+        self.rules, self.state = rules, state
+
+    def expand(self) -> Alternatives:
+        alternatives: Alternatives = self.rules.members(self.state)
+        return alternatives
+
+
+class _Union(StateRules[UnionState]):
     """Makes the nonterminals of the objects of several boxes with the same names.
 
     Attributes:
@@ -161,7 +233,7 @@ class _Union:
         owners: For each name, and for open keys, the number of its table and its column there.
     """
 
-    start: Alive
+    start: UnionState
 
     def __init__(
         self,
@@ -182,31 +254,41 @@ class _Union:
     def whole(self) -> Alternatives:
         """The alternatives of an object: empty, or by what is written behind its bracket."""
         around = self.level.around
-        alternatives: Alternatives = [[*around.empty_object]] if self.may_end(0, self.start) else []
-        if self.goes_on(0, self.start):
+        alternatives: Alternatives = [[*around.empty_object]] if self.complete(self.start) else []
+        if self.goes_on(self.start):
             alternatives += [[*symbols, self._first(place)] for symbols, place in around.objects]
         return alternatives
 
-    def _first(self, place: int) -> _Member:
+    def _first(self, place: int) -> MemberRules:
         """The first member at a place, and all that follows it."""
         union = copy(self)
         union.level, union.key = self.level.at(place), (*self.key, place)
-        return _Member(union, 0, self.start)
+        return MemberRules(union, self.start)
 
-    def following(self, position: int, alive: Alive, open_yet: bool) -> Alternatives:
-        """The alternatives of members(s): the end, or a comma and a member."""
-        alternatives: Alternatives = [[*self.level.around.close_object]] if self.may_end(position, alive) else []
-        if self.goes_on(position, alive):
-            alternatives.append([*self.level.around.comma, _Member(self, position, alive, open_yet)])
-        return alternatives
-
-    def pairs(self, key: Terminal, column: int, position: int, alive: Alive, open_yet: bool) -> Alternatives:
-        """The members with a key in a column, which lead to a position."""
-        values = _Values(self, column, position, alive, open_yet)
+    def pairs(self, key: Terminal, column: int, alive: Alive, position: int, open_yet: bool) -> Alternatives:
+        """The members with a key in a column, which lead from the rows that are alive to a position."""
         behind = [key, *self.level.around.colon]
         if len(self.left(column, alive)) > MANY:
+            name = (*self.key, "values", column, position, alive, open_yet)
+            values = Nonterminal("values", lambda: self.values(column, alive, position, open_yet), name)
             return [[*behind, values]]
-        return [[*behind, *value] for value in values.expand()]
+        return [[*behind, *value] for value in self.values(column, alive, position, open_yet)]
+
+    def values(self, column: int, alive: Alive, position: int, open_yet: bool) -> Alternatives:
+        """The values behind a key, and all that follows them."""
+        table, _ = self.owners[column]
+        behind: defaultdict[tuple[int, ...], list[Conj]] = defaultdict(list)
+        for conj, rows in self.left(column, alive).items():
+            behind[tuple(sorted(rows))].append(self.conjs[conj])
+        return [
+            [
+                value,
+                *self.level.around.behind,
+                RestRules(self, UnionState(position, _with(alive, table, rows), open_yet)),
+            ]
+            for rows, conjs in behind.items()
+            for value in self.level.values(conjs)
+        ]
 
     def left(self, column: int, alive: Alive) -> dict[int, set[int]]:
         """Number of a value's conjunction in a column -> the rows of its table that are alive behind it."""
@@ -214,18 +296,6 @@ class _Union:
 
     def read(self, tables: list[Table]) -> None:
         """Prepare the states."""
-        raise NotImplementedError
-
-    def may_end(self, position: int, alive: Alive) -> bool:
-        """True if a row of each table has every property that it must have."""
-        raise NotImplementedError
-
-    def goes_on(self, position: int, alive: Alive) -> bool:
-        """True if one of the rows may have another member."""
-        raise NotImplementedError
-
-    def members(self, position: int, alive: Alive, open_yet: bool) -> Alternatives:
-        """The alternatives of member(s): the members that may come next."""
         raise NotImplementedError
 
 
@@ -267,7 +337,7 @@ class _InOrder(_Union):
 
     def read(self, tables: list[Table]) -> None:
         self.tails = []
-        self.start = tuple([self._read(table) for table in tables])
+        self.start = UnionState(0, tuple([self._read(table) for table in tables]))
 
     def _read(self, table: Table) -> tuple[int, ...]:
         """Number the tails of a table. Returns those of its first column."""
@@ -291,21 +361,22 @@ class _InOrder(_Union):
         then = self.tails[after[following]]
         return Tail(conj, bool(must), after[following], bool(must) or then.needs, conj != 0 or then.more)
 
-    def may_end(self, position: int, alive: Alive) -> bool:
-        return not any(all(self.tails[tail].needs for tail in tails) for tails in alive)
+    def complete(self, at: UnionState) -> bool:
+        return not any(all(self.tails[tail].needs for tail in tails) for tails in at.alive)
 
-    def goes_on(self, position: int, alive: Alive) -> bool:
-        return any(self.tails[tail].more for tails in alive for tail in tails)
+    def goes_on(self, at: UnionState) -> bool:
+        return any(self.tails[tail].more for tails in at.alive for tail in tails)
 
-    def members(self, position: int, alive: Alive, open_yet: bool) -> Alternatives:
+    def members(self, at: UnionState) -> Alternatives:
+        position, alive, _ = at
         if position == len(self.keys):
-            return self.pairs(self.open_key, position, position, alive, True)
-        alternatives = self.pairs(self.keys[position], position, position + 1, alive, False)
+            return self.pairs(self.open_key, position, alive, position, True)
+        alternatives = self.pairs(self.keys[position], position, alive, position + 1, False)
         table, _ = self.owners[position]
         skipped = {self.tails[tail].following for tail in alive[table] if not self.tails[tail].must}
-        rest = _with(alive, table, skipped)
-        if skipped and self.goes_on(position + 1, rest):
-            alternatives.append([_Member(self, position + 1, rest)])
+        rest = UnionState(position + 1, _with(alive, table, skipped))
+        if skipped and self.goes_on(rest):
+            alternatives.append([MemberRules(self, rest)])
         return alternatives
 
     def left(self, column: int, alive: Alive) -> dict[int, set[int]]:
@@ -336,21 +407,23 @@ class _AnyOrder(_Union):
             self.rows.append(distinct[:, :n].tolist())
             bits = [[bit << at for at, bit in zip(columns, row, strict=True)] for row in distinct[:, n:].tolist()]
             self.must.append(list(map(sum, bits)))
-        self.start = tuple([tuple(range(len(rows))) for rows in self.rows])
+        self.start = UnionState(0, tuple([tuple(range(len(rows))) for rows in self.rows]))
 
-    def may_end(self, position: int, alive: Alive) -> bool:
-        return all(any(not must[row] & ~position for row in rows) for must, rows in zip(self.must, alive, strict=True))
+    def complete(self, at: UnionState) -> bool:
+        pairs = zip(self.must, at.alive, strict=True)
+        return all(any(not must[row] & ~at.position for row in rows) for must, rows in pairs)
 
-    def goes_on(self, position: int, alive: Alive) -> bool:
-        free = [owner for i, owner in enumerate(self.owners) if not position >> i & 1]
-        return any(self.rows[table][row][column] for table, column in free for row in alive[table])
+    def goes_on(self, at: UnionState) -> bool:
+        free = [owner for i, owner in enumerate(self.owners) if not at.position >> i & 1]
+        return any(self.rows[table][row][column] for table, column in free for row in at.alive[table])
 
-    def members(self, position: int, alive: Alive, open_yet: bool) -> Alternatives:
+    def members(self, at: UnionState) -> Alternatives:
+        position, alive, open_yet = at
         alternatives: Alternatives = []
         for i, key in enumerate(self.keys):
             if not position >> i & 1:
-                alternatives += self.pairs(key, i, position | 1 << i, alive, open_yet)
-        return alternatives + self.pairs(self.open_key, len(self.keys), position, alive, True)
+                alternatives += self.pairs(key, i, alive, position | 1 << i, open_yet)
+        return alternatives + self.pairs(self.open_key, len(self.keys), alive, position, True)
 
     def left(self, column: int, alive: Alive) -> dict[int, set[int]]:
         table, own = self.owners[column]
@@ -360,51 +433,3 @@ class _AnyOrder(_Union):
             if conj:
                 left[conj].add(row)
         return left
-
-
-class _Values(Nonterminal):
-    """The values behind a key, and all that follows them."""
-
-    __slots__ = ("at", "column", "union")
-
-    def __init__(self, union: _Union, column: int, position: int, alive: Alive, open_yet: bool) -> None:
-        super().__init__("values", None, (*union.key, "values", column, position, alive, open_yet))
-        self.union, self.column, self.at = union, column, (position, alive, open_yet)
-
-    def expand(self) -> Alternatives:
-        position, alive, open_yet = self.at
-        union, level, (table, _) = self.union, self.union.level, self.union.owners[self.column]
-        behind: defaultdict[tuple[int, ...], list[Conj]] = defaultdict(list)
-        for conj, rows in union.left(self.column, alive).items():
-            behind[tuple(sorted(rows))].append(union.conjs[conj])
-        return [
-            [value, *level.around.behind, _Members(union, position, _with(alive, table, rows), open_yet)]
-            for rows, conjs in behind.items()
-            for value in level.values(conjs)
-        ]
-
-
-class _Members(Nonterminal):
-    """members(s). `open_yet`: an open key was written."""
-
-    __slots__ = ("at", "open_yet", "union")
-
-    def __init__(self, union: _Union, position: int, alive: Alive, open_yet: bool) -> None:
-        super().__init__("members", None, (*union.key, "members", position, alive, open_yet), True, open_yet)
-        self.union, self.at, self.open_yet = union, (position, alive), open_yet
-
-    def expand(self) -> Alternatives:
-        return self.union.following(*self.at, self.open_yet)
-
-
-class _Member(Nonterminal):
-    """member(s)."""
-
-    __slots__ = ("at", "open_yet", "union")
-
-    def __init__(self, union: _Union, position: int, alive: Alive, open_yet: bool = False) -> None:
-        super().__init__("member", None, (*union.key, "member", position, alive, open_yet), True, open_yet)
-        self.union, self.at, self.open_yet = union, (position, alive), open_yet
-
-    def expand(self) -> Alternatives:
-        return self.union.members(*self.at, self.open_yet)

@@ -13,9 +13,7 @@ from typing import Any, NamedTuple
 
 from constrain.errors import GrammarError, LimitError
 from constrain.kernels.records import arena
-from constrain.languages.automata.decide import shared_store
-from constrain.languages.automata.lower import lower
-from constrain.languages.automata.syntax import Node
+from constrain.languages.automata.paths import Language, bytes_to_end
 from constrain.languages.cfg.followed import FollowedRule, bracket, most_to_end
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
 from constrain.languages.constraints.base import Constraint
@@ -72,7 +70,9 @@ class FollowedRegion(TextRegion):
         if not self._bytes >= TEXT:
             return math.inf, math.inf
         rest = most_to_end(self.rule.body)[1]
-        rest = _searched_end(self.rule.body) if rest == math.inf else rest
+        if rest == math.inf:
+            ends = bytes_to_end(Language(self.rule.body), SEARCHED // 8) or {}
+            rest = max(ends.values(), default=math.inf)
         return rest, rest + FOLLOWING
 
     def start(self, kept: Any = None) -> TokenCount:
@@ -170,34 +170,6 @@ def _between(place: RegionPlace) -> RegionPlace:
 def _open_at(place: RegionPlace, depth: int) -> tuple[int, int] | None:
     """(number, used tokens) of the rule that is open at a depth."""
     return (place.opens[depth][0], place.opens[depth][1].used) if len(place.opens) > depth else None
-
-
-def _searched_end(node: Node) -> float:
-    """The most bytes that end a begun text of a language, by a search of its states; math.inf: too many states."""
-    store = shared_store()
-    with store.memory.lock:
-        start = lower(store, node)
-        back: dict[int, set[int]] = {start: set()}
-        queue = [start]
-        for state in queue:
-            for byte in range(0xF8):
-                target = store.run(state, bytes((byte,)))
-                if target == arena.NONE:
-                    continue
-                if target not in back:
-                    if len(back) == SEARCHED // 8:
-                        return math.inf
-                    back[target] = set()
-                    queue.append(target)
-                back[target].add(state)
-        distance = {state: 0 for state in back if store.is_nullable(state)}
-        layer = list(distance)
-        for state in layer:
-            for source in back[state]:
-                if source not in distance:
-                    distance[source] = distance[state] + 1
-                    layer.append(source)
-        return max(distance.values(), default=math.inf)
 
 
 def guard_of_rules(constraint: Constraint, vocabulary: Vocabulary) -> RegionsGuard:

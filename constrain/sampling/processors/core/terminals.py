@@ -65,18 +65,15 @@ class _Kinds:
             for lexeme in inspect.lexemes(self.automaton, configuration):
                 live |= view.terminals_within(self.automaton.memory.A, lexeme.lexer)
             if live - self.terminals.keys():
-                self._look()
+                for record, symbol in inspect.symbols(self.automaton, self.rules).items():
+                    if isinstance(symbol, Terminal):
+                        self.terminals[int(TERMINAL.EXPRESSION(self.automaton.memory.A, record))] = symbol
             found = [self.terminals[each] for each in live if each in self.terminals]
             kinds = frozenset(map(kind_of, found)) or frozenset(["fixed"])  # nothing but the end may come
             if live - self.terminals.keys():
                 kinds |= {"text"}
             self.places[configuration] = kinds
         return self.places[configuration]
-
-    def _look(self) -> None:
-        for record, symbol in inspect.symbols(self.automaton, self.rules).items():
-            if isinstance(symbol, Terminal):
-                self.terminals[int(TERMINAL.EXPRESSION(self.automaton.memory.A, record))] = symbol
 
 
 def kind_of(terminal: Terminal) -> str:

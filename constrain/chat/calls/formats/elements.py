@@ -1,0 +1,180 @@
+"""Formats of calls whose arguments are in a markup of their own: elements, or names with values in brackets."""
+
+from constrain.chat.calls.format import Format
+from constrain.chat.tags.elements import NESTED
+from constrain.chat.tags.parameters import STYLES, Style
+
+FORMATS = (
+    # DeepSeek's third format: a block of elements, one for each call, and one for each parameter, which says its
+    # type
+    Format(
+        name="deepseek-v3.2",
+        models="DeepSeek-V3.2",
+        source="llama-cpp-python 0.3.36, vendor/llama.cpp/models/templates/deepseek-ai-DeepSeek-V3.2.jinja",
+        trigger="<｜DSML｜function_calls>",
+        call='<｜DSML｜invoke name="$name">\n$arguments</｜DSML｜invoke>',
+        begin="<｜DSML｜function_calls>\n",
+        end="\n</｜DSML｜function_calls>",
+        between="\n",
+        before="\n\n",
+        parameters=STYLES["deepseek"],
+        ends=("<｜end▁of▁sentence｜>",),
+        template=("｜DSML｜", "function_calls>"),
+    ),
+    # DeepSeek's fourth format: a block of elements, one for each call, and one for each parameter, which says its
+    # type
+    Format(
+        name="deepseek-v4",
+        models="DeepSeek-V4",
+        source="llama-cpp-python 0.3.36, vendor/llama.cpp/models/templates/deepseek-ai-DeepSeek-V4.jinja",
+        trigger="<｜DSML｜tool_calls>",
+        call='<｜DSML｜invoke name="$name">\n$arguments</｜DSML｜invoke>',
+        begin="<｜DSML｜tool_calls>\n",
+        end="\n</｜DSML｜tool_calls>",
+        between="\n",
+        before="\n\n",
+        parameters=STYLES["deepseek"],
+        ends=("<｜end▁of▁sentence｜>",),
+        template=("｜DSML｜", "tool_calls>"),
+    ),
+    # DeepSeek's fifth format: a block of elements, one for each call, and one for each parameter, which says its
+    # type
+    Format(
+        name="deepseek-v4.1",
+        models="DeepSeek-V4.1",
+        source="vllm 0.32.0, vllm/tokenizers/deepseek_v41_encoding.py",
+        trigger="<｜DSML｜ calls>",
+        call='<｜DSML｜ invoke name="$name">\n$arguments</｜DSML｜ invoke>',
+        begin="<｜DSML｜ calls>\n",
+        end="\n</｜DSML｜ calls>",
+        between="\n",
+        before="\n\n",
+        parameters=STYLES["deepseek-v4.1"],
+        ends=("<｜end▁of▁sentence｜>",),
+        template=("｜DSML｜", " calls>"),
+    ),
+    # Gemma 4's format: a call in special tokens, its arguments in braces, strings between special tokens
+    Format(
+        name="gemma4",
+        models="Gemma 4",
+        source="llama-cpp-python 0.3.36, vendor/llama.cpp/models/templates/google-gemma-4-31B-it.jinja",
+        trigger="<|tool_call>",
+        call="<|tool_call>call:$name{$arguments}<tool_call|>",
+        thinking=("<|channel>thought\n", "<channel|>"),
+        parameters=NESTED["gemma4"],
+        order="any",
+        tokens=("<|tool_call>", "<tool_call|>", '<|"|>', "<|channel>", "<channel|>"),
+        ends=("<turn|>", "<|tool_response>"),
+        template=("<|tool_call>", '<|"|>'),
+    ),
+    # GLM's format: the name, then an element for each key and one for each value
+    Format(
+        name="glm-4.5",
+        models="GLM-4.5, GLM-4.6",
+        source="chat template of zai-org/GLM-4.6",
+        trigger="<tool_call>",
+        call="<tool_call>$name\n$arguments</tool_call>",
+        between="\n",
+        before="\n",
+        thinking=("\n<think>", "</think>"),
+        parameters=Style(
+            "<arg_key>{name}</arg_key>{space}<arg_value>", "<arg_key>{name}</arg_key>{space}<arg_value>", "</arg_value>"
+        ),
+        ends=("<|user|>", "<|observation|>"),
+        template=("<tool_call>", "<arg_key>", "<arg_value>"),
+        aliases=("glm", "glm-4.6"),
+    ),
+    # GLM's second format: the name, then an element for each key and one for each value, without line ends
+    Format(
+        name="glm-4.7",
+        models="GLM-4.7, GLM-5, GLM-5.3",
+        source="llama-cpp-python 0.3.36, vendor/llama.cpp/models/templates/GLM-4.7-Flash.jinja",
+        trigger="<tool_call>",
+        call="<tool_call>$name$arguments</tool_call>",
+        parameters=STYLES["glm"],
+        ends=("<|user|>", "<|observation|>"),
+        template=("<tool_call>{function-name}<arg_key>", "<arg_value>"),
+        aliases=("glm-5",),
+    ),
+    # Kimi K3's format: elements of three special tokens around thoughts, the response, calls and arguments
+    Format(
+        name="kimi-k3",
+        models="Kimi K3",
+        source="llama-cpp-python 0.3.36, vendor/llama.cpp/models/templates/Kimi-K3.jinja",
+        trigger="<|open|>tools<|sep|>",
+        call='<|open|>call tool="$name" index="$index"<|sep|>$arguments<|close|>call<|sep|>',
+        begin="<|open|>tools<|sep|>",
+        end="<|close|>tools<|sep|>",
+        thinking=("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
+        preamble=("<|open|>response<|sep|>", "<|close|>response<|sep|>"),
+        answer=("<|open|>response<|sep|>", "<|close|>response<|sep|>"),
+        tail="<|close|>message<|sep|>",
+        parameters=STYLES["kimi-k3"],
+        fields={"index": "[1-9][0-9]{0,3}"},
+        tokens=("<|open|>", "<|close|>", "<|sep|>"),
+        ends=("<|end_of_msg|>",),
+        template=("<|open|>", "<|close|>", "<|sep|>"),
+    ),
+    # MiniMax M2's format: an element for each call, and one for each parameter
+    Format(
+        name="minimax-m2",
+        models="MiniMax-M2, MiniMax-M2.5",
+        source="chat template of MiniMaxAI/MiniMax-M2",
+        trigger="<minimax:tool_call>",
+        call='<invoke name="$name">\n$arguments</invoke>\n',
+        begin="<minimax:tool_call>\n",
+        end="</minimax:tool_call>",
+        before="\n",
+        parameters=Style('<parameter name="{name}">', '<parameter name="{name}">', "</parameter>"),
+        ends=("[e~[",),
+        template=("<minimax:tool_call>", "<invoke name="),
+        aliases=("minimax",),
+    ),
+    # MiniMax M3's format: elements whose names are the parameters', nested for objects and arrays
+    Format(
+        name="minimax-m3",
+        models="MiniMax-M3",
+        source="llama-cpp-python 0.3.36, vendor/llama.cpp/models/templates/MiniMax-M3.jinja",
+        trigger="]<]minimax[>[<tool_call>",
+        call=']<]minimax[>[<invoke name="$name">$arguments]<]minimax[>[</invoke>\n',
+        begin="]<]minimax[>[<tool_call>\n",
+        end="]<]minimax[>[</tool_call>",
+        thinking=("<mm:think>", "</mm:think>"),
+        unthought="</mm:think>",
+        parameters=NESTED["minimax-m3"],
+        ends=("[e~[",),
+        template=("]<]minimax[>[",),
+    ),
+    # Calls as Python writes them, in a list: the turn is nothing else
+    Format(
+        name="pythonic",
+        models="Llama 4; Gemma 3, with a prompt that asks for it",
+        source="vllm-project/vllm, examples/tool_chat_template_llama4_pythonic.jinja",
+        trigger="[",
+        call="$name($arguments)",
+        begin="[",
+        end="]",
+        between=", ",
+        instead=True,
+        thinking=None,
+        parameters=NESTED["pythonic"],
+        names="[A-Za-z_][A-Za-z0-9_]*",
+        ends=("<|eot|>", "<|eom|>", "<end_of_turn>"),
+        template=("[func_name1(",),
+        aliases=("llama4", "gemma3"),
+    ),
+    # Qwen3-Coder's format: a tag for the function and one for each parameter
+    Format(
+        name="qwen3-coder",
+        models="Qwen3-Coder, Qwen 3.5, Qwen 3.6",
+        source="chat template of Qwen/Qwen3-Coder-30B-A3B-Instruct",
+        trigger="<tool_call>",
+        call="<tool_call>\n<function=$name>\n$arguments</function>\n</tool_call>",
+        between="\n",
+        before="\n",
+        parameters=Style("<parameter={name}>\n", "<parameter={name}>\n", "\n</parameter>", ("None", "False", "True")),
+        ends=("<|im_end|>",),
+        template=("<tool_call>", "<function=", "<parameter="),
+        aliases=("qwen3.5",),
+    ),
+)
