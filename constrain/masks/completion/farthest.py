@@ -1,12 +1,13 @@
-"""An upper bound on the bytes that end a text, of all texts that a grammar's members begin with.
+"""An upper bound on the tokens that end a text, of all texts that a grammar's members begin with.
 
-    farthest(table, least)[rule]    # MostBytes(most=41, nested=20): at most 41; at most 20 + n after n bytes of it
+    farthest(table, least, spellings)[rule]    # MostTokens(most=41, nested=20): at most 41; 20 + n after n bytes of it
 
 The idea: what a text needs is the rest of its open lexeme, and of each open rule the symbols behind it, at their least
-texts. So the bound is a longest path: from a rule to a symbol of one of its alternatives, as long as the least text of
-the symbols behind it. Where rules nest without end (JSON in JSON), each round of a cycle adds bytes; but a text that
-has gone round has read bytes, too, and mostly no fewer, so there is a second bound, by what was read. A limit of
-tokens that is further away than either refuses no token, and need not be asked (length_budget.py).
+texts. The parts of a text take no fewer tokens than the whole. So the bound is a longest path: from a rule to a symbol
+of one of its alternatives, as long as the least texts of the symbols behind it have tokens. Where rules nest without
+end (JSON in JSON), each round of a cycle adds tokens; but a text that has gone round has read bytes, and mostly no
+fewer, so there is a second bound, by what was read. A limit of tokens that is further away than either refuses no
+token, and need not be asked (length_budget.py).
 
 Where a text chooses one of many layouts, only the rules of the plainest one are read, and counted is what another one
 writes more (`_LongestLayout`).
@@ -42,8 +43,8 @@ from constrain.languages.cfg.rules import Nonterminal, Plainest, Symbol, Termina
 from constrain.languages.cfg.transform.analysis import components
 from constrain.languages.cfg.transform.walk import Alternatives
 from constrain.limits import tick
+from constrain.masks.completion.spellings import NEVER, Spellings
 
-NEVER = 1 << 30  # bytes; no bound is known
 STATES = 250  # of the automaton of a part of a lexeme
 ESCAPED = 6  # bytes that spell a byte of a text in JSON at most: a control character, as \u0000
 PAIR = 12  # bytes of two escapes, which spell a character beyond the 16 bits of one
@@ -52,19 +53,19 @@ OPENING, EMPTY = (b"{", b"["), (b"{}", b"[]")  # nothing is written in an empty 
 PLAIN = 90  # characters of ASCII that need no escape in JSON, at least
 
 
-class MostBytes(NamedTuple):
-    """The bytes that a text needs: at most so many before it is read; at most `nested + n` once n bytes are read."""
+class MostTokens(NamedTuple):
+    """The tokens that a text needs: at most so many before it is read; at most `nested + n` once n bytes are read."""
 
     most: int
     nested: int
 
-    def or_else(self, other: MostBytes) -> MostBytes:
+    def or_else(self, other: MostTokens) -> MostTokens:
         """The bounds of two texts of which one may come."""
-        return MostBytes(max(self.most, other.most), max(self.nested, other.nested))
+        return MostTokens(max(self.most, other.most), max(self.nested, other.nested))
 
-    def before(self, other: MostBytes) -> MostBytes:
+    def before(self, other: MostTokens) -> MostTokens:
         """The bounds of one text before another one."""
-        return MostBytes(self.most + other.most, max(self.nested + other.most, other.nested))
+        return MostTokens(self.most + other.most, max(self.nested + other.most, other.nested))
 
 
 class Rest(NamedTuple):
@@ -75,23 +76,23 @@ class Rest(NamedTuple):
 
 
 UNBOUNDED = Rest(NEVER, NEVER)
-UNKNOWN = MostBytes(NEVER, NEVER)
-NOTHING = MostBytes(0, 0)
-Bounds = dict[Nonterminal, MostBytes]
+UNKNOWN = MostTokens(NEVER, NEVER)
+NOTHING = MostTokens(0, 0)
+Bounds = dict[Nonterminal, MostTokens]
 
 
 def farthest(
     table: Mapping[Nonterminal, Alternatives],
     least: Mapping[Symbol, bytes],
-    missing: frozenset[int] = frozenset(),
-    known: Mapping[Nonterminal, MostBytes] | None = None,
+    spellings: Spellings,
+    known: Mapping[Nonterminal, MostTokens] | None = None,
 ) -> Bounds:
     """The bounds of the rules of a grammar.
 
     Args:
         table: Nonterminals with their alternatives, and all that these lead to.
         least: The least text of each symbol (`least_texts`).
-        missing: Bytes that must not be needed, since no token spells them.
+        spellings: Counts the tokens of texts. What needs a byte that no token spells has no bound.
         known: Bounds of nonterminals that are not in the table.
 
     Returns:
@@ -102,63 +103,72 @@ def farthest(
         >>> from constrain.languages.cfg.rules import Nonterminal, Terminal
         >>> from constrain.masks.completion.farthest import farthest
         >>> from constrain.masks.completion.least import least_texts
+        >>> from constrain.masks.completion.spellings import Spellings
+        >>> from constrain.languages.vocab.vocabulary import Vocabulary
         >>> opens, closes = Terminal(literal("[")), Terminal(literal("]]"))
         >>> pair = Nonterminal("pair", lambda: [[opens, closes]])
         >>> table = {pair: [[opens, closes]]}
-        >>> farthest(table, least_texts(table))
-        {Nonterminal('pair'): MostBytes(most=3, nested=3)}
+        >>> farthest(table, least_texts(table), Spellings.of(Vocabulary.of_bytes()))
+        {Nonterminal('pair'): MostTokens(most=3, nested=3)}
     """
+    missing = spellings.missing
     if missing and any(missing.intersection(text) for text in least.values()):
         return dict.fromkeys(table, UNKNOWN)
     layouts = {nonterminal: each for nonterminal in table if (each := nonterminal.plainest()) is not None}
     if not layouts:
-        return _longest(table, _Lengths(least, missing), known or {})
+        return _longest(table, _Lengths(least, spellings), known or {})
     levels, leading = _levels(table, layouts)
-    indent = max(chosen.indent for chosen in layouts.values())
-    found = _longest(table, _LongestLayout(least, missing, levels, indent), {})
+    indent, depth = (max(each) for each in list(zip(*layouts.values(), strict=True))[1:])
+    found = _longest(table, _LongestLayout(least, spellings, levels, spellings.lines(indent, depth + 1)), {})
     return {rule: found[rule] for rule in leading}
 
 
 class _Lengths:
-    """The bytes of symbols in the alternatives of rules."""
+    """The lengths of symbols in the alternatives of rules."""
 
-    def __init__(self, least: Mapping[Symbol, bytes], missing: frozenset[int]) -> None:
-        self.least, self.missing = least, missing
+    def __init__(self, least: Mapping[Symbol, bytes], spellings: Spellings) -> None:
+        self.least, self.spellings = least, spellings
 
     def behind(self, rule: Nonterminal, symbol: Symbol) -> int:
-        """The bytes of a symbol that is still to come; NEVER where it has no text."""
-        return len(self.least[symbol]) if symbol in self.least else NEVER
+        """The tokens of a symbol that is still to come; NEVER where it has no text."""
+        return self.spellings.fewest(self.least[symbol]) if symbol in self.least else NEVER
 
     def before(self, rule: Nonterminal, symbol: Symbol) -> int:
         """The bytes that were read of a symbol, at least."""
-        return self.behind(rule, symbol)
+        return len(self.least[symbol]) if symbol in self.least else NEVER
 
     def rest(self, rule: Nonterminal, terminal: Terminal) -> int:
         """The bytes that a lexeme which is open takes at most."""
-        return rest_of(terminal, self.missing)
+        return rest_of(terminal, self.spellings.missing)
 
 
 class _LongestLayout(_Lengths):
-    """The bytes in any layout, by rules in the plainest one.
+    """The lengths in any layout, by rules in the plainest one.
 
     In each layout a text has the same brackets and commas, and each of them is longer by a line end and the indentation
     of its level at most; a colon by two blanks. What an opening bracket adds was read where its level is open.
 
-    levels: of rules. indent: bytes of a level.
+    levels: of rules. lines: the tokens of a line end by its level.
     """
 
     def __init__(
-        self, least: Mapping[Symbol, bytes], missing: frozenset[int], levels: Mapping[Nonterminal, int], indent: int
+        self,
+        least: Mapping[Symbol, bytes],
+        spellings: Spellings,
+        levels: Mapping[Nonterminal, int],
+        lines: Sequence[int],
     ) -> None:
-        super().__init__(least, missing)
-        self.levels, self.indent = levels, indent
+        super().__init__(least, spellings)
+        self.levels, self.lines = levels, lines
 
     def behind(self, rule: Nonterminal, symbol: Symbol) -> int:
-        return super().behind(rule, symbol) + self._more(rule, symbol)
+        if symbol not in self.least:
+            return NEVER
+        return self.spellings.apart(self.least[symbol]) + self._more(rule, symbol)
 
     def before(self, rule: Nonterminal, symbol: Symbol) -> int:
         opens = (rule.shared or isinstance(rule, PlacedNonterminal)) and self.least.get(symbol) in OPENING
-        return super().behind(rule, symbol) + (self._line(rule, 0) if opens else 0)
+        return super().before(rule, symbol) + (self._line(rule, 0) if opens else 0)
 
     def rest(self, rule: Nonterminal, terminal: Terminal) -> int:
         return super().rest(rule, terminal) + self._more(rule, terminal)
@@ -170,8 +180,8 @@ class _LongestLayout(_Lengths):
         return 2 * text.count(b":") + breaks * self._line(rule, deeper)
 
     def _line(self, rule: Nonterminal, deeper: int) -> int:
-        """A line end and its indentation, so many levels deeper than a rule."""
-        return 2 + self.indent * (1 + self.levels[rule] + deeper)
+        """The tokens of a line end and its indentation, so many levels deeper than a rule."""
+        return self.lines[min(1 + self.levels[rule] + deeper, len(self.lines) - 1)]
 
 
 def _levels(
@@ -207,7 +217,7 @@ def _inside(table: Mapping[Nonterminal, Alternatives]) -> dict[Nonterminal, list
 
 
 def _longest(
-    table: Mapping[Nonterminal, Alternatives], lengths: _Lengths, known: Mapping[Nonterminal, MostBytes]
+    table: Mapping[Nonterminal, Alternatives], lengths: _Lengths, known: Mapping[Nonterminal, MostTokens]
 ) -> Bounds:
     """The longest paths: from a rule to a symbol of one of its alternatives, as long as what is behind it."""
     found: Bounds = {}
@@ -223,7 +233,7 @@ def _longest(
                 for symbol, length in zip(alternative, lengths_of, strict=True):
                     behind -= length
                     if isinstance(symbol, Terminal):
-                        own = MostBytes(*[lengths.rest(rule, symbol)] * 2)
+                        own = MostTokens(*[lengths.rest(rule, symbol)] * 2)
                     elif symbol in found or symbol in known:
                         own = found[symbol] if symbol in found else known[symbol]
                     else:
@@ -231,14 +241,14 @@ def _longest(
                         own = NOTHING
                     most, nested = max(most, own.most + behind), max(nested, own.nested + behind - before)
                     before += lengths.before(rule, symbol)
-            bounds[rule] = MostBytes(min(most, NEVER), min(nested, NEVER))
+            bounds[rule] = MostTokens(min(most, NEVER), min(nested, NEVER))
         found |= _along_cycles(bounds, cycles)
     return found
 
 
 def _along_cycles(
-    bounds: Mapping[Nonterminal, MostBytes], cycles: Sequence[tuple[Nonterminal, Nonterminal, int, int]]
-) -> dict[Nonterminal, MostBytes]:
+    bounds: Mapping[Nonterminal, MostTokens], cycles: Sequence[tuple[Nonterminal, Nonterminal, int, int]]
+) -> dict[Nonterminal, MostTokens]:
     """The bounds of the rules of a component, of which each has its own without the others."""
     if not cycles:
         return dict(bounds)
@@ -251,8 +261,8 @@ def _along_cycles(
             if nested[symbol] + behind - before > nested[rule]:
                 nested[rule], changed = nested[symbol] + behind - before, True
         if not changed:
-            return {rule: MostBytes(most, nested[rule]) for rule in bounds}
-    return dict.fromkeys(bounds, MostBytes(most, NEVER))
+            return {rule: MostTokens(most, nested[rule]) for rule in bounds}
+    return dict.fromkeys(bounds, MostTokens(most, NEVER))
 
 
 @lru_cache(maxsize=1 << 14)

@@ -48,7 +48,8 @@ from constrain.masks.completion.farthest import UNKNOWN as UNBOUNDED
 from constrain.masks.completion.guarded import End, GuardedEnds, end_of
 from constrain.masks.completion.monitored import FEW, SURE, MonitoredEnds
 from constrain.masks.completion.parts import OUTER, PartsEnds, ends_of
-from constrain.masks.completion.tokens_to_end import NEVER, UNKNOWN, Counts, TokensToEnd
+from constrain.masks.completion.spellings import NEVER
+from constrain.masks.completion.tokens_to_end import UNKNOWN, Counts, TokensToEnd
 from constrain.masks.engine.compiled import CompiledConstraint
 from constrain.masks.engine.matcher import Matcher
 from constrain.masks.engine.narrowed import Narrowed
@@ -88,7 +89,7 @@ class LengthBudget:
             self.guarded = self._ends_of(self.to_end)
         self.monitored = isinstance(self.guarded, (MonitoredEnds, PartsEnds))
         self.sure = OUTER if isinstance(self.guarded, PartsEnds) else SURE
-        self.farthest = UNBOUNDED.most if self.to_end is None or self.monitored else self.to_end.farthest
+        self.farthest = UNBOUNDED if self.to_end is None or self.monitored else self.to_end.farthest
         # How far an end is at most is known by place, too.
         self.asks_places = self.to_end is not None and not self.monitored and self.to_end.shortest.is_read
         self.eos = np.zeros(compiled.vocabulary.words, np.uint32)
@@ -104,7 +105,7 @@ class LengthBudget:
     def spare(self, left: int, need: int, longest: int, times: int) -> int:
         """The bytes and tokens that may be read before a token may be refused; none if it is not positive.
 
-        left: the tokens that are left. need: the bytes that any text now needs at most; each byte that is read may add
+        left: the tokens that are left. need: the tokens that any text now needs at most; each byte that is read may add
         one. longest: what the next token may add before it is read. times: nor may a text be near its end, which is so
         many times what it needs; 1: the grammar alone counts.
         """
@@ -211,7 +212,10 @@ class LimitedMatcher(Narrowed):
         budget, to_end, left = self.budget, self.budget.to_end, self.left
         if to_end is None:
             return NEVER
-        spare = budget.spare(left, budget.farthest, 0, times)
+        spare = budget.spare(left, budget.farthest.most, 0, times)
+        if spare <= 0:  # by the bytes that were read
+            read = self.used - self.taken
+            spare = budget.spare(left, budget.farthest.nested + read, to_end.longest, times)
         if spare <= 0 and budget.asks_places:
             self._asked = self.taken
             spare = budget.spare(left, self.inner.locked(to_end.most), to_end.longest, times)

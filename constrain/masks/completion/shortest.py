@@ -29,8 +29,9 @@ from constrain.languages.automata import decide
 from constrain.languages.automata.syntax import intersect, literal, token_sets, with_ids
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.walk import Alternatives, nearest, plainest_of
-from constrain.masks.completion.farthest import NEVER, NOTHING, UNKNOWN, Bounds, MostBytes, farthest, rest_of
+from constrain.masks.completion.farthest import NOTHING, UNKNOWN, Bounds, MostTokens, farthest, rest_of
 from constrain.masks.completion.least import Text, least_lexeme, least_texts
+from constrain.masks.completion.spellings import NEVER, Spellings
 from constrain.masks.engine import inspect
 from constrain.masks.engine.automaton import TokenAutomaton
 from constrain.masks.engine.compiled_rules import CompiledRules
@@ -56,9 +57,9 @@ def _least(one: Text, two: Text) -> Text:
 class Shortest:
     """Shortest completions under one grammar. The caller of its methods holds the automaton's lock."""
 
-    def __init__(self, automaton: TokenAutomaton, rules: CompiledRules, missing: frozenset[int] = frozenset()) -> None:
-        """missing: bytes that no token spells. Raises LimitError if too many rules derive no text."""
-        self.automaton, self.rules, self.missing = automaton, rules, missing
+    def __init__(self, automaton: TokenAutomaton, rules: CompiledRules) -> None:
+        """Raises LimitError if too many rules derive no text."""
+        self.automaton, self.rules, self.spellings = automaton, rules, Spellings.of(automaton.vocabulary)
         self.grammar = grammar = rules.grammar
         glues = [b""]
         if grammar.lexer == "greedy":
@@ -91,21 +92,21 @@ class Shortest:
         rules = self._rules
         return rules is None or self.grammar.watched or any(nonterminal.watched for nonterminal in rules)
 
-    def bound_of(self, symbol: Symbol) -> MostBytes:
-        """The bytes that the texts of a symbol need at most; see farthest.py."""
+    def bound_of(self, symbol: Symbol) -> MostTokens:
+        """The tokens that the texts of a symbol need at most; see farthest.py."""
         if isinstance(symbol, Terminal):
-            return MostBytes(*[rest_of(symbol, self.missing)] * 2)
+            return MostTokens(*[rest_of(symbol, self.spellings.missing)] * 2)
         if symbol not in self._found:
             way, is_whole = self.ways[0], self.is_read
             table: dict[Nonterminal, Alternatives] = {}
             if is_whole:
                 way.learn(symbol)
                 table, is_whole = nearest(symbol, ENOUGH, self._found, expand=plainest_of)
-            self._found |= farthest(table, way.least, self.missing, self._found) if is_whole else {symbol: UNKNOWN}
+            self._found |= farthest(table, way.least, self.spellings, self._found) if is_whole else {symbol: UNKNOWN}
         return self._found[symbol]
 
     def most(self, configuration: int) -> int:
-        """The bytes that complete the text, at most: n bytes later it needs n more than that, whatever they are."""
+        """The tokens that complete the text, at most: n bytes later it needs n more than that, whatever they are."""
         if self.epoch != self.automaton.epoch:
             self._forget()
         if configuration not in self._mosts:
@@ -200,8 +201,8 @@ class _Ways:
     def forget(self) -> None:
         """Clear all caches by record, because the records are new."""
         self.follows: dict[tuple[int, int], Text] = {}  # (rule, origin) -> text after the rule
-        self._mosts: dict[tuple[int, int], MostBytes] = {}  # (rule, origin) -> bounds of what is behind the rule
-        self._bounds: dict[int, MostBytes] = {}  # SUFFIX list -> its bounds
+        self._mosts: dict[tuple[int, int], MostTokens] = {}  # (rule, origin) -> bounds of what is behind the rule
+        self._bounds: dict[int, MostTokens] = {}  # SUFFIX list -> its bounds
         self._ended: dict[tuple[int, int], Text] = {}  # (lexer state, terminal) -> rest of the lexeme
         self._closed: dict[int, Text] = {}  # parser state -> completion between two lexemes
         self._left: dict[tuple[int, int], Text] = {}  # (parser state, lexer state) -> completion inside a lexeme
@@ -346,7 +347,7 @@ class _Ways:
         self.follows |= least
         return self.follows[rule, origin]
 
-    def most(self, configuration: int) -> MostBytes:
+    def most(self, configuration: int) -> MostTokens:
         """The bounds of all ways to go on from a configuration."""
         automaton, waiters, most = self.owner.automaton, self.owner.waiters, NOTHING
         for lexeme in inspect.lexemes(automaton, configuration):
@@ -360,24 +361,25 @@ class _Ways:
                     most = most.or_else(self.owner.bound_of(self.owner.name(record)).before(behind))
         return most
 
-    def _most_of(self, items: Iterable[tuple[int, ...]]) -> MostBytes:
+    def _most_of(self, items: Iterable[tuple[int, ...]]) -> MostTokens:
         """The bounds of what follows one of some items."""
         most = NOTHING
         for rule, rest, origin in items:
             most = most.or_else(self._bound(rest).before(self._most_behind(rule, origin) if origin else NOTHING))
         return most
 
-    def _bound(self, rest: int) -> MostBytes:
+    def _bound(self, rest: int) -> MostTokens:
         """The bounds of a SUFFIX list."""
         if rest not in self._bounds:
             bound = NOTHING
             for record in reversed(inspect.suffix(self.owner.automaton, rest)):
                 nested = self.owner.bound_of(self.owner.name(record)).nested
-                bound = MostBytes(len(self.text_of(record)), nested).before(bound)
+                tokens = self.owner.spellings.fewest(self.text_of(record))
+                bound = MostTokens(tokens, nested).before(bound)
             self._bounds[rest] = bound
         return self._bounds[rest]
 
-    def _most_behind(self, rule: int, origin: int) -> MostBytes:
+    def _most_behind(self, rule: int, origin: int) -> MostTokens:
         """The bounds of what follows a rule that began in `origin`."""
         if (rule, origin) not in self._mosts:
             tails = self._tails(rule, origin, self._mosts)
@@ -391,7 +393,7 @@ class _Ways:
                 if most == known:
                     break
             else:
-                most = dict.fromkeys(tails, MostBytes(NEVER, NEVER))
+                most = dict.fromkeys(tails, MostTokens(NEVER, NEVER))
             self._mosts |= most
         return self._mosts[rule, origin]
 
