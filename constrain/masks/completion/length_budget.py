@@ -59,9 +59,6 @@ TRIED = 200  # tokens of a mask, under a monitor, for which a completion is look
 FAR = 4  # a text is not near its end if this many times the grammar's tokens are left, and twice `NEAR`: PERF
 
 
-NO_BYTES = bytes(LENGTH)  # as long as a special token, which may be a mark
-
-
 class BudgetError(ConstrainError):
     """The shortest text of a constraint needs more tokens than the budget has."""
 
@@ -87,11 +84,14 @@ class LengthBudget:
             with nullcontext() if limited() else automaton.memory.limits.of("looking for the shortest text"):
                 self.to_end = automaton.attempt(make)
             self.guarded = self._ends_of(self.to_end)
+        self.first_end: dict[int, bytes | End] = {}  # that of the beginning, once it is known
         self.monitored = isinstance(self.guarded, (MonitoredEnds, PartsEnds))
         self.sure = OUTER if isinstance(self.guarded, PartsEnds) else SURE
         self.farthest = UNBOUNDED if self.to_end is None or self.monitored else self.to_end.farthest
         # How far an end is at most is known by place, too.
         self.asks_places = self.to_end is not None and not self.monitored and self.to_end.shortest.is_read
+        # What a token uses of the bytes and tokens that may be read: its bytes, with those of its mark, and itself.
+        self.used = [1 + (len(token) if token else LENGTH) for token in compiled.vocabulary.tokens]
         self.eos = np.zeros(compiled.vocabulary.words, np.uint32)
         set_bits(self.eos, compiled.vocabulary.eos_ids)
 
@@ -120,9 +120,11 @@ class LengthBudget:
         limited = LimitedMatcher(self, self.compiled.matcher(), least, most)
         if self.guarded is None and limited.is_far():
             return limited
+        limited.known_ends |= self.first_end
         need = limited.needs_allowed()
         if need > most:
             raise self._too_small(need, most)
+        self.first_end = dict(limited.known_ends)
         return limited
 
     def _too_small(self, need: int, most: int) -> ConstrainError:
@@ -162,8 +164,8 @@ class LimitedMatcher(Narrowed):
         inner: The matcher without the budget.
         least: The least number of tokens, EOS included.
         most: The greatest number of tokens, EOS included.
-        taken: The number of tokens so far.
-        used: The bytes that were read, with marks, and the tokens.
+        tokens: What was read.
+        used: Its bytes, with marks, and tokens.
     """
 
     layer = "token budget"
@@ -174,23 +176,29 @@ class LimitedMatcher(Narrowed):
         self.budget = budget
         self.least = least
         self.most = most
-        self.taken = 0
+        self.tokens: list[int] = []
         self.used = 0
-        self._before: list[int] = []  # what was used before each token
+        self._costs = budget.used
         self._far = 0  # no token is refused as long as fewer are used
         self._asked = -1  # tokens taken where it was asked last what the text needs
         self._near: tuple[int, int, NDArray[np.uint32]] | None = None  # (state, taken, mask) near the end
-        self._ends: dict[int, bytes | End] = {}  # tokens taken -> the completion that was found then, or its text
+        # Tokens taken -> the completion that was found then, or its text.
+        self.known_ends: dict[int, bytes | End] = {}
 
     @property
     def state(self) -> Hashable:
         """A hashable state: equal states allow the same continuations, whatever was taken of whichever budget."""
-        return self.inner.state, self.left, max(self.least - self.taken, 0), self._ends.get(self.taken)
+        return self.inner.state, self.left, max(self.least - self.taken, 0), self.known_ends.get(self.taken)
 
     @property
     def left(self) -> int:
         """The number of tokens that may still be written, EOS included."""
         return self.most - self.taken
+
+    @property
+    def taken(self) -> int:
+        """The number of tokens so far."""
+        return len(self.tokens)
 
     def is_far(self) -> bool:
         """True if more tokens are left than any text needs, whatever comes next: nothing is refused here."""
@@ -235,12 +243,12 @@ class LimitedMatcher(Narrowed):
 
     def _end(self) -> End:
         """The completion that the guard allows: what is left of the one that was found before, or a new one."""
-        end = self._ends.get(self.taken)
+        end = self.known_ends.get(self.taken)
         if end is None:
-            end = self._ends[self.taken] = self._new_end()
+            end = self.known_ends[self.taken] = self._new_end()
         elif isinstance(end, bytes):
             assert self.budget.to_end is not None
-            end = self._ends[self.taken] = end_of(end, self.budget.to_end)
+            end = self.known_ends[self.taken] = end_of(end, self.budget.to_end)
         return end
 
     def _new_end(self, brief: bool = False) -> End:
@@ -390,39 +398,36 @@ class LimitedMatcher(Narrowed):
         return words
 
     def advance(self, token_id: int) -> bool:
-        if self.used < self._far or self.is_far():
-            if not self.inner.advance(token_id):
-                return False
-            if self._ends:
-                self._keep_end(token_id)
-            self._took(token_id)
-            return True
+        is_far = self.used < self._far or self.is_far()
+        if not (self.inner.advance(token_id) if is_far else self._advance_near(token_id)):
+            return False
+        if len(self.tokens) in self.known_ends:
+            self._keep_end(token_id)
+        self.tokens.append(token_id)
+        self.used += self._costs[token_id]
+        return True
+
+    def _advance_near(self, token_id: int) -> bool:
+        """Have the matcher inside read a token where some may be refused."""
         ends = token_id in self.budget.compiled.vocabulary.eos_ids
         near = not ends and self._is_near()
         inside = 0 <= token_id < self.budget.compiled.vocabulary.size
         if near and inside and not has_bit(self._near_mask(), token_id):
             return False
+        is_in_time = ends or near or self.fits_grammar()
         if (ends and not self.is_accepting()) or not self.inner.advance(token_id):
             return False
-        self._keep_end(token_id)
-        self._took(token_id)
-        if not (ends or near or self.fits_grammar()) and self.needs() > self.left:
-            self.rollback(1)
+        if not is_in_time and self.needs() >= self.left:
+            self.inner.rollback(1)
             return False
         return True
 
-    def _took(self, token: int) -> None:
-        self.taken += 1
-        self._before.append(self.used)
-        self.used += len(self.budget.compiled.vocabulary.tokens[token] or NO_BYTES) + 1
-
     def _keep_end(self, token: int) -> None:
         """Remember what a token leaves of the completion. So one stays known, though a new one may take more tokens."""
-        now, spelled = self._ends.get(self.taken), self.budget.compiled.vocabulary.tokens[token]
-        self._ends.pop(self.taken + 1, None)
+        now, spelled = self.known_ends[self.taken], self.budget.compiled.vocabulary.tokens[token]
         text = now.text if isinstance(now, End) else now
-        if text is not None and spelled and text.startswith(spelled):
-            self._ends[self.taken + 1] = text[len(spelled) :]
+        if spelled and text.startswith(spelled):
+            self.known_ends[self.taken + 1] = text[len(spelled) :]
 
     def is_accepting(self) -> bool:
         """True if an EOS may come: the text is a member, and it is long enough or no other token is allowed."""
@@ -446,16 +451,15 @@ class LimitedMatcher(Narrowed):
 
     def rollback(self, n_tokens: int) -> None:
         self.inner.rollback(n_tokens)
-        self.taken -= n_tokens
-        self.used = self._before[self.taken] if n_tokens else self.used
-        del self._before[self.taken :]
+        taken = self.taken - n_tokens
+        self.used -= sum(map(self._costs.__getitem__, self.tokens[taken:]))
+        del self.tokens[taken:]
         if self.taken < max(self._asked, self.least - 1):
             self._far, self._asked = 0, -1
-        self._ends = {taken: end for taken, end in self._ends.items() if taken <= self.taken}
+        self.known_ends = {taken: end for taken, end in self.known_ends.items() if taken <= self.taken}
 
     def fork(self) -> LimitedMatcher:
         copy = LimitedMatcher(self.budget, self.inner.fork(), self.least, self.most)
-        copy.taken, copy.used, copy._far, copy._asked = self.taken, self.used, self._far, self._asked
-        copy._before = list(self._before)
-        copy._ends = dict(self._ends)
+        copy.tokens, copy.used, copy._far, copy._asked = list(self.tokens), self.used, self._far, self._asked
+        copy.known_ends = dict(self.known_ends)
         return copy
