@@ -54,10 +54,14 @@ PLAIN = 90  # characters of ASCII that need no escape in JSON, at least
 
 
 class MostTokens(NamedTuple):
-    """The tokens that a text needs: at most so many before it is read; at most `nested + n` once n bytes are read."""
+    """The tokens that a text needs: at most so many before it is read; at most `nested + n` once n bytes are read.
+
+    whole: those of its least text, at most
+    """
 
     most: int
     nested: int
+    whole: int = 0
 
     def or_else(self, other: MostTokens) -> MostTokens:
         """The bounds of two texts of which one may come."""
@@ -76,7 +80,7 @@ class Rest(NamedTuple):
 
 
 UNBOUNDED = Rest(NEVER, NEVER)
-UNKNOWN = MostTokens(NEVER, NEVER)
+UNKNOWN = MostTokens(NEVER, NEVER, NEVER)
 NOTHING = MostTokens(0, 0)
 Bounds = dict[Nonterminal, MostTokens]
 
@@ -109,29 +113,50 @@ def farthest(
         >>> pair = Nonterminal("pair", lambda: [[opens, closes]])
         >>> table = {pair: [[opens, closes]]}
         >>> farthest(table, least_texts(table), Spellings.of(Vocabulary.of_bytes()))
-        {Nonterminal('pair'): MostTokens(most=3, nested=3)}
+        {Nonterminal('pair'): MostTokens(most=3, nested=3, whole=3)}
     """
     missing = spellings.missing
     if missing and any(missing.intersection(text) for text in least.values()):
         return dict.fromkeys(table, UNKNOWN)
     layouts = {nonterminal: each for nonterminal in table if (each := nonterminal.plainest()) is not None}
     if not layouts:
-        return _longest(table, _Lengths(least, spellings), known or {})
+        return _longest(table, Lengths(least, spellings, known or {}))
     levels, leading = _levels(table, layouts)
     indent, depth = (max(each) for each in list(zip(*layouts.values(), strict=True))[1:])
-    found = _longest(table, _LongestLayout(least, spellings, levels, spellings.lines(indent, depth + 1)), {})
+    found = _longest(table, _LongestLayout(least, spellings, levels, spellings.lines(indent, depth + 1)))
     return {rule: found[rule] for rule in leading}
 
 
-class _Lengths:
-    """The lengths of symbols in the alternatives of rules."""
+class Lengths:
+    """The lengths of symbols in the alternatives of rules.
 
-    def __init__(self, least: Mapping[Symbol, bytes], spellings: Spellings) -> None:
-        self.least, self.spellings = least, spellings
+    known: bounds of the symbols that are in no table. whole: the tokens of nonterminals
+    """
+
+    def __init__(
+        self, least: Mapping[Symbol, bytes], spellings: Spellings, known: Mapping[Nonterminal, MostTokens]
+    ) -> None:
+        self.least, self.spellings, self.known = least, spellings, known
+        self.whole: dict[Symbol, int] = {nonterminal: bound.whole for nonterminal, bound in known.items()}
+
+    def read(self, table: Mapping[Nonterminal, Alternatives]) -> None:
+        """Add up the tokens of nonterminals. A least text is made of ones that were found before it."""
+        for rule in [symbol for symbol in self.least if isinstance(symbol, Nonterminal) and symbol in table]:
+            for alternative in table[rule]:
+                if all(self.behind(rule, symbol) < NEVER or symbol in self.known for symbol in alternative):
+                    if b"".join(map(self.least.__getitem__, alternative)) == self.least[rule]:
+                        self.whole[rule] = sum(self.behind(rule, symbol) for symbol in alternative)
+                        break
 
     def behind(self, rule: Nonterminal, symbol: Symbol) -> int:
         """The tokens of a symbol that is still to come; NEVER where it has no text."""
-        return self.spellings.fewest(self.least[symbol]) if symbol in self.least else NEVER
+        if isinstance(symbol, Terminal) and symbol in self.least:
+            return self.lexeme(rule, self.least[symbol])
+        return self.whole.get(symbol, NEVER)
+
+    def lexeme(self, rule: Nonterminal, text: bytes) -> int:
+        """The tokens of a lexeme in an alternative of a rule."""
+        return self.spellings.fewest(text)
 
     def before(self, rule: Nonterminal, symbol: Symbol) -> int:
         """The bytes that were read of a symbol, at least."""
@@ -142,7 +167,7 @@ class _Lengths:
         return rest_of(terminal, self.spellings.missing)
 
 
-class _LongestLayout(_Lengths):
+class _LongestLayout(Lengths):
     """The lengths in any layout, by rules in the plainest one.
 
     In each layout a text has the same brackets and commas, and each of them is longer by a line end and the indentation
@@ -158,23 +183,20 @@ class _LongestLayout(_Lengths):
         levels: Mapping[Nonterminal, int],
         lines: Sequence[int],
     ) -> None:
-        super().__init__(least, spellings)
+        super().__init__(least, spellings, {})
         self.levels, self.lines = levels, lines
 
-    def behind(self, rule: Nonterminal, symbol: Symbol) -> int:
-        if symbol not in self.least:
-            return NEVER
-        return self.spellings.apart(self.least[symbol]) + self._more(rule, symbol)
+    def lexeme(self, rule: Nonterminal, text: bytes) -> int:
+        return self.spellings.apart(text) + self._more(rule, text)
 
     def before(self, rule: Nonterminal, symbol: Symbol) -> int:
         opens = (rule.shared or isinstance(rule, PlacedNonterminal)) and self.least.get(symbol) in OPENING
         return super().before(rule, symbol) + (self._line(rule, 0) if opens else 0)
 
     def rest(self, rule: Nonterminal, terminal: Terminal) -> int:
-        return super().rest(rule, terminal) + self._more(rule, terminal)
+        return super().rest(rule, terminal) + self._more(rule, self.least.get(terminal, b""))
 
-    def _more(self, rule: Nonterminal, symbol: Symbol) -> int:
-        text = self.least.get(symbol, b"")
+    def _more(self, rule: Nonterminal, text: bytes) -> int:
         breaks = sum(map(text.count, BREAKS)) - 2 * sum(map(text.count, EMPTY))
         deeper = sum(map(text.count, OPENING)) if breaks > 1 else 0
         return 2 * text.count(b":") + breaks * self._line(rule, deeper)
@@ -216,10 +238,9 @@ def _inside(table: Mapping[Nonterminal, Alternatives]) -> dict[Nonterminal, list
     return {rule: [s for each in table[rule] for s in each if s in table] for rule in table}  # type: ignore[misc]
 
 
-def _longest(
-    table: Mapping[Nonterminal, Alternatives], lengths: _Lengths, known: Mapping[Nonterminal, MostTokens]
-) -> Bounds:
+def _longest(table: Mapping[Nonterminal, Alternatives], lengths: Lengths) -> Bounds:
     """The longest paths: from a rule to a symbol of one of its alternatives, as long as what is behind it."""
+    lengths.read(table)
     found: Bounds = {}
     for component in components(_inside(table)):
         tick(len(component))
@@ -234,14 +255,14 @@ def _longest(
                     behind -= length
                     if isinstance(symbol, Terminal):
                         own = MostTokens(*[lengths.rest(rule, symbol)] * 2)
-                    elif symbol in found or symbol in known:
-                        own = found[symbol] if symbol in found else known[symbol]
+                    elif symbol in found or symbol in lengths.known:
+                        own = found[symbol] if symbol in found else lengths.known[symbol]
                     else:
                         cycles.append((rule, symbol, before, behind))
                         own = NOTHING
                     most, nested = max(most, own.most + behind), max(nested, own.nested + behind - before)
                     before += lengths.before(rule, symbol)
-            bounds[rule] = MostTokens(min(most, NEVER), min(nested, NEVER))
+            bounds[rule] = MostTokens(min(most, NEVER), min(nested, NEVER), lengths.whole.get(rule, NEVER))
         found |= _along_cycles(bounds, cycles)
     return found
 
@@ -261,8 +282,8 @@ def _along_cycles(
             if nested[symbol] + behind - before > nested[rule]:
                 nested[rule], changed = nested[symbol] + behind - before, True
         if not changed:
-            return {rule: MostTokens(most, nested[rule]) for rule in bounds}
-    return dict.fromkeys(bounds, MostTokens(most, NEVER))
+            return {rule: MostTokens(most, nested[rule], bounds[rule].whole) for rule in bounds}
+    return {rule: MostTokens(most, NEVER, bounds[rule].whole) for rule in bounds}
 
 
 @lru_cache(maxsize=1 << 14)

@@ -43,6 +43,8 @@ from constrain.errors import ConstrainError
 from constrain.languages.automata.marks import LENGTH, without_marks
 from constrain.languages.guards.repeats import GuardedText
 from constrain.languages.vocab.bits import has_bit, set_bits, tokens_of
+from constrain.languages.vocab.tables import PerVocabulary
+from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.limits import limited
 from constrain.masks.completion.farthest import UNKNOWN as UNBOUNDED
 from constrain.masks.completion.guarded import End, GuardedEnds, end_of
@@ -56,7 +58,15 @@ from constrain.masks.engine.narrowed import Narrowed
 
 NEAR = 32  # tokens that are left beyond those that the text needs
 TRIED = 200  # tokens of a mask, under a monitor, for which a completion is looked for: others are refused
+LATER = 256  # bytes and tokens after which it is asked again for how long a text is not near its end
 FAR = 4  # a text is not near its end if this many times the grammar's tokens are left, and twice `NEAR`: PERF
+
+
+class Costs(PerVocabulary):
+    """What each token uses of the bytes and tokens that may be read: its bytes, with those of its mark, and itself."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.used = [1 + (len(token) if token else LENGTH) for token in vocabulary.tokens]
 
 
 class BudgetError(ConstrainError):
@@ -88,10 +98,12 @@ class LengthBudget:
         self.monitored = isinstance(self.guarded, (MonitoredEnds, PartsEnds))
         self.sure = OUTER if isinstance(self.guarded, PartsEnds) else SURE
         self.farthest = UNBOUNDED if self.to_end is None or self.monitored else self.to_end.farthest
+        # The guard has no say where the engine does not ask it.
+        is_repeats = isinstance(self.guarded, GuardedEnds) and not compiled.always_guarded
+        self.is_quiet = is_repeats and self.to_end is not None and self.to_end.shortest.is_quiet
         # How far an end is at most is known by place, too.
         self.asks_places = self.to_end is not None and not self.monitored and self.to_end.shortest.is_read
-        # What a token uses of the bytes and tokens that may be read: its bytes, with those of its mark, and itself.
-        self.used = [1 + (len(token) if token else LENGTH) for token in compiled.vocabulary.tokens]
+        self.costs = Costs.of(compiled.vocabulary).used
         self.eos = np.zeros(compiled.vocabulary.words, np.uint32)
         set_bits(self.eos, compiled.vocabulary.eos_ids)
 
@@ -178,8 +190,10 @@ class LimitedMatcher(Narrowed):
         self.most = most
         self.tokens: list[int] = []
         self.used = 0
-        self._costs = budget.used
+        self._costs = budget.costs
         self._far = 0  # no token is refused as long as fewer are used
+        self._fits = 0  # the grammar refuses none as long as fewer are used
+        self._later = 0  # a text is found to be near its end as long as fewer are used: PERF
         self._asked = -1  # tokens taken where it was asked last what the text needs
         self._near: tuple[int, int, NDArray[np.uint32]] | None = None  # (state, taken, mask) near the end
         # Tokens taken -> the completion that was found then, or its text.
@@ -203,17 +217,30 @@ class LimitedMatcher(Narrowed):
     def is_far(self) -> bool:
         """True if more tokens are left than any text needs, whatever comes next: nothing is refused here."""
         if self.used >= self._far and self.taken + 1 >= self.least:
-            spare = self._spare(1) if self.budget.guarded is None else self._spare(FAR) or self._is_far_from_guard()
+            spare = self._spare(1) if self.budget.guarded is None else self._spare_of_guard()
             if spare:  # else a text that is taken back would be far
                 self._far = self.used + spare
         return self.used < self._far
 
+    def _spare_of_guard(self) -> int:
+        """The bytes and tokens that may be read before a text may be near its end, at least."""
+        if self.used >= self._later:
+            if spare := self._spare(FAR):
+                return spare
+            self._later = self.used + LATER
+        return int(self._is_far_from_guard())
+
     def _is_far_from_guard(self) -> bool:
-        return self.fits_grammar() and self.left >= FAR * self.needs() + 2 * NEAR
+        """True if the grammar refuses no token, and the guard is not asked here or the text is not near its end."""
+        if self.used >= self._fits:
+            self._fits = self.used + self._spare(1) - NEAR
+        if self.used >= self._fits:
+            return False
+        return (self.budget.is_quiet and not self.inner.is_watched()) or self.left >= FAR * self.needs() + 2 * NEAR
 
     def fits_grammar(self) -> bool:
         """True if more tokens are left than the grammar needs after any token."""
-        return self._spare(1) > 0
+        return self.used < self._fits or self._spare(1) > 0
 
     def _spare(self, times: int) -> int:
         """The bytes and tokens that may be read before a token may be refused, at least (`LengthBudget.spare`)."""
@@ -455,11 +482,12 @@ class LimitedMatcher(Narrowed):
         self.used -= sum(map(self._costs.__getitem__, self.tokens[taken:]))
         del self.tokens[taken:]
         if self.taken < max(self._asked, self.least - 1):
-            self._far, self._asked = 0, -1
+            self._far, self._fits, self._asked = 0, 0, -1
         self.known_ends = {taken: end for taken, end in self.known_ends.items() if taken <= self.taken}
 
     def fork(self) -> LimitedMatcher:
         copy = LimitedMatcher(self.budget, self.inner.fork(), self.least, self.most)
-        copy.tokens, copy.used, copy._far, copy._asked = list(self.tokens), self.used, self._far, self._asked
+        copy.tokens, copy.used = list(self.tokens), self.used
+        copy._far, copy._fits, copy._asked = self._far, self._fits, self._asked
         copy.known_ends = dict(self.known_ends)
         return copy

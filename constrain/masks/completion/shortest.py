@@ -29,7 +29,7 @@ from constrain.languages.automata import decide
 from constrain.languages.automata.syntax import intersect, literal, token_sets, with_ids
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.walk import Alternatives, nearest, plainest_of
-from constrain.masks.completion.farthest import NOTHING, UNKNOWN, Bounds, MostTokens, farthest, rest_of
+from constrain.masks.completion.farthest import NOTHING, UNKNOWN, Bounds, Lengths, MostTokens, farthest, rest_of
 from constrain.masks.completion.least import Text, least_lexeme, least_texts
 from constrain.masks.completion.spellings import NEVER, Spellings
 from constrain.masks.engine import inspect
@@ -92,10 +92,24 @@ class Shortest:
         rules = self._rules
         return rules is None or self.grammar.watched or any(nonterminal.watched for nonterminal in rules)
 
+    @cached_property
+    def is_quiet(self) -> bool:
+        """True if the guard allows the grammar's completion wherever it is not asked about the next token.
+
+        So it is where no least text needs a part that is watched, other than the end of a container.
+        """
+        rules, least = self._rules or {}, self.ways[0].least
+        ends = [each for each in rules if any(len(ways) == 1 and least[ways[0]] == least[each] for ways in rules[each])]
+        loud = {each for each in rules if each.watched}.difference(ends)
+        lengths = Lengths(least, self.spellings, dict.fromkeys(loud, UNKNOWN))
+        lengths.read({each: rules[each] for each in rules if each not in loud})
+        return bool(rules) and all(lengths.whole.get(each, NEVER) < NEVER for each in rules if not each.watched)
+
     def bound_of(self, symbol: Symbol) -> MostTokens:
         """The tokens that the texts of a symbol need at most; see farthest.py."""
         if isinstance(symbol, Terminal):
-            return MostTokens(*[rest_of(symbol, self.spellings.missing)] * 2)
+            text, rest = self.lexeme(symbol), rest_of(symbol, self.spellings.missing)
+            return MostTokens(rest, rest, NEVER if text is None else self.spellings.fewest(text))
         if symbol not in self._found:
             way, is_whole = self.ways[0], self.is_read
             table: dict[Nonterminal, Alternatives] = {}
@@ -120,7 +134,7 @@ class Shortest:
 
     def _forget(self) -> None:
         self.epoch = self.automaton.epoch
-        self.names: dict[int, Symbol] = {}
+        self.names = inspect.Names(self.automaton, self.rules)
         self._known: dict[int, Text] = {}
         self._mosts: dict[int, int] = {}
         self._lexers: dict[int, _Search] = {}
@@ -160,12 +174,11 @@ class Shortest:
 
     def name(self, record: int) -> Symbol:
         """The symbol of a record."""
-        if record not in self.names:
-            self.names = {self.automaton.symbols.terminal(terminal): terminal for terminal in self.grammar.ignore}
-            self.names |= inspect.symbols(self.automaton, self.rules)
-            if record not in self.names:  # a member behind others that no text has reached
-                self.names |= inspect.symbols(self.automaton, self.rules, whole=True)
-        return self.names[record]
+        if record not in self.names.names:
+            self.names.names |= {self.automaton.symbols.terminal(each): each for each in self.grammar.ignore}
+            if record not in self.names.read():  # a member behind others that no text has reached
+                self.names.names |= inspect.symbols(self.automaton, self.rules, whole=True)
+        return self.names.names[record]
 
     def terminals(self, parser: int) -> list[tuple[int, int]]:
         """(record, tag) of each terminal that a lexeme may become if it begins in a parser state."""
@@ -373,9 +386,8 @@ class _Ways:
         if rest not in self._bounds:
             bound = NOTHING
             for record in reversed(inspect.suffix(self.owner.automaton, rest)):
-                nested = self.owner.bound_of(self.owner.name(record)).nested
-                tokens = self.owner.spellings.fewest(self.text_of(record))
-                bound = MostTokens(tokens, nested).before(bound)
+                own = self.owner.bound_of(self.owner.name(record))
+                bound = MostTokens(own.whole, own.nested).before(bound)
             self._bounds[rest] = bound
         return self._bounds[rest]
 
