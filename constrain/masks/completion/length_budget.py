@@ -58,6 +58,7 @@ from constrain.masks.engine.narrowed import Narrowed
 
 NEAR = 32  # tokens that are left beyond those that the text needs
 TRIED = 200  # tokens of a mask, under a monitor, for which a completion is looked for: others are refused
+PATIENCE = 4_000  # tokens at which a guard is looked at, before a place is asked, whose rules are read first: PERF
 LATER = 256  # bytes and tokens after which it is asked again for how long a text is not near its end
 FAR = 4  # a text is not near its end if this many times the grammar's tokens are left, and twice `NEAR`: PERF
 
@@ -101,6 +102,7 @@ class LengthBudget:
         # The guard has no say where the engine does not ask it.
         is_repeats = isinstance(self.guarded, GuardedEnds) and not compiled.always_guarded
         self.is_quiet = is_repeats and self.to_end is not None and self.to_end.shortest.is_quiet
+        self.patience = PATIENCE
         # How far an end is at most is known by place, too.
         self.asks_places = self.to_end is not None and not self.monitored and self.to_end.shortest.is_read
         self.costs = Costs.of(compiled.vocabulary).used
@@ -224,26 +226,29 @@ class LimitedMatcher(Narrowed):
 
     def _spare_of_guard(self) -> int:
         """The bytes and tokens that may be read before a text may be near its end, at least."""
-        if self.used >= self._later:
-            if spare := self._spare(FAR):
+        is_quiet = self._is_quiet()
+        if not is_quiet or self.used >= self._later:
+            if spare := self._spare(FAR, asks=not is_quiet or self.budget.patience <= 0):
                 return spare
             self._later = self.used + LATER
-        return int(self._is_far_from_guard())
+        self.budget.patience -= is_quiet
+        return int(is_quiet or (self.used < self._fits and self.left >= FAR * self.needs() + 2 * NEAR))
 
-    def _is_far_from_guard(self) -> bool:
-        """True if the grammar refuses no token, and the guard is not asked here or the text is not near its end."""
+    def _is_quiet(self) -> bool:
+        """True if the grammar refuses no token here, and the guard is not asked."""
         if self.used >= self._fits:
             self._fits = self.used + self._spare(1) - NEAR
-        if self.used >= self._fits:
-            return False
-        return (self.budget.is_quiet and not self.inner.is_watched()) or self.left >= FAR * self.needs() + 2 * NEAR
+        return self.used < self._fits and self.budget.is_quiet and not self.inner.is_watched()
 
     def fits_grammar(self) -> bool:
         """True if more tokens are left than the grammar needs after any token."""
         return self.used < self._fits or self._spare(1) > 0
 
-    def _spare(self, times: int) -> int:
-        """The bytes and tokens that may be read before a token may be refused, at least (`LengthBudget.spare`)."""
+    def _spare(self, times: int, asks: bool = True) -> int:
+        """The bytes and tokens that may be read before a token may be refused, at least (`LengthBudget.spare`).
+
+        asks: what the text needs at its place, where the bound of all texts does not do.
+        """
         budget, to_end, left = self.budget, self.budget.to_end, self.left
         if to_end is None:
             return NEVER
@@ -251,7 +256,7 @@ class LimitedMatcher(Narrowed):
         if spare <= 0:  # by the bytes that were read
             read = self.used - self.taken
             spare = budget.spare(left, budget.farthest.nested + read, to_end.longest, times)
-        if spare <= 0 and budget.asks_places:
+        if spare <= 0 and asks and budget.asks_places:
             self._asked = self.taken
             spare = budget.spare(left, self.inner.locked(to_end.most), to_end.longest, times)
         return max(spare, 0)
