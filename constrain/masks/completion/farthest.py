@@ -10,7 +10,7 @@ fewer, so there is a second bound, by what was read. A limit of tokens that is f
 token, and need not be asked (length_budget.py).
 
 Where a text chooses one of many layouts, only the rules of the plainest one are read, and counted is what another one
-writes more (`_LongestLayout`).
+writes more (`_LongestLayout`). So their bounds are those of the same rules in each layout.
 
 Where a lexeme's node is no plain tree of characters, its automaton is read, up to `STATES` states.
 
@@ -39,7 +39,7 @@ from constrain.languages.automata.syntax import (
     Tokens,
 )
 from constrain.languages.cfg.bulk_rules import PlacedNonterminal
-from constrain.languages.cfg.rules import Nonterminal, Plainest, Symbol, Terminal
+from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.analysis import components
 from constrain.languages.cfg.transform.walk import Alternatives
 from constrain.limits import tick
@@ -121,10 +121,9 @@ def farthest(
     layouts = {nonterminal: each for nonterminal in table if (each := nonterminal.plainest()) is not None}
     if not layouts:
         return _longest(table, Lengths(least, spellings, known or {}))
-    levels, leading = _levels(table, layouts)
-    indent, depth = (max(each) for each in list(zip(*layouts.values(), strict=True))[1:])
-    found = _longest(table, _LongestLayout(least, spellings, levels, spellings.lines(indent, depth + 1)))
-    return {rule: found[rule] for rule in leading}
+    levels = _levels(table, max(chosen.depth for chosen in layouts.values()))
+    lines = spellings.lines(*(max(each) for each in list(zip(*layouts.values(), strict=True))[1:]))
+    return _longest(table, _LongestLayout(least, spellings, levels, lines))
 
 
 class Lengths:
@@ -206,19 +205,11 @@ class _LongestLayout(Lengths):
         return self.lines[min(1 + self.levels[rule] + deeper, len(self.lines) - 1)]
 
 
-def _levels(
-    table: Mapping[Nonterminal, Alternatives], layouts: Mapping[Nonterminal, Plainest]
-) -> tuple[dict[Nonterminal, int], set[Nonterminal]]:
-    """The level of values in values where each rule stands, at most, and the rules that lead to a choice of layouts."""
+def _levels(table: Mapping[Nonterminal, Alternatives], deepest: int) -> dict[Nonterminal, int]:
+    """The level of values in values where each rule stands, at most."""
     inside = _inside(table)
-    order = list(components(inside))
-    leading: set[Nonterminal] = set()
-    for component in order:
-        if any(rule in layouts or not leading.isdisjoint(inside[rule]) for rule in component):
-            leading.update(component)
-    deepest = max(each.depth for each in layouts.values())
     levels = dict.fromkeys(table, 0)
-    for component in reversed(order):
+    for component in reversed(list(components(inside))):
         own = max(map(levels.__getitem__, component))
         if len(component) > 1 and any(map(_is_value, component)):
             own = deepest
@@ -226,7 +217,7 @@ def _levels(
             levels[rule] = own
             for symbol in inside[rule]:
                 levels[symbol] = max(levels[symbol], min(own + _is_value(symbol), deepest))
-    return levels, leading
+    return levels
 
 
 def _is_value(rule: Nonterminal) -> bool:

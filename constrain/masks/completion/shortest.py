@@ -27,6 +27,7 @@ from constrain.kernels.records import arena, view
 from constrain.kernels.records.grammars import TERMINAL
 from constrain.languages.automata import decide
 from constrain.languages.automata.syntax import intersect, literal, token_sets, with_ids
+from constrain.languages.cfg.bulk_rules import PlacedNonterminal
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.walk import Alternatives, nearest, plainest_of
 from constrain.masks.completion.farthest import NOTHING, UNKNOWN, Bounds, Lengths, MostTokens, farthest, rest_of
@@ -81,6 +82,14 @@ class Shortest:
         table, is_whole = nearest(self.grammar.start, ENOUGH, expand=plainest_of)
         return table if is_whole else None
 
+    @cached_property
+    def _plainest(self) -> int | None:
+        """The place of the plainest layout, where texts choose one."""
+        found = (each.plainest() for each in self._rules or ())
+        chosen = (each.nonterminal for each in found if each is not None)
+        places = (each.position for each in chosen if isinstance(each, PlacedNonterminal))
+        return next((each.place for each in places if each is not None), None)
+
     @property
     def is_read(self) -> bool:
         """True if all rules of the grammar are known."""
@@ -110,6 +119,9 @@ class Shortest:
         if isinstance(symbol, Terminal):
             text, rest = self.lexeme(symbol), rest_of(symbol, self.spellings.missing)
             return MostTokens(rest, rest, NEVER if text is None else self.spellings.fewest(text))
+        plain = symbol.at(self._plainest) if isinstance(symbol, PlacedNonterminal) and self._plainest else symbol
+        if plain in self._found:
+            return self._found[plain]
         if symbol not in self._found:
             way, is_whole = self.ways[0], self.is_read
             table: dict[Nonterminal, Alternatives] = {}

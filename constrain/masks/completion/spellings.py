@@ -48,13 +48,14 @@ class Spellings(PerVocabulary):
             self._known[text] = self.fewest(text)
         return self._known[text] if text in self._known else self.fewest(text)
 
-    def lines(self, indent: int, deepest: int) -> list[int]:
+    def lines(self, indent: int, depth: int) -> list[int]:
         """The most tokens that a line end takes with the indentation of so many levels: tabs, or spaces, or fewer."""
-        if (indent, deepest) not in self._lines:
+        if (indent, depth) not in self._lines:
+            deepest = depth + 1
             spaces, tabs = self._counts(b" " * (indent * deepest)), self._counts(b"\t" * deepest)
             levels = range(deepest + 1)
-            self._lines[indent, deepest] = [1 + max(*spaces[: indent * n + 1], *tabs[: n + 1], 0) for n in levels]
-        return self._lines[indent, deepest]
+            self._lines[indent, depth] = [1 + max(*spaces[: indent * n + 1], *tabs[: n + 1], 0) for n in levels]
+        return self._lines[indent, depth]
 
     def first(self, text: bytes) -> int:
         """The first of the fewest tokens that spell a text; the text is not empty, and there are such tokens."""
