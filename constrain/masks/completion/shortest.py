@@ -18,7 +18,7 @@ derive no text.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Hashable, Iterable, Iterator
 from functools import cached_property
 
 from constrain.errors import LimitError
@@ -83,12 +83,12 @@ class Shortest:
         return table if is_whole else None
 
     @cached_property
-    def _plainest(self) -> int | None:
-        """The place of the plainest layout, where texts choose one."""
-        found = (each.plainest() for each in self._rules or ())
-        chosen = (each.nonterminal for each in found if each is not None)
-        places = (each.position for each in chosen if isinstance(each, PlacedNonterminal))
-        return next((each.place for each in places if each is not None), None)
+    def _placed(self) -> dict[tuple[Hashable, int], MostTokens]:
+        """The bounds of the rules that stand at more places than one, in any layout; those of all rules are found."""
+        if self._rules is not None:
+            self._found |= farthest(self._rules, self.ways[0].least, self.spellings)
+        placed = [(each.position, bound) for each, bound in self._found.items() if isinstance(each, PlacedNonterminal)]
+        return {position[:2]: bound for position, bound in placed if position is not None}
 
     @property
     def is_read(self) -> bool:
@@ -108,8 +108,11 @@ class Shortest:
         So it is where no least text needs a part that is watched, other than the end of a container.
         """
         rules, least = self._rules or {}, self.ways[0].least
-        ends = [each for each in rules if any(len(ways) == 1 and least[ways[0]] == least[each] for ways in rules[each])]
-        loud = {each for each in rules if each.watched}.difference(ends)
+        loud = {
+            each
+            for each in rules
+            if each.watched and not any(len(way) == 1 and least.get(way[0]) == least.get(each) for way in rules[each])
+        }
         lengths = Lengths(least, self.spellings, dict.fromkeys(loud, UNKNOWN))
         lengths.read({each: rules[each] for each in rules if each not in loud})
         return bool(rules) and all(lengths.whole.get(each, NEVER) < NEVER for each in rules if not each.watched)
@@ -119,9 +122,10 @@ class Shortest:
         if isinstance(symbol, Terminal):
             text, rest = self.lexeme(symbol), rest_of(symbol, self.spellings.missing)
             return MostTokens(rest, rest, NEVER if text is None else self.spellings.fewest(text))
-        plain = symbol.at(self._plainest) if isinstance(symbol, PlacedNonterminal) and self._plainest else symbol
-        if plain in self._found:
-            return self._found[plain]
+        placed = self._placed
+        position = symbol.position if isinstance(symbol, PlacedNonterminal) and symbol not in self._found else None
+        if position is not None and position[:2] in placed:
+            self._found[symbol] = placed[position[:2]]
         if symbol not in self._found:
             way, is_whole = self.ways[0], self.is_read
             table: dict[Nonterminal, Alternatives] = {}
