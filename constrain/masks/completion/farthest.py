@@ -1,15 +1,16 @@
-"""An upper bound on the bytes that end a text, of all texts that a grammar's members begin with.
+"""An upper bound on the tokens that end a text, of all texts that a grammar's members begin with.
 
-    farthest(table, least)[rule]    # MostBytes(most=41, nested=20): at most 41; at most 20 + n after n bytes of it
+    farthest(table, least, spellings)[rule]    # MostTokens(most=41, nested=20): at most 41; 20 + n after n bytes of it
 
 The idea: what a text needs is the rest of its open lexeme, and of each open rule the symbols behind it, at their least
-texts. So the bound is a longest path: from a rule to a symbol of one of its alternatives, as long as the least text of
-the symbols behind it. Where rules nest without end (JSON in JSON), each round of a cycle adds bytes; but a text that
-has gone round has read bytes, too, and mostly no fewer, so there is a second bound, by what was read. A limit of
-tokens that is further away than either refuses no token, and need not be asked (length_budget.py).
+texts. The parts of a text take no fewer tokens than the whole. So the bound is a longest path: from a rule to a symbol
+of one of its alternatives, as long as the least texts of the symbols behind it have tokens. Where rules nest without
+end (JSON in JSON), each round of a cycle adds tokens; but a text that has gone round has read bytes, and mostly no
+fewer, so there is a second bound, by what was read. A limit of tokens that is further away than either refuses no
+token, and need not be asked (length_budget.py).
 
 Where a text chooses one of many layouts, only the rules of the plainest one are read, and counted is what another one
-writes more (`_LongestLayout`).
+writes more (`_LongestLayout`). So their bounds are those of the same rules in each layout.
 
 Where a lexeme's node is no plain tree of characters, its automaton is read, up to `STATES` states.
 
@@ -38,12 +39,12 @@ from constrain.languages.automata.syntax import (
     Tokens,
 )
 from constrain.languages.cfg.bulk_rules import PlacedNonterminal
-from constrain.languages.cfg.rules import Nonterminal, Plainest, Symbol, Terminal
+from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.analysis import components
 from constrain.languages.cfg.transform.walk import Alternatives
 from constrain.limits import tick
+from constrain.masks.completion.spellings import NEVER, Spellings
 
-NEVER = 1 << 30  # bytes; no bound is known
 STATES = 250  # of the automaton of a part of a lexeme
 ESCAPED = 6  # bytes that spell a byte of a text in JSON at most: a control character, as \u0000
 PAIR = 12  # bytes of two escapes, which spell a character beyond the 16 bits of one
@@ -52,19 +53,23 @@ OPENING, EMPTY = (b"{", b"["), (b"{}", b"[]")  # nothing is written in an empty 
 PLAIN = 90  # characters of ASCII that need no escape in JSON, at least
 
 
-class MostBytes(NamedTuple):
-    """The bytes that a text needs: at most so many before it is read; at most `nested + n` once n bytes are read."""
+class MostTokens(NamedTuple):
+    """The tokens that a text needs: at most so many before it is read; at most `nested + n` once n bytes are read.
+
+    whole: those of its least text, at most
+    """
 
     most: int
     nested: int
+    whole: int = 0
 
-    def or_else(self, other: MostBytes) -> MostBytes:
+    def or_else(self, other: MostTokens) -> MostTokens:
         """The bounds of two texts of which one may come."""
-        return MostBytes(max(self.most, other.most), max(self.nested, other.nested))
+        return MostTokens(max(self.most, other.most), max(self.nested, other.nested))
 
-    def before(self, other: MostBytes) -> MostBytes:
+    def before(self, other: MostTokens) -> MostTokens:
         """The bounds of one text before another one."""
-        return MostBytes(self.most + other.most, max(self.nested + other.most, other.nested))
+        return MostTokens(self.most + other.most, max(self.nested + other.most, other.nested))
 
 
 class Rest(NamedTuple):
@@ -75,23 +80,23 @@ class Rest(NamedTuple):
 
 
 UNBOUNDED = Rest(NEVER, NEVER)
-UNKNOWN = MostBytes(NEVER, NEVER)
-NOTHING = MostBytes(0, 0)
-Bounds = dict[Nonterminal, MostBytes]
+UNKNOWN = MostTokens(NEVER, NEVER, NEVER)
+NOTHING = MostTokens(0, 0)
+Bounds = dict[Nonterminal, MostTokens]
 
 
 def farthest(
     table: Mapping[Nonterminal, Alternatives],
     least: Mapping[Symbol, bytes],
-    missing: frozenset[int] = frozenset(),
-    known: Mapping[Nonterminal, MostBytes] | None = None,
+    spellings: Spellings,
+    known: Mapping[Nonterminal, MostTokens] | None = None,
 ) -> Bounds:
     """The bounds of the rules of a grammar.
 
     Args:
         table: Nonterminals with their alternatives, and all that these lead to.
         least: The least text of each symbol (`least_texts`).
-        missing: Bytes that must not be needed, since no token spells them.
+        spellings: Counts the tokens of texts. What needs a byte that no token spells has no bound.
         known: Bounds of nonterminals that are not in the table.
 
     Returns:
@@ -102,91 +107,109 @@ def farthest(
         >>> from constrain.languages.cfg.rules import Nonterminal, Terminal
         >>> from constrain.masks.completion.farthest import farthest
         >>> from constrain.masks.completion.least import least_texts
+        >>> from constrain.masks.completion.spellings import Spellings
+        >>> from constrain.languages.vocab.vocabulary import Vocabulary
         >>> opens, closes = Terminal(literal("[")), Terminal(literal("]]"))
         >>> pair = Nonterminal("pair", lambda: [[opens, closes]])
         >>> table = {pair: [[opens, closes]]}
-        >>> farthest(table, least_texts(table))
-        {Nonterminal('pair'): MostBytes(most=3, nested=3)}
+        >>> farthest(table, least_texts(table), Spellings.of(Vocabulary.of_bytes()))
+        {Nonterminal('pair'): MostTokens(most=3, nested=3, whole=3)}
     """
+    missing = spellings.missing
     if missing and any(missing.intersection(text) for text in least.values()):
         return dict.fromkeys(table, UNKNOWN)
     layouts = {nonterminal: each for nonterminal in table if (each := nonterminal.plainest()) is not None}
     if not layouts:
-        return _longest(table, _Lengths(least, missing), known or {})
-    levels, leading = _levels(table, layouts)
-    indent = max(chosen.indent for chosen in layouts.values())
-    found = _longest(table, _LongestLayout(least, missing, levels, indent), {})
-    return {rule: found[rule] for rule in leading}
+        return _longest(table, Lengths(least, spellings, known or {}))
+    levels = _levels(table, max(chosen.depth for chosen in layouts.values()))
+    lines = spellings.lines(*(max(each) for each in list(zip(*layouts.values(), strict=True))[1:]))
+    return _longest(table, _LongestLayout(least, spellings, levels, lines))
 
 
-class _Lengths:
-    """The bytes of symbols in the alternatives of rules."""
+class Lengths:
+    """The lengths of symbols in the alternatives of rules.
 
-    def __init__(self, least: Mapping[Symbol, bytes], missing: frozenset[int]) -> None:
-        self.least, self.missing = least, missing
+    known: bounds of the symbols that are in no table. whole: the tokens of nonterminals
+    """
+
+    def __init__(
+        self, least: Mapping[Symbol, bytes], spellings: Spellings, known: Mapping[Nonterminal, MostTokens]
+    ) -> None:
+        self.least, self.spellings, self.known = least, spellings, known
+        self.whole: dict[Symbol, int] = {nonterminal: bound.whole for nonterminal, bound in known.items()}
+
+    def read(self, table: Mapping[Nonterminal, Alternatives]) -> None:
+        """Add up the tokens of nonterminals. A least text is made of ones that were found before it."""
+        for rule in [symbol for symbol in self.least if isinstance(symbol, Nonterminal) and symbol in table]:
+            for alternative in table[rule]:
+                if all(self.behind(rule, symbol) < NEVER or symbol in self.known for symbol in alternative):
+                    if b"".join(map(self.least.__getitem__, alternative)) == self.least[rule]:
+                        self.whole[rule] = sum(self.behind(rule, symbol) for symbol in alternative)
+                        break
 
     def behind(self, rule: Nonterminal, symbol: Symbol) -> int:
-        """The bytes of a symbol that is still to come; NEVER where it has no text."""
-        return len(self.least[symbol]) if symbol in self.least else NEVER
+        """The tokens of a symbol that is still to come; NEVER where it has no text."""
+        if isinstance(symbol, Terminal) and symbol in self.least:
+            return self.lexeme(rule, self.least[symbol])
+        return self.whole.get(symbol, NEVER)
+
+    def lexeme(self, rule: Nonterminal, text: bytes) -> int:
+        """The tokens of a lexeme in an alternative of a rule."""
+        return self.spellings.fewest(text)
 
     def before(self, rule: Nonterminal, symbol: Symbol) -> int:
         """The bytes that were read of a symbol, at least."""
-        return self.behind(rule, symbol)
+        return len(self.least[symbol]) if symbol in self.least else NEVER
 
     def rest(self, rule: Nonterminal, terminal: Terminal) -> int:
         """The bytes that a lexeme which is open takes at most."""
-        return rest_of(terminal, self.missing)
+        return rest_of(terminal, self.spellings.missing)
 
 
-class _LongestLayout(_Lengths):
-    """The bytes in any layout, by rules in the plainest one.
+class _LongestLayout(Lengths):
+    """The lengths in any layout, by rules in the plainest one.
 
     In each layout a text has the same brackets and commas, and each of them is longer by a line end and the indentation
     of its level at most; a colon by two blanks. What an opening bracket adds was read where its level is open.
 
-    levels: of rules. indent: bytes of a level.
+    levels: of rules. lines: the tokens of a line end by its level.
     """
 
     def __init__(
-        self, least: Mapping[Symbol, bytes], missing: frozenset[int], levels: Mapping[Nonterminal, int], indent: int
+        self,
+        least: Mapping[Symbol, bytes],
+        spellings: Spellings,
+        levels: Mapping[Nonterminal, int],
+        lines: Sequence[int],
     ) -> None:
-        super().__init__(least, missing)
-        self.levels, self.indent = levels, indent
+        super().__init__(least, spellings, {})
+        self.levels, self.lines = levels, lines
 
-    def behind(self, rule: Nonterminal, symbol: Symbol) -> int:
-        return super().behind(rule, symbol) + self._more(rule, symbol)
+    def lexeme(self, rule: Nonterminal, text: bytes) -> int:
+        return self.spellings.apart(text) + self._more(rule, text)
 
     def before(self, rule: Nonterminal, symbol: Symbol) -> int:
         opens = (rule.shared or isinstance(rule, PlacedNonterminal)) and self.least.get(symbol) in OPENING
-        return super().behind(rule, symbol) + (self._line(rule, 0) if opens else 0)
+        return super().before(rule, symbol) + (self._line(rule, 0) if opens else 0)
 
     def rest(self, rule: Nonterminal, terminal: Terminal) -> int:
-        return super().rest(rule, terminal) + self._more(rule, terminal)
+        return super().rest(rule, terminal) + self._more(rule, self.least.get(terminal, b""))
 
-    def _more(self, rule: Nonterminal, symbol: Symbol) -> int:
-        text = self.least.get(symbol, b"")
+    def _more(self, rule: Nonterminal, text: bytes) -> int:
         breaks = sum(map(text.count, BREAKS)) - 2 * sum(map(text.count, EMPTY))
         deeper = sum(map(text.count, OPENING)) if breaks > 1 else 0
         return 2 * text.count(b":") + breaks * self._line(rule, deeper)
 
     def _line(self, rule: Nonterminal, deeper: int) -> int:
-        """A line end and its indentation, so many levels deeper than a rule."""
-        return 2 + self.indent * (1 + self.levels[rule] + deeper)
+        """The tokens of a line end and its indentation, so many levels deeper than a rule."""
+        return self.lines[min(1 + self.levels[rule] + deeper, len(self.lines) - 1)]
 
 
-def _levels(
-    table: Mapping[Nonterminal, Alternatives], layouts: Mapping[Nonterminal, Plainest]
-) -> tuple[dict[Nonterminal, int], set[Nonterminal]]:
-    """The level of values in values where each rule stands, at most, and the rules that lead to a choice of layouts."""
+def _levels(table: Mapping[Nonterminal, Alternatives], deepest: int) -> dict[Nonterminal, int]:
+    """The level of values in values where each rule stands, at most."""
     inside = _inside(table)
-    order = list(components(inside))
-    leading: set[Nonterminal] = set()
-    for component in order:
-        if any(rule in layouts or not leading.isdisjoint(inside[rule]) for rule in component):
-            leading.update(component)
-    deepest = max(each.depth for each in layouts.values())
     levels = dict.fromkeys(table, 0)
-    for component in reversed(order):
+    for component in reversed(list(components(inside))):
         own = max(map(levels.__getitem__, component))
         if len(component) > 1 and any(map(_is_value, component)):
             own = deepest
@@ -194,7 +217,7 @@ def _levels(
             levels[rule] = own
             for symbol in inside[rule]:
                 levels[symbol] = max(levels[symbol], min(own + _is_value(symbol), deepest))
-    return levels, leading
+    return levels
 
 
 def _is_value(rule: Nonterminal) -> bool:
@@ -206,10 +229,9 @@ def _inside(table: Mapping[Nonterminal, Alternatives]) -> dict[Nonterminal, list
     return {rule: [s for each in table[rule] for s in each if s in table] for rule in table}  # type: ignore[misc]
 
 
-def _longest(
-    table: Mapping[Nonterminal, Alternatives], lengths: _Lengths, known: Mapping[Nonterminal, MostBytes]
-) -> Bounds:
+def _longest(table: Mapping[Nonterminal, Alternatives], lengths: Lengths) -> Bounds:
     """The longest paths: from a rule to a symbol of one of its alternatives, as long as what is behind it."""
+    lengths.read(table)
     found: Bounds = {}
     for component in components(_inside(table)):
         tick(len(component))
@@ -223,22 +245,22 @@ def _longest(
                 for symbol, length in zip(alternative, lengths_of, strict=True):
                     behind -= length
                     if isinstance(symbol, Terminal):
-                        own = MostBytes(*[lengths.rest(rule, symbol)] * 2)
-                    elif symbol in found or symbol in known:
-                        own = found[symbol] if symbol in found else known[symbol]
+                        own = MostTokens(*[lengths.rest(rule, symbol)] * 2)
+                    elif symbol in found or symbol in lengths.known:
+                        own = found[symbol] if symbol in found else lengths.known[symbol]
                     else:
                         cycles.append((rule, symbol, before, behind))
                         own = NOTHING
                     most, nested = max(most, own.most + behind), max(nested, own.nested + behind - before)
                     before += lengths.before(rule, symbol)
-            bounds[rule] = MostBytes(min(most, NEVER), min(nested, NEVER))
+            bounds[rule] = MostTokens(min(most, NEVER), min(nested, NEVER), lengths.whole.get(rule, NEVER))
         found |= _along_cycles(bounds, cycles)
     return found
 
 
 def _along_cycles(
-    bounds: Mapping[Nonterminal, MostBytes], cycles: Sequence[tuple[Nonterminal, Nonterminal, int, int]]
-) -> dict[Nonterminal, MostBytes]:
+    bounds: Mapping[Nonterminal, MostTokens], cycles: Sequence[tuple[Nonterminal, Nonterminal, int, int]]
+) -> dict[Nonterminal, MostTokens]:
     """The bounds of the rules of a component, of which each has its own without the others."""
     if not cycles:
         return dict(bounds)
@@ -251,8 +273,8 @@ def _along_cycles(
             if nested[symbol] + behind - before > nested[rule]:
                 nested[rule], changed = nested[symbol] + behind - before, True
         if not changed:
-            return {rule: MostBytes(most, nested[rule]) for rule in bounds}
-    return dict.fromkeys(bounds, MostBytes(most, NEVER))
+            return {rule: MostTokens(most, nested[rule], bounds[rule].whole) for rule in bounds}
+    return {rule: MostTokens(most, NEVER, bounds[rule].whole) for rule in bounds}
 
 
 @lru_cache(maxsize=1 << 14)

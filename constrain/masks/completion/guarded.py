@@ -22,7 +22,8 @@ from typing import NamedTuple
 
 from constrain.languages.automata.marks import MARK
 from constrain.languages.guards.rivals import is_fresh, standing
-from constrain.masks.completion.tokens_to_end import NEVER, TokensToEnd
+from constrain.masks.completion.spellings import NEVER
+from constrain.masks.completion.tokens_to_end import TokensToEnd
 from constrain.masks.engine.lookahead import GuardLookahead
 
 MOST = 2_000  # texts that one search follows

@@ -43,22 +43,31 @@ from constrain.errors import ConstrainError
 from constrain.languages.automata.marks import LENGTH, without_marks
 from constrain.languages.guards.repeats import GuardedText
 from constrain.languages.vocab.bits import has_bit, set_bits, tokens_of
+from constrain.languages.vocab.tables import PerVocabulary
+from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.limits import limited
 from constrain.masks.completion.farthest import UNKNOWN as UNBOUNDED
 from constrain.masks.completion.guarded import End, GuardedEnds, end_of
 from constrain.masks.completion.monitored import FEW, SURE, MonitoredEnds
 from constrain.masks.completion.parts import OUTER, PartsEnds, ends_of
-from constrain.masks.completion.tokens_to_end import NEVER, UNKNOWN, Counts, TokensToEnd
+from constrain.masks.completion.spellings import NEVER
+from constrain.masks.completion.tokens_to_end import UNKNOWN, Counts, TokensToEnd
 from constrain.masks.engine.compiled import CompiledConstraint
 from constrain.masks.engine.matcher import Matcher
 from constrain.masks.engine.narrowed import Narrowed
 
 NEAR = 32  # tokens that are left beyond those that the text needs
 TRIED = 200  # tokens of a mask, under a monitor, for which a completion is looked for: others are refused
+PATIENCE = 4_000  # tokens at which a guard is looked at, before a place is asked, whose rules are read first: PERF
+LATER = 256  # bytes and tokens after which it is asked again for how long a text is not near its end
 FAR = 4  # a text is not near its end if this many times the grammar's tokens are left, and twice `NEAR`: PERF
 
 
-NO_BYTES = bytes(LENGTH)  # as long as a special token, which may be a mark
+class Costs(PerVocabulary):
+    """What each token uses of the bytes and tokens that may be read: its bytes, with those of its mark, and itself."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.used = [1 + (len(token) if token else LENGTH) for token in vocabulary.tokens]
 
 
 class BudgetError(ConstrainError):
@@ -86,11 +95,17 @@ class LengthBudget:
             with nullcontext() if limited() else automaton.memory.limits.of("looking for the shortest text"):
                 self.to_end = automaton.attempt(make)
             self.guarded = self._ends_of(self.to_end)
+        self.first_end: dict[int, bytes | End] = {}  # that of the beginning, once it is known
         self.monitored = isinstance(self.guarded, (MonitoredEnds, PartsEnds))
         self.sure = OUTER if isinstance(self.guarded, PartsEnds) else SURE
-        self.farthest = UNBOUNDED.most if self.to_end is None or self.monitored else self.to_end.farthest
+        self.farthest = UNBOUNDED if self.to_end is None or self.monitored else self.to_end.farthest
+        # The guard has no say where the engine does not ask it.
+        is_repeats = isinstance(self.guarded, GuardedEnds) and not compiled.always_guarded
+        self.is_quiet = is_repeats and self.to_end is not None and self.to_end.shortest.is_quiet
+        self.patience = PATIENCE
         # How far an end is at most is known by place, too.
         self.asks_places = self.to_end is not None and not self.monitored and self.to_end.shortest.is_read
+        self.costs = Costs.of(compiled.vocabulary).used
         self.eos = np.zeros(compiled.vocabulary.words, np.uint32)
         set_bits(self.eos, compiled.vocabulary.eos_ids)
 
@@ -104,7 +119,7 @@ class LengthBudget:
     def spare(self, left: int, need: int, longest: int, times: int) -> int:
         """The bytes and tokens that may be read before a token may be refused; none if it is not positive.
 
-        left: the tokens that are left. need: the bytes that any text now needs at most; each byte that is read may add
+        left: the tokens that are left. need: the tokens that any text now needs at most; each byte that is read may add
         one. longest: what the next token may add before it is read. times: nor may a text be near its end, which is so
         many times what it needs; 1: the grammar alone counts.
         """
@@ -119,9 +134,11 @@ class LengthBudget:
         limited = LimitedMatcher(self, self.compiled.matcher(), least, most)
         if self.guarded is None and limited.is_far():
             return limited
+        limited.known_ends |= self.first_end
         need = limited.needs_allowed()
         if need > most:
             raise self._too_small(need, most)
+        self.first_end = dict(limited.known_ends)
         return limited
 
     def _too_small(self, need: int, most: int) -> ConstrainError:
@@ -161,8 +178,8 @@ class LimitedMatcher(Narrowed):
         inner: The matcher without the budget.
         least: The least number of tokens, EOS included.
         most: The greatest number of tokens, EOS included.
-        taken: The number of tokens so far.
-        used: The bytes that were read, with marks, and the tokens.
+        tokens: What was read.
+        used: Its bytes, with marks, and tokens.
     """
 
     layer = "token budget"
@@ -173,46 +190,73 @@ class LimitedMatcher(Narrowed):
         self.budget = budget
         self.least = least
         self.most = most
-        self.taken = 0
+        self.tokens: list[int] = []
         self.used = 0
-        self._before: list[int] = []  # what was used before each token
+        self._costs = budget.costs
         self._far = 0  # no token is refused as long as fewer are used
+        self._fits = 0  # the grammar refuses none as long as fewer are used
+        self._later = 0  # a text is found to be near its end as long as fewer are used: PERF
         self._asked = -1  # tokens taken where it was asked last what the text needs
         self._near: tuple[int, int, NDArray[np.uint32]] | None = None  # (state, taken, mask) near the end
-        self._ends: dict[int, bytes | End] = {}  # tokens taken -> the completion that was found then, or its text
+        # Tokens taken -> the completion that was found then, or its text.
+        self.known_ends: dict[int, bytes | End] = {}
 
     @property
     def state(self) -> Hashable:
         """A hashable state: equal states allow the same continuations, whatever was taken of whichever budget."""
-        return self.inner.state, self.left, max(self.least - self.taken, 0), self._ends.get(self.taken)
+        return self.inner.state, self.left, max(self.least - self.taken, 0), self.known_ends.get(self.taken)
 
     @property
     def left(self) -> int:
         """The number of tokens that may still be written, EOS included."""
         return self.most - self.taken
 
+    @property
+    def taken(self) -> int:
+        """The number of tokens so far."""
+        return len(self.tokens)
+
     def is_far(self) -> bool:
         """True if more tokens are left than any text needs, whatever comes next: nothing is refused here."""
         if self.used >= self._far and self.taken + 1 >= self.least:
-            spare = self._spare(1) if self.budget.guarded is None else self._spare(FAR) or self._is_far_from_guard()
+            spare = self._spare(1) if self.budget.guarded is None else self._spare_of_guard()
             if spare:  # else a text that is taken back would be far
                 self._far = self.used + spare
         return self.used < self._far
 
-    def _is_far_from_guard(self) -> bool:
-        return self.fits_grammar() and self.left >= FAR * self.needs() + 2 * NEAR
+    def _spare_of_guard(self) -> int:
+        """The bytes and tokens that may be read before a text may be near its end, at least."""
+        is_quiet = self._is_quiet()
+        if not is_quiet or self.used >= self._later:
+            if spare := self._spare(FAR, asks=not is_quiet or self.budget.patience <= 0):
+                return spare
+            self._later = self.used + LATER
+        self.budget.patience -= is_quiet
+        return int(is_quiet or (self.used < self._fits and self.left >= FAR * self.needs() + 2 * NEAR))
+
+    def _is_quiet(self) -> bool:
+        """True if the grammar refuses no token here, and the guard is not asked."""
+        if self.used >= self._fits:
+            self._fits = self.used + self._spare(1) - NEAR
+        return self.used < self._fits and self.budget.is_quiet and not self.inner.is_watched()
 
     def fits_grammar(self) -> bool:
         """True if more tokens are left than the grammar needs after any token."""
-        return self._spare(1) > 0
+        return self.used < self._fits or self._spare(1) > 0
 
-    def _spare(self, times: int) -> int:
-        """The bytes and tokens that may be read before a token may be refused, at least (`LengthBudget.spare`)."""
+    def _spare(self, times: int, asks: bool = True) -> int:
+        """The bytes and tokens that may be read before a token may be refused, at least (`LengthBudget.spare`).
+
+        asks: what the text needs at its place, where the bound of all texts does not do.
+        """
         budget, to_end, left = self.budget, self.budget.to_end, self.left
         if to_end is None:
             return NEVER
-        spare = budget.spare(left, budget.farthest, 0, times)
-        if spare <= 0 and budget.asks_places:
+        spare = budget.spare(left, budget.farthest.most, 0, times)
+        if spare <= 0:  # by the bytes that were read
+            read = self.used - self.taken
+            spare = budget.spare(left, budget.farthest.nested + read, to_end.longest, times)
+        if spare <= 0 and asks and budget.asks_places:
             self._asked = self.taken
             spare = budget.spare(left, self.inner.locked(to_end.most), to_end.longest, times)
         return max(spare, 0)
@@ -231,12 +275,12 @@ class LimitedMatcher(Narrowed):
 
     def _end(self) -> End:
         """The completion that the guard allows: what is left of the one that was found before, or a new one."""
-        end = self._ends.get(self.taken)
+        end = self.known_ends.get(self.taken)
         if end is None:
-            end = self._ends[self.taken] = self._new_end()
+            end = self.known_ends[self.taken] = self._new_end()
         elif isinstance(end, bytes):
             assert self.budget.to_end is not None
-            end = self._ends[self.taken] = end_of(end, self.budget.to_end)
+            end = self.known_ends[self.taken] = end_of(end, self.budget.to_end)
         return end
 
     def _new_end(self, brief: bool = False) -> End:
@@ -386,39 +430,36 @@ class LimitedMatcher(Narrowed):
         return words
 
     def advance(self, token_id: int) -> bool:
-        if self.used < self._far or self.is_far():
-            if not self.inner.advance(token_id):
-                return False
-            if self._ends:
-                self._keep_end(token_id)
-            self._took(token_id)
-            return True
+        is_far = self.used < self._far or self.is_far()
+        if not (self.inner.advance(token_id) if is_far else self._advance_near(token_id)):
+            return False
+        if len(self.tokens) in self.known_ends:
+            self._keep_end(token_id)
+        self.tokens.append(token_id)
+        self.used += self._costs[token_id]
+        return True
+
+    def _advance_near(self, token_id: int) -> bool:
+        """Have the matcher inside read a token where some may be refused."""
         ends = token_id in self.budget.compiled.vocabulary.eos_ids
         near = not ends and self._is_near()
         inside = 0 <= token_id < self.budget.compiled.vocabulary.size
         if near and inside and not has_bit(self._near_mask(), token_id):
             return False
+        is_in_time = ends or near or self.fits_grammar()
         if (ends and not self.is_accepting()) or not self.inner.advance(token_id):
             return False
-        self._keep_end(token_id)
-        self._took(token_id)
-        if not (ends or near or self.fits_grammar()) and self.needs() > self.left:
-            self.rollback(1)
+        if not is_in_time and self.needs() >= self.left:
+            self.inner.rollback(1)
             return False
         return True
 
-    def _took(self, token: int) -> None:
-        self.taken += 1
-        self._before.append(self.used)
-        self.used += len(self.budget.compiled.vocabulary.tokens[token] or NO_BYTES) + 1
-
     def _keep_end(self, token: int) -> None:
         """Remember what a token leaves of the completion. So one stays known, though a new one may take more tokens."""
-        now, spelled = self._ends.get(self.taken), self.budget.compiled.vocabulary.tokens[token]
-        self._ends.pop(self.taken + 1, None)
+        now, spelled = self.known_ends[self.taken], self.budget.compiled.vocabulary.tokens[token]
         text = now.text if isinstance(now, End) else now
-        if text is not None and spelled and text.startswith(spelled):
-            self._ends[self.taken + 1] = text[len(spelled) :]
+        if spelled and text.startswith(spelled):
+            self.known_ends[self.taken + 1] = text[len(spelled) :]
 
     def is_accepting(self) -> bool:
         """True if an EOS may come: the text is a member, and it is long enough or no other token is allowed."""
@@ -442,16 +483,16 @@ class LimitedMatcher(Narrowed):
 
     def rollback(self, n_tokens: int) -> None:
         self.inner.rollback(n_tokens)
-        self.taken -= n_tokens
-        self.used = self._before[self.taken] if n_tokens else self.used
-        del self._before[self.taken :]
+        taken = self.taken - n_tokens
+        self.used -= sum(map(self._costs.__getitem__, self.tokens[taken:]))
+        del self.tokens[taken:]
         if self.taken < max(self._asked, self.least - 1):
-            self._far, self._asked = 0, -1
-        self._ends = {taken: end for taken, end in self._ends.items() if taken <= self.taken}
+            self._far, self._fits, self._asked = 0, 0, -1
+        self.known_ends = {taken: end for taken, end in self.known_ends.items() if taken <= self.taken}
 
     def fork(self) -> LimitedMatcher:
         copy = LimitedMatcher(self.budget, self.inner.fork(), self.least, self.most)
-        copy.taken, copy.used, copy._far, copy._asked = self.taken, self.used, self._far, self._asked
-        copy._before = list(self._before)
-        copy._ends = dict(self._ends)
+        copy.tokens, copy.used = list(self.tokens), self.used
+        copy._far, copy._fits, copy._asked = self._far, self._fits, self._asked
+        copy.known_ends = dict(self.known_ends)
         return copy

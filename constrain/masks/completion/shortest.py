@@ -18,7 +18,7 @@ derive no text.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Hashable, Iterable, Iterator
 from functools import cached_property
 
 from constrain.errors import LimitError
@@ -27,10 +27,12 @@ from constrain.kernels.records import arena, view
 from constrain.kernels.records.grammars import TERMINAL
 from constrain.languages.automata import decide
 from constrain.languages.automata.syntax import intersect, literal, token_sets, with_ids
+from constrain.languages.cfg.bulk_rules import PlacedNonterminal
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.walk import Alternatives, nearest, plainest_of
-from constrain.masks.completion.farthest import NEVER, NOTHING, UNKNOWN, Bounds, MostBytes, farthest, rest_of
+from constrain.masks.completion.farthest import NOTHING, UNKNOWN, Bounds, Lengths, MostTokens, farthest, rest_of
 from constrain.masks.completion.least import Text, least_lexeme, least_texts
+from constrain.masks.completion.spellings import NEVER, Spellings
 from constrain.masks.engine import inspect
 from constrain.masks.engine.automaton import TokenAutomaton
 from constrain.masks.engine.compiled_rules import CompiledRules
@@ -56,9 +58,9 @@ def _least(one: Text, two: Text) -> Text:
 class Shortest:
     """Shortest completions under one grammar. The caller of its methods holds the automaton's lock."""
 
-    def __init__(self, automaton: TokenAutomaton, rules: CompiledRules, missing: frozenset[int] = frozenset()) -> None:
-        """missing: bytes that no token spells. Raises LimitError if too many rules derive no text."""
-        self.automaton, self.rules, self.missing = automaton, rules, missing
+    def __init__(self, automaton: TokenAutomaton, rules: CompiledRules) -> None:
+        """Raises LimitError if too many rules derive no text."""
+        self.automaton, self.rules, self.spellings = automaton, rules, Spellings.of(automaton.vocabulary)
         self.grammar = grammar = rules.grammar
         glues = [b""]
         if grammar.lexer == "greedy":
@@ -80,6 +82,14 @@ class Shortest:
         table, is_whole = nearest(self.grammar.start, ENOUGH, expand=plainest_of)
         return table if is_whole else None
 
+    @cached_property
+    def _placed(self) -> dict[tuple[Hashable, int], MostTokens]:
+        """The bounds of the rules that stand at more places than one, in any layout; those of all rules are found."""
+        if self._rules is not None:
+            self._found |= farthest(self._rules, self.ways[0].least, self.spellings)
+        placed = [(each.position, bound) for each, bound in self._found.items() if isinstance(each, PlacedNonterminal)]
+        return {position[:2]: bound for position, bound in placed if position is not None}
+
     @property
     def is_read(self) -> bool:
         """True if all rules of the grammar are known."""
@@ -91,21 +101,42 @@ class Shortest:
         rules = self._rules
         return rules is None or self.grammar.watched or any(nonterminal.watched for nonterminal in rules)
 
-    def bound_of(self, symbol: Symbol) -> MostBytes:
-        """The bytes that the texts of a symbol need at most; see farthest.py."""
+    @cached_property
+    def is_quiet(self) -> bool:
+        """True if the guard allows the grammar's completion wherever it is not asked about the next token.
+
+        So it is where no least text needs a part that is watched, other than the end of a container.
+        """
+        rules, least = self._rules or {}, self.ways[0].least
+        loud = {
+            each
+            for each in rules
+            if each.watched and not any(len(way) == 1 and least.get(way[0]) == least.get(each) for way in rules[each])
+        }
+        lengths = Lengths(least, self.spellings, dict.fromkeys(loud, UNKNOWN))
+        lengths.read({each: rules[each] for each in rules if each not in loud})
+        return bool(rules) and all(lengths.whole.get(each, NEVER) < NEVER for each in rules if not each.watched)
+
+    def bound_of(self, symbol: Symbol) -> MostTokens:
+        """The tokens that the texts of a symbol need at most; see farthest.py."""
         if isinstance(symbol, Terminal):
-            return MostBytes(*[rest_of(symbol, self.missing)] * 2)
+            text, rest = self.lexeme(symbol), rest_of(symbol, self.spellings.missing)
+            return MostTokens(rest, rest, NEVER if text is None else self.spellings.fewest(text))
+        placed = self._placed
+        position = symbol.position if isinstance(symbol, PlacedNonterminal) and symbol not in self._found else None
+        if position is not None and position[:2] in placed:
+            self._found[symbol] = placed[position[:2]]
         if symbol not in self._found:
             way, is_whole = self.ways[0], self.is_read
             table: dict[Nonterminal, Alternatives] = {}
             if is_whole:
                 way.learn(symbol)
                 table, is_whole = nearest(symbol, ENOUGH, self._found, expand=plainest_of)
-            self._found |= farthest(table, way.least, self.missing, self._found) if is_whole else {symbol: UNKNOWN}
+            self._found |= farthest(table, way.least, self.spellings, self._found) if is_whole else {symbol: UNKNOWN}
         return self._found[symbol]
 
     def most(self, configuration: int) -> int:
-        """The bytes that complete the text, at most: n bytes later it needs n more than that, whatever they are."""
+        """The tokens that complete the text, at most: n bytes later it needs n more than that, whatever they are."""
         if self.epoch != self.automaton.epoch:
             self._forget()
         if configuration not in self._mosts:
@@ -119,7 +150,7 @@ class Shortest:
 
     def _forget(self) -> None:
         self.epoch = self.automaton.epoch
-        self.names: dict[int, Symbol] = {}
+        self.names = inspect.Names(self.automaton, self.rules)
         self._known: dict[int, Text] = {}
         self._mosts: dict[int, int] = {}
         self._lexers: dict[int, _Search] = {}
@@ -159,12 +190,11 @@ class Shortest:
 
     def name(self, record: int) -> Symbol:
         """The symbol of a record."""
-        if record not in self.names:
-            self.names = {self.automaton.symbols.terminal(terminal): terminal for terminal in self.grammar.ignore}
-            self.names |= inspect.symbols(self.automaton, self.rules)
-            if record not in self.names:  # a member behind others that no text has reached
-                self.names |= inspect.symbols(self.automaton, self.rules, whole=True)
-        return self.names[record]
+        if record not in self.names.names:
+            self.names.names |= {self.automaton.symbols.terminal(each): each for each in self.grammar.ignore}
+            if record not in self.names.read():  # a member behind others that no text has reached
+                self.names.names |= inspect.symbols(self.automaton, self.rules, whole=True)
+        return self.names.names[record]
 
     def terminals(self, parser: int) -> list[tuple[int, int]]:
         """(record, tag) of each terminal that a lexeme may become if it begins in a parser state."""
@@ -200,8 +230,8 @@ class _Ways:
     def forget(self) -> None:
         """Clear all caches by record, because the records are new."""
         self.follows: dict[tuple[int, int], Text] = {}  # (rule, origin) -> text after the rule
-        self._mosts: dict[tuple[int, int], MostBytes] = {}  # (rule, origin) -> bounds of what is behind the rule
-        self._bounds: dict[int, MostBytes] = {}  # SUFFIX list -> its bounds
+        self._mosts: dict[tuple[int, int], MostTokens] = {}  # (rule, origin) -> bounds of what is behind the rule
+        self._bounds: dict[int, MostTokens] = {}  # SUFFIX list -> its bounds
         self._ended: dict[tuple[int, int], Text] = {}  # (lexer state, terminal) -> rest of the lexeme
         self._closed: dict[int, Text] = {}  # parser state -> completion between two lexemes
         self._left: dict[tuple[int, int], Text] = {}  # (parser state, lexer state) -> completion inside a lexeme
@@ -346,7 +376,7 @@ class _Ways:
         self.follows |= least
         return self.follows[rule, origin]
 
-    def most(self, configuration: int) -> MostBytes:
+    def most(self, configuration: int) -> MostTokens:
         """The bounds of all ways to go on from a configuration."""
         automaton, waiters, most = self.owner.automaton, self.owner.waiters, NOTHING
         for lexeme in inspect.lexemes(automaton, configuration):
@@ -360,24 +390,24 @@ class _Ways:
                     most = most.or_else(self.owner.bound_of(self.owner.name(record)).before(behind))
         return most
 
-    def _most_of(self, items: Iterable[tuple[int, ...]]) -> MostBytes:
+    def _most_of(self, items: Iterable[tuple[int, ...]]) -> MostTokens:
         """The bounds of what follows one of some items."""
         most = NOTHING
         for rule, rest, origin in items:
             most = most.or_else(self._bound(rest).before(self._most_behind(rule, origin) if origin else NOTHING))
         return most
 
-    def _bound(self, rest: int) -> MostBytes:
+    def _bound(self, rest: int) -> MostTokens:
         """The bounds of a SUFFIX list."""
         if rest not in self._bounds:
             bound = NOTHING
             for record in reversed(inspect.suffix(self.owner.automaton, rest)):
-                nested = self.owner.bound_of(self.owner.name(record)).nested
-                bound = MostBytes(len(self.text_of(record)), nested).before(bound)
+                own = self.owner.bound_of(self.owner.name(record))
+                bound = MostTokens(own.whole, own.nested).before(bound)
             self._bounds[rest] = bound
         return self._bounds[rest]
 
-    def _most_behind(self, rule: int, origin: int) -> MostBytes:
+    def _most_behind(self, rule: int, origin: int) -> MostTokens:
         """The bounds of what follows a rule that began in `origin`."""
         if (rule, origin) not in self._mosts:
             tails = self._tails(rule, origin, self._mosts)
@@ -391,7 +421,7 @@ class _Ways:
                 if most == known:
                     break
             else:
-                most = dict.fromkeys(tails, MostBytes(NEVER, NEVER))
+                most = dict.fromkeys(tails, MostTokens(NEVER, NEVER))
             self._mosts |= most
         return self._mosts[rule, origin]
 

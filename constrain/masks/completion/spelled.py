@@ -20,7 +20,8 @@ import numpy as np
 from constrain.errors import UnsatisfiableError
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.vocab.vocabulary import Vocabulary
-from constrain.masks.completion.tokens_to_end import NEVER, TokensToEnd
+from constrain.masks.completion.spellings import NEVER
+from constrain.masks.completion.tokens_to_end import TokensToEnd
 from constrain.masks.completion.writable import UNWRITABLE_FIX, Writable
 from constrain.masks.engine import CompiledConstraint, Matcher, compile_bytewise
 from constrain.masks.engine.automaton import TokenAutomaton

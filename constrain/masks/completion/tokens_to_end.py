@@ -21,51 +21,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.languages.automata.marks import LENGTH
-from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.lazily import Remembered
 from constrain.limits import tick
+from constrain.masks.completion.farthest import MostTokens
 from constrain.masks.completion.levels import TrieLevelWalk
 from constrain.masks.completion.shortest import Shortest
-from constrain.masks.completion.writable import NOT_IN_UTF8
+from constrain.masks.completion.spellings import NEVER, Spellings
 from constrain.masks.engine.automaton import TokenAutomaton
 from constrain.masks.engine.compiled_rules import CompiledRules
 
 Counts = NDArray[np.int32]
-NEVER = 1 << 30  # tokens; there is no completion that the vocabulary can spell
 UNKNOWN = NEVER - 1  # none was found
 SEARCHED = 1_000  # configurations; where the shortest completion cannot be spelled, the search for one gives up
 REMEMBERED = 128  # configurations whose `after` is cached: half a megabyte each for 128k tokens
 
 KEPT = 8  # grammars of an automaton whose counts are cached for the next request
-
-
-class Spellings(PerVocabulary):
-    """The texts of a vocabulary's tokens, for counting how many tokens spell a text."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self.texts = {token: i for i, token in enumerate(vocabulary.tokens) if token}
-        self.longest = max(map(len, self.texts), default=0)
-        self.writes_all = all(bytes([byte]) in self.texts for byte in range(256))
-        self.missing = frozenset(byte for byte in range(256) if bytes([byte]) not in self.texts) - NOT_IN_UTF8
-
-    def fewest(self, text: bytes) -> int:
-        """The least number of tokens that spell a text; NEVER if no tokens do."""
-        return min(self._counts(text)[0], NEVER)
-
-    def first(self, text: bytes) -> int:
-        """The first of the fewest tokens that spell a text; the text is not empty, and there are such tokens."""
-        counts = self._counts(text)
-        ends = range(1, min(len(text), self.longest) + 1)
-        return self.texts[text[: next(n for n in ends if text[:n] in self.texts and counts[n] == counts[0] - 1)]]
-
-    def _counts(self, text: bytes) -> list[int]:
-        """The least number of tokens that spell each end of a text, the longest first."""
-        counts = [0] * (len(text) + 1)
-        for start in range(len(text) - 1, -1, -1):
-            ends = range(start + 1, min(len(text), start + self.longest) + 1)
-            counts[start] = 1 + min((counts[end] for end in ends if text[start:end] in self.texts), default=NEVER)
-        return counts
 
 
 class TokensToEnd:
@@ -81,7 +52,7 @@ class TokensToEnd:
         """Raises LimitError if the grammar has too many rules without a text."""
         self.automaton = automaton
         self.spellings = Spellings.of(vocabulary)
-        self.shortest = Shortest(automaton, rules, self.spellings.missing)
+        self.shortest = Shortest(automaton, rules)
         self.walk = TrieLevelWalk(automaton, vocabulary)
         self._counts: dict[bytes, int] = {}
         self._forget()
@@ -92,12 +63,12 @@ class TokensToEnd:
         return max(self.spellings.longest, LENGTH)
 
     @cached_property
-    def farthest(self) -> int:
-        """The bytes, and so tokens, that any text needs at most, without the EOS."""
-        return self.shortest.bound_of(self.shortest.grammar.start).most
+    def farthest(self) -> MostTokens:
+        """The bounds of what any text needs, without the EOS."""
+        return self.shortest.bound_of(self.shortest.grammar.start)
 
     def most(self, configuration: int) -> int:
-        """The bytes, and so tokens, that complete the text at most; n bytes later n more, whatever they are."""
+        """The tokens that complete the text at most; n bytes later n more, whatever they are."""
         return self.shortest.most(configuration)
 
     def _forget(self) -> None:

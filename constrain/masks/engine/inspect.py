@@ -205,36 +205,47 @@ def alike(automaton: TokenAutomaton, configuration: int, byte: int) -> NDArray[n
     return same
 
 
-def symbols(automaton: TokenAutomaton, rules: CompiledRules, whole: bool = False) -> dict[int, Symbol]:
-    """Record -> symbol, for all symbols of a grammar that texts have reached so far.
+class Names:
+    """The symbols of a grammar that texts have reached so far, by their records. Valid in one epoch.
 
-    whole: Of JSON objects whose rules are made by the keys so far all symbols, also where no text was yet.
+    names: as of the last call of `read`, which goes on where the one before it found no rules
     """
-    start: Symbol = rules.grammar.start
-    names: dict[int, Symbol] = {}
-    seen: set[Symbol] = {start}
-    skipped: set[Symbol] = set()  # members that come next where the one before them is skipped
-    stack = [start]
-    while stack:
-        symbol = stack.pop()
-        record = automaton.symbols.record(symbol, rules)
-        names[record] = symbol
-        by_keys = _record_by_keys(automaton, symbol, rules) if whole else None
-        if by_keys is not None:  # a text that begins inside an object has reached the symbol alone before
-            names[by_keys] = symbol
-        if isinstance(symbol, Terminal):
-            names[automaton.symbols.terminal(symbol)] = (
-                symbol  # for a nullable terminal, the record of its nonempty part
-            )
-        elif NONTERMINAL.ALTERNATIVES(automaton.memory.A, record) or symbol in skipped or by_keys is not None:
-            # expanded, maybe through an equal one
-            alternatives = alternatives_of(symbol)
-            new = {inner for alternative in alternatives for inner in alternative} - seen
-            if NONTERMINAL.KEY_SET(automaton.memory.A, record):
-                skipped.update(alternative[0] for alternative in alternatives if len(alternative) == 1)
-            seen |= new
-            stack.extend(new)
-    return names
+
+    def __init__(self, automaton: TokenAutomaton, rules: CompiledRules) -> None:
+        self.automaton, self.rules = automaton, rules
+        self.names: dict[int, Symbol] = {}
+        self._waiting: list[Symbol] = [rules.grammar.start]
+        self._seen: set[Symbol] = set(self._waiting)
+        self._skipped: set[Symbol] = set()  # members that come next where the one before them is skipped
+
+    def read(self, whole: bool = False) -> dict[int, Symbol]:
+        """The names. whole: of JSON objects whose rules are made by the keys so far also where no text was yet."""
+        automaton, stack, self._waiting = self.automaton, self._waiting, []
+        while stack:
+            symbol = stack.pop()
+            record = automaton.symbols.record(symbol, self.rules)
+            self.names[record] = symbol
+            by_keys = _record_by_keys(automaton, symbol, self.rules) if whole else None
+            if by_keys is not None:  # a text that begins inside an object has reached the symbol alone before
+                self.names[by_keys] = symbol
+            if isinstance(symbol, Terminal):  # for a nullable terminal, the record of its nonempty part
+                self.names[automaton.symbols.terminal(symbol)] = symbol
+            elif NONTERMINAL.ALTERNATIVES(automaton.memory.A, record) or symbol in self._skipped or by_keys is not None:
+                # expanded, maybe through an equal one
+                alternatives = alternatives_of(symbol)
+                new = {inner for alternative in alternatives for inner in alternative} - self._seen
+                if NONTERMINAL.KEY_SET(automaton.memory.A, record):
+                    self._skipped.update(alternative[0] for alternative in alternatives if len(alternative) == 1)
+                self._seen |= new
+                stack.extend(new)
+            else:
+                self._waiting.append(symbol)
+        return self.names
+
+
+def symbols(automaton: TokenAutomaton, rules: CompiledRules, whole: bool = False) -> dict[int, Symbol]:
+    """Record -> symbol, for all symbols of a grammar that texts have reached so far (`Names.read`)."""
+    return Names(automaton, rules).read(whole)
 
 
 def _record_by_keys(automaton: TokenAutomaton, symbol: Symbol, rules: CompiledRules) -> int | None:

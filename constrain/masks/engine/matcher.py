@@ -345,6 +345,13 @@ class Matcher(MaskedSteps):
         """
         return not self.ended and bool(self._ask(advance.any_byte, bits))
 
+    def is_watched(self) -> bool:
+        """True if the constraint's guard, where it has one, is asked about the next token."""
+        A, configuration = self._memory.A, self._states[len(self._steps)]
+        if A[HEADER.EPOCH] == self._epoch + 1:  # PERF: needs no lock
+            return bool(A[configuration + CONFIG.WATCHED] == 2)
+        return bool(self.locked(lambda configuration: is_watched(self._memory.A, configuration)))
+
     @property
     def state(self) -> int:
         """A number for the state: equal numbers of one compiled constraint allow the same continuations.

@@ -12,9 +12,11 @@ import vocabularies
 from constrain.languages.automata.syntax import JsonString, Literals, alternate, complement, intersect, literal, repeat
 from constrain.languages.cfg.rules import Nonterminal, Terminal
 from constrain.languages.cfg.transform.walk import alternatives_of, nearest, plainest_of
-from constrain.masks.completion.farthest import NEVER, farthest
+from constrain.masks.completion.farthest import UNKNOWN, farthest
 from constrain.masks.completion.least import least_texts
 from constrain.masks.completion.length_budget import LengthBudget
+from constrain.masks.completion.spellings import NEVER, Spellings
+from constrain.masks.completion.tokens_to_end import UNKNOWN as UNSPELLED
 from constrain.masks.completion.tokens_to_end import TokensToEnd
 from constrain.masks.derived.wanted_cuts import with_canonical
 from constrain.masks.engine import compile_bytewise
@@ -43,9 +45,12 @@ SCHEMAS = {
 }
 
 
-def bound_of(nonterminal, missing=frozenset()) -> tuple[int, int]:
+def bound_of(nonterminal, tokens=()) -> tuple[int, int]:
     table = {nonterminal: nonterminal.expand()}
-    return farthest(table, least_texts(table), missing)[nonterminal]
+    vocabulary = (
+        constrain.Vocabulary.of_bytes() if not tokens else constrain.Vocabulary([*tokens, None], eos_ids=[len(tokens)])
+    )
+    return farthest(table, least_texts(table), Spellings.of(vocabulary))[nonterminal][:2]
 
 
 def rule(*alternatives) -> Nonterminal:
@@ -73,7 +78,7 @@ def test_bounds(alternatives, bound):
 def test_bytes_that_no_token_spells_are_not_needed():
     text = rule([Literals(("a", "é"))])
     assert bound_of(text) == (2, 2)
-    assert bound_of(text, frozenset(b"\xa9")) == (NEVER, NEVER)
+    assert bound_of(text, [bytes([byte]) for byte in range(256) if byte != 0xA9]) == (NEVER, NEVER)
 
 
 def walk(matcher, vocabulary, rng, most):
@@ -97,21 +102,22 @@ def constraints():
         yield constrain.json_schema(schema)
 
 
+@pytest.mark.parametrize("name", ["of_bytes", "tiny"])
 @pytest.mark.parametrize("number, constraint", list(enumerate(constraints())))
-def test_no_text_needs_more(number, constraint):
-    vocabulary = constrain.Vocabulary.of_bytes()
+def test_no_text_needs_more(number, constraint, name):
+    vocabulary = vocabularies.tiny() if name == "tiny" else constrain.Vocabulary.of_bytes()
     compiled = compile_bytewise(constraint, vocabulary)
     to_end = TokensToEnd(compiled.automaton, compiled.rules, vocabulary)
-    most, nested = to_end.shortest.bound_of(compiled.rules.grammar.start)
+    most, nested, _ = to_end.shortest.bound_of(compiled.rules.grammar.start)
     for seed in range(3):
         seen = []
         for matcher in walk(compiled.matcher(), vocabulary, random.Random(seed), 40):
-            text = matcher.locked(to_end.shortest.completion)
-            if not matcher.ended and text is not None and nested < NEVER:
-                assert len(text) <= most
-                seen.append((len(matcher.text), matcher.locked(to_end.most)))
-                assert len(text) <= seen[-1][1]
-                assert all(len(text) <= need + len(matcher.text) - read for read, need in seen)
+            needed = matcher.locked(to_end.needs) - 1
+            if not matcher.ended and needed < UNSPELLED and nested < NEVER:
+                assert needed <= most
+                seen.append((len(matcher.text), min(matcher.locked(to_end.most), nested + len(matcher.text))))
+                assert needed <= seen[-1][1]
+                assert all(needed <= need + len(matcher.text) - read for read, need in seen)
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
@@ -139,7 +145,7 @@ def test_masks_are_those_of_a_limit_that_is_always_asked(name, cut, tokenizer):
     cuts = with_canonical(compiled, tokenizer, None)[0] if cut else None
     assert (cuts is not None) == cut
     asked = LengthBudget(compiled)
-    asked.farthest, asked.asks_places = NEVER, False
+    asked.farthest, asked.asks_places = UNKNOWN, False
     for seed, most in enumerate((30, 45, 70, 110, 400, 400)):
         rng = random.Random(seed)
         matchers = [each.matcher(0, most) for each in (LengthBudget(compiled), asked)]
@@ -159,6 +165,34 @@ def test_masks_are_those_of_a_limit_that_is_always_asked(name, cut, tokenizer):
                 assert matchers[0].fork().forced_tokens() == matchers[1].forced_tokens()
                 for matcher in matchers:
                     matcher.rollback(1)
+
+
+QUIET = {
+    "any": True,
+    "open": {"type": "object", "properties": {"a": {"const": 1}}, "required": ["a"], "additionalProperties": True},
+    "unique": {"type": "array", "items": {"type": "integer"}, "uniqueItems": True},
+}
+LOUD = {
+    "items": {"type": "array", "items": {"type": "integer"}, "uniqueItems": True, "minItems": 2},
+    "keys": {"type": "object", "additionalProperties": {"const": 1}, "minProperties": 2},
+    "inside": {"type": "object", "properties": {"a": {"type": "object", "minProperties": 2}}, "required": ["a"]},
+}
+
+
+@pytest.mark.parametrize("name", [*QUIET, *LOUD])
+@pytest.mark.parametrize("order", ["schema", "any"])
+def test_a_guard_that_is_not_asked_allows_the_end(name, order):
+    vocabulary = vocabularies.tiny()
+    constraint = constrain.json_schema((QUIET | LOUD)[name], property_order=order)
+    budget = LengthBudget(compile_bytewise(constraint, vocabulary))
+    assert budget.guarded is not None
+    assert budget.is_quiet == (name in QUIET)
+    for seed in range(6 if budget.is_quiet else 0):
+        for matcher in walk(budget.compiled.matcher(), vocabulary, random.Random(seed), 40):
+            text = matcher.locked(budget.to_end.shortest.completion)
+            if not matcher.ended and not matcher.is_watched() and text is not None:
+                state = budget.compiled.inner_state(matcher.guard_state())
+                assert budget.guarded.guard.step(state, text) is not None, (matcher.text, text)
 
 
 def test_far_from_a_limit_nothing_is_asked(monkeypatch):

@@ -16,7 +16,7 @@ from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.limits import Limits
 from constrain.masks.completion.length_budget import BudgetError, LengthBudget
-from constrain.masks.completion.tokens_to_end import NEVER, Spellings
+from constrain.masks.completion.spellings import NEVER, Spellings
 from constrain.masks.engine import compile_bytewise
 from handmade import Made
 from small_grammars import JSON, STATEMENTS, random_grammar
