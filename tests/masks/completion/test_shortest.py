@@ -123,6 +123,18 @@ def test_a_completion_goes_on_as_its_rest(constraint):
             assert completions(constraint, list(rests)) == rests
 
 
+def test_a_lexer_state_is_asked_for_its_successors_once(monkeypatch):
+    """Searches from the letters of an address meet the same states, whose counts of letters are less by one each."""
+    asked = []
+    store = type(byte_automaton().store)
+    successors = store.successors
+    monkeypatch.setattr(store, "successors", lambda self, state: asked.append(state) or successors(self, state))
+    address = regex("[a-z.]{1,20}(@|%)[a-z]{2,20}[.][a-z]{3,9}")
+    found = completions(address, ["abcdefghijklmnop"[:length] for length in range(17)])
+    assert found["abc"] == b"%aa.aaa"
+    assert len(asked) == len(set(asked)) > 40
+
+
 def test_maximal_munch_needs_a_blank():
     """Under greedy the shortest text is not always one: a name that a keyword follows needs a space between them."""
     constraint = grammar('start: NAME "in" NAME\nNAME: /[a-z]+/\n%ignore " "', lexer="greedy")
