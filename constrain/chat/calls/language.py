@@ -22,7 +22,7 @@ from constrain.chat.calls.guarded import ArgumentsRegion, GuardedCalls
 from constrain.chat.calls.texts import object_with_texts
 from constrain.chat.tags.free import free_text
 from constrain.chat.tags.parameters import Style, parameters
-from constrain.errors import ConstrainError, UnsatisfiableError
+from constrain.errors import ConstrainError, SchemaError, UnsatisfiableError
 from constrain.languages.automata.syntax import ANY_TEXT, complement, concat, intersect, literal
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.combinators import Combined, Piece, alt, many, optional, seq, shown_call, token
@@ -62,7 +62,7 @@ class Wanted(NamedTuple):
 
 def language(form: Format, functions: Sequence[Function], wanted: Wanted) -> Constraint:
     """The turns of a format that call some functions. Raises ConstrainError."""
-    arguments = {function.name: _arguments(form, function, wanted) for function in functions}
+    arguments = {function.name: _read(form, function, wanted) for function in functions}
     regions = [] if wanted.choice == "none" else _regions(form, arguments, wanted)
     turn = _turn(form, arguments, wanted)
     if form.tail:
@@ -205,6 +205,15 @@ def _ends(form: Format, pieces: list[tuple[str, bool]]) -> list[str]:
     while pieces and not pieces[0][1]:
         text += pieces.pop(0)[0]
     return [text, *ends]
+
+
+def _read(form: Format, function: Function, wanted: Wanted) -> Constraint:
+    """The arguments of a tool. Errors name it: of a hundred tools nobody finds the one at fault."""
+    try:
+        return _arguments(form, function, wanted)
+    except (SchemaError, UnsatisfiableError) as error:
+        place = f"the tool {function.name!r}" + (f", {error.place}" if error.place else "")
+        raise type(error)(error.message, place=place, fix=error.fix) from None
 
 
 def _arguments(form: Format, function: Function, wanted: Wanted) -> Constraint:

@@ -376,16 +376,17 @@ def parts_first(node: Node) -> list[Node]:
 def token_sets(node: Node) -> list[Tokens]:
     """The sets of tokens in a tree, in order."""
     found: dict[Tokens, None] = {}
-    if node.has_tokens is False:
-        return []
+    met: dict[Node, None] = {}  # PERF: trees share their parts, and those without tokens are known from then on
     stack = [node]
     while stack:
         top = stack.pop()
         if isinstance(top, Tokens):
             found[top] = None
-        elif not isinstance(top, Chars | Literals | Acyclic):
+        elif top.has_tokens is not False and top not in met:
+            met[top] = None
             stack += [part for part in reversed(top.args) if isinstance(part, Node)]
-    node.has_tokens = bool(found)
+    for part in met if not found else ():
+        part.has_tokens = False
     return list(found)
 
 

@@ -8,17 +8,28 @@ Dijkstra's algorithm", 1977).
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 from constrain.languages.automata import decide
 from constrain.languages.automata.quotient import spelled
 from constrain.languages.automata.shape import nullable
-from constrain.languages.automata.syntax import Concat, JsonString, Literals, Node, alternate, difference
+from constrain.languages.automata.syntax import (
+    Alternate,
+    Chars,
+    Concat,
+    JsonString,
+    Literals,
+    Node,
+    Repeat,
+    alternate,
+    difference,
+)
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.walk import Alternatives
 
 Text = bytes | None
+REPEATED = 1_000  # more copies are read step by step, within the limits
 
 
 def least_texts(
@@ -78,28 +89,39 @@ def least_texts(
 def least_lexeme(terminal: Terminal) -> Text:
     """The least text of a terminal; None if it has none."""
     node = terminal.node
+    if terminal.excluding and not nullable(node):
+        node = difference(spelled(node), alternate(*(spelled(other.node) for other in terminal.excluding)))
+    return _least_of(node)
+
+
+@lru_cache(maxsize=1 << 14)
+def _least_of(node: Node) -> Text:
+    """The least text of a tree; None if it has none. The order agrees with concatenation, so that of a sequence is the
+    sequence of the least ones, and an automaton is asked of what has no such parts."""
     if nullable(node):
         return b""
-    if terminal.excluding:
-        node = difference(spelled(node), alternate(*(spelled(other.node) for other in terminal.excluding)))
-    if (least := _least_of(node)) is not None:
-        return least
-    text = decide.shortest(node)
-    return None if text is None else text.encode("utf-8", "surrogateescape")
-
-
-def _least_of(node: Node) -> Text:
-    """The least text of literals in a row, or of a string of JSON; None: of another tree. PERF: most terminals."""
     if isinstance(node, Literals):
-        texts = [text.encode("utf-8", "surrogateescape") for text in node.texts]
-        return min(texts, key=lambda text: (len(text), text), default=None)
+        return _first(text.encode("utf-8", "surrogateescape") for text in node.texts)
+    if isinstance(node, Chars):
+        return chr(node.ranges[0][0]).encode() if node.ranges else None
+    if isinstance(node, Alternate):
+        return _first(map(_least_of, node.args))
+    if isinstance(node, Concat):
+        parts = list(map(_least_of, node.args))
+        return None if None in parts else b"".join(filter(None, parts))
+    if isinstance(node, Repeat) and node.low <= REPEATED:
+        part = _least_of(node.node)
+        return None if part is None else part * node.low
     if isinstance(node, JsonString):
         if nullable(node.node):
             return b'""'
         inner = node.node.texts if isinstance(node.node, Literals) else ()
-        is_plain = len(inner) == 1 and inner[0].isascii() and inner[0].isprintable() and not set(inner[0]) & set('"\\')
-        return b'"%b"' % inner[0].encode() if is_plain else None
-    if isinstance(node, Concat):
-        parts = list(map(_least_of, node.args))
-        return None if None in parts else b"".join(filter(None, parts))
-    return None
+        if len(inner) == 1 and inner[0].isascii() and inner[0].isprintable() and not set(inner[0]) & set('"\\'):
+            return b'"%b"' % inner[0].encode()
+    text = decide.shortest(node)
+    return None if text is None else text.encode("utf-8", "surrogateescape")
+
+
+def _first(texts: Iterable[Text]) -> Text:
+    """The least of some texts."""
+    return min((text for text in texts if text is not None), key=lambda text: (len(text), text), default=None)

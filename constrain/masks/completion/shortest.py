@@ -43,6 +43,7 @@ AROUND = 250  # nonterminals that are examined first for a symbol beyond `ENOUGH
 LIMIT = 50_000  # nonterminals
 SEARCHED = 20_000  # lexer states that one search for the end of a lexeme may visit
 
+Step = tuple[bytes, int, frozenset[int]]  # (byte, lexer state after it, tags of the terminals that a lexeme is there)
 Tails = dict[tuple[int, int], list[tuple[int, tuple[int, int] | None]]]
 
 
@@ -154,6 +155,7 @@ class Shortest:
         self._known: dict[int, Text] = {}
         self._mosts: dict[int, int] = {}
         self._lexers: dict[int, _Search] = {}
+        self._steps: dict[int, list[Step]] = {}
         self._alive: dict[int, frozenset[int]] = {}
         self._terminals: dict[int, list[tuple[int, int]]] = {}
         self.waiters = inspect.Waiters(self.automaton)
@@ -213,8 +215,21 @@ class Shortest:
     def ends(self, lexer: int) -> Iterator[tuple[bytes, frozenset[int]]]:
         """Pairs (text, tags of the terminals that a lexeme is after it) from a lexer state, least texts first."""
         if lexer not in self._lexers:
-            self._lexers[lexer] = _Search(self.automaton, lexer)
+            self._lexers[lexer] = _Search(self, lexer)
         return self._lexers[lexer].ends()
+
+    def steps(self, lexer: int) -> list[Step]:
+        """The steps from a lexer state, least bytes first.
+
+        PERF: searches from neighbouring states meet the same ones: each of `EmailStr` forty times.
+        """
+        if lexer not in self._steps:
+            A = self.automaton.memory.A
+            self._steps[lexer] = [
+                (bytes((byte,)), state, view.terminals_within(A, state, ended=True))
+                for byte, state in self.automaton.store.successors(lexer)
+            ]
+        return self._steps[lexer]
 
 
 class _Ways:
@@ -445,8 +460,8 @@ class _Ways:
 class _Search:
     """A lazy breadth-first search from a lexer state."""
 
-    def __init__(self, automaton: TokenAutomaton, lexer: int) -> None:
-        self.automaton = automaton
+    def __init__(self, owner: Shortest, lexer: int) -> None:
+        self.owner = owner
         self._results: list[tuple[bytes, frozenset[int]]] = []
         self._run = self._walk(lexer)
 
@@ -469,13 +484,11 @@ class _Search:
         while level and len(seen) < SEARCHED:
             following: list[tuple[bytes, int]] = []
             for text, state in level:
-                for byte, successor in self.automaton.store.successors(state):
+                for byte, successor, tags in self.owner.steps(state):
                     if successor not in seen:
                         seen.add(successor)
-                        longer = text + bytes([byte])
-                        following.append((longer, successor))
-                        tags = view.terminals_within(self.automaton.memory.A, successor, ended=True)
+                        following.append((text + byte, successor))
                         if tags and tags not in seen_ends:
                             seen_ends.add(tags)
-                            yield longer, tags
+                            yield text + byte, tags
             level = following

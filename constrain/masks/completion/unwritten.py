@@ -69,8 +69,12 @@ def names_any(description: Any, unwritten: Ranges) -> bool:
     near, names = _neighbourhood(unwritten)
     texts: list[str] = []
     pending = [description]
+    met: dict[int, Any] = {}  # keeps what it names, so that nothing else gets its id
     while pending:  # PERF: a schema has hundreds of short texts, and one search over all takes a tenth of the time
         value = pending.pop()
+        if id(value) in met:  # PERF: the arguments of 217 tools share their parts, and have 50 times as many paths
+            continue
+        met[id(value)] = value
         if isinstance(value, str):
             texts.append(value)
         elif isinstance(value, PLAIN):

@@ -13,7 +13,7 @@ import pytest
 
 import constrain
 from constrain.chat.calls import FORMATS, format_of, functions_of
-from constrain.errors import ConstrainError, SchemaError, VocabularyError
+from constrain.errors import ConstrainError, SchemaError, UnsatisfiableError, VocabularyError
 
 
 def weather(city: str, days: int = 1) -> str:
@@ -37,6 +37,15 @@ MCP = {"name": "mcp", "inputSchema": {"type": "object", "properties": {"x": {"ty
 EMPTY = {"name": "empty"}
 
 STRICT = {"type": "function", "function": {"name": "strict", "strict": True, "parameters": {"type": "object"}}}
+
+
+def of(*given: Any, **properties: Any) -> list[Any]:
+    """A tool beside another one, and one with these properties."""
+    return [
+        weather,
+        {"name": "other", "parameters": {"type": "object", "properties": properties, "required": [*given]}},
+    ]
+
 
 FAULTS: list[tuple[Any, dict[str, Any], type[ConstrainError], str, str]] = [
     ([STRICT], {"format": "qwen3"}, SchemaError, "additionalProperties is not false", "change each of them"),
@@ -64,6 +73,10 @@ FAULTS: list[tuple[Any, dict[str, Any], type[ConstrainError], str, str]] = [
     ([weather], {"thinking": "none", "thinking_tokens": 3}, ConstrainError, "has no budget", "leave it out"),
     ([weather], {"thinking_tokens": -3}, ConstrainError, "max_tokens is a number of tokens, not -3", "None"),
     ([weather], {"format": "harmony", "thinking_tokens": 3}, ConstrainError, "begin with several tokens", "open"),
+    (of(b={"type": "strin"}), {}, SchemaError, "type 'strin' does not exist", "the tool 'other', $.properties.b"),
+    (of(b={"pattern": "("}), {"format": "qwen3-coder"}, SchemaError, "not closed", "the tool 'other', $.properties.b"),
+    (of("b", b=False), {}, UnsatisfiableError, "no value can match", "the tool 'other', $"),
+    (of(**{"a-b": {}}), {"format": "pythonic"}, SchemaError, "cannot be 'a-b' in this style", "the tool 'other', $"),
     (
         [{"name": "f", "parameters": {"type": "object", "anyOf": [{"minProperties": 3}]}}],
         {"format": "qwen3-coder"},

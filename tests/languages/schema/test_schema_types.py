@@ -9,7 +9,7 @@ import random
 import re
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pydantic
 import pytest
@@ -106,6 +106,18 @@ def test_errors_of_the_keyword_name_their_place(schema: Any, message: str) -> No
     with pytest.raises(SchemaError, match=re.escape(message)) as raised:
         json_schema({"properties": {"a": schema}})
     assert "$.properties.a" in str(raised.value) and "fix:" in str(raised.value)
+
+
+def test_an_error_of_the_users_own_function_goes_out() -> None:
+    def checked(value: int) -> int:
+        return {1: 2}[value]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        constraint = json_schema(Annotated[int, pydantic.AfterValidator(checked)])
+    assert constraint.parse("1") == 2
+    with pytest.raises(KeyError):
+        constraint.residual_fault("3")
 
 
 def test_a_key_of_a_constraint_leaves_no_validator_out() -> None:

@@ -8,8 +8,12 @@ import pytest
 
 import constrain
 from constrain.kernels.records import arena
+from constrain.languages.automata import decide
+from constrain.languages.automata.syntax import JsonString, concat, intersect, literal
+from constrain.languages.cfg.rules import Terminal
 from constrain.languages.constraints.regular import regex
 from constrain.languages.grammar_text.text import grammar
+from constrain.masks.completion.least import least_lexeme
 from constrain.masks.completion.shortest import Shortest
 from constrain.masks.derived.members import byte_automaton, byte_matcher, is_member
 from constrain.masks.derived.triggered import triggered
@@ -121,6 +125,29 @@ def test_a_completion_goes_on_as_its_rest(constraint):
         if "greedy" not in repr(constraint) and constraint.to_grammar().lexer == "dynamic":
             rests = {text + whole[:i].decode(): whole[i:] for i in range(1, len(whole))}
             assert completions(constraint, list(rests)) == rests
+
+
+TREES = ["b|ab|(c|d){2}", "(?:a|bb)(?:c|dd){2}x?", r"\d+(\.\d+)?", "[^a]|aa", "(ab|b|a)+c", "é|zz|ü", "x{1001}|y{1001}", "[b-dé]{3,}"]
+
+
+@pytest.mark.parametrize("pattern", [*TREES, "(?!ab)a[b-d]", "(?:a|(?!b).){2}"])
+def test_the_least_text_of_a_tree_is_that_of_its_automaton(pattern):
+    node = regex(pattern).node
+    for tree in (node, concat(literal("-"), node, node), JsonString(node, True), concat(JsonString(node, False), node)):
+        assert least_lexeme(Terminal(tree)) == decide.shortest(tree).encode()
+    assert least_lexeme(Terminal(concat(node, intersect(node, literal("\n\n\n"))))) is None
+
+
+def test_a_lexer_state_is_asked_for_its_successors_once(monkeypatch):
+    """Searches from the letters of an address meet the same states, whose counts of letters are less by one each."""
+    asked = []
+    store = type(byte_automaton().store)
+    successors = store.successors
+    monkeypatch.setattr(store, "successors", lambda self, state: asked.append(state) or successors(self, state))
+    address = regex("[a-z.]{1,20}(@|%)[a-z]{2,20}[.][a-z]{3,9}")
+    found = completions(address, ["abcdefghijklmnop"[:length] for length in range(17)])
+    assert found["abc"] == b"%aa.aaa"
+    assert len(asked) == len(set(asked)) > 20
 
 
 def test_maximal_munch_needs_a_blank():

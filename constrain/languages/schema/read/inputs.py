@@ -8,7 +8,10 @@ arguments; its texts become validated keyword arguments. pydantic is imported wh
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
+from functools import partial
+from traceback import walk_tb
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
@@ -34,13 +37,30 @@ def schema_of_type(given: Any) -> tuple[Json, Callable[[str], Any]]:
         raise SchemaError(f"a schema is not a {type(given).__name__}: {given!r}", fix=FIX)
     adapter = _adapter_of(given)
     if not inspect.isroutine(given):
-        return _schema(adapter, given), adapter.validate_json
+        return _schema(adapter, given), partial(_instance, adapter)
 
     def parse(text: str) -> dict[str, Any]:
-        instance = adapter.validate_json(text)
+        instance = _instance(adapter, text)
         return {name: getattr(instance, name) for name in type(instance).model_fields}
 
     return _schema(adapter, given), parse
+
+
+def _instance(adapter: Any, text: str) -> Any:
+    """The value of a text. Raises ValueError, and what a function of the user raises.
+
+    Types of pydantic refuse some texts by other errors: a path with a long name, a pattern with a great count.
+    """
+    try:
+        return adapter.validate_json(text)
+    except ValueError:
+        raise
+    except Exception as error:
+        frames = (frame.f_globals.get("__name__", "").partition(".")[0] for frame, _ in walk_tb(error.__traceback__))
+        *_, last = (package for package in frames if package not in sys.stdlib_module_names)
+        if last == "pydantic":
+            raise ValueError(f"{type(error).__name__}: {error}") from None
+        raise
 
 
 def published_schema(given: Any) -> Json:
