@@ -115,6 +115,8 @@ SIZED: dict[str, Callable[[int], object]] = {  # what users make of any size, as
     "enum of integers": lambda n: {"enum": list(range(n))},
     "enum of texts": lambda n: {"enum": names(n)},
     "enum of arrays": lambda n: {"enum": [[i, str(i)] for i in range(n)]},
+    "const": lambda n: {"const": list(range(n))},
+    "all but": lambda n: {"type": "integer", "allOf": [{"not": {"const": i}} for i in range(n)]},
     "properties": objects,
     "required": lambda n: objects(n, required=names(n)),
     "properties of all": lambda n: {"allOf": [objects(1, properties={name: {}}) for name in names(n)]},

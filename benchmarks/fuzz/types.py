@@ -22,9 +22,13 @@ from fuzz import Target
 WALKS = 6
 DRAWS = 8
 ZONES = ("", ", tzinfo=timezone.utc", ", tzinfo=INDIA")
-PLAIN = [row["type"] for row in ROWS if not row.get("later") and "FutureDate" not in row["type"]]
-NOT_KEYS = ("Json", "Secret", "set", "dict", "deque", "Counter", "Nested", "None", "tuple", "Any", "list", "Base64")
-NOT_WRITTEN = ("Json", "Secret", "Fraction", "Base64", "Url", "Dsn", "Email", "Nested", "float", "re.compile")
+PLAIN = [
+    row["type"] for row in ROWS if not row.get("later") and row["type"] not in ("FutureDate", "FutureDatetime", "named")
+]
+CLASSES = ("Nested", "Holiday", "Cat", "Ant", "Placed", "Held", "Encoded", "Hexadecimal")
+NOT_KEYS = ("Json", "Secret", "set", "dict", "deque", "Counter", "None", "tuple", "Any", "list", "Base64", *CLASSES)
+NOT_WRITTEN = ("Json", "Secret", "Fraction", "Base64", "Url", "Dsn", "Email", "float", "re.compile", "Nested", "Placed",
+               "Held")  # fmt: skip
 """Types of which the mask does not take everything that pydantic writes, or that it writes otherwise."""
 
 
@@ -65,7 +69,14 @@ BOUNDED = st.one_of(
     st.builds(lambda low, more: f"constr(strip_whitespace=True, min_length={low}, max_length={low + more})",
               st.integers(1, 9), st.integers(0, 9)),
 )  # fmt: skip
-SCALARS = st.one_of(st.sampled_from(PLAIN), BOUNDED)
+MEMBERS = ["b'a'", "'a'", "'1'", "0", "1", "True", "None", "Letter.A", "Number.ONE", "Number.TWO"]
+LITERALS = st.lists(st.sampled_from(MEMBERS), min_size=1, max_size=4, unique=True).map(
+    lambda members: f"Literal[{', '.join(members)}]"
+)
+TAGGED = st.lists(st.sampled_from(["Cat", "Dog", "Ant", "Bee"]), min_size=2, unique=True).map(
+    lambda classes: f"Annotated[{' | '.join(classes)}, Field(discriminator='kind')]"
+)
+SCALARS = st.one_of(st.sampled_from(PLAIN), BOUNDED, LITERALS, TAGGED)
 KEYS = SCALARS.filter(lambda kind: not any(word in kind for word in NOT_KEYS))
 TYPES = st.one_of(
     SCALARS,

@@ -7,14 +7,14 @@ import json
 import re  # noqa: F401  names of this module stand in the rows
 from collections import Counter, OrderedDict, defaultdict, deque  # noqa: F401
 from collections.abc import Hashable  # noqa: F401
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta, timezone  # noqa: F401
 from decimal import Decimal  # noqa: F401
 from fractions import Fraction  # noqa: F401
 from ipaddress import *  # noqa: F403
 from pathlib import Path, PurePosixPath  # noqa: F401
 from re import Pattern  # noqa: F401
-from typing import Annotated, Any, Literal  # noqa: F401
+from typing import Annotated, Any, Literal
 from uuid import UUID  # noqa: F401
 from zoneinfo import ZoneInfo  # noqa: F401
 
@@ -22,9 +22,12 @@ import pydantic
 from annotated_types import *  # noqa: F403
 from annotated_types import IsAscii, Not  # noqa: F401
 from pydantic import *  # noqa: F403
+from pydantic import AliasChoices, AliasPath, ConfigDict, Field
 from pydantic.networks import *  # noqa: F403
 from pydantic.types import *  # noqa: F403
+from pydantic_core import core_schema
 from test_schema_walks import EOS, TOKENS
+from typing_extensions import NotRequired, TypedDict, Unpack
 
 from constrain.languages.vocab import Vocabulary
 from tables import table
@@ -86,6 +89,110 @@ class Nested(pydantic.BaseModel):
 
     inner: pydantic.Json[Nested] | None = None
     n: int
+
+
+class Letter(enum.Enum):
+    """Members of which JSON has the first two: `to_json` writes the others, and pydantic does not read that."""
+
+    A = "a"
+    TRUE = True
+    BYTES = b"b"
+    PAIR = (1, 2)
+    DAY = date(2020, 1, 1)
+    HUGE = 1e30
+
+
+class Day(enum.Enum):
+    """Members of which JSON has none."""
+
+    FIRST = date(2020, 1, 1)
+
+
+class Holiday(pydantic.BaseModel):
+    """A field that may be left out, and must be."""
+
+    day: Day | None = None
+    n: int
+
+
+class Cat(pydantic.BaseModel):
+    """A model with a tag that has a default, as most tags."""
+
+    kind: Literal["cat", "lion"] = "cat"
+    n: int = 0
+
+
+class Dog(pydantic.BaseModel):
+    """Another one, whose tag has another name in JSON."""
+
+    kind: Literal["dog"] = "dog"
+
+
+@dataclass
+class Ant:
+    """A dataclass with such a tag."""
+
+    kind: Literal["ant"] = "ant"
+
+
+class Bee(TypedDict):
+    """A dict with a tag that may be missing."""
+
+    kind: NotRequired[Literal["bee"]]
+
+
+def size(value: Any) -> str:
+    """The tag of a number."""
+    return "small"
+
+
+class Placed(pydantic.BaseModel):
+    """Fields that stand inside the values of other keys, and of one key."""
+
+    a: int = Field(validation_alias=AliasPath("p", "q", 1))
+    b: bool = Field(validation_alias=AliasPath("p", "r"), default=False)
+    c: int = Field(validation_alias=AliasChoices(AliasPath("s", 0), "c"))
+
+
+class Last(pydantic.BaseModel):
+    """A field at the end of a list."""
+
+    a: int = Field(validation_alias=AliasPath("p", -1))
+
+
+@pydantic.dataclasses.dataclass(config=ConfigDict(extra="forbid"))
+class Held:
+    """A dataclass with a field that nobody may give."""
+
+    a: int
+    b: int = field(default=2, init=False)
+
+
+def named(**options: Unpack[Bee]) -> None:
+    """A function whose arguments are the keys of a dict."""
+
+
+class Encoded(pydantic.BaseModel):
+    """Bytes in base64 and of a length."""
+
+    model_config = ConfigDict(val_json_bytes="base64", ser_json_bytes="base64")
+    b: Annotated[bytes, Field(min_length=1, max_length=5)]
+
+
+class Hexadecimal(pydantic.BaseModel):
+    """Bytes as digits."""
+
+    model_config = ConfigDict(val_json_bytes="hex", ser_json_bytes="hex")
+    b: Annotated[bytes, Field(min_length=1, max_length=2)]
+
+
+class Chained:
+    """A text of digits, and then a number."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        steps = [core_schema.str_schema(pattern="^[0-9]{1,3}$"), core_schema.int_schema(le=50)]
+        return core_schema.chain_schema(steps)
 
 
 class JsonText(str):

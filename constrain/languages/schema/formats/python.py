@@ -174,9 +174,10 @@ _UNITS = "b|[kmgtpe](?:i?b(?:it)?)?|bit"
 def _bytes(options: Options) -> Node:
     """Texts of so many bytes in UTF-8."""
     encoding = options.get("encoding")
-    if encoding is not None:
-        return parse_ecma("(?:[0-9a-fA-F]{2})*", whole=True) if encoding == "hex" else _base64({"url": True})
     low, high = options.get("min_length", 0), options.get("max_length")
+    if encoding is not None:
+        pattern = f"(?:[0-9a-fA-F]{{2}}){_times(low, high)}" if encoding == "hex" else _base64_of(low, high)
+        return parse_ecma(pattern, whole=True)
     fewer = complement(_at_most_bytes(low - 1)) if low else ANY_TEXT
     return fewer if high is None else intersect(fewer, _at_most_bytes(high))
 
@@ -190,6 +191,21 @@ def _at_most_bytes(count: int) -> Node:
         for at in range(count + 1)
     )
     return Acyclic(labels, edges, (True,) * (count + 1))
+
+
+def _base64_of(low: int, high: int | None) -> str:
+    """Base64 of so many bytes, with padding; unused bits are zero."""
+    some = r"[A-Za-z0-9_\-]"
+    tails = "", f"{some}[AQgw]==", f"{some}{{2}}[AEIMQUYcgkosw048]="
+    return "|".join(
+        f"(?:{some}{{4}}){_times(max(-(-(low - more) // 3), 0), None if high is None else (high - more) // 3)}{tail}"
+        for more, tail in enumerate(tails)
+        if high is None or (more <= high and -(-(low - more) // 3) <= (high - more) // 3)
+    )
+
+
+def _times(low: int, high: int | None) -> str:
+    return f"{{{low},{'' if high is None else high}}}"
 
 
 def _base64(options: Options) -> Node:

@@ -25,6 +25,7 @@ from constrain.languages.schema.sets.algebra import FALSE, NOTHING, TRUE, Conj
 from constrain.languages.schema.sets.formula import Atoms, Formula, KnownSet, Not
 from constrain.languages.schema.sets.numbers import MAX_BITS
 from constrain.languages.schema.sets.values import ValueAtom, set_of_values, value_key
+from constrain.limits import tick
 
 if TYPE_CHECKING:
     from constrain.languages.schema.read.closing import Decision
@@ -237,6 +238,7 @@ class Document:
         key = value_key(value)
         serial = self._values.get(key)
         if serial is None:
+            tick()
             serial = self._values[key] = self.add(ValueAtom(value), None)
             self.formulas[serial] = KnownSet(set_of_values((value,), self.constant))
         return (serial,)

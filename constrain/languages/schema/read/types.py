@@ -17,6 +17,7 @@ from typing import Any
 from constrain.languages.schema.formats.python import PREDICATES
 from constrain.languages.schema.formats.registry import OF_FORMATS
 from constrain.languages.schema.read.duplicates import MAPS
+from constrain.languages.schema.read.types_members import keys_read, members_read, nested, path_of, tagged
 
 KNOWN = "x-python"
 _Schema = dict[str, Any]
@@ -52,9 +53,54 @@ def generator() -> Any:
                 made["propertyNames"] = _keys(schema["keys_schema"], self.generate_inner(schema["keys_schema"]))
             elif kind in ("set", "frozenset") and "items" in made:
                 made["items"] = _hashable(schema.get("items_schema", {}), made["items"])
-            elif kind == "chain" and any(step.get("cls") is Hashable for step in schema["steps"]):
-                made = {**made, "type": _SCALARS}
+            elif kind == "chain":
+                hashable = any(step.get("cls") is Hashable for step in schema["steps"])
+                made = {**made, "type": _SCALARS} if hashable else _with(made, {}, "what follows its first step")
             return made
+
+        def tagged_union_schema(self, schema: Any) -> _Schema:
+            made, told = tagged(schema, super().tagged_union_schema(schema), self._requires)
+            return _with(made, {}, *told)
+
+        def _requires(self, choice: _Schema, name: str) -> bool:
+            found = self.get_schema_from_definitions(choice["$ref"]) if "$ref" in choice else choice
+            return name in (found or {}).get("required", ())
+
+        def dataclass_args_schema(self, schema: Any) -> _Schema:
+            fields = [field for field in schema["fields"] if field.get("init", True)]
+            return super().dataclass_args_schema({**schema, "fields": fields})
+
+        def arguments_schema(self, schema: Any) -> _Schema:
+            made = super().arguments_schema(schema)
+            if schema.get("var_kwargs_mode") != "unpacked-typed-dict":
+                return made
+            typed = made.pop("additionalProperties")
+            return {**made, "allOf": [typed], "unevaluatedProperties": False}
+
+        def _named_required_fields_schema(self, named_required_fields: Any) -> _Schema:
+            fields = list(named_required_fields)
+            by_path = self.by_alias and self._config.validate_by_alias
+            paths = [path_of(field) if by_path else None for _, _, field in fields]
+            with_names = [each for each, path in zip(fields, paths, strict=True) if not path]
+            made = super()._named_required_fields_schema(with_names)
+            return made if len(with_names) == len(fields) else self._with_paths(made, fields, paths)
+
+        def _with_paths(self, made: _Schema, fields: list[Any], paths: list[Any]) -> _Schema:
+            """Add fields that stand inside the values of other keys, each key in its turn."""
+            ordered: _Schema = {}
+            for (name, required, field), path in zip(fields, paths, strict=True):
+                key = path[0] if path else self._get_alias_name(field, name)
+                if path is None:
+                    given = [made["properties"][key]] if key in made["properties"] else []
+                else:
+                    given = [nested(path[1:], self.generate_inner(field), required)]
+                    if required:
+                        made.setdefault("required", []).append(key)
+                if given:
+                    ordered[key] = {"allOf": [ordered[key], *given]} if key in ordered else given[0]
+            from_the_end = any(isinstance(step, int) and step < 0 for path in paths for step in path or ())
+            told = ["a field at a place from the end of a list"] if from_the_end else []
+            return _with({**made, "properties": ordered}, {}, *told)
 
         def _told(self, made: _Schema, told: _Schema, cls: Any) -> _Schema:
             """Put what is told of a class into its definition, so that the schema of one class is no reference."""
@@ -76,6 +122,15 @@ def _of_values() -> Any:
     class OfValues(GenerateJsonSchema):
         """Schemas of values without parts."""
 
+        def literal_schema(self, schema: Any) -> _Schema:
+            return members_read(schema, super().literal_schema(schema))
+
+        def enum_schema(self, schema: Any) -> _Schema:
+            return members_read(schema, super().enum_schema(schema))
+
+        def is_subclass_schema(self, schema: Any) -> _Schema:
+            return self.handle_invalid_for_json_schema(schema, "a class, which is no JSON")
+
         def uuid_schema(self, schema: Any) -> _Schema:
             return _with(super().uuid_schema(schema), {"type": "UUID", **_some(schema, "version")})
 
@@ -91,8 +146,7 @@ def _of_values() -> Any:
             made = {"type": "string", "format": made["format"]}
             if encoding == "utf8":
                 return _with(made, {"type": "bytes", **lengths})
-            later = ["its length"] if lengths else []
-            return _with(made, {"type": "bytes", "encoding": encoding}, *later)
+            return _with(made, {"type": "bytes", "encoding": encoding, **lengths})
 
         def date_schema(self, schema: Any) -> _Schema:
             return _with(super().date_schema(schema), {"type": "date", **_bounds(_until_now(schema, date))})
@@ -283,10 +337,40 @@ def _of_function(schema: Any, made: _Schema) -> _Schema:
         return made
     if name in ("min_length_validator", "max_length_validator") and made.get("type") in ("string", "array"):
         return made
+    limits = _LIMITS.get(name, {})
+    if limits and _kinds(made) <= limits.keys():
+        (bound,) = schema["function"]["function"].keywords.values()
+        return {**made, "allOf": [*made.get("allOf", []), {limits[kind]: bound for kind in _kinds(made) if kind}]}
     if name.startswith("pattern_"):
         return _with(made, {"type": "str"}, "whether it is a pattern of `re`")
     return _with(made, {}, _TOLD.get(name, f"pydantic's {name}"))
 
+
+def _kinds(made: Any) -> set[str | None]:
+    """The types of the values of a schema, for the bounds of `_LIMITS`; None: of some they say nothing."""
+    branches = next((made[several] for several in ("anyOf", "oneOf") if several in made), None)
+    if branches is not None and not made.keys() - {
+        "anyOf",
+        "oneOf",
+        "allOf",
+        "title",
+        "description",
+        "default",
+        *_LOST,
+    }:
+        return set().union(*map(_kinds, branches))
+    return {None if made.keys() & {KNOWN, "format", "$ref", "enum", "const"} else made.get("type")}
+
+
+_LOST = ("ge", "gt", "le", "lt", "multiple_of", "minLength", "maxLength")  # written by pydantic beside a union
+_LIMITS = {  # what the bound of a union says in a schema, by the types of its values
+    "greater_than_validator": {"number": "exclusiveMinimum", "integer": "exclusiveMinimum"},
+    "greater_than_or_equal_validator": {"number": "minimum", "integer": "minimum"},
+    "less_than_validator": {"number": "exclusiveMaximum", "integer": "exclusiveMaximum"},
+    "less_than_or_equal_validator": {"number": "maximum", "integer": "maximum"},
+    "min_length_validator": {"array": "minItems", "string": "minLength"},
+    "max_length_validator": {"array": "maxItems", "string": "maxLength"},
+}
 
 _TOLD = {
     "import_string": "whether it can be imported",
@@ -340,10 +424,8 @@ def _is_text(keys: Any) -> bool:
 def _keys(core: Any, made: Any) -> Any:
     """The schema of the texts that are keys of such values."""
     kind = core["type"]
-    if kind == "literal":
-        return {"enum": [each for each in core["expected"] if isinstance(each, str)]}
-    if kind == "enum":
-        return {"enum": [each if isinstance(each, str) else str(each) for each in map(_value, core["members"])]}
+    if kind in ("literal", "enum"):
+        return keys_read(core)
     for several in ("anyOf", "oneOf"):
         if several in made and "choices" in core:
             return {**made, several: [_keys(*pair) for pair in zip(core["choices"], made[several], strict=False)]}
@@ -357,10 +439,6 @@ def _keys(core: Any, made: Any) -> Any:
     if made.get("type") == "boolean":
         return {"enum": ["true", "false"]}
     return False if made.get("type") in ("array", "object", "null") else made
-
-
-def _value(member: Any) -> Any:
-    return member.value
 
 
 def _hashable(item: Any, made: Any) -> Any:

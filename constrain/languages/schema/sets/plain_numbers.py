@@ -44,7 +44,7 @@ from constrain.languages.schema.sets.digits import (
     order_of,
     split_decimal,
 )
-from constrain.languages.schema.sets.numbers import ANY_NUMBER, NumberBox, Rational, steps_of
+from constrain.languages.schema.sets.numbers import ANY_NUMBER, MAX_DIGITS, NumberBox, Rational, steps_of
 from constrain.limits import tick
 
 MAX_SIGNIFICANT = 17  # digits that tell all doubles apart
@@ -130,14 +130,16 @@ def _exponents(low: int, high: int) -> Node:
 def _digits(box: NumberBox) -> Digits:
     """The greatest lengths of the numbers of a box: what its conditions need, and at least what a double does."""
     ends: list[Rational] = [end for end in (box.low, box.high) if end is not None]
-    others: list[Rational] = [*steps_of(box), *box.not_multiples, *box.holes]
-    conditions = [split_decimal(_magnitude(number)) for number in ends + others]
+    divisors: list[Rational] = [*steps_of(box), *box.not_multiples]
+    conditions = [split_decimal(_magnitude(number)) for number in (*divisors, *ends, *box.holes)]
     lengths = [(len(str(whole)), len(decimals)) for whole, decimals in conditions]
     longest = max((whole for whole, _ in lengths), default=0)
     decimals = max((fraction for _, fraction in lengths), default=0)
+    product = sum(whole for whole, _ in lengths[: len(divisors)])  # a multiple of all is that near to any number
+    whole = longest + product + len(str(len(box.holes))) + 1
     orders = [order_of(_magnitude(end)) for end in ends if end]
     return Digits(
-        whole=max(MAX_WHOLE, sum(whole for whole, _ in lengths) + 1),
+        whole=min(max(MAX_WHOLE, whole), MAX_DIGITS),
         significant=max(MAX_SIGNIFICANT, longest + decimals + 1),
         zeros=max(MAX_ZEROS, decimals),
         low=min([MIN_ORDER, *orders]),
