@@ -39,43 +39,43 @@ def size_of(F, token):
 
 
 @kernel("i(arena, i, i)")
-def child_of(O, node, b):
+def child_of(N, node, b):
     """The child of a node of the trie by a byte, or 0."""
-    low, end = TOKEN_TRIE.CHILDREN(O, node), TOKEN_TRIE.CHILDREN(O, node + 1)
+    low, end = TOKEN_TRIE.CHILDREN(N, node), TOKEN_TRIE.CHILDREN(N, node + 1)
     high = end
     while low < high:
         middle = (low + high) // 2
-        if TOKEN_TRIE.BYTE(O, middle) < b:
+        if TOKEN_TRIE.BYTE(N, middle) < b:
             low = middle + 1
         else:
             high = middle
-    return low if low < end and TOKEN_TRIE.BYTE(O, low) == b else np.int64(0)
+    return low if low < end and TOKEN_TRIE.BYTE(N, low) == b else np.int64(0)
 
 
 @kernel("i(arena, i)")
-def texts_end(O, node):
+def texts_end(N, node):
     """The index behind the tokens that are the text of a node; it is LOW of what begins with it and goes on."""
-    first = TOKEN_TRIE.CHILDREN(O, node)
-    return TOKEN_TRIE.LOW(O, first) if first < TOKEN_TRIE.CHILDREN(O, node + 1) else TOKEN_TRIE.HIGH(O, node)
+    first = TOKEN_TRIE.CHILDREN(N, node)
+    return TOKEN_TRIE.LOW(N, first) if first < TOKEN_TRIE.CHILDREN(N, node + 1) else TOKEN_TRIE.HIGH(N, node)
 
 
 @kernel("i(arena, arena, i, i)")
-def enter(O, Q, level, at):
+def enter(N, Q, level, at):
     """Make a LEVEL ready whose place is written, before the byte `at`. Returns it.
 
     The tokens that the rest of the text begins with are put on a stack, the longest on top.
     """
-    node, length, low, high = np.int64(0), np.int64(0), np.int64(0), TOKEN_TRIE.HIGH(O, 0)
+    node, length, low, high = np.int64(0), np.int64(0), np.int64(0), TOKEN_TRIE.HIGH(N, 0)
     Q[level + LEVEL.AT], Q[level + LEVEL.TOKENS] = at, Q[FIRSTS.TOP]
     while low < high and at + length < Q[FIRSTS.LENGTH]:
-        node = child_of(O, node, np.int64(Q[FIRSTS.TEXT + at + length]))
+        node = child_of(N, node, np.int64(Q[FIRSTS.TEXT + at + length]))
         if node == 0:
             low = high
             break
         length += 1
-        low, high = TOKEN_TRIE.LOW(O, node), TOKEN_TRIE.HIGH(O, node)
-        while low < texts_end(O, node):
-            Q[Q[FIRSTS.TOP]] = TOKEN_TRIE.TOKENS(O, low)
+        low, high = TOKEN_TRIE.LOW(N, node), TOKEN_TRIE.HIGH(N, node)
+        while low < texts_end(N, node):
+            Q[Q[FIRSTS.TOP]] = TOKEN_TRIE.TOKENS(N, low)
             Q[FIRSTS.TOP] += 1
             low += 1
     Q[level + LEVEL.LONGER], Q[level + LEVEL.HIGH] = low, low if Q[FIRSTS.IS_END] else high
@@ -116,7 +116,7 @@ def read_rest(P, Q, level):
 
 
 @kernel("i(arena, arena, arena, arena, arena, row, arena, arena, i)")
-def step_longer(P, F, T, M, slots, written, O, Q, level):
+def step_longer(P, F, T, M, slots, written, N, Q, level):
     """Try the next of the tokens that begin with the rest of the text and are longer, until one is not REFUSED.
 
     Returns its verdict; NO_TOKEN after the last.
@@ -126,7 +126,7 @@ def step_longer(P, F, T, M, slots, written, O, Q, level):
         return np.int64(NO_TOKEN) if kind == REFUSED else kind
     while Q[level + LEVEL.LONGER] < Q[level + LEVEL.HIGH]:
         Q[level + LEVEL.LONGER] += 1
-        token = TOKEN_TRIE.TOKENS(O, Q[level + LEVEL.LONGER] - 1)
+        token = TOKEN_TRIE.TOKENS(N, Q[level + LEVEL.LONGER] - 1)
         kind = step_token(P, F, T, M, slots, written, Q, level, token)
         if kind != REFUSED:
             return kind
@@ -134,7 +134,7 @@ def step_longer(P, F, T, M, slots, written, O, Q, level):
 
 
 @kernel("i(arena, arena, arena, arena, arena, row, arena, arena, arena)", entry=True)
-def first_tokens(P, F, T, M, slots, written, O, Q, found):
+def first_tokens(P, F, T, M, slots, written, N, Q, found):
     """Write the tokens that may come next to `found`: tokens within the text (FIRSTS), then longer ones.
 
     Returns GOOD; UNSURE, where the tables do not say enough of a
@@ -142,7 +142,7 @@ def first_tokens(P, F, T, M, slots, written, O, Q, found):
     """
     Q[FIRSTS.WITHIN], Q[FIRSTS.BEYOND] = 0, 0
     Q[FIRSTS.TOP] = FIRSTS.LEVELS + Q[FIRSTS.LENGTH] + (Q[FIRSTS.LENGTH] + 2) * LEVEL.WORDS
-    first = enter(O, Q, np.int64(FIRSTS.LEVELS) + np.int64(Q[FIRSTS.LENGTH]), 0)
+    first = enter(N, Q, np.int64(FIRSTS.LEVELS) + np.int64(Q[FIRSTS.LENGTH]), 0)
     level, chosen, left = first, np.int64(NO_TOKEN), np.int64(Q[FIRSTS.TOP])
     while level != first or left > Q[first + LEVEL.TOKENS]:
         if level == first:
@@ -156,27 +156,27 @@ def first_tokens(P, F, T, M, slots, written, O, Q, found):
             kind = step_token(P, F, T, M, slots, written, Q, level, token)
             at = np.int64(Q[level + LEVEL.AT]) + size_of(F, token)
         else:
-            kind, at = step_longer(P, F, T, M, slots, written, O, Q, level), np.int64(Q[FIRSTS.LENGTH])
+            kind, at = step_longer(P, F, T, M, slots, written, N, Q, level), np.int64(Q[FIRSTS.LENGTH])
         if kind == NO_TOKEN:
             level -= LEVEL.WORDS
         elif kind > GOOD:
             return kind
         elif kind == GOOD and at < Q[FIRSTS.LENGTH]:
-            level = enter(O, Q, level + LEVEL.WORDS, at)
+            level = enter(N, Q, level + LEVEL.WORDS, at)
         elif kind == GOOD and (Q[FIRSTS.IS_END] == 0 or may_end(P, Q, level + LEVEL.WORDS + LEVEL.CUT)):
             found[Q[FIRSTS.WITHIN]] = chosen
             Q[FIRSTS.WITHIN] += 1
             level = first
-    kind = step_longer(P, F, T, M, slots, written, O, Q, first)
+    kind = step_longer(P, F, T, M, slots, written, N, Q, first)
     while kind == GOOD:
-        found[Q[FIRSTS.WITHIN] + Q[FIRSTS.BEYOND]] = TOKEN_TRIE.TOKENS(O, Q[first + LEVEL.LONGER] - 1)
+        found[Q[FIRSTS.WITHIN] + Q[FIRSTS.BEYOND]] = TOKEN_TRIE.TOKENS(N, Q[first + LEVEL.LONGER] - 1)
         Q[FIRSTS.BEYOND] += 1
-        kind = step_longer(P, F, T, M, slots, written, O, Q, first)
+        kind = step_longer(P, F, T, M, slots, written, N, Q, first)
     return np.int64(GOOD) if kind == NO_TOKEN else kind
 
 
 @kernel("i(arena, arena, arena, arena, arena, arena, i)")
-def merge_piece(T, M, slots, O, Q, W, size):
+def merge_piece(T, M, slots, N, Q, W, size):
     """Write the tokens that a tokenizer writes for the first bytes of the text, a piece, to W, of 2 size words.
 
     Returns how many; 0 where it may not be those of merging alone, or where the symbols are not the bytes.
@@ -184,22 +184,22 @@ def merge_piece(T, M, slots, O, Q, W, size):
     node = np.int64(0)
     for k in range(size):
         b = np.int64(Q[FIRSTS.TEXT + k])
-        symbol = child_of(O, np.int64(0), b)
-        if b >= 0x80 or symbol == 0 or texts_end(O, symbol) - TOKEN_TRIE.LOW(O, symbol) != 1:
+        symbol = child_of(N, np.int64(0), b)
+        if b >= 0x80 or symbol == 0 or texts_end(N, symbol) - TOKEN_TRIE.LOW(N, symbol) != 1:
             return np.int64(0)
-        W[k] = TOKEN_TRIE.TOKENS(O, TOKEN_TRIE.LOW(O, symbol))
+        W[k] = TOKEN_TRIE.TOKENS(N, TOKEN_TRIE.LOW(N, symbol))
         if T[W[k] * TOKEN.WORDS + TOKEN.LEFT] != LEAF:
             return np.int64(0)
-        node = child_of(O, node, b) if k == 0 or node != 0 else np.int64(0)
-    wholes = texts_end(O, node) - TOKEN_TRIE.LOW(O, node) if node != 0 else np.int64(0)
+        node = child_of(N, node, b) if k == 0 or node != 0 else np.int64(0)
+    wholes = texts_end(N, node) - TOKEN_TRIE.LOW(N, node) if node != 0 else np.int64(0)
     if wholes == 0:
         return np.int64(merge_symbols(M, slots, W, size))
-    W[0] = TOKEN_TRIE.TOKENS(O, TOKEN_TRIE.LOW(O, node))
+    W[0] = TOKEN_TRIE.TOKENS(N, TOKEN_TRIE.LOW(N, node))
     return np.int64(1 if wholes == 1 and T[W[0] * TOKEN.WORDS + TOKEN.ALONE] != 0 else 0)
 
 
 @kernel("i(arena, arena, arena, arena, arena, arena, i, arena)")
-def cut_piece(P, T, M, slots, O, Q, level, W):
+def cut_piece(P, T, M, slots, N, Q, level, W):
     """Write the tokens of the first piece of the text to W, where the text settles both of its borders. Returns how
     many; 0 where that is not sure.
 
@@ -221,13 +221,13 @@ def cut_piece(P, T, M, slots, O, Q, level, W):
             return np.int64(0)
         while size <= read and (opened >> (read - size)) & 1 == 0:
             if (settled >> (read - size)) & 1 != 0:
-                return merge_piece(T, M, slots, O, Q, W, size)
+                return merge_piece(T, M, slots, N, Q, W, size)
             size += 1
     return np.int64(0)
 
 
 @kernel("i(arena, arena, arena, arena, arena, row, arena, arena, arena, arena)", entry=True)
-def token_run(P, F, T, M, slots, written, O, Q, found, run):
+def token_run(P, F, T, M, slots, written, N, Q, found, run):
     """Write the tokens of a text that must follow to `run`, as far as each is the only one: a STEP each.
 
     run: a STEP for each byte of the text and one more, of which the first has the place before it; the text. Q has the
@@ -246,9 +246,9 @@ def token_run(P, F, T, M, slots, written, O, Q, found, run):
         for w in range(CUT.WORDS):
             Q[first + LEVEL.CUT + w] = run[step + STEP.CUT + w]
         W = Q[first + 2 * LEVEL.WORDS :]
-        count = cut_piece(P, T, M, slots, O, Q, first, W)
+        count = cut_piece(P, T, M, slots, N, Q, first, W)
         if count == 0 or step_token(P, F, T, M, slots, written, Q, first, np.int64(W[0])) != GOOD:
-            kind = first_tokens(P, F, T, M, slots, written, O, Q, found)
+            kind = first_tokens(P, F, T, M, slots, written, N, Q, found)
             if kind != GOOD or Q[FIRSTS.WITHIN] != 1 or Q[FIRSTS.BEYOND] != 0:
                 break
             W[0], count = found[0], np.int64(1)

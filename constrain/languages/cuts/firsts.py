@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.kernels.cuts.firsts import first_tokens, read_cuts, token_run
-from constrain.kernels.cuts.tables import CUT, FIRSTS, GOOD, LEVEL, MISSES, TOKEN_TRIE, STEP
+from constrain.kernels.cuts.tables import CUT, FIRSTS, GOOD, LEVEL, MISSES, STEP, TOKEN_TRIE
 from constrain.kernels.records.schema import pack
 from constrain.lazily import EACH, Remembered
 
