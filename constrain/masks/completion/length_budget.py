@@ -64,7 +64,7 @@ FAR = 4  # a text is not near its end if this many times the grammar's tokens ar
 
 
 class Costs(PerVocabulary):
-    """The bytes and tokens that each token uses of those that may be read: its bytes, with those of its mark, and itself."""
+    """The bytes and tokens of a budget that each token uses: its bytes, with those of its mark, and itself."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.used = [1 + (len(token) if token else LENGTH) for token in vocabulary.tokens]
