@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from constrain.gaps.chart import Rows
 from constrain.gaps.kernels import least
@@ -22,8 +21,6 @@ from constrain.gaps.kernels.lexemes import NOWHERE
 from constrain.gaps.kernels.records import ITEMS
 from constrain.gaps.rules import BinaryRules
 from constrain.kernels.records.schema import pack
-
-Int32 = NDArray[np.int32]
 
 
 class PricedLexeme(NamedTuple):

@@ -23,6 +23,7 @@ import numpy as np
 
 from constrain.kernels.parser.forced import NOT_FORCED
 from constrain.languages.constraints.refusal import Refusal
+from constrain.languages.vocab.bits import set_bits
 from constrain.masks.engine.matcher import MAX_FORCED
 from constrain.masks.engine.narrowed import Narrowed
 
@@ -88,9 +89,8 @@ class HealedMatcher(Narrowed):
         known = self.healing.masks.get(self.state)
         if known is None:
             known = np.zeros(self.healing.vocabulary.words, np.uint32)
-            for token, rest in self.healing.fitting(self.left):
-                if not rest or self._takes(rest):
-                    known[token // 32] |= np.uint32(1 << token % 32)
+            fitting = self.healing.fitting(self.left)
+            set_bits(known, (token for token, rest in fitting if not rest or self._takes(rest)))
             self.healing.masks[self.state] = known
         words = row.view(np.uint32)
         words[:] = 0

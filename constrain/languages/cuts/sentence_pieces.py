@@ -16,7 +16,6 @@ import numpy as np
 
 from constrain.errors import VocabularyError
 
-BLANK = "▁"
 KINDS = {1: "Unigram", 2: "BPE", 3: "Word", 4: "Char"}
 NORMAL, USER_DEFINED, UNUSED = 1, 4, 5  # types of pieces
 

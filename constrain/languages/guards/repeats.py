@@ -51,7 +51,7 @@ from constrain.languages.guards.rivals import (
     watches,
 )
 from constrain.languages.guards.token_tables import BracketTokens, Row, TokenSet, TokenTables
-from constrain.languages.vocab.bits import clear_bits
+from constrain.languages.vocab.bits import clear_bits, has_bit
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.limits import tick
 
@@ -248,7 +248,7 @@ def _within_reach(state: JsonState, tables: TokenTables) -> Iterator[OpenContain
 
 def _within(tokens: Iterable[int], row: Row) -> list[int]:
     """The tokens that a mask allows."""
-    return [token for token in tokens if row[token >> 5] >> (token & 31) & 1]
+    return [token for token in tokens if has_bit(row, token)]
 
 
 def _alike(tokens: BracketTokens, row: Row) -> Iterable[list[int]]:

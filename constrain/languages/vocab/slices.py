@@ -168,8 +168,3 @@ def masks_by_length(ids: Ints, lengths: NDArray[np.int64], size: int) -> Masks:
     np.bitwise_or.accumulate(masks, axis=0, out=masks)
     masks.flags.writeable = False
     return masks
-
-
-def bitmask(ids: Sequence[int] | Ints, size: int) -> Masks:
-    """uint32[ceil(size / 32)]: the mask of some token ids, low bit first."""
-    return masks_by_length(np.asarray(ids, np.int32), np.ones(len(ids), np.int64), size)[-1]

@@ -19,6 +19,7 @@ import numpy as np
 
 from constrain.errors import UnsatisfiableError
 from constrain.languages.constraints.base import Constraint
+from constrain.languages.vocab.bits import set_bits
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.completion.spellings import NEVER
 from constrain.masks.completion.tokens_to_end import TokensToEnd
@@ -87,8 +88,7 @@ class SpelledMatcher(Matcher):
         packed = np.packbits(ends, bitorder="little")
         words = np.zeros(self.compiled.vocabulary.words, np.uint32)
         words.view(np.uint8)[: len(packed)] = packed
-        for token in (*self._automaton.layout.eos_ids, *self._eos_ids):
-            words[token >> 5] |= np.uint32(1 << (token & 31))
+        set_bits(words, (*self._automaton.layout.eos_ids, *self._eos_ids))
         row.view(np.uint32)[: len(words)] &= words
         super().narrow(row, flags)
 

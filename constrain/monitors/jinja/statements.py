@@ -7,7 +7,6 @@ from constrain.monitors.jinja.state import JinjaBracket, JinjaState
 from constrain.monitors.jinja.values import THE_LOOP, element
 from constrain.monitors.jinja.words import IN_MACROS
 
-EXPRESSIONS = frozenset({"autoescape", "extends", "from", "import", "include", "print"})  # an expression comes first
 PLACES = {"for": "target", "set": "target", "with": "target", "filter": "filter", "macro": "name", "block": "name",
           "call": "called", "raw": "raw tag"}  # fmt: skip
 

@@ -21,8 +21,8 @@ OPEN = {"(": "(", "[": "[", "{": "{"}
 CLOSE = {")", "]", "}"}
 SEPARATORS = CLOSE | {",", ":", "="}
 TEXT, BYTES = instance_of(str), instance_of(bytes)
-LIST, TUPLE, DICT, SET = (instance_of(cls) for cls in (list, tuple, dict, set))
-WHOLE, REAL = instance_of(int), instance_of(float)
+LIST, DICT, SET = (instance_of(cls) for cls in (list, dict, set))
+WHOLE = instance_of(int)
 CONSTANT_VALUES = {"None": ABSENT, "True": instance_of(bool), "False": instance_of(bool)}
 
 

@@ -57,7 +57,6 @@ WORDS_AT = {
     "declare": ("const", "let", "function"), "super": ("super",), "after type": ("extends", "implements"),
 }  # fmt: skip
 OPERANDS_AT = frozenset({"operand", "argument", "element", "test", "step", "result of return", "arrow body"})
-TYPES_AT = frozenset({"type"})
 
 
 class TypeScriptMonitor(Statements):

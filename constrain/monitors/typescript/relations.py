@@ -166,11 +166,6 @@ def new_signature(type_: TsType, types: Bound) -> TsSignature | bool:
 # -- assignability -----------------------------------------------------------------------------------------------------
 
 
-def assignable(source: TsType, target: TsType, types: Bound) -> bool:
-    """True if a value of one type may be assigned where another is expected, the check of fresh objects included."""
-    return is_assignable(source, target, types) and not _has_unknown_member(source, target, types)
-
-
 @lru_cache(maxsize=1 << 16)
 def is_assignable(source: TsType, target: TsType, types: Bound) -> bool:
     return _assign(source, target, types, _NONE)
@@ -278,24 +273,6 @@ def _is_discriminated(source: TsType, target: TsType, types: Bound) -> bool:
         expand(each.type, types).kind == "union"
         and any(part.kind == "literal" for part in expand(each.type, types).parts)
         for each in members.values()
-    )
-
-
-def _has_unknown_member(source: TsType, target: TsType, types: Bound) -> bool:
-    """True if an object literal has a member that the expected type does not have."""
-    if source.kind == "union":
-        return any(_has_unknown_member(part, target, types) for part in source.parts)
-    target = flat(target, types)
-    if not source.fresh or source.kind not in ("object", "array"):
-        return False
-    if source.kind == "array":
-        elements = [part.parts[0] for part in constituents(target) if part.kind == "array"]
-        return bool(elements) and _has_unknown_member(source.parts[0], union(elements), types)
-    known = expected_members(target, types)
-    if known is None:
-        return False
-    return any(
-        each.name not in known or _has_unknown_member(each.type, known[each.name].type, types) for each in source.parts
     )
 
 

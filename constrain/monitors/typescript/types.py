@@ -201,17 +201,3 @@ def substitute(type_: TsType, known: Mapping[str, TsType]) -> TsType:
     if type_.kind == "parameter":
         return known.get(type_.name, type_)
     return map_parts(type_, lambda part: substitute(part, known))
-
-
-def mentions(type_: TsType, names: Iterable[str]) -> bool:
-    """True if a type has one of some type parameters in it."""
-    names, found = frozenset(names), []
-
-    def look(part: TsType) -> TsType:
-        if part.kind == "parameter" and part.name in names:
-            found.append(part)
-        map_parts(part, look)
-        return part
-
-    look(type_)
-    return bool(found)

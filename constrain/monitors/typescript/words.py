@@ -3,22 +3,6 @@
 from __future__ import annotations
 
 OPERANDS = ("true", "false", "null", "undefined", "this", "new", "typeof")
-STATEMENTS = (
-    "const",
-    "let",
-    "function",
-    "if",
-    "while",
-    "do",
-    "for",
-    "return",
-    "throw",
-    "break",
-    "continue",
-    "switch",
-    "try",
-)
-DECLARATIONS = ("interface", "type", "class", "export", "declare")  # outside of functions only
 MODIFIERS = frozenset({"private", "public", "protected", "readonly", "static"})
 RESERVED = frozenset(
     """

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from constrain.languages.vocab.bits import set_bits
 from constrain.limits import check_cancelled
 from constrain.sampling.bitmask.apply import bitmask_words
 from constrain.sampling.core.draw import Draw
@@ -359,6 +360,5 @@ class Job:
     def eos_mask(self) -> np.ndarray:
         """uint32[words]: nothing but the ids that end an output."""
         row = np.zeros(self.words, np.uint32)
-        for token in self.eos_ids:
-            row[token // 32] |= np.uint32(1 << token % 32)
+        set_bits(row, self.eos_ids)
         return row

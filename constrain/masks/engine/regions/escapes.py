@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from constrain.languages.vocab.bits import Row
+from constrain.languages.vocab.bits import Row, set_bits
 from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.lazily import Remembered
@@ -177,11 +177,8 @@ class EscapingTokens(PerVocabulary):
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.plain, self.escaping, self.every = np.zeros((3, -(-len(vocabulary.tokens) // 32)), np.uint32)
-        for token, text in enumerate(vocabulary.tokens):
-            if text:
-                bit = np.uint32(1 << (token & 31))
-                self.every[token >> 5] |= bit
-                if BACKSLASH in text:
-                    self.escaping[token >> 5] |= bit
-                elif QUOTE not in text and min(text) >= 0x20:
-                    self.plain[token >> 5] |= bit
+        texts = [(token, text) for token, text in enumerate(vocabulary.tokens) if text]
+        set_bits(self.every, (token for token, _ in texts))
+        set_bits(self.escaping, (token for token, text in texts if BACKSLASH in text))
+        means_itself = (token for token, text in texts if not {BACKSLASH, QUOTE} & {*text} and min(text) >= 0x20)
+        set_bits(self.plain, means_itself)
