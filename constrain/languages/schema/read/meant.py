@@ -70,10 +70,11 @@ def _warn_of_definitions(raw: dict[str, Any]) -> None:
     """Warn of definitions that no keyword uses."""
     for keyword in ("$defs", "definitions"):
         defined = raw.get(keyword)
-        if isinstance(defined, dict) and defined:
-            name = next((name for name in defined if name == raw.get("title")), next(reversed(defined)))
-            other = f", or another of its {len(defined)} definitions" if len(defined) > 1 else ""
-            pointer = f"#/{keyword}/{quote(name.replace('~', '~0').replace('/', '~1'), safe='~:@')}"
+        named = [name for name in defined if isinstance(name, str)] if isinstance(defined, dict) else []
+        if named:
+            name = next((name for name in named if name == raw.get("title")), named[-1])
+            other = f", or another of its {len(named)} definitions" if len(named) > 1 else ""
+            pointer = f"#/{keyword}/{quote(name.replace('~', '~0').replace('/', '~1'), safe='~:@', errors='replace')}"
             warn(
                 f"the schema has definitions and no keyword that uses one, so it takes any JSON value\n"
                 f'  fix: did you mean {{**schema, "$ref": "{pointer}"}}{other}?'
