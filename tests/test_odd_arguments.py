@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,8 @@ class Falls:
 
 ODD: dict[str, Callable[[], Any]] = {
     "None": lambda: None, "True": lambda: True, "-1": lambda: -1, "0": lambda: 0, "2**70": lambda: 2**70,
+    "10**400": lambda: 10**400, "no decimal": lambda: Decimal("nan"), "no path": lambda: Path("a\0b"),
+    "a schema with odd names": lambda: {"$defs": {1: {}, "\ud800": {}}},
     "nan": lambda: float("nan"), "inf": lambda: float("inf"), "0.5": lambda: 0.5, "1j": lambda: 1j,
     "no text": lambda: "", "text": lambda: "a", "a surrogate": lambda: "\ud800", "NUL": lambda: "\x00",
     "a bracket": lambda: "(", "bytes": lambda: b"a", "bytearray": lambda: bytearray(b"\xff"), "[]": list,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 import weakref
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +22,7 @@ CONSTRAINTS = ("schema", "regex", "grammar", "choices", "type", "constraint", "r
 def check_settings(max_tokens: Any, temperature: Any, top_k: Any, top_p: Any) -> Settings:
     """Settings, or ConstrainError naming the argument and its value."""
     check_count("max_tokens", max_tokens)
-    if not _is_number(temperature) or not math.isfinite(temperature) or temperature < 0:
+    if not _is_number(temperature) or not 0 <= temperature <= sys.float_info.max:
         raise ConstrainError(
             f"temperature must be a finite number of at least 0, not {temperature!r}", fix="0 is greedy, 1 the model"
         )

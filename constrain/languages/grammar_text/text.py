@@ -234,10 +234,11 @@ def as_generated(text: str | os.PathLike[str]) -> GrammarText:
 
 def _file(path: os.PathLike[str]) -> str:
     """The text of a file. Raises OSError, GrammarError."""
-    with open(path, "rb") as file:
-        raw = file.read()
     try:
-        return raw.decode()
+        with open(path, "rb") as file:
+            return file.read().decode()
     except UnicodeDecodeError as error:
         message = f"{os.fspath(path)} is not UTF-8: {error.reason} at byte {error.start}"
         raise GrammarError(message, fix="encode it as UTF-8") from None
+    except ValueError as error:  # of what no file is named
+        raise GrammarError(f"{os.fspath(path)!r:.60} names no file: {error}", fix="correct the path") from None

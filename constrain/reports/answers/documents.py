@@ -267,9 +267,10 @@ def _alone(model: Any, prompt: Any, index: int, seed: int, options: Mapping[str,
 
 def _path(out: Any) -> Path:
     """The path of a file of answers. Raises ConstrainError, and TypeError for what is no path."""
-    if isinstance(out, str) and (not out or "\0" in out or has_lone_surrogate(out)):
+    path = Path(out)
+    if out == "" or "\0" in str(path) or has_lone_surrogate(str(path)):
         raise ConstrainError(f"out is the name of a file, not {out!r:.60}", place="out", fix='out="answers.jsonl"')
-    return Path(out)
+    return path
 
 
 def _answer(index: int, output: Generation[Any]) -> Answer:

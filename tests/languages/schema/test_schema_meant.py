@@ -49,6 +49,22 @@ def test_a_misspelt_keyword_is_told(key: str) -> None:
     assert [line.pointer for line in constraint.report if "did you mean" in line.note] == ["$.properties.a"]
 
 
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [("emial", "email"), ("datetime", "date-time"), ("Date", "date"), ("ip_v4", "ipv4"), ("UUID", "uuid")],
+)
+def test_a_misspelt_format_is_told(name: str, known: str) -> None:
+    with pytest.warns(UserWarning, match=rf"no format {name!r} at \$.items, .* did you mean {known!r}"):
+        constrain.json_schema({"type": "array", "items": {"type": "string", "format": name}})
+
+
+def test_formats_of_others_are_annotations() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name in ("int32", "int64", "float", "double", "byte", "binary", "password", "color", "phone", "", "guid"):
+            constrain.json_schema({"format": name})
+
+
 def test_every_keyword_is_found_behind_one_wrong_letter() -> None:
     for name in (each for each in KEYWORDS if each.isalpha() and len(each) > 4):
         for at in range(1, len(name)):

@@ -173,7 +173,8 @@ class _Unwritten(Repr):
 
 def shown(value: object) -> object:
     """Turn a value that `json` does not know into a number, if it is an exact decimal, else into text."""
-    return float(value) if isinstance(value, Decimal) and abs(value) < MAX_FLOAT else str(value)
+    is_double = isinstance(value, Decimal) and value.is_finite() and abs(value) < MAX_FLOAT
+    return float(value) if is_double else str(value)  # type: ignore[arg-type]
 
 
 def excerpt(value: object, width: int = 100) -> str:

@@ -138,6 +138,8 @@ def read_file(path: Path) -> Json:
         raise SchemaError(
             f"{path!s} is not UTF-8: {error.reason} at byte {error.start}", fix="encode it as UTF-8"
         ) from None
+    except ValueError as error:  # of what no file is named
+        raise SchemaError(f"{str(path)!r:.60} names no file: {error}", fix="correct the path") from None
     return _from_yaml(text, path) if path.suffix.lower() in (".yaml", ".yml") else from_json(text, str(path))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from constrain.errors import SchemaError, warn
+from constrain.languages.schema.formats.registry import FORMATS
 from constrain.languages.schema.read.document import Site, excerpt
 from constrain.languages.schema.read.keywords import KEYWORDS
 
@@ -70,10 +71,11 @@ def _warn_of_definitions(raw: dict[str, Any]) -> None:
     """Warn of definitions that no keyword uses."""
     for keyword in ("$defs", "definitions"):
         defined = raw.get(keyword)
-        if isinstance(defined, dict) and defined:
-            name = next((name for name in defined if name == raw.get("title")), next(reversed(defined)))
-            other = f", or another of its {len(defined)} definitions" if len(defined) > 1 else ""
-            pointer = f"#/{keyword}/{quote(name.replace('~', '~0').replace('/', '~1'), safe='~:@')}"
+        named = [name for name in defined if isinstance(name, str)] if isinstance(defined, dict) else []
+        if named:
+            name = next((name for name in named if name == raw.get("title")), named[-1])
+            other = f", or another of its {len(named)} definitions" if len(named) > 1 else ""
+            pointer = f"#/{keyword}/{quote(name.replace('~', '~0').replace('/', '~1'), safe='~:@', errors='replace')}"
             warn(
                 f"the schema has definitions and no keyword that uses one, so it takes any JSON value\n"
                 f'  fix: did you mean {{**schema, "$ref": "{pointer}"}}{other}?'
@@ -93,6 +95,20 @@ def warn_of_misspelt(raw: Any, sites: list[Site]) -> None:
         for key in () if KNOWN.issuperset(site.raw) else site.raw.keys() - KNOWN:
             if meant(key):
                 warn(f"{key!r} at {site.pointer} is no keyword, and says nothing: did you mean {meant(key)!r}?")
+        if "format" in site.raw and (named := meant_format(site.raw["format"])):
+            known = site.raw["format"]
+            warn(f"there is no format {known!r} at {site.pointer}, and it says nothing: did you mean {named!r}?")
+
+
+@lru_cache(maxsize=1024)
+def meant_format(name: Any) -> str | None:
+    """The format that a name is nearly, or None; formats of OpenAPI and of others are annotations."""
+    if not isinstance(name, str) or name in FORMATS or name.startswith(("_", "x-")):
+        return None
+    plain = name.lower().replace("_", "").replace("-", "")
+    same = [known for known in FORMATS if known.replace("-", "") == plain]
+    near = same or (get_close_matches(name, FORMATS, 1, CLOSE) if len(name) > 4 else [])
+    return near[0] if near else None
 
 
 @lru_cache(maxsize=1024)
