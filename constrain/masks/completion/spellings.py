@@ -1,4 +1,4 @@
-"""How many tokens spell a text, at least.
+"""The least number of tokens that spell a text.
 
     Spellings.of(vocabulary).fewest(b'{"a":1}')
 
