@@ -64,7 +64,7 @@ FAR = 4  # a text is not near its end if this many times the grammar's tokens ar
 
 
 class Costs(PerVocabulary):
-    """The bytes and tokens of a budget that each token uses: its bytes, with those of its mark, and itself."""
+    """The bytes of each token, with those of its mark, and itself: what it uses of the bytes and tokens to be read."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.used = [1 + (len(token) if token else LENGTH) for token in vocabulary.tokens]

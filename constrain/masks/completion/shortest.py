@@ -106,17 +106,20 @@ class Shortest:
     def is_quiet(self) -> bool:
         """True if the guard allows the grammar's completion wherever it is not asked about the next token.
 
-        So it is where no least text needs a part that is watched, other than the end of a container.
+        So it is in JSON where no least text needs a part that is watched, other than the end of a container.
         """
         rules, least = self._rules or {}, self.ways[0].least
-        loud = {
+        watched = [each for each in rules if each.watched]
+        if not rules or not all(each.shared or isinstance(each, PlacedNonterminal) for each in watched):
+            return False
+        ends = {
             each
-            for each in rules
-            if each.watched and not any(len(way) == 1 and least.get(way[0]) == least.get(each) for way in rules[each])
+            for each in watched
+            if any(least.get(way[0]) == least.get(each) for way in rules[each] if len(way) == 1)
         }
-        lengths = Lengths(least, self.spellings, dict.fromkeys(loud, UNKNOWN))
-        lengths.read({each: rules[each] for each in rules if each not in loud})
-        return bool(rules) and all(lengths.whole.get(each, NEVER) < NEVER for each in rules if not each.watched)
+        lengths = Lengths(least, self.spellings, dict.fromkeys([each for each in watched if each not in ends], UNKNOWN))
+        lengths.read({each: rules[each] for each in rules if each not in lengths.known})
+        return all(lengths.whole.get(each, NEVER) < NEVER for each in rules if not each.watched)
 
     def bound_of(self, symbol: Symbol) -> MostTokens:
         """The tokens that the texts of a symbol need at most; see farthest.py."""
