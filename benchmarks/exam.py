@@ -1,4 +1,4 @@
-"""What users bring: the tools of many servers, types of Python, tokenizers that no test has.
+"""Examine tools of many servers in each format, types of Python, and tokenizers that no test has.
 
 Question: are 217 tools read within six tenths of a second in every format, and their calls read back; does `generate`
 write a value of every type; are the bytes, the own cuts and the delimiters of a tokenizer right?
@@ -10,7 +10,7 @@ write a value of every type; are the bytes, the own cuts and the delimiters of a
 Each prints a table and its wrong answers, which end it with status 1. `tools`: a process for each format and
 vocabulary, which has read one tool; CPU seconds; arguments of walks are judged by `jsonschema`. `types`: pydantic reads
 what the embedded model writes, and a random one for a tenth; a dead end is wrong unless the type is checked later.
-`tokenizers`: the judge is the package of that name; adverse walks take the shortest tokens, those that end as an added
+`tokenizers`: the judge is the package of that name; adverse walks take the shortest tokens, some that end as an added
 one begins, or any. Bias: walks draw tokens without a model; times hold on an idle machine only.
 """
 
@@ -154,7 +154,7 @@ def is_text(text: bytes) -> bool:
 
 
 def cuts(name: str, own: Tokenizer, vocabulary: constrain.Vocabulary, canonical: Any) -> list[int]:
-    """Tokens of own cuts, those that are refused, places that force one token, and those that force another."""
+    """Tokens of own cuts, how many are refused, at how many places one is forced, and another one."""
     added, count = [each.content for each in own.get_added_tokens_decoder().values() if not each.special], [0, 0, 0, 0]
     for text in [*TEXTS, *(f"{a}{t}{b}" for t in TEXTS for a, b in zip(added[:12], added[-12:], strict=True))]:
         ids = own.encode(text, add_special_tokens=False).ids
@@ -176,7 +176,7 @@ NONE = range(-9, 0)  # `only` where several may come next
 
 
 def junk(name: str, own: Tokenizer, vocabulary: constrain.Vocabulary, canonical: Any) -> list[int]:
-    """Added texts in adverse walks, but blanks, and those that other tokens spell."""
+    """Added texts in adverse walks, but blanks, and how many of them other tokens spell."""
     decoder = own.get_added_tokens_decoder().items()
     added = {e.content: i for i, e in decoder if vocabulary.tokens[i] is not None and e.content.strip(" \t\r\n▁")}
     rng, count = random.Random(name), [0, 0]
