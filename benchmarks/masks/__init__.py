@@ -1,4 +1,4 @@
-"""Shared parts of the benchmarks of masks: engines, vocabularies, workers, one measurement, records, summaries, plots.
+"""Shared parts of the benchmarks of masks: engines, vocabularies, workers, one measurement, records, summaries.
 
     interface.py      what an engine must offer, and its settings
     engines.py        the engines by name; adapters of constrain and llguidance
@@ -10,7 +10,7 @@
     measure.py        one engine on one MaskBench file
     suite.py          the official suite; verdicts.py: does an engine obey it?
     records.py        records on disk, so that a run can go on where it stopped
-    summary.py        from records to tables; plots.py: distributions
+    summary.py        from records to tables
 
 start reading at: interface.py, measure.py
 """

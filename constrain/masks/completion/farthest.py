@@ -120,13 +120,13 @@ def farthest(
         return dict.fromkeys(table, UNKNOWN)
     layouts = {nonterminal: each for nonterminal in table if (each := nonterminal.plainest()) is not None}
     if not layouts:
-        return _longest(table, Lengths(least, spellings, known or {}))
+        return _longest(table, RuleLengths(least, spellings, known or {}))
     levels = _levels(table, max(chosen.depth for chosen in layouts.values()))
     lines = spellings.lines(*(max(each) for each in list(zip(*layouts.values(), strict=True))[1:]))
     return _longest(table, _LongestLayout(least, spellings, levels, lines))
 
 
-class Lengths:
+class RuleLengths:
     """The lengths of symbols in the alternatives of rules.
 
     known: bounds of the symbols that are in no table. whole: the tokens of nonterminals
@@ -166,7 +166,7 @@ class Lengths:
         return rest_of(terminal, self.spellings.missing)
 
 
-class _LongestLayout(Lengths):
+class _LongestLayout(RuleLengths):
     """The lengths in any layout, by rules in the plainest one.
 
     In each layout a text has the same brackets and commas, and each of them is longer by a line end and the indentation
@@ -229,7 +229,7 @@ def _inside(table: Mapping[Nonterminal, Alternatives]) -> dict[Nonterminal, list
     return {rule: [s for each in table[rule] for s in each if s in table] for rule in table}  # type: ignore[misc]
 
 
-def _longest(table: Mapping[Nonterminal, Alternatives], lengths: Lengths) -> Bounds:
+def _longest(table: Mapping[Nonterminal, Alternatives], lengths: RuleLengths) -> Bounds:
     """The longest paths: from a rule to a symbol of one of its alternatives, as long as what is behind it."""
     lengths.read(table)
     found: Bounds = {}

@@ -30,7 +30,7 @@ from constrain.languages.automata.syntax import intersect, literal, token_sets, 
 from constrain.languages.cfg.bulk_rules import PlacedNonterminal
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.walk import Alternatives, nearest, plainest_of
-from constrain.masks.completion.farthest import NOTHING, UNKNOWN, Bounds, Lengths, MostTokens, farthest, rest_of
+from constrain.masks.completion.farthest import NOTHING, UNKNOWN, Bounds, MostTokens, RuleLengths, farthest, rest_of
 from constrain.masks.completion.least import Text, least_lexeme, least_texts
 from constrain.masks.completion.spellings import NEVER, Spellings
 from constrain.masks.engine import inspect
@@ -117,7 +117,8 @@ class Shortest:
             for each in watched
             if any(least.get(way[0]) == least.get(each) for way in rules[each] if len(way) == 1)
         }
-        lengths = Lengths(least, self.spellings, dict.fromkeys([each for each in watched if each not in ends], UNKNOWN))
+        unknown = dict.fromkeys([each for each in watched if each not in ends], UNKNOWN)
+        lengths = RuleLengths(least, self.spellings, unknown)
         lengths.read({each: rules[each] for each in rules if each not in lengths.known})
         return all(lengths.whole.get(each, NEVER) < NEVER for each in rules if not each.watched)
 
@@ -154,7 +155,7 @@ class Shortest:
 
     def _forget(self) -> None:
         self.epoch = self.automaton.epoch
-        self.names = inspect.Names(self.automaton, self.rules)
+        self.names = inspect.SymbolNames(self.automaton, self.rules)
         self._known: dict[int, Text] = {}
         self._mosts: dict[int, int] = {}
         self._lexers: dict[int, _Search] = {}

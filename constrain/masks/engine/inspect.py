@@ -205,7 +205,7 @@ def alike(automaton: TokenAutomaton, configuration: int, byte: int) -> NDArray[n
     return same
 
 
-class Names:
+class SymbolNames:
     """The symbols of a grammar that texts have reached so far, by their records. Valid in one epoch.
 
     names: as of the last call of `read`, which goes on where the one before it found no rules
@@ -244,8 +244,8 @@ class Names:
 
 
 def symbols(automaton: TokenAutomaton, rules: CompiledRules, whole: bool = False) -> dict[int, Symbol]:
-    """Record -> symbol, for all symbols of a grammar that texts have reached so far (`Names.read`)."""
-    return Names(automaton, rules).read(whole)
+    """Record -> symbol, for all symbols of a grammar that texts have reached so far (`SymbolNames.read`)."""
+    return SymbolNames(automaton, rules).read(whole)
 
 
 def _record_by_keys(automaton: TokenAutomaton, symbol: Symbol, rules: CompiledRules) -> int | None:
