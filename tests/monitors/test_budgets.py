@@ -207,7 +207,7 @@ def test_a_completion_settles_what_a_text_owes(language: str, text: bytes, rest:
     )
     limited = LengthBudget(compiled).matcher()
     assert limited.inner.advance_bytes(text)
-    limited.taken = 1
+    limited.tokens.append(text[-1])
     found = limited._new_end()
     assert len(found.text) <= len(rest), found
     assert limited.inner.advance_bytes(found.text) and limited.inner.is_accepting()
