@@ -146,8 +146,8 @@ OTHERS = {
 
 # What is right, and not for a test: so many outputs or tries; models of that name; a function that raises by itself.
 UNSUITED = {
-    ("n", "2**70"), ("attempts", "2**70"), ("repeats", "2**70"), ("model", "text"), ("model", "a bracket"),
-    ("prompt", "a class"),
+    ("n", "2**70"), ("n", "10**400"), ("attempts", "2**70"), ("repeats", "2**70"), ("repeats", "10**400"),
+    ("model", "text"), ("model", "a bracket"), ("prompt", "a class"),
 }  # fmt: skip
 
 CASES = [(name, argument) for name, right in RIGHT.items() for argument in right()]

@@ -201,10 +201,10 @@ def grammar(
     start = start if start is not None else "start" if format == "lark" else "root"
     if not isinstance(start, str):
         raise GrammarError(f"start= is the name of a rule, not {start!r:.60}", fix='start="expression"')
-    unusual = isinstance(base, str) and ("\0" in base or has_lone_surrogate(base))
-    if unusual or not isinstance(base, str | os.PathLike | None):
+    folder = os.fspath(base) if isinstance(base, str | os.PathLike) else base
+    if folder is not None and (not isinstance(folder, str) or "\0" in folder or has_lone_surrogate(folder)):
         raise GrammarError(f"base= is a folder, not {base!r:.60}", fix='pass a Path, or a str such as "grammars"')
-    folder = None if base is None else os.fspath(base) or "."
+    folder = "." if folder == "" else folder
     constraint = GrammarText(text, format, start, lexer, folder, lines, tuple((grammars or {}).items()), keywords)
     constraint.to_grammar()  # reads the text: errors are raised here, not at the first use
     return constraint

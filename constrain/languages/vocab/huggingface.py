@@ -50,6 +50,7 @@ def load(name: str | os.PathLike[str]) -> tuple[Any, list[int]]:
 
     Raises:
         MissingExtraError: A name that is no path, and transformers is not installed.
+        VocabularyError: There is no such tokenizer.
     """
     path = Path(name)
     if path.is_file():
@@ -59,7 +60,11 @@ def load(name: str | os.PathLike[str]) -> tuple[Any, list[int]]:
     require("hf", "a tokenizer by name")
     from transformers import AutoTokenizer, GenerationConfig
 
-    tokenizer = AutoTokenizer.from_pretrained(name)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name)
+    except OSError as error:
+        message = f"no tokenizer is found under {os.fspath(name)!r:.200}: {error}"
+        raise VocabularyError(message, fix="pass the folder of a model, a tokenizer.json, or a tokenizer") from error
     try:
         config = GenerationConfig.from_pretrained(name)
     except OSError:  # many repositories have none
