@@ -13,7 +13,7 @@ from constrain.languages.automata.memory import MAX_WORDS
 from constrain.lazily import Remembered
 
 MAX_ROWS = 512  # complete masks that are kept for `Matcher.mask`
-MAX_NUMBERS = 1 << 14  # states of a guard that keep their numbers; another number later says nothing wrong
+MAX_NUMBERS = 1 << 14  # states of a guard whose numbers are kept; a state that was forgotten gets a new one
 
 
 class KnownStates:
@@ -39,5 +39,9 @@ class KnownStates:
 
     def number(self, configuration: int, guarded: Hashable) -> int:
         """A number for a pair (configuration, state of the guard), different from all configurations."""
-        known = self._watched.get((configuration, guarded))
-        return self._watched.keep((configuration, guarded), next(self._numbers)) if known is None else known
+        key = configuration, guarded
+        try:
+            known = self._watched.get(key)
+            return self._watched.keep(key, next(self._numbers)) if known is None else known
+        except RecursionError:  # values are nested too deeply to be compared: the state counts as a new one
+            return next(self._numbers)

@@ -36,6 +36,18 @@ def test_equal_sources_share_states(name: str) -> None:
     assert automaton.memory.A[HEADER.RECORDS] == records
 
 
+def test_a_text_has_a_state_however_deep_it_is() -> None:
+    """Keys that came are compared, level by level. What is too deep to be compared is a state of its own."""
+    nested = {"$defs": {"any": {"type": "object", "additionalProperties": {"$ref": "#/$defs/any"}}}}
+    schema = constrain.json_schema({**nested, "$ref": "#/$defs/any"}, undeclared="allow")
+    compiled = constrain.compile(schema, constrain.Vocabulary.of_bytes())
+    for depth in (50, 5000):
+        matchers = [compiled.matcher() for _ in range(2)]
+        assert all(matcher.advance_bytes(b'{"a":' * depth) for matcher in matchers)
+        first, again = (matcher.state for matcher in matchers)
+        assert first == again or depth > 50  # how deep Python compares differs by its version
+
+
 @pytest.mark.parametrize("name", SOURCES)
 def test_what_is_asked_for_again_is_kept(name: str) -> None:
     make, text = SOURCES[name]
