@@ -85,7 +85,7 @@ class FirstTokens:
         order = np.argsort(nodes, kind="stable")[np.count_nonzero(nodes < 0) :].astype(np.int32)
         ends = np.bincount(nodes[nodes >= 0], minlength=size)
         before = np.concatenate([[0], np.cumsum(ends)])
-        by_level = np.argsort(trie.depth.astype(np.uint16), kind="stable")
+        by_level = np.argsort(trie.depth, kind="stable")
         place = np.empty(size + 1, np.int64)  # of a node in `by_level`, behind the root
         place[by_level] = np.arange(1, size + 1)
         child = np.where(trie.end > np.arange(1, size + 1), place[1:], size + 1)[by_level]

@@ -117,10 +117,7 @@ class Narrowed:
     @property
     def ended(self) -> bool:
         """True if an id that ends the text was read."""
-        inner = self.inner
-        while isinstance(inner, Narrowed):  # PERF: engines ask twice a token
-            inner = inner.inner
-        ended: bool = inner.ended
+        ended: bool = self.inner.ended
         return ended
 
     @property
