@@ -71,7 +71,7 @@ class Served:
         return self.compiled.constraint.residual_fault(text) is None
 
     def forget(self) -> None:
-        self.compiler.compiled.clear()
+        self.compiler.compiled.results.clear()
 
 
 class ServedRehearsed(Served):

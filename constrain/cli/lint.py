@@ -56,7 +56,7 @@ def load(given: str, grammar_format: str | None, start: str | None, lexer: str |
 
 def findings(constraint: Any, seconds: float = 5.0) -> list[dict[str, str]]:
     """Kind and message of each finding, and an example of an ambiguity."""
-    from constrain.languages.cfg.transform.walk import reachable
+    from constrain.languages.cfg.transform.walk import RuleTable, reachable
     from constrain.languages.grammar_text.lint import lint
     from constrain.masks.completion.least import least_texts
 
@@ -64,7 +64,7 @@ def findings(constraint: Any, seconds: float = 5.0) -> list[dict[str, str]]:
     for finding in lint(constraint, seconds=seconds):
         found.append({"kind": finding.kind, "message": finding.message})
         if finding.ambiguity is not None:
-            least = least_texts(reachable(finding.ambiguity.rule, 1 << 30) or {})
+            least = least_texts(reachable(finding.ambiguity.rule, 1 << 30) or RuleTable())
             words = [least[symbol].decode(errors="replace") for symbol in finding.ambiguity.form]
             found[-1]["example"] = (" " if constraint.to_grammar().ignore else "").join(words)
     return found

@@ -95,7 +95,8 @@ class Language:
             store, expression = self.store, self._expressions[state]
             with store.memory.lock:
                 successors = store.row(expression)
-            self._rows[state] = [self._number(successor) for successor in successors]
+            numbers = {successor: self._number(successor) for successor in dict.fromkeys(successors)}
+            self._rows[state] = [numbers[successor] for successor in successors]
         return self._rows[state]
 
     def steps(self, state: int) -> list[Step]:

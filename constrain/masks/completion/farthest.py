@@ -10,7 +10,7 @@ fewer, so there is a second bound, by what was read. A limit of tokens that is f
 token, and need not be asked (length_budget.py).
 
 Where a text chooses one of many layouts, only the rules of the plainest one are read, and counted is what another one
-writes more (`_LongestLayout`). So their bounds are those of the same rules in each layout.
+writes more (`Lengths.lay_out`). So their bounds are those of the same rules in each layout.
 
 Where a lexeme's node is no plain tree of characters, its automaton is read, up to `STATES` states.
 
@@ -20,7 +20,7 @@ Limit: unbounded (`NEVER`) where neither finds a bound. Holds for `lexer="dynami
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -41,7 +41,7 @@ from constrain.languages.automata.syntax import (
 from constrain.languages.cfg.bulk_rules import PlacedNonterminal
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.analysis import components
-from constrain.languages.cfg.transform.walk import Alternatives
+from constrain.languages.cfg.transform.walk import RuleTable
 from constrain.limits import tick
 from constrain.masks.completion.spellings import NEVER, Spellings
 
@@ -86,10 +86,10 @@ Bounds = dict[Nonterminal, MostTokens]
 
 
 def farthest(
-    table: Mapping[Nonterminal, Alternatives],
+    table: RuleTable,
     least: Mapping[Symbol, bytes],
     spellings: Spellings,
-    known: Mapping[Nonterminal, MostTokens] | None = None,
+    known: Mapping[Symbol, MostTokens] | None = None,
 ) -> Bounds:
     """The bounds of the rules of a grammar.
 
@@ -105,13 +105,14 @@ def farthest(
     Example:
         >>> from constrain.languages.automata.syntax import literal
         >>> from constrain.languages.cfg.rules import Nonterminal, Terminal
+        >>> from constrain.languages.cfg.transform.walk import RuleTable
         >>> from constrain.masks.completion.farthest import farthest
         >>> from constrain.masks.completion.least import least_texts
         >>> from constrain.masks.completion.spellings import Spellings
         >>> from constrain.languages.vocab.vocabulary import Vocabulary
         >>> opens, closes = Terminal(literal("[")), Terminal(literal("]]"))
         >>> pair = Nonterminal("pair", lambda: [[opens, closes]])
-        >>> table = {pair: [[opens, closes]]}
+        >>> table = RuleTable({pair: [[opens, closes]]})
         >>> farthest(table, least_texts(table), Spellings.of(Vocabulary.of_bytes()))
         {Nonterminal('pair'): MostTokens(most=3, nested=3, whole=3)}
     """
@@ -119,148 +120,151 @@ def farthest(
     if missing and any(missing.intersection(text) for text in least.values()):
         return dict.fromkeys(table, UNKNOWN)
     layouts = {nonterminal: each for nonterminal in table if (each := nonterminal.plainest()) is not None}
-    if not layouts:
-        return _longest(table, RuleLengths(least, spellings, known or {}))
-    levels = _levels(table, max(chosen.depth for chosen in layouts.values()))
-    lines = spellings.lines(*(max(each) for each in list(zip(*layouts.values(), strict=True))[1:]))
-    return _longest(table, _LongestLayout(least, spellings, levels, lines))
+    lengths = Lengths(table, least, known or {})
+    if layouts:
+        lines = spellings.lines(*(max(each) for each in list(zip(*layouts.values(), strict=True))[1:]))
+        lengths.lay_out(lines, max(chosen.depth for chosen in layouts.values()))
+    lengths.count(spellings.apart if layouts else spellings.fewest)
+    bounds = _longest(lengths, missing)
+    return dict(zip(table, bounds, strict=False))
 
 
-class RuleLengths:
-    """The lengths of symbols in the alternatives of rules.
-
-    known: bounds of the symbols that are in no table. whole: the tokens of nonterminals
-    """
-
-    def __init__(
-        self, least: Mapping[Symbol, bytes], spellings: Spellings, known: Mapping[Nonterminal, MostTokens]
-    ) -> None:
-        self.least, self.spellings, self.known = least, spellings, known
-        self.whole: dict[Symbol, int] = {nonterminal: bound.whole for nonterminal, bound in known.items()}
-
-    def read(self, table: Mapping[Nonterminal, Alternatives]) -> None:
-        """Add up the tokens of nonterminals. A least text is made of ones that were found before it."""
-        for rule in [symbol for symbol in self.least if isinstance(symbol, Nonterminal) and symbol in table]:
-            for alternative in table[rule]:
-                if all(self.behind(rule, symbol) < NEVER or symbol in self.known for symbol in alternative):
-                    if b"".join(map(self.least.__getitem__, alternative)) == self.least[rule]:
-                        self.whole[rule] = sum(self.behind(rule, symbol) for symbol in alternative)
-                        break
-
-    def behind(self, rule: Nonterminal, symbol: Symbol) -> int:
-        """The tokens of a symbol that is still to come; NEVER where it has no text."""
-        if isinstance(symbol, Terminal) and symbol in self.least:
-            return self.lexeme(rule, self.least[symbol])
-        return self.whole.get(symbol, NEVER)
-
-    def lexeme(self, rule: Nonterminal, text: bytes) -> int:
-        """The tokens of a lexeme in an alternative of a rule."""
-        return self.spellings.fewest(text)
-
-    def before(self, rule: Nonterminal, symbol: Symbol) -> int:
-        """The bytes that were read of a symbol, at least."""
-        return len(self.least[symbol]) if symbol in self.least else NEVER
-
-    def rest(self, rule: Nonterminal, terminal: Terminal) -> int:
-        """The bytes that a lexeme which is open takes at most."""
-        return rest_of(terminal, self.spellings.missing)
-
-
-class _LongestLayout(RuleLengths):
-    """The lengths in any layout, by rules in the plainest one.
+class Lengths:
+    """The lengths of symbols by number (`RuleTable.numbered`), in the alternatives of rules.
 
     In each layout a text has the same brackets and commas, and each of them is longer by a line end and the indentation
     of its level at most; a colon by two blanks. What an opening bracket adds was read where its level is open.
 
-    levels: of rules. lines: the tokens of a line end by its level.
+    Attributes:
+        bounds: Of each symbol that has one; None: it is not known yet.
+        tokens: Of what is still to come, without line ends; NEVER where a symbol has no text.
+        bytes: Of the least text; NEVER where there is none.
+        breaks, deeper: The line ends that another layout adds, and the levels by which they are deeper than the rule.
+        colons: Tokens that another layout adds to colons.
+        opens: Whether the symbol opens a level.
+        levels, values: The level of each rule at most, and whether it is a value.
+        lines: The tokens of a line end by its level.
     """
 
-    def __init__(
-        self,
-        least: Mapping[Symbol, bytes],
-        spellings: Spellings,
-        levels: Mapping[Nonterminal, int],
-        lines: Sequence[int],
-    ) -> None:
-        super().__init__(least, spellings, {})
-        self.levels, self.lines = levels, lines
+    def __init__(self, table: RuleTable, least: Mapping[Symbol, bytes], known: Mapping[Symbol, MostTokens]) -> None:
+        self.symbols, self.ways = table.numbered
+        size, rules = len(self.symbols), len(self.ways)
+        self.texts = [least.get(symbol) for symbol in self.symbols]
+        self.bytes = [NEVER if text is None else len(text) for text in self.texts]
+        self.bounds: list[MostTokens | None] = [known.get(symbol) for symbol in self.symbols]
+        self.breaks, self.deeper, self.colons, self.opens = [0] * size, [0] * size, [0] * size, [False] * size
+        self.levels, self.values, self.lines = [0] * rules, [False] * rules, [0]
+        self.tokens = [NEVER if bound is None else bound.whole for bound in self.bounds]
 
-    def lexeme(self, rule: Nonterminal, text: bytes) -> int:
-        return self.spellings.apart(text) + self._more(rule, text)
+    def lay_out(self, lines: Sequence[int], depth: int) -> None:
+        """Add what other layouts write more; `depth`: the levels that are indented."""
+        self.lines = list(lines)
+        self.values = [_is_value(rule) for rule in self.symbols[: len(self.ways)]]
+        self.levels = _levels(self.inside(), self.values, depth)
+        for number, symbol in enumerate(self.symbols):
+            text = self.texts[number] or b""
+            self.opens[number] = text in OPENING
+            if isinstance(symbol, Terminal):
+                breaks = sum(map(text.count, BREAKS)) - 2 * sum(map(text.count, EMPTY))
+                self.deeper[number] = sum(map(text.count, OPENING)) if breaks > 1 else 0
+                self.breaks[number], self.colons[number] = breaks, 2 * text.count(b":")
 
-    def before(self, rule: Nonterminal, symbol: Symbol) -> int:
-        opens = (rule.shared or isinstance(rule, PlacedNonterminal)) and self.least.get(symbol) in OPENING
-        return super().before(rule, symbol) + (self._line(rule, 0) if opens else 0)
+    def inside(self) -> list[list[int]]:
+        """The rules that each rule leads to."""
+        rules = len(self.ways)
+        return [[symbol for way in ways for symbol in way if symbol < rules] for ways in self.ways]
 
-    def rest(self, rule: Nonterminal, terminal: Terminal) -> int:
-        return super().rest(rule, terminal) + self._more(rule, self.least.get(terminal, b""))
-
-    def _more(self, rule: Nonterminal, text: bytes) -> int:
-        breaks = sum(map(text.count, BREAKS)) - 2 * sum(map(text.count, EMPTY))
-        deeper = sum(map(text.count, OPENING)) if breaks > 1 else 0
-        return 2 * text.count(b":") + breaks * self._line(rule, deeper)
-
-    def _line(self, rule: Nonterminal, deeper: int) -> int:
+    def line(self, rule: int, deeper: int) -> int:
         """The tokens of a line end and its indentation, so many levels deeper than a rule."""
         return self.lines[min(1 + self.levels[rule] + deeper, len(self.lines) - 1)]
 
+    def more(self, rule: int, symbol: int) -> int:
+        """The tokens that another layout writes more of a symbol in a rule."""
+        breaks = self.breaks[symbol]
+        return self.colons[symbol] + (breaks * self.line(rule, self.deeper[symbol]) if breaks else 0)
 
-def _levels(table: Mapping[Nonterminal, Alternatives], deepest: int) -> dict[Nonterminal, int]:
+    def behind(self, rule: int, way: Sequence[int]) -> list[int]:
+        """The tokens of each symbol of an alternative, if it is still to come; NEVER where it has no text."""
+        return [self.tokens[symbol] + self.more(rule, symbol) for symbol in way]
+
+    def count(self, tokens_of: Callable[[bytes], int]) -> None:
+        """Count the tokens of least texts: of lexemes by `tokens_of`, then of the rules that are made of them."""
+        for number, symbol in enumerate(self.symbols):
+            text = self.texts[number]
+            if isinstance(symbol, Terminal) and text is not None:
+                self.tokens[number] = tokens_of(text)
+        # The least text of a rule is made of ones that are no longer; what a rule leads to mostly comes behind it.
+        rules = sorted(range(len(self.ways) - 1, -1, -1), key=self.bytes.__getitem__)
+        waiting = [rule for rule in rules if self.texts[rule] is not None and self.bounds[rule] is None]
+        while waiting:
+            left = [rule for rule in waiting if not self._add_up(rule)]
+            if len(left) == len(waiting):
+                return
+            waiting = left
+
+    def _add_up(self, rule: int) -> bool:
+        texts, tokens = self.texts, self.tokens
+        for way in self.ways[rule]:
+            if all(tokens[symbol] < NEVER or self.bounds[symbol] is not None for symbol in way):
+                if b"".join([texts[symbol] or b"" for symbol in way]) == texts[rule]:
+                    tokens[rule] = sum(self.behind(rule, way))
+                    return True
+        return False
+
+
+def _levels(inside: Sequence[Sequence[int]], values: Sequence[bool], deepest: int) -> list[int]:
     """The level of values in values where each rule stands, at most."""
-    inside = _inside(table)
-    levels = dict.fromkeys(table, 0)
-    for component in reversed(list(components(inside))):
+    levels = [0] * len(inside)
+    for component in reversed(list(components(dict(enumerate(inside))))):
         own = max(map(levels.__getitem__, component))
-        if len(component) > 1 and any(map(_is_value, component)):
+        if len(component) > 1 and any(map(values.__getitem__, component)):
             own = deepest
         for rule in component:
             levels[rule] = own
             for symbol in inside[rule]:
-                levels[symbol] = max(levels[symbol], min(own + _is_value(symbol), deepest))
+                levels[symbol] = max(levels[symbol], min(own + values[symbol], deepest))
     return levels
 
 
-def _is_value(rule: Nonterminal) -> bool:
-    return rule.shared or (isinstance(rule, PlacedNonterminal) and rule.is_value)
+def _is_value(rule: Symbol) -> bool:
+    return isinstance(rule, Nonterminal) and (rule.shared or (isinstance(rule, PlacedNonterminal) and rule.is_value))
 
 
-def _inside(table: Mapping[Nonterminal, Alternatives]) -> dict[Nonterminal, list[Nonterminal]]:
-    """The nonterminals of a table that each one leads to."""
-    return {rule: [s for each in table[rule] for s in each if s in table] for rule in table}  # type: ignore[misc]
-
-
-def _longest(table: Mapping[Nonterminal, Alternatives], lengths: RuleLengths) -> Bounds:
+def _longest(lengths: Lengths, missing: frozenset[int]) -> list[MostTokens]:
     """The longest paths: from a rule to a symbol of one of its alternatives, as long as what is behind it."""
-    lengths.read(table)
-    found: Bounds = {}
-    for component in components(_inside(table)):
+    bounds, symbols, size = lengths.bounds, lengths.symbols, lengths.bytes
+    rests = [rest_of(symbol, missing) if isinstance(symbol, Terminal) else 0 for symbol in symbols]
+    for component in components(dict(enumerate(lengths.inside()))):
         tick(len(component))
-        cycles: list[tuple[Nonterminal, Nonterminal, int, int]] = []  # (rule, symbol in it, bytes before, behind)
-        bounds: Bounds = {}
+        cycles: list[tuple[int, int, int, int]] = []  # (rule, symbol in it, bytes before, tokens behind)
+        own: dict[int, MostTokens] = {}
         for rule in component:
             most = nested = 0
-            for alternative in table[rule]:
-                lengths_of = [lengths.behind(rule, symbol) for symbol in alternative]
-                before, behind = 0, sum(lengths_of)
-                for symbol, length in zip(alternative, lengths_of, strict=True):
-                    behind -= length
-                    if isinstance(symbol, Terminal):
-                        own = MostTokens(*[lengths.rest(rule, symbol)] * 2)
-                    elif symbol in found or symbol in lengths.known:
-                        own = found[symbol] if symbol in found else lengths.known[symbol]
+            opening = lengths.line(rule, 0) if lengths.values[rule] else 0
+            for way in lengths.ways[rule]:
+                behind_each = lengths.behind(rule, way)
+                before, behind = 0, sum(behind_each)
+                for symbol, tokens in zip(way, behind_each, strict=True):
+                    behind -= tokens
+                    bound = bounds[symbol]
+                    if bound is not None:
+                        most, nested = max(most, bound.most + behind), max(nested, bound.nested + behind - before)
+                    elif symbol >= len(lengths.ways):
+                        rest = rests[symbol] + lengths.more(rule, symbol)
+                        most, nested = max(most, rest + behind), max(nested, rest + behind - before)
                     else:
                         cycles.append((rule, symbol, before, behind))
-                        own = NOTHING
-                    most, nested = max(most, own.most + behind), max(nested, own.nested + behind - before)
-                    before += lengths.before(rule, symbol)
-            bounds[rule] = MostTokens(min(most, NEVER), min(nested, NEVER), lengths.whole.get(rule, NEVER))
-        found |= _along_cycles(bounds, cycles)
-    return found
+                        most, nested = max(most, behind), max(nested, behind - before)
+                    before += size[symbol] + (opening if lengths.opens[symbol] else 0)
+            own[rule] = MostTokens(min(most, NEVER), min(nested, NEVER), min(lengths.tokens[rule], NEVER))
+        for rule, found in _along_cycles(own, cycles).items():
+            bounds[rule] = found
+    return [bound or UNKNOWN for bound in bounds[: len(lengths.ways)]]
 
 
 def _along_cycles(
-    bounds: Mapping[Nonterminal, MostTokens], cycles: Sequence[tuple[Nonterminal, Nonterminal, int, int]]
-) -> dict[Nonterminal, MostTokens]:
+    bounds: Mapping[int, MostTokens], cycles: Sequence[tuple[int, int, int, int]]
+) -> dict[int, MostTokens]:
     """The bounds of the rules of a component, of which each has its own without the others."""
     if not cycles:
         return dict(bounds)

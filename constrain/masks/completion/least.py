@@ -25,15 +25,15 @@ from constrain.languages.automata.syntax import (
     alternate,
     difference,
 )
-from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
-from constrain.languages.cfg.transform.walk import Alternatives
+from constrain.languages.cfg.rules import Symbol, Terminal
+from constrain.languages.cfg.transform.walk import RuleTable
 
 Text = bytes | None
 REPEATED = 1_000  # more copies are read step by step, within the limits
 
 
 def least_texts(
-    table: dict[Nonterminal, Alternatives],
+    table: RuleTable,
     glue: bytes = b"",
     lexeme: Callable[[Terminal], Text] | None = None,
     known: Mapping[Symbol, bytes] | None = None,
@@ -46,43 +46,41 @@ def least_texts(
     Source: Knuth (1977). Symbols are settled in the order of their texts; an alternative is a candidate when all of its
     symbols are settled.
     """
-    settled: dict[Symbol, bytes] = {}
-    users: dict[Symbol, list[tuple[Nonterminal, int]]] = {}
-    missing: dict[tuple[Nonterminal, int], int] = {}
-    heap: list[tuple[int, bytes, int, Symbol]] = []
+    symbols, ways = table.numbered
+    settled: dict[int, bytes] = {}
+    users: list[list[tuple[int, int]]] = [[] for _ in symbols]
+    missing: list[list[int]] = [[len(set(way)) for way in each] for each in ways]
+    heap: list[tuple[int, bytes, int, int]] = []
     serial = 0
 
-    def offer(symbol: Symbol, text: bytes) -> None:
+    def offer(number: int, text: Text) -> None:
         nonlocal serial
-        serial += 1
-        heapq.heappush(heap, (len(text), text, serial, symbol))
+        if text is not None:
+            serial += 1
+            heapq.heappush(heap, (len(text), text, serial, number))
 
-    for nonterminal, alternatives in table.items():
-        for i, alternative in enumerate(alternatives):
-            distinct = set(alternative)
-            missing[nonterminal, i] = len(distinct)
-            for symbol in distinct:
-                if symbol in users:
-                    pass
-                elif known is not None and symbol in known:
-                    offer(symbol, known[symbol])
-                elif isinstance(symbol, Terminal):
-                    text = (lexeme or least_lexeme)(symbol)
-                    if text is not None:
-                        offer(symbol, text + glue if text else b"")
-                users.setdefault(symbol, []).append((nonterminal, i))
-            if not distinct:
-                offer(nonterminal, b"")
+    for number, symbol in enumerate(symbols):
+        if number >= len(ways) and known is not None and symbol in known:
+            offer(number, known[symbol])
+        elif isinstance(symbol, Terminal):
+            text = (lexeme or least_lexeme)(symbol)
+            offer(number, text + glue if text else text)
+    for number, alternatives in enumerate(ways):
+        for i, way in enumerate(alternatives):
+            for symbol_number in set(way):
+                users[symbol_number].append((number, i))
+            if not way:
+                offer(number, b"")
     while heap:
-        _, text, _, symbol = heapq.heappop(heap)
-        if symbol in settled:
+        _, text, _, settling = heapq.heappop(heap)
+        if settling in settled:
             continue
-        settled[symbol] = text
-        for nonterminal, i in users.get(symbol, ()):
-            missing[nonterminal, i] -= 1
-            if not missing[nonterminal, i] and nonterminal not in settled:
-                offer(nonterminal, b"".join(settled[inner] for inner in table[nonterminal][i]))
-    return settled
+        settled[settling] = text
+        for number, i in users[settling]:
+            missing[number][i] -= 1
+            if not missing[number][i] and number not in settled:
+                offer(number, b"".join([settled[inner] for inner in ways[number][i]]))
+    return {symbols[number]: text for number, text in settled.items()}
 
 
 @lru_cache(maxsize=1 << 14)

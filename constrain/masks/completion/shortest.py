@@ -29,8 +29,8 @@ from constrain.languages.automata import decide
 from constrain.languages.automata.syntax import intersect, literal, token_sets, with_ids
 from constrain.languages.cfg.bulk_rules import PlacedNonterminal
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
-from constrain.languages.cfg.transform.walk import Alternatives, nearest, plainest_of
-from constrain.masks.completion.farthest import NOTHING, UNKNOWN, Bounds, MostTokens, RuleLengths, farthest, rest_of
+from constrain.languages.cfg.transform.walk import RuleTable, nearest, plainest_of
+from constrain.masks.completion.farthest import NOTHING, UNKNOWN, Bounds, Lengths, MostTokens, farthest, rest_of
 from constrain.masks.completion.least import Text, least_lexeme, least_texts
 from constrain.masks.completion.spellings import NEVER, Spellings
 from constrain.masks.engine import inspect
@@ -76,12 +76,11 @@ class Shortest:
         self._forget()
 
     @cached_property
-    def _rules(self) -> dict[Nonterminal, Alternatives] | None:
+    def _rules(self) -> RuleTable | None:
         """All nonterminals of the grammar; None: there are more than `ENOUGH`, or its lexer is greedy."""
         if self.grammar.lexer != "dynamic" or self.grammar.ignore or not self.is_least:
             return None
-        table, is_whole = nearest(self.grammar.start, ENOUGH, expand=plainest_of)
-        return table if is_whole else None
+        return self.ways[0].table
 
     @cached_property
     def _placed(self) -> dict[tuple[Hashable, int], MostTokens]:
@@ -108,19 +107,18 @@ class Shortest:
 
         So it is in JSON where no least text needs a part that is watched, other than the end of a container.
         """
-        rules, least = self._rules or {}, self.ways[0].least
-        watched = [each for each in rules if each.watched]
-        if not rules or not all(each.shared or isinstance(each, PlacedNonterminal) for each in watched):
+        rules, least = self._rules, self.ways[0].least
+        watched = [each for each in rules or () if each.watched]
+        if rules is None or not all(each.shared or isinstance(each, PlacedNonterminal) for each in watched):
             return False
         ends = {
             each
             for each in watched
             if any(least.get(way[0]) == least.get(each) for way in rules[each] if len(way) == 1)
         }
-        unknown = dict.fromkeys([each for each in watched if each not in ends], UNKNOWN)
-        lengths = RuleLengths(least, self.spellings, unknown)
-        lengths.read({each: rules[each] for each in rules if each not in lengths.known})
-        return all(lengths.whole.get(each, NEVER) < NEVER for each in rules if not each.watched)
+        lengths = Lengths(rules, least, {each: UNKNOWN for each in watched if each not in ends})
+        lengths.count(self.spellings.fewest)
+        return all(tokens < NEVER or each.watched for tokens, each in zip(lengths.tokens, rules, strict=False))
 
     def bound_of(self, symbol: Symbol) -> MostTokens:
         """The tokens that the texts of a symbol need at most; see farthest.py."""
@@ -132,8 +130,7 @@ class Shortest:
         if position is not None and position[:2] in placed:
             self._found[symbol] = placed[position[:2]]
         if symbol not in self._found:
-            way, is_whole = self.ways[0], self.is_read
-            table: dict[Nonterminal, Alternatives] = {}
+            way, is_whole, table = self.ways[0], self.is_read, RuleTable()
             if is_whole:
                 way.learn(symbol)
                 table, is_whole = nearest(symbol, ENOUGH, self._found, expand=plainest_of)
@@ -243,6 +240,7 @@ class _Ways:
         self.owner = owner
         self.least: dict[Symbol, bytes] = {}
         self.is_least = True
+        self.table: RuleTable | None = None  # all rules of the grammar, if they were found at once
         self.glue = glue
         self.forget()
 
@@ -337,6 +335,8 @@ class _Ways:
         # What is known once is not asked again.
         table, complete = nearest(symbol, limit, self.least, deep=deep, expand=plainest_of)
         self.is_least &= complete
+        if complete and not self.least:
+            self.table = table
         for other, text in least_texts(table, self.glue, self.owner.lexeme, self.least).items():
             self.least.setdefault(other, text)
         return complete or symbol in self.least

@@ -11,7 +11,7 @@ import constrain
 import vocabularies
 from constrain.languages.automata.syntax import JsonString, Literals, alternate, complement, intersect, literal, repeat
 from constrain.languages.cfg.rules import Nonterminal, Terminal
-from constrain.languages.cfg.transform.walk import alternatives_of, nearest, plainest_of
+from constrain.languages.cfg.transform.walk import RuleTable, alternatives_of, nearest, plainest_of
 from constrain.masks.completion.farthest import UNKNOWN, farthest
 from constrain.masks.completion.least import least_texts
 from constrain.masks.completion.length_budget import LengthBudget
@@ -46,7 +46,7 @@ SCHEMAS = {
 
 
 def bound_of(nonterminal, tokens=()) -> tuple[int, int]:
-    table = {nonterminal: nonterminal.expand()}
+    table = RuleTable({nonterminal: nonterminal.expand()})
     vocabulary = (
         constrain.Vocabulary.of_bytes() if not tokens else constrain.Vocabulary([*tokens, None], eos_ids=[len(tokens)])
     )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Container, Sequence
+from functools import cached_property
+from typing import NamedTuple
 
 from constrain.languages.automata.shape import nullable
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
@@ -17,6 +19,29 @@ from constrain.limits import tick
 Alternatives = Sequence[Sequence[Symbol]]
 
 
+class Numbered(NamedTuple):
+    """Rules by numbers in place of symbols. PERF: a nonterminal hashes its key at each look-up.
+
+    Attributes:
+        symbols: The symbols by number: first the nonterminals that have rules, then all others.
+        ways: The alternatives of the first ones by number, each a list of numbers.
+    """
+
+    symbols: list[Symbol]
+    ways: list[list[list[int]]]
+
+
+class RuleTable(dict[Nonterminal, Alternatives]):
+    """Nonterminals with their alternatives."""
+
+    @cached_property
+    def numbered(self) -> Numbered:
+        """The same by numbers, in the order of the table."""
+        number: dict[Symbol, int] = {nonterminal: i for i, nonterminal in enumerate(self)}
+        ways = [[[number.setdefault(s, len(number)) for s in each] for each in found] for found in self.values()]
+        return Numbered(list(number), ways)
+
+
 def alternatives_of(nonterminal: Nonterminal) -> Alternatives:
     """The alternatives of a nonterminal, expanded at the first call."""
     if nonterminal.expansion is None:
@@ -24,9 +49,9 @@ def alternatives_of(nonterminal: Nonterminal) -> Alternatives:
     return nonterminal.expansion
 
 
-def reachable(start: Nonterminal, limit: int) -> dict[Nonterminal, Alternatives] | None:
+def reachable(start: Nonterminal, limit: int) -> RuleTable | None:
     """Every nonterminal reachable from the start, with its alternatives; None if there are more than `limit`."""
-    table: dict[Nonterminal, Alternatives] = {}
+    table = RuleTable()
     stack = [start]
     while stack:
         nonterminal = stack.pop()
@@ -52,13 +77,13 @@ def nearest(
     *,
     deep: bool = False,
     expand: Callable[[Nonterminal], Alternatives] = alternatives_of,
-) -> tuple[dict[Nonterminal, Alternatives], bool]:
+) -> tuple[RuleTable, bool]:
     """The `limit` nonterminals nearest to the start, with their alternatives; and whether these are all of them.
 
     without: symbols that are left out, with all that only they lead to. deep: depth first instead, the first
     alternative before the others. expand: gives the alternatives.
     """
-    table: dict[Nonterminal, Alternatives] = {}
+    table = RuleTable()
     queue = deque([start])
     while queue:
         tick()
