@@ -82,7 +82,7 @@ class Rest(NamedTuple):
 UNBOUNDED = Rest(NEVER, NEVER)
 UNKNOWN = MostTokens(NEVER, NEVER, NEVER)
 NOTHING = MostTokens(0, 0)
-Bounds = dict[Nonterminal, MostTokens]
+Bounds = dict[Symbol, MostTokens]
 
 
 def farthest(
@@ -118,7 +118,7 @@ def farthest(
     """
     missing = spellings.missing
     if missing and any(missing.intersection(text) for text in least.values()):
-        return dict.fromkeys(table, UNKNOWN)
+        return dict.fromkeys(table.numbered.symbols[: len(table)], UNKNOWN)
     layouts = {nonterminal: each for nonterminal in table if (each := nonterminal.plainest()) is not None}
     lengths = Lengths(table, least, known or {})
     if layouts:
@@ -126,7 +126,7 @@ def farthest(
         lengths.lay_out(lines, max(chosen.depth for chosen in layouts.values()))
     lengths.count(spellings.apart if layouts else spellings.fewest)
     bounds = _longest(lengths, missing)
-    return dict(zip(table, bounds, strict=False))
+    return dict(zip(lengths.symbols, bounds, strict=False))
 
 
 class Lengths:

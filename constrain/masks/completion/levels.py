@@ -88,7 +88,7 @@ class TrieLevelWalk:
         self.epoch = self.automaton.epoch
         self.configurations = [arena.NONE]
         self._numbers = {arena.NONE: 0}
-        self._table = np.full((64, 256), -1, np.int32)
+        self._table = np.full((1, 256), -1, np.int32)  # grows: most texts are never near the end of a limit
         self._table[0] = 0
 
     def after(self, configuration: int) -> Ints:

@@ -28,7 +28,7 @@ from constrain.kernels.records.grammars import TERMINAL
 from constrain.languages.automata import decide
 from constrain.languages.automata.syntax import intersect, literal, token_sets, with_ids
 from constrain.languages.cfg.bulk_rules import PlacedNonterminal
-from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
+from constrain.languages.cfg.rules import Symbol, Terminal
 from constrain.languages.cfg.transform.walk import RuleTable, nearest, plainest_of
 from constrain.masks.completion.farthest import NOTHING, UNKNOWN, Bounds, Lengths, MostTokens, farthest, rest_of
 from constrain.masks.completion.least import Text, least_lexeme, least_texts
