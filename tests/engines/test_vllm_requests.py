@@ -68,6 +68,9 @@ def test_a_schema_that_takes_too_long_is_refused_in_time() -> None:
     text = str({"oneOf": branches}).replace("'", '"')
     with pytest.raises(ConstrainError, match="takes more than 1e-09 seconds"):
         constraint_of("json", text, EngineOptions(seconds=1e-9))
+    for characters, seconds in ((100_000, "2e-09"), (1_000_000, "4e-09")):  # a longer one may take longer
+        with pytest.raises(ConstrainError, match=f"takes more than {seconds} seconds"):
+            constraint_of("json", text.ljust(characters), EngineOptions(seconds=1e-9))
 
 
 # --- options ----------------------------------------------------------------------------------------------------------

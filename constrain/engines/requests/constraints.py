@@ -34,6 +34,7 @@ from constrain.limits import Limits
 from constrain.masks.completion.writable import Writable, written
 
 KINDS = ("json", "json_object", "regex", "choice", "grammar", "structural_tag")
+LONG, LONGER = 100_000, 4  # characters; 1,000 tools have 300,000, and take 0.3 to 0.7 s
 SHOWN = 80  # characters of a request's text in messages
 SETTINGS = ("spelling", "whitespace", "property_order", "undeclared", "formats")
 _DECODER = json.JSONDecoder(parse_int=integer_of)
@@ -55,13 +56,18 @@ def _constraint_of(kind: str, text: str, options: EngineOptions) -> Constraint:
         ConstrainError: The text is faulty, says nothing that any text fulfils, or exceeds a limit; with its place.
     """
     try:
-        with Limits(seconds=options.seconds, megabytes=options.megabytes).reading(f"the {kind} of the request"):
+        with _limits(text, options).reading(f"the {kind} of the request"):
             constraint = _read(kind, text, options)
             if kind not in ("json", "json_object"):  # reading a schema decides all
                 constraint.to_grammar()
             return constraint
     except RecursionError:
         raise LimitError(f"the {kind} of the request is nested too deeply", fix="use fewer levels") from None
+
+
+def _limits(text: str, options: EngineOptions) -> Limits:
+    """The limits of reading a request: a longer one may take more time, up to `LONGER` times as much."""
+    return Limits(seconds=options.seconds * min(1 + len(text) // LONG, LONGER), megabytes=options.megabytes)
 
 
 constraint_of = Recent(_constraint_of, 256)

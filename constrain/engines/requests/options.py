@@ -21,7 +21,8 @@ class EngineOptions:
     """A backend's options of reading constraints.
 
     Attributes:
-        seconds: The CPU time that reading one constraint may take; vLLM's front end serves nothing else meanwhile.
+        seconds: The CPU time that reading one constraint may take, and as much again for each 100,000 characters, at
+            most four times in all; vLLM's front end serves nothing else meanwhile.
         megabytes: The memory in MB that it may take.
         characters: The length that a pattern or a grammar may have. Reading one takes 10 to 40 µs a character.
         cached: The number of compiled constraints that are kept, of 4 million characters at most.
