@@ -24,8 +24,19 @@ from constrain.chat.tags.free import free_text
 from constrain.chat.tags.parameters import Style, parameters
 from constrain.errors import ConstrainError, SchemaError, UnsatisfiableError
 from constrain.languages.automata.syntax import ANY_TEXT, complement, concat, intersect, literal
+from constrain.languages.cfg.free_text import dispatched
 from constrain.languages.constraints.base import Constraint
-from constrain.languages.constraints.combinators import Combined, Piece, alt, many, optional, seq, shown_call, token
+from constrain.languages.constraints.combinators import (
+    Combined,
+    Piece,
+    alt,
+    expression_of,
+    many,
+    optional,
+    seq,
+    shown_call,
+    token,
+)
 from constrain.languages.constraints.regular import Regular, regex
 from constrain.languages.guards.pieces import are_apart
 from constrain.languages.schema import json_schema
@@ -111,14 +122,35 @@ def _turn(form: Format, arguments: Arguments, wanted: Wanted) -> Constraint:
     answer = seq(*_edges(form, begin), text, *_edges(form, end)) if form.delimited else text
     if wanted.choice == "none":
         return answer
+    if not (form.instead or form.delimited or wanted.choice == "required"):
+        return _interrupted(form, arguments, wanted)
     calls = _calls(form, arguments, wanted)
     before = optional(_preamble(form)) if form.delimited and form.preamble is not None else seq()
     if wanted.choice == "required":
         gap = form.thinking is not None and not form.delimited and wanted.thinking != "none"
         return seq(GAP if gap else before, calls)
-    if form.instead or form.delimited:
-        return alt(answer, seq(before, calls))
-    return alt(text, seq(text, calls))
+    return alt(answer, seq(before, calls))
+
+
+def _interrupted(form: Format, arguments: Arguments, wanted: Wanted) -> Constraint:
+    """Free text, and calls that may end it.
+
+    PERF: where the free text has what begins calls at its end, no mask of it depends on calls, and tools share them.
+    """
+    trigger, *excluded = _excluded(form)
+    begun = _calls_behind(trigger, form, arguments, wanted) if _is_apart(trigger, excluded) else None
+    if begun is None:
+        text = free_text(_excluded(form))
+        return alt(text, seq(text, _calls(form, arguments, wanted)))
+    return Combined(
+        dispatched([(trigger, expression_of(begun))], False, excluded), partial(shown_call, "dispatch", (begun,))
+    )
+
+
+def _is_apart(trigger: str, excluded: Sequence[str]) -> bool:
+    """True if text before a trigger is no part of another occurrence of it, nor of an excluded text."""
+    ends = [text[i:] for text in (trigger, *excluded) for i in range(1, len(text))]
+    return not any(trigger.startswith(end) or end.startswith(trigger) for end in ends)
 
 
 def _preamble(form: Format) -> Constraint:
@@ -141,16 +173,36 @@ def _instead(form: Format) -> Constraint:
 
 def _calls(form: Format, arguments: Arguments, wanted: Wanted) -> Constraint:
     """One or several calls."""
-    each = [
-        seq(*_fields(form, call, {NAME: name, ARGUMENTS: one}))
-        for name, one in arguments.items()
-        for call in (form.call, *form.others)
-    ]
-    one = alt(*each)
+    one = alt(*(seq(*pieces) for pieces in _each(form, arguments)))
     between = _edges(form, form.between or "")
     most = wanted.most if _is_parallel(form, wanted) else 1
     calls = many(one, separator=seq(*between) if between else None, low=1, high=most)
     return seq(*_fields(form, form.begin, {}), calls, *_edges(form, form.end))
+
+
+def _calls_behind(begun: str, form: Format, arguments: Arguments, wanted: Wanted) -> Constraint | None:
+    """The same without the text with which they begin; None if they do not begin with it."""
+    head = _fields(form, form.begin, {})
+    each = _each(form, arguments)
+    rests: list[list[Piece]] = []
+    for first, *rest in [head] if head else each:
+        if not isinstance(first, str) or not first.startswith(begun):
+            return None
+        rests.append([first.removeprefix(begun), *rest])
+    most, between = wanted.most if _is_parallel(form, wanted) else 1, _edges(form, form.between or "")
+    one = alt(*(seq(*pieces) for pieces in (each if head else rests)))
+    again = seq(*between, one) if head else seq(*between, begun, one)
+    more = [] if most == 1 else [many(again, high=None if most is None else most - 1)]
+    return seq(*(rests[0] if head else ()), one, *more, *_edges(form, form.end))
+
+
+def _each(form: Format, arguments: Arguments) -> list[list[Piece]]:
+    """The pieces of a call of each tool, in each way that the format has."""
+    return [
+        _fields(form, call, {NAME: name, ARGUMENTS: one})
+        for name, one in arguments.items()
+        for call in (form.call, *form.others)
+    ]
 
 
 def _is_parallel(form: Format, wanted: Wanted) -> bool:
