@@ -9,7 +9,6 @@ import pytest
 
 import constrain
 from tests.chat.calls.naive_writers import CONTENT_OR_CALLS, IDS, WRITERS, write
-from tests.chat.calls.test_round_trips import ids_of, vocabulary_of
 
 X: dict[str, Any] = {"x": {"type": "integer"}}
 EMPTY: dict[str, Any] = {}

@@ -10,7 +10,7 @@ from naive_schema import recognises
 from referencing.jsonschema import DRAFT202012
 
 from constrain.errors import SchemaError
-from constrain.languages.schema import json_schema
+from constrain import json_schema
 
 INTEGER = {"type": "integer", "$defs": {"a": {"$anchor": "here", "type": "null"}}}
 FAULTS: list[Any] = [[1], {"$id": 5}, {"$defs": [1]}, {"$defs": {"a": ["x"]}}, {"allOf": ["x"]}]
