@@ -25,7 +25,7 @@ from pattern_strategies import (
     patterns,
     plain_atoms,
 )
-from test_interegular import automaton, length_of_shortest, parse, pattern
+from test_pattern_corpora import automaton, length_of_shortest, parse, pattern
 
 import constrain
 from constrain.languages.automata.decide import is_empty, shortest

@@ -1,12 +1,18 @@
-"""Faulty schemas: the whole message, verbatim (`tests/data/schema_errors.toml`)."""
+"""Tables of schemas (`tests/data/schema_*.toml`): members, others, faults with the whole message, registries."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+import referencing
+from naive_schema import recognises
+from referencing.jsonschema import DRAFT202012
 
+import constrain
 from constrain import errors
+from constrain.errors import ConstrainError, SchemaError
 from constrain.languages.schema import json_schema
 from tables import table
 
@@ -64,3 +70,45 @@ def test_a_deep_text_is_a_limit_not_a_crash() -> None:
 def test_numbers_of_more_digits_than_python_reads(schema: Any, text: str, fault: str | None) -> None:
     found = json_schema(schema, spelling="any").residual_fault(text)
     assert found is None if fault is None else found is not None, found
+
+
+MEMBERS = table("schema_cases")["case"]
+
+
+@pytest.mark.parametrize("case", MEMBERS, ids=lambda case: case["name"])
+def test_case(case: dict) -> None:
+    constraint = json_schema(case["schema"], **{"spelling": "any", **case.get("options", {})})
+    grammar = constraint.to_grammar()
+    narrowed = case.get("narrowed", [])
+    for text in case["valid"]:
+        expected = text not in narrowed
+        assert (recognises(grammar, text) and constraint.residual_fault(text) is None) == expected, f"member: {text}"
+    for text in case["invalid"]:
+        assert not (recognises(grammar, text) and constraint.residual_fault(text) is None), f"no member: {text}"
+
+
+def test_names_are_unique() -> None:
+    names = [case["name"] for case in MEMBERS]
+    assert len(set(names)) == len(names)
+
+
+REGISTRY = table("schema_registry")["case"]
+
+
+@pytest.mark.parametrize("case", REGISTRY, ids=lambda case: case["name"])
+def test_a_reference_into_a_registry(case: dict[str, Any]) -> None:
+    registry: Any = referencing.Registry()
+    for uri, text in case["documents"].items():
+        registry = registry.with_resource(uri, DRAFT202012.create_resource(json.loads(text)))
+    if "accepts" in case:
+        assert constrain.json_schema(json.loads(case["schema"]), registry=registry).accepts(case["accepts"])
+        return
+    with pytest.raises(SchemaError) as caught:
+        constrain.json_schema(json.loads(case["schema"]), registry=registry)
+    assert case["fault"] in str(caught.value) and caught.value.place is not None
+
+
+@pytest.mark.parametrize("registry", [{"b.json": {}}, [], "b.json"])
+def test_a_registry_of_another_type(registry: Any) -> None:
+    with pytest.raises(ConstrainError, match=r"registry= is a referencing\.Registry, not"):
+        constrain.json_schema({}, registry=registry)
