@@ -56,7 +56,7 @@ def is_described(constraint: Any) -> bool:
 
 
 def _has_place(content: Parsed) -> bool:
-    """It is a text, or a list of chat messages."""
+    """True if a prompt is a text or a list of chat messages."""
     return isinstance(content, str) or (not isinstance(content, Mapping) and isinstance(content[0], Mapping))
 
 

@@ -1,4 +1,4 @@
-"""Tools for chat templates that have no place for them, as SmolLM2's: the model is told in a system message.
+"""Tools for chat templates that have no place for them, as SmolLM2's: a system message describes them.
 
 The calls are then in the format of Hermes (`qwen3` of `calls/formats/`), which `format="auto"` chooses for such a
 template. Messages with calls and results are written as that format has them, since the template would leave them out.

@@ -247,7 +247,7 @@ class PlacedNonterminal(Nonterminal):
 
     @property
     def position(self) -> Position | None:
-        """Its position; None: it stands for itself alone."""
+        """The position of a nonterminal among its rules; None: it stands for itself alone."""
         return None
 
     def at(self, place: int) -> Nonterminal:
