@@ -37,7 +37,7 @@ GROUPS = ["(", "(?:", "(?P<n>", "(?i:", "(?s-i:", "(?m:", "(?=", "(?!", "(?<=", 
 
 
 def members(constraint: constrain.Constraint, texts: list[str]) -> set[str]:
-    """Those of the texts that the engine takes."""
+    """The texts that the engine takes."""
     try:
         compiled = constrain.compile(constraint, BYTES)
     except constrain.UnsatisfiableError:

@@ -2,8 +2,8 @@
 
 A text is read byte by byte, so that every cut is asked about. A changed text starts from the matcher at the place of
 the change: what lies before it is read once. A change replaces, removes, doubles or inserts one byte at a place drawn
-by a seed; new bytes are mostly those that languages are made of (the text's own, ASCII punctuation, digits, white
-space), since a change that both sides refuse at once tells little; one in twenty is any byte.
+by a seed; new bytes are mostly what languages are made of (the text's own, ASCII punctuation, digits, white space),
+since a change that both sides refuse at once tells little; one in twenty is any byte.
 
 A record of a text: {"name", "bytes", "accepted", "allowed": bytes up to the first that was refused, "mutants",
 "agree", "beyond": the oracle's verdict is None, "disagreements": [{"change", "at", "ours", "oracle", "around"}],

@@ -14,9 +14,9 @@ from pydantic import BaseModel
 import constrain
 from constrain import Prompt
 from constrain.chat.calls import format_of
-from constrain.generation.request.prompts import told_contents
+from constrain.generation.request.prompts import described_contents
 from constrain.generation.request.request import Request
-from constrain.generation.request.untold import TOLD, with_tools
+from constrain.generation.request.tool_words import TOOL_WORDS, with_tools
 
 CHATML = "{% for m in messages %}[{{ m['role'] }}]{{ m['content'] }}{% endfor %}"
 NO_SYSTEM = "{% for m in messages %}{% if m['role'] == 'system' %}{{ raise_exception('no') }}{% endif %}x{% endfor %}"
@@ -39,7 +39,7 @@ def contents(content: Any, tokenizer: Any, template: str, **given: Any) -> Any:
     chat = copy.deepcopy(tokenizer)
     chat.chat_template = template
     request = Request.of(Prompt(content, describe=True), given or {"type": Person})
-    (told,) = told_contents(request.prompts, SimpleNamespace(tokenizer=chat))
+    (told,) = described_contents(request.prompts, SimpleNamespace(tokenizer=chat))
     return told
 
 
@@ -73,7 +73,7 @@ def test_before_a_text(tokenizer: Any) -> None:
 def test_prompts_of_a_list_have_their_own(tokenizer: Any) -> None:
     prompts = [Prompt("a", describe=True), Prompt("b"), Prompt("c", describe=True)]
     request = Request.of(prompts, {"type": [Person, int, int]})
-    told = told_contents(request.prompts, SimpleNamespace(tokenizer=tokenizer))
+    told = described_contents(request.prompts, SimpleNamespace(tokenizer=tokenizer))
     assert told == [f"{WORDS}\n\na", "b", f"{constrain.describe(int)}\n\nc"]
 
 
@@ -153,7 +153,7 @@ def double(number: bool) -> str:
 
 
 TURN = constrain.tools([double], format="hermes", choice="required", parallel=False)
-TOOL_WORDS = TOLD.format(tools=json.dumps(TURN.schemas[0], ensure_ascii=False))
+TOLD_TOOLS = TOOL_WORDS.format(tools=json.dumps(TURN.schemas[0], ensure_ascii=False))
 
 
 def spoken(tokenizer: Any, template: str) -> Any:
@@ -180,7 +180,7 @@ def test_calls_and_results_become_texts(tokenizer: Any) -> None:
     call_of = '<tool_call>\n{{"name": "double", "arguments": {}}}\n</tool_call>'
     first, second = call_of.format('{"number": true}'), call_of.format("{}")
     assert written == [
-        {"role": "system", "content": TOOL_WORDS},
+        {"role": "system", "content": TOLD_TOOLS},
         *ASK,
         {"role": "assistant", "content": f"So.\n{first}\n{second}"},
         {"role": "user", "content": "<tool_response>\nnot True\n</tool_response>"},
@@ -205,5 +205,5 @@ def test_generate_tells_the_model(model: Any, tokenizer: Any, monkeypatch: pytes
     monkeypatch.setattr(chat.tokenizer, "apply_chat_template", short)
     g = constrain.generate(chat, ASK, tools=[double], tool_choice="required", seed=1, max_tokens=160, complete=True)
     assert {call.name for call in g.tool_calls} == {"double"} and "<tool_call>" in g.text
-    placed = {"role": "user", "content": f"{TOOL_WORDS}\n\n2?"}  # the stand-in writes no system message
+    placed = {"role": "user", "content": f"{TOLD_TOOLS}\n\n2?"}  # the stand-in writes no system message
     assert seen[-1] == ([placed], None)

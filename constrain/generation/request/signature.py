@@ -50,7 +50,7 @@ class ModelAndTokenizer(Protocol):
 
     @property
     def tokenizer(self) -> Any:
-        """Its tokenizer."""
+        """The tokenizer of the model."""
 
 
 class Members(Protocol[T_co]):

@@ -56,7 +56,7 @@ class Ahead:
         return Ahead(self.kids, self.logits, place, self.certain, self.counts, self.taken)
 
     def shaped(self, logits: torch.Tensor) -> Ahead:
-        """What was read ahead, with other logits."""
+        """A copy with other logits."""
         return Ahead(self.kids, logits, self.place, self.certain, self.counts, self.taken)
 
 
