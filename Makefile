@@ -69,7 +69,7 @@ serve-test: .venv-vllm/.installed
 local-test: .venv-local/.installed
 	.venv-local/bin/constrain warmup
 	.venv-local/bin/python -m pytest -rs tests/engines/test_follower.py tests/engines/test_mlx.py tests/engines/test_llama.py \
-	  tests/engines/test_onnx.py tests/engines/test_local_examples.py tests/engines/adapters $(PYTEST)
+	  tests/engines/test_onnx.py tests/engines/test_local_server.py tests/engines/adapters $(PYTEST)
 
 nightly: kernels real
 	$(BIN)/python benchmarks/nightly.py --out build/nightly $(NIGHTLY)

@@ -59,6 +59,7 @@ def tests(*names: str) -> str:
 CHECKED = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(ROOT / "build" / "boundscheck")}  # these kernels are others
 FUZZ = f"benchmarks/fuzzing.py --minutes {{minutes}} --seed {SEED} --out {{out}}"
 WALKS = f"benchmarks/real_walks.py --minutes {{minutes}} --seed {SEED} --vocab"
+INTERRUPTS = "-m pytest -p no:cacheprovider -m 'slow or not slow' -k 'not 15' tests/masks/engine/test_interrupts.py"
 PROCESSES = [f"masks/engine/test_{name}" for name in ("pickle", "interrupts", "memory", "threads")]
 PROCESSES += ["generation/test_asynchronous", "engines/test_compiling_pool"]
 KERNELS = ["masks/engine/test_exact", "masks/engine/test_masks", "kernels/test_arena", "masks/engine/test_interrupts"]
@@ -66,13 +67,12 @@ PARTS = (
     Part("no-compiler", 2, tests("masks/engine/test_bad_input"), {"NUMBA_DISABLE_JIT": "1"}),
     Part("processes", 5, tests(*PROCESSES)),
     Part("tests", 12, "-m pytest -p no:cacheprovider -m nightly"),
-    Part("sigints", 2, "benchmarks/injection.py --only none --signals 1000 --minutes {minutes}"),
     Part("walks-49k", 8, f"{WALKS} smollm2"),
     Part("walks-128k", 8, f"{WALKS} llama3"),
     Part("walks-262k", 10, f"{WALKS} gemma3"),
     Part("bounds", 12, tests(*KERNELS), CHECKED),
     Part("bounds-fuzz", 4, f"{FUZZ} --targets walks,grammars,python-regex", CHECKED),
-    Part("injections", 60, "benchmarks/injection.py --signals 0 --minutes {minutes}"),
+    Part("interrupts", 60, INTERRUPTS, {"CONSTRAIN_INTERRUPTS": "1500"}),
     Part("soak", 22, "benchmarks/soak.py --minutes {minutes} --out {out}"),
     Part("fuzz", 22, FUZZ),
 )

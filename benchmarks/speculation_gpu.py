@@ -177,7 +177,7 @@ def with_draws(given: Problem) -> Problem:
 
 
 def by_xgrammar(given: Problem) -> Callable[[], torch.Tensor] | None:
-    """Its kernel and torch's sampling for all rows; None where it is not installed."""
+    """XGrammar's kernel and torch's sampling for all rows; None where it is not installed."""
     try:
         import xgrammar
     except ImportError:
@@ -199,7 +199,7 @@ def by_xgrammar(given: Problem) -> Callable[[], torch.Tensor] | None:
 
 
 def by_flashinfer(given: Problem) -> Callable[[], torch.Tensor] | None:
-    """Its sampler with top-k and top-p for all rows; None where it is not installed or there is no GPU."""
+    """FlashInfer's sampler with top-k and top-p for all rows; None where it is not installed or there is no GPU."""
     try:
         from flashinfer.sampling import top_k_top_p_sampling_from_probs
     except ImportError:

@@ -12,8 +12,8 @@ The rules are mechanical. A name in the `__all__` of a public module that is a f
     Example     lines with `>>>`, or a fenced block
 
 In the package, tests, scripts and benchmarks no docstring ends its first line or its last with a question mark, begins
-with a word of `RELATIVE` ("What is kept …": say what the thing does or is), is only a reference ("See `X`."), or has a
-phrase of `PHRASES`. In the package none has a word of `WORDS`, for which docs/glossary.md has another.
+with a word of `RELATIVE` ("What is kept …", "Its …": say what the thing does or is), is only a reference ("See `X`."),
+or has a phrase of `PHRASES`. In the package none has a word of `WORDS`, for which docs/glossary.md has another.
 """
 
 from __future__ import annotations
@@ -44,11 +44,12 @@ MODULES = (
 )
 CHECKERS = ("check_count", "check_share", "check_scheme", "checked_size", "log_total_of", "named", "check_kind")
 PHRASES = ("see above", "those that")
-RELATIVE = re.compile(r"(What|Where|How|Whether|Which|When|Who|Whose|Why)\b")
+RELATIVE = re.compile(r"(What|Where|How|Whether|Which|When|Who|Whose|Why|It|Its|They|Their|Those|Likewise)\b")
 REFERENCE = re.compile(r"See `[^`]*`(, [\w `.]+)?\.?(\s|$)")
 WORDS = {  # the glossary's replacements; a word in backticks is a name, not prose
     re.compile(r"\blaws?\b", re.IGNORECASE): "distribution",
     re.compile(r"\bmembers? of (the|a|its|some) (language|constraint|grammar|schema)\b"): "valid, in the language",
+    re.compile(r"\bsituations?\b", re.IGNORECASE): "state, or what it is of",
     re.compile(r"\brooms?\b(?! (for|left|in the arena|to))", re.IGNORECASE): "package",
 }
 IGNORED = ("NotImplementedError", "StopIteration", "AssertionError")  # raised, but no part of a contract

@@ -9,7 +9,7 @@ with its place.
 * Each module with an entry kernel, one that Python calls, names its plain-Python reference, a file that exists.
 * Each kernel and accessor has a docstring that is a statement.
 * A function has at most 80 lines of code, 6 blocks one inside the other, and 10 parameters, here and in
-  `constrain/sampling/fused`, whose kernels are Triton's.
+  `constrain/device`, whose kernels are Triton's.
 * A folder has at most fifteen files besides its `__init__.py`.
 """
 
@@ -26,7 +26,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 PACKAGE = REPOSITORY / "constrain"
 KERNELS = PACKAGE / "kernels", *sorted(PACKAGE.glob("*/kernels"))
 RECORDS = PACKAGE / "kernels" / "records"
-FUSED = PACKAGE / "speculative" / "fused"
+FUSED = PACKAGE / "device"
 PRIVATE = {"KEY", "MEMO", "KIND_BITS", "KIND_MASK"}
 RIDDLES = ("See above", "see above", "those that", "?")
 MAX_FILES = 15

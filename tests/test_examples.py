@@ -1,4 +1,4 @@
-"""The examples (`>>>`) of all docstrings run as they stand."""
+"""The examples (`>>>`) of all docstrings and the README's Python run as they stand."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 import constrain
 from constrain.sampling.core.registry import Registry
 from constrain.sampling.methods import table
+from page_blocks import ran
 
 ROOT = Path(constrain.__file__).parent
 MODULES = sorted(
@@ -32,3 +33,13 @@ def test_examples(name: str) -> None:
     module = importlib.import_module(name)
     failed, attempted = doctest.testmod(module)
     assert attempted and not failed
+
+
+def test_the_examples_of_the_readme_run() -> None:
+    names = ran("README.md", 4)[-1]
+    g, schema, m = names["g"], names["schema"], names["m"]
+    assert g.finish_reason in ("stop", "length")
+    if g.finish_reason == "stop":
+        assert set(g.value) == set(schema["properties"])
+    assert abs(sum(names["outputs"].weights) - 1) < 1e-9
+    assert not m.is_accepting()

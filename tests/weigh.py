@@ -41,7 +41,7 @@ REACHES = {  # the public doors of two jobs, by the modules that they stand in
         "constrain.masks.derived.forced",
     ),
 }
-APART = {"engines", "gaps", "monitors", "papers", "reports"}  # wings that load when somebody asks
+APART = {"cli", "device", "engines", "gaps", "monitors", "papers", "reports"}  # wings that load when somebody asks
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 

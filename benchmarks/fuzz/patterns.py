@@ -25,7 +25,7 @@ from pattern_strategies import (
     patterns,
     plain_atoms,
 )
-from test_interegular import automaton, length_of_shortest, parse, pattern
+from test_pattern_corpora import automaton, length_of_shortest, parse, pattern
 
 import constrain
 from constrain.languages.automata.decide import is_empty, shortest
@@ -37,7 +37,7 @@ GROUPS = ["(", "(?:", "(?P<n>", "(?i:", "(?s-i:", "(?m:", "(?=", "(?!", "(?<=", 
 
 
 def members(constraint: constrain.Constraint, texts: list[str]) -> set[str]:
-    """Those of the texts that the engine takes."""
+    """The texts that the engine takes."""
     try:
         compiled = constrain.compile(constraint, BYTES)
     except constrain.UnsatisfiableError:

@@ -2,8 +2,7 @@
 
     corpora/          texts found on this machine, and texts drawn from the rules of a table, one a grammar
     oracles.py        the parsers that verdicts are compared with, tree-sitter's among them
-    mutations.py      a text with one byte changed
-    verdicts.py       one grammar on its texts: accepted, viable at every cut, the oracle's verdict after a change
+    verdicts.py       one grammar on its texts: accepted, viable at every cut, the oracle's after one byte changed
     speed.py          microseconds per token, beside other engines where they can load the grammar
     summary.py        from records to the table
 

@@ -4,12 +4,14 @@ An oracle is a function from the bytes of a text to a verdict: True, a member; F
 reason that the grammar's README names as beyond a grammar (keys that repeat, say), so that no comparison is made.
 A text that is not UTF-8 is no member of any language here.
 
-Oracles from packages are imported when they are asked for; `find` raises MissingError, which says what to install.
+`find` raises MissingError where a package or a program is not installed.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
+import shutil
 import warnings
 from collections.abc import Callable
 from functools import wraps
@@ -18,48 +20,59 @@ Oracle = Callable[[bytes], bool | None]
 
 
 class MissingError(Exception):
-    """The package of an oracle is not installed."""
+    """The package or program of an oracle is not installed."""
 
 
 def find(name: str) -> Oracle:
     """The oracle of this name. Raises MissingError, ValueError for a name that is none."""
     module, _, function = HOMES.get(name, "").partition(":")
+    package, program = PACKAGES.get(name), PROGRAMS.get(name)
     try:
+        if package:
+            importlib.import_module(package)
+        if program and shutil.which(program) is None:
+            raise ImportError(program)
         if module:
             oracle: Oracle = getattr(importlib.import_module(module), function)
             return oracle
         if name.startswith(TREE_SITTER):
             return _tree_sitter(name.removeprefix(TREE_SITTER))
     except ImportError as error:
-        raise MissingError(f"the oracle {name} needs a package that is not installed: {error}") from None
+        raise MissingError(f"the oracle {name} needs what is not installed: {error}") from None
     raise ValueError(f"there is no oracle {name!r}; there are {', '.join(HOMES)} and {TREE_SITTER}LANGUAGE")
 
 
 TREE_SITTER = "tree-sitter-"
-HOMES = {  # name -> module:function; a module's imports are the packages that its oracles need
+HOMES = {  # name -> module:function
     "arithmetic": "languages.oracles:arithmetic",
     "csv": "languages.oracles:csv",
-    "expat": "languages.xml_oracle:expat",
-    "gbnf": "languages.grammar_oracles:gbnf",
-    "gcc": "languages.gcc:gcc",
-    "gofmt": "languages.gofmt:gofmt",
-    "gxx": "languages.gxx:gxx",
+    "expat": "languages.readers:expat",
+    "gbnf": "languages.readers:gbnf",
+    "gcc": "languages.compilers:gcc",
+    "gofmt": "languages.compilers:gofmt",
+    "gxx": "languages.compilers:gxx",
     "graphql-core": "languages.oracles:graphql",
-    "javac": "languages.javac:javac",
+    "javac": "languages.compilers:javac",
     "jinja2": "languages.oracles:jinja",
     "json": "languages.oracles:json",
     "json5": "languages.oracles:json5",
-    "lark": "languages.grammar_oracles:lark",
-    "markdown-it-table": "languages.markdown_oracle:table",
-    "node": "languages.node:node",
+    "lark": "languages.readers:lark",
+    "markdown-it-table": "languages.readers:table",
+    "node": "languages.compilers:node",
     "partialsmiles": "languages.smiles_oracle:smiles",
     "python": "languages.oracles:python",
     "pyyaml-flow": "languages.yaml_oracle:flow",
-    "re": "languages.regex_oracle:pattern",
+    "re": "languages.readers:pattern",
     "sqlite": "languages.sqlite:sqlite",
-    "sqlite-and-postgresql": "languages.postgresql:both",
+    "sqlite-and-postgresql": "languages.sqlite:both",
     "tomllib": "languages.oracles:tomllib",
 }
+PACKAGES = {  # that an oracle needs; the `re` with possessive quantifiers is as old as tomllib
+    "graphql-core": "graphql", "jinja2": "jinja2", "json5": "json5", "lark": "lark", "markdown-it-table": "markdown_it",
+    "re": "tomllib", "sqlite-and-postgresql": "pglast", "tomllib": "tomllib",
+}  # fmt: skip
+GOFMT = os.environ.get("GOFMT", "gofmt")  # where it is not on the path
+PROGRAMS = {"gcc": "gcc", "gofmt": GOFMT, "gxx": "g++", "javac": "javac", "node": "node"}
 
 
 def of_text(read: Callable[[str], bool | None]) -> Oracle:

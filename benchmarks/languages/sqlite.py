@@ -1,4 +1,4 @@
-"""SQLite as an oracle: a text is valid if its parser reads it to the end.
+"""SQLite as an oracle: a text is valid if its parser reads it to the end; and PostgreSQL (libpg_query, by pglast).
 
 The library is called through ctypes, since the standard module prepares one statement only. Preparing runs nothing,
 so most names are unknown, and SQLite says so at the end of a statement, or (CREATE, ALTER) as soon as it has read a
@@ -60,3 +60,22 @@ def sqlite(shown: str) -> bool | None:
         library.sqlite3_finalize(statement)
         at = tail.value or end
     return statements > 0
+
+
+@of_text
+def postgresql(shown: str) -> bool:
+    """Statements as PostgreSQL's own parser reads them: names, types and the number of columns are not looked at."""
+    from pglast.parser import ParseError, parse_sql_json
+
+    if "\0" in shown:
+        return False
+    try:
+        parse_sql_json(shown)
+    except ParseError:
+        return False
+    return True
+
+
+def both(text: bytes) -> bool | None:
+    """Statements that SQLite and PostgreSQL read. None: what SQLite's parser did not read to its end."""
+    return sqlite(text) if postgresql(text) else False

@@ -12,7 +12,7 @@ import subprocess
 from functools import lru_cache
 from typing import NamedTuple
 
-from languages.process import PROGRAMS, Reader
+from languages.compilers import PROGRAMS, Reader
 
 READER = Reader(
     "node", "--max-old-space-size=4096", "-e", (PROGRAMS / "typescript.js").read_text("utf-8"), by_line=True

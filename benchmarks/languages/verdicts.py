@@ -1,7 +1,9 @@
 """One grammar on its texts: accepted texts, viable prefixes, and verdicts on changed texts beside the oracle's.
 
 A text is read byte by byte, so that every cut is asked about. A changed text starts from the matcher at the place of
-the change: what lies before it is read once.
+the change: what lies before it is read once. A change replaces, removes, doubles or inserts one byte at a place drawn
+by a seed; new bytes are mostly what languages are made of (the text's own, ASCII punctuation, digits, white space),
+since a change that both sides refuse at once tells little; one in twenty is any byte.
 
 A record of a text: {"name", "bytes", "accepted", "allowed": bytes up to the first that was refused, "mutants",
 "agree", "beyond": the oracle's verdict is None, "disagreements": [{"change", "at", "ours", "oracle", "around"}],
@@ -10,18 +12,53 @@ A record of a text: {"name", "bytes", "accepted", "allowed": bytes up to the fir
 
 from __future__ import annotations
 
+import string
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 import constrain
-from languages.mutations import Mutant, mutants
 from languages.oracles import Oracle
 
 Record = dict[str, Any]
 AROUND = 40  # bytes shown on either side of a change
 BYTES = 256
+COMMON = (string.punctuation + string.digits + " \n\taeEnfx").encode()
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """The text up to `at`, then `rest`. change: in words."""
+
+    at: int
+    rest: bytes
+    change: str
+
+
+def mutants(text: bytes, random: Random, count: int) -> Iterator[Mutant]:
+    """`count` changed texts, in the order of their places; none equals the text."""
+    places = sorted(random.randrange(len(text) + 1) for _ in range(count))
+    for at in places:
+        new = bytes([_byte(text, random)])
+        kind = random.choice(("replace", "remove", "double", "insert")) if at < len(text) else "insert"
+        old = text[at : at + 1]
+        if kind == "replace" and new != old:
+            yield Mutant(at, new + text[at + 1 :], f"{old!r} replaced by {new!r}")
+        elif kind == "remove":
+            yield Mutant(at, text[at + 1 :], f"{old!r} removed")
+        elif kind == "double":
+            yield Mutant(at, old + text[at:], f"{old!r} doubled")
+        else:
+            yield Mutant(at, new + text[at:], f"{new!r} inserted")
+
+
+def _byte(text: bytes, random: Random) -> int:
+    draw = random.random()
+    if draw < 0.05:
+        return random.randrange(256)
+    return random.choice(text if text and draw < 0.5 else COMMON)
 
 
 def judge(

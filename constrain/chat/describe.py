@@ -253,7 +253,7 @@ def _line(text: Any) -> str:
 
 
 def _or(words: list[str]) -> str:
-    """Alternatives in words."""
+    """Alternatives in words: "a, b or c"."""
     return " or ".join(words) if len(words) < 3 else f"{', '.join(words[:-1])}, or {words[-1]}"
 
 

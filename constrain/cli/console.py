@@ -90,7 +90,7 @@ def as_error(error: BaseException) -> dict[str, Any]:
 
 
 def _told(error: Exception) -> tuple[str, int]:
-    """(what a person is told of a fault, the exit code)."""
+    """(the message about a fault, the exit code)."""
     from constrain.errors import ConstrainError
 
     if isinstance(error, ConstrainError):

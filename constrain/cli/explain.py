@@ -1,4 +1,4 @@
-"""`constrain explain`: why is this token refused? Which of its bytes dies, and what was expected there instead.
+"""`constrain explain`: the reason why a token is refused, the byte of it that dies, and what was expected instead.
 
 A token is the bytes behind it, so the answer needs a vocabulary only to look up an id. A mask allows a token if and
 only if its bytes lead to a state from which the text can be completed, hence the first byte without such a state is

@@ -111,8 +111,8 @@ class RequestOptions(MaskOptions):
     def request(self, constraint: Any) -> Any:
         """The request, checked before a model is loaded. Raises UsageError, ConstrainError."""
         from constrain.generation import Prompt
+        from constrain.generation.request.described import is_described
         from constrain.generation.request.request import Request
-        from constrain.generation.request.told import is_described
 
         content, length = self._content(), self.length()
         names = ("temperature", "top_k", "top_p", "method", "seed", "complete", "n")

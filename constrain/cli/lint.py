@@ -57,8 +57,8 @@ def load(given: str, grammar_format: str | None, start: str | None, lexer: str |
 def findings(constraint: Any, seconds: float = 5.0) -> list[dict[str, str]]:
     """Kind and message of each finding, and an example of an ambiguity."""
     from constrain.languages.cfg.transform.walk import RuleTable, reachable
-    from constrain.languages.grammar_text.lint import lint
     from constrain.masks.completion.least import least_texts
+    from constrain.reports.lint import lint
 
     found = []
     for finding in lint(constraint, seconds=seconds):

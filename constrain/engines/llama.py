@@ -195,7 +195,7 @@ class LlamaProcessor:
         return bits
 
     def stop(self, input_ids: Any, logits: Any) -> bool:
-        """As a stopping criterion: raises the fault, and ends no text itself."""
+        """Raise the fault, where llama.cpp asks for a stopping criterion; no text ends here."""
         if self.fault is not None:
             raise self.fault
         return False

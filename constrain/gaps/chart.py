@@ -70,7 +70,7 @@ class GapChart:
         derivations.inside(self.R, self.begins, fresh, self.before, entering, rules.table, self._agenda())
 
     def _agenda(self) -> Int32:
-        """An empty AGENDA."""
+        """Make an empty AGENDA."""
         nothing = np.zeros(self.rules.size, np.int32)
         agenda, _ = pack(
             AGENDA, SYMBOLS=self.rules.size, POSITIONS=self.n, STACK=nothing, WAITS=nothing, BEGINS=nothing

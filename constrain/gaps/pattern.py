@@ -61,7 +61,7 @@ class Layer:
 
     @classmethod
     def merged(cls, words: Iterable[Word]) -> Layer:
-        """The same words with equal nodes merged (Daciuk et al., "Incremental construction", 2000, has the idea)."""
+        """Merge equal nodes; the words stay (Daciuk et al., "Incremental construction", 2000, has the idea)."""
         trie = cls.trie(sorted(set(words)))
         below: list[list[tuple[int, int, bool]]] = [[] for _ in range(trie.nodes)]
         for node, c, after, word in trie.arcs:

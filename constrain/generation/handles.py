@@ -53,13 +53,13 @@ class MaskedDecoding(Protocol):
     drafts: bool
 
     def __call__(self, job: Job) -> Generator[tuple[int, list[int]], None, list[Sample]]:
-        """As the method "lcd"."""
+        """Run the job as the method "lcd" does."""
 
     def complete(self, job: Job, particles: Sequence[Particle]) -> None:
-        """As `Job.grow`."""
+        """Complete a job's sequences, as `Job.grow` says."""
 
     def method_for(self, method: Any) -> Any:
-        """The method that does by means of this what a method does; itself, where there is none."""
+        """The engine's own method in place of a given one; the given one, where the engine has none."""
 
 
 class Engine(NamedTuple):

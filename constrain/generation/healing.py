@@ -133,7 +133,7 @@ class HealedMatcher(Narrowed):
         return f"the prompt's last token, {self.begin!r}, was taken back: the first token begins with its bytes"
 
     def forced_tokens(self) -> list[int]:
-        """See `Matcher.forced_tokens`; none at the beginning, where several tokens may begin with the bytes."""
+        """The forced tokens of `Matcher`; none at the beginning, where several tokens may begin with the bytes."""
         return [] if self.left else super().forced_tokens()
 
     def forced_end(self, most: int = MAX_FORCED) -> tuple[bytes, bool]:

@@ -85,7 +85,7 @@ def explain(
 
 
 def _by_stop(refusal: Refusal | None, constraint: Any, text: bytes) -> Refusal | None:
-    """The same refusal; by a stop sequence, if the constraint without it goes on so. text: what is refused."""
+    """The refusal, put down to a stop sequence if the constraint without it goes on so. text: what is refused."""
     if refusal is None or refusal.layer != GRAMMAR or not isinstance(constraint, Stopped):
         return refusal
     if not byte_matcher(constraint.inner).advance_bytes(decided_by_bytes(constraint.inner, text)):

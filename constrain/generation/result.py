@@ -143,7 +143,7 @@ class Generation(Generic[T]):
 
     @classmethod
     def of(cls, sample: Sample, **own: Any) -> Generation[Any]:
-        """The output of a sample: the fields that both have are the sample's, the others are given."""
+        """The output of a sample: fields that a sample has are taken from it, the others are given."""
         both = {each.name: getattr(sample, each.name) for each in fields(cls) if hasattr(sample, each.name)}
         return cls(**{**both, "value": None, "logprob": sample.log_prob, **own})
 

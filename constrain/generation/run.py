@@ -200,7 +200,7 @@ class Run:
         return tuple(self.prompts[row]), self.begins[row], self.terms[row]
 
     def _followed(self, job: Job) -> Generator[None, None, list[Sample]]:
-        """The samples of a job; the watcher is told what a method streams, and which outputs that ends."""
+        """The samples of a job; the watcher hears what a method streams, and which outputs that ends."""
         method = self._running(job)
         written = [0] * len(job.prompts)
         while True:
@@ -244,7 +244,7 @@ class Run:
         return output
 
     def follow(self, draw: Callable[[list[ShownToken]], None]) -> None:
-        """Have the only row drawn while `stream` writes it. draw: is given its tokens."""
+        """Let `stream` write the only row while it is drawn. draw: is given its tokens."""
         self.watcher = reports.OutputFollower(self._pieces, draw)
 
     def _pieces(self, tokens: Sequence[int]) -> list[bytes]:

@@ -50,7 +50,7 @@ class Monitored(Around):
 
     @lazily
     def monitored(self) -> bool:
-        """True."""
+        """True: the text has a monitor."""
         return True
 
     @property

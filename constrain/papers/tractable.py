@@ -48,7 +48,7 @@ class Tractable(Extras):
 
     @property
     def width(self) -> int:
-        """Tokens."""
+        """The number of tokens."""
         return int(self.log_emission.shape[1])
 
     def begin(self, prompt: Sequence[int]) -> Array:

@@ -15,6 +15,8 @@ from constrain.papers import Planned as Planned
 from constrain.papers import Retrying as Retrying
 from constrain.papers import ValueGuided as ValueGuided
 from constrain.papers import canonical as canonical
+from constrain.papers.search.argmax import Argmax as Argmax
+from constrain.papers.search.beam import Beam as Beam
 from constrain.sampling.bitmask.apply import apply_bitmask_ as apply_bitmask_
 from constrain.sampling.bitmask.apply import bitmask_words as bitmask_words
 from constrain.sampling.bitmask.buffer import MaskBuffer as MaskBuffer
@@ -47,10 +49,8 @@ from constrain.sampling.core.step import score as score
 from constrain.sampling.core.step import step as step
 from constrain.sampling.measure.diagnostics import Diagnostics as Diagnostics
 from constrain.sampling.measure.diagnostics import diagnose as diagnose
-from constrain.sampling.methods.argmax import Argmax as Argmax
 from constrain.sampling.methods.asap import ASAp as ASAp
 from constrain.sampling.methods.awrs import TokenRejection as TokenRejection
-from constrain.sampling.methods.beam import Beam as Beam
 from constrain.sampling.methods.cars import CARS as CARS
 from constrain.sampling.methods.exact import Exact as Exact
 from constrain.sampling.methods.faithful import Faithful as Faithful

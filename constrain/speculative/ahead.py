@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class ReadingAhead(Extras):
-    """A `LanguageModel` that drafts for the sequences that it is told of (`constrain.sampling.core.ahead`).
+    """A `LanguageModel` that drafts for the sequences that it is given (`constrain.sampling.core.ahead`).
 
     Args:
         options: drafters, controller and builder; its verifier is not asked.
@@ -71,7 +71,7 @@ class ReadingAhead(Extras):
 
     @property
     def ragged(self) -> bool:
-        """That of the model, so that methods take forced tokens in the steps in which they take them without drafts."""
+        """The model's `ragged`: methods take forced tokens in the steps in which they take them without drafts."""
         return self.model.ragged
 
     @property
@@ -79,7 +79,7 @@ class ReadingAhead(Extras):
         return self.model.context
 
     def shaped(self, settings: Settings) -> ReadingAhead:
-        """The same, with logits of p for methods."""
+        """This model, with logits of p for methods."""
         twin = copy.copy(self)
         twin.shape = settings
         return twin

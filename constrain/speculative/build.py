@@ -276,7 +276,7 @@ class _Growth:
             self.refused[source] = self.refused.get(source, 0) + 1
 
     def tree(self) -> BuiltTree:
-        """The arrays."""
+        """The tree as arrays."""
         states = [state_of(matcher) for matcher in self.matchers]
         numbers = numbers_of(self.tokens, self.parents, self.rows, self.read, self.same, self.forced)
         tree = BuiltTree(

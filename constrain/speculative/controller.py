@@ -28,7 +28,7 @@ class Controller:
 
 
 class Fixed(Controller):
-    """The same budget always; see `DraftBudget`.
+    """Gives one budget always; see `DraftBudget`.
 
     Args:
         nodes: nodes that a forward pass reads, at most.

@@ -95,7 +95,7 @@ class Speculation(Sampler):
         self.setting = setting
 
     def with_setting(self, **setting: Any) -> Speculation:
-        """The same, with parts of `Setting` that it does not have yet."""
+        """A copy with parts of `Setting` that this one does not have yet."""
         twin = copy.copy(self)
         twin.setting = {**setting, **self.setting}
         return twin
@@ -141,7 +141,7 @@ class Speculation(Sampler):
 
     @property
     def matches(self) -> bool:
-        """Its verifier is `match`, which is the method itself: drafts are read, and nobody else chooses."""
+        """True if the verifier is `match`, which is the method itself: drafts are read, and nobody else chooses."""
         return self.verifier.name == "match"
 
     def grow(

@@ -1,4 +1,4 @@
-"""The protocol of drafters: the question, the answer, and the outcome that they are told afterwards.
+"""The protocol of drafters: the question, the answer, and the outcome that they observe afterwards.
 
 A drafter guesses; it never decides. Whatever it proposes, the output has the distribution that its verifier states, so
 a drafter may be as wrong, biased or stateful as it likes. One that raises is left out for the rest of the run, and

@@ -151,7 +151,7 @@ class Drafting:
             self.options.controller.update(outcomes, seconds)
 
     def _ask_hidden(self, trees: TreeSession) -> None:
-        """Have a session keep the hidden states that are read. Raises ConstrainError: it tells none."""
+        """Ask a session to keep the hidden states that are read. Raises ConstrainError: it tells none."""
         if self.wants_hidden is False:
             return
         if not hasattr(trees, "keep_hidden"):

@@ -2,7 +2,7 @@
 
 Distribution: that of the rule. The same uniform numbers are used from the same streams in the same order, so for the
 same seed a fused rule gives the tokens of its eager twin, which is its definition, up to rounding of sums (and of ties
-of top-k and top-p, see `constrain/sampling/fused/laws.py`). What cannot be done there — an enumerated draw, rows that
+of top-k and top-p, see `constrain/device/targets.py`). What cannot be done there — an enumerated draw, rows that
 are no `TargetRows`, faulty logits, no Triton — is done by the twin; `steps` counts what the kernels did.
 Cost: a few kernels and one small copy back a step; nothing else waits for the device. On a GPU the kernels of a bucket
 are replayed as one CUDA graph from the third step on.
@@ -20,7 +20,7 @@ from constrain.errors import ConstrainError
 from constrain.sampling.core.draw import Draw, TorchDraw
 from constrain.sampling.fused import batch
 from constrain.sampling.fused.batch import OPTIONS, RULES, FusedOptions, FusedStep, Rule, TreeBatch
-from constrain.sampling.fused.single import options_of, runs_on, steps_of_thread
+from constrain.sampling.fused.single import device, options_of, runs_on, steps_of_thread
 from constrain.speculative.masks import fill
 from constrain.speculative.rows import TargetRows
 from constrain.speculative.tree import NONE, BuiltTree
@@ -83,9 +83,7 @@ class Fused(Verifier):
         if self.graphs:
             self.steps = steps_of_thread()
         elif self.steps is None:
-            from constrain.sampling.fused.run import DeviceSteps
-
-            self.steps = DeviceSteps(graphs=False)
+            self.steps = device.DeviceSteps(graphs=False)
         found: np.ndarray = self.steps(logits, step, self.rule, size)[: len(logits)]
         return found
 

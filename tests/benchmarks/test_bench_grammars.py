@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 import constrain
-from languages import corpora, mutations, oracles, speed, summary, verdicts
+from languages import corpora, oracles, speed, summary, verdicts
 from languages.corpora.writing import REFERENCE, Writer, read_table
 from masks import vocabularies
 
@@ -62,7 +62,7 @@ def test_what_an_oracle_leaves_open_is_not_compared() -> None:
 
 def test_mutants_change_one_byte_in_order() -> None:
     text = b'{"a": [1, 2, 3]}'
-    found = list(mutations.mutants(text, Random(3), 200))
+    found = list(verdicts.mutants(text, Random(3), 200))
     assert len(found) == 200
     assert [mutant.at for mutant in found] == sorted(mutant.at for mutant in found)
     for mutant in found:
@@ -71,7 +71,7 @@ def test_mutants_change_one_byte_in_order() -> None:
         assert abs(len(changed) - len(text)) <= 1
         common = len(mutant.rest) - 1 if len(changed) >= len(text) else len(mutant.rest)
         assert text.endswith(mutant.rest[len(mutant.rest) - common :])
-    assert found == list(mutations.mutants(text, Random(3), 200))
+    assert found == list(verdicts.mutants(text, Random(3), 200))
 
 
 def test_every_setting_names_an_oracle() -> None:

@@ -1,15 +1,23 @@
-"""benchmarks/lossless.py: requests differ, every drafter of the package has a row, and a difference has its gap."""
+"""Benchmarks of drafts: in lossless.py every drafter has a row and a difference its gap.
+
+The commands for a GPU run on the CPU: kernels by Triton's interpreter, a tiny model.
+"""
 
 from __future__ import annotations
 
 import importlib
+import json
+import os
 import pkgutil
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 import torch
 
 import constrain.papers.drafting
@@ -64,3 +72,28 @@ def test_a_difference_has_its_gap() -> None:
     bench.handle = SimpleNamespace(tokenizer=lambda text: {"input_ids": [7]}, start=start)  # type: ignore[assignment]
     assert bench.gap("a", [5, 2, 9], [5, 3]) == 0.25 > TIE
     assert asked == [([[7, 5]], [1])]
+
+
+KERNELS = {"vocabulary", "nodes", "batch", "fused", "launched", "filtered", "traversal", "eager", "xgrammar", "mask"}
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(
+    "command, rows, columns",
+    [
+        ("kernels --sizes 70 --nodes 2 --batch 1 --repeat 1", 1, KERNELS),
+        ("model --shape tiny --prompt 9 --tokens 6", 3, {"row", "forwards", "ms a forward", "tokens/s"}),
+    ],
+)
+def test_the_commands(command: str, rows: int, columns: set[str], tmp_path: Path) -> None:
+    pytest.importorskip("triton")
+    script = ROOT / "benchmarks" / "speculation_gpu.py"
+    done = subprocess.run(
+        [sys.executable, str(script), *command.split(), "--out", str(tmp_path)],
+        env={**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    about, *records = map(json.loads, (tmp_path / f"{command.split()[0]}.jsonl").read_text().splitlines())
+    assert about["device"]
+    assert len(records) == rows
+    assert all(columns <= record.keys() for record in records)

@@ -180,7 +180,7 @@ def test_pairs() -> None:
 
 @pytest.mark.parametrize("successes, n", [(0, 10), (3, 10), (10, 10), (39, 100)])
 def test_the_interval(successes: int, n: int) -> None:
-    """Its ends solve (share − p)² = z² p (1 − p) / n, Wilson's equation."""
+    """The ends of the interval solve (share − p)² = z² p (1 − p) / n, Wilson's equation."""
     share = successes / n
     for p in wilson(successes, n):
         assert (share - p) ** 2 == pytest.approx(1.959964**2 * p * (1 - p) / n, abs=1e-12)

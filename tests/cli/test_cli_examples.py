@@ -1,4 +1,4 @@
-"""`constrain test-grammar`, and `--grammar` with a name or a folder."""
+"""Grammars on the command line: `test-grammar`, `--grammar` with a name, a folder or a file; sets of bytes in words."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from constrain.cli.app import app
+from constrain.cli.constraints import SourceOptions
+from constrain.masks.derived.refusal import character_start, named
+from constrain.masks.engine.expected import describe
+from reading_oracle import member
 
 
 def invoke(*args: str, stdin: str | None = None) -> Any:
@@ -67,3 +71,58 @@ def test_failures_are_shown(tmp_path: Path) -> None:
     result = invoke("test-grammar", str(own), "--reject", str(own / "accept"))
     assert result.exit_code == 1
     assert "accept/short.lines:2: accepted\n" in result.stdout
+
+
+FILES = {
+    "plain.lark": 'start: "a"',
+    "plain.gbnf": 'root ::= "a"',
+    "plain.ebnf": 'root ::= "a"\n  (= "b")',
+    "unnamed": 'root ::= "a"',
+    "imports.lark": "%import .letters.A\nstart: A",
+    "letters.lark": 'A: "a"',
+}
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name != "letters.lark"])
+def test_files(tmp_path, name):
+    for file, text in FILES.items():
+        (tmp_path / file).write_text(text)
+    made = SourceOptions(grammar=str(tmp_path / name)).constraint().to_grammar()
+    assert [text for text in ("", "a", "b", "ab") if member(made, text)] == ["a"]
+
+
+@pytest.mark.parametrize(
+    "allowed, may_end, said",
+    [
+        ([], False, "nothing"),
+        ([], True, "the end of the text"),
+        (list(b"abcxyz0"), False, "`0`, `a`–`c`, `x`–`z`"),
+        (list(b"ab"), True, "`a`, `b`, the end of the text"),
+        (list(b"\t\n\r "), False, "tab, newline, carriage return, space"),
+        (list(range(32)), False, "0x00–0x08, tab, newline, 0x0b, 0x0c, carriage return, 0x0e–0x1f"),
+        (list(range(0x20, 0x7F)), False, "space, `!`–`_`, backquote, `a`–`~`"),
+        ([*b"a", *range(0xC2, 0xF5)], False, "`a`, any character beyond ASCII"),
+        ([0xC3], False, "some characters beyond ASCII"),
+        (list(range(0x80, 0xC0)), False, "the rest of a character (bytes 0x80–0xbf)"),
+        ([0x80, 0x9F, 0xA0], False, "the rest of a character (bytes 0x80, 0x9f–0xa0)"),
+    ],
+)
+def test_describe(allowed: list[int], may_end: bool, said: str) -> None:
+    assert describe(sorted(allowed), may_end) == said
+
+
+@pytest.mark.parametrize(
+    "data, index, start, name",
+    [
+        (b"abc", 1, 1, "'b'"),
+        ("é".encode(), 1, 0, "'é'"),
+        ("a🎈".encode(), 4, 1, "'🎈'"),
+        (b"a\xff", 1, 1, "byte 0xff"),
+        (b"a\x80", 1, 1, "byte 0x80"),
+        (b"a", 1, 1, None),
+    ],
+)
+def test_a_place_inside_a_character_is_its_start(data: bytes, index: int, start: int, name: str | None) -> None:
+    assert character_start(data, index) == start
+    if name is not None:
+        assert named(data, start, index) == name

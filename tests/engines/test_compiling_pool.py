@@ -70,7 +70,7 @@ def test_threads_compile_what_one_compiles(compiler: RequestCompiler) -> None:
 
 
 def test_a_compile_in_a_pool_is_cancelled(compiler: RequestCompiler) -> None:
-    """It ends soon after, keeps nothing, and leaves its thread and the others to go on."""
+    """The compile ends soon after, keeps nothing, and leaves its thread and the others to go on."""
     unwanted, begun = threading.Event(), threading.Event()
 
     def cancelled() -> bool:

@@ -1,16 +1,23 @@
-"""examples/local_server.py against a stand-in for a server: it sends the closed schema, checks, and asks again."""
+"""The examples of local engines run as they stand, and that of a server against a stand-in: values are members."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import runpy
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
+
+from constrain import reference
 
 BAD, GOOD = '{"name": "Ada", "age": 360}', '{"name": "Ada", "age": 36}'
 
@@ -76,3 +83,42 @@ def test_a_server_that_never_fulfils_the_schema(server: Server, program: Any) ->
     with pytest.raises(ValueError, match="3 answers do not fulfil the schema"):
         program.main(f"http://127.0.0.1:{server.server_port}/v1/chat/completions")
     assert len(server.bodies) == 3
+
+
+LINES = 60  # of an example, at most
+
+
+def model_of(kind: str, repository: Path, folder: Path) -> list[str]:
+    """The arguments of an example: where the reference model is, written for its engine."""
+    if kind == "llama_cpp":
+        runpy.run_path(str(repository / "scripts" / "write_gguf.py"))["write_reference"](folder / "reference.gguf")
+        return [str(folder / "reference.gguf")]
+    if kind == "onnxruntime_genai":
+        options = ["-i", str(reference.path()), "-o", str(folder), "-p", "fp32", "-e", "cpu"]
+        builder = [sys.executable, "-m", "onnxruntime_genai.models.builder"]
+        subprocess.run([*builder, *options], capture_output=True, check=True)
+        return [str(folder)]
+    return []
+
+
+@pytest.mark.parametrize(
+    "kind, name, loop",
+    [
+        ("mlx_lm", "mlx_json", "mlx-lm"),
+        ("llama_cpp", "llama_cpp_json", "llama-cpp-python"),
+        ("onnxruntime_genai", "onnx_json", "onnxruntime-genai"),
+    ],
+)
+def test_an_example(kind: str, name: str, loop: str, repository: Path, tmp_path: Path) -> None:
+    script = repository / "examples" / f"{name}.py"
+    assert script.read_text(encoding="utf-8").count("\n") <= LINES
+    if find_spec(kind) is None:
+        pytest.skip(f"{kind} is not installed: make local-test installs it")
+    command = [sys.executable, str(script), *model_of(kind, repository, tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    lines: list[Any] = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert [line["by"] for line in lines] == ["generate", "generate", loop]
+    schema = runpy.run_path(str(script))["PERSON"]
+    for line in lines:
+        jsonschema.validate(line["value"], schema)

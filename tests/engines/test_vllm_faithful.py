@@ -216,7 +216,7 @@ def test_other_requests_of_the_engine_are_as_they_were(llm: LLM) -> None:
 
 
 def test_an_engine_by_name(llm: LLM, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is started once, so that every method works."""
+    """The engine is started once, so that every method works."""
     started: list[tuple[str, dict[str, Any]]] = []
 
     def start(name: str, **settings: Any) -> LLM:

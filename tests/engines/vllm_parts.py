@@ -58,7 +58,7 @@ class Flat:
         self.end_indices.append(len(self.token_ids))
 
     def first(self, count: int) -> Flat:
-        """Those of the first tokens."""
+        """The log probabilities of the first tokens."""
         few = Flat()
         for start, end in zip(self.start_indices[:count], self.end_indices[:count], strict=True):
             few.add(*zip(self.token_ids[start:end], self.logprobs[start:end], strict=True))

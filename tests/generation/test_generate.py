@@ -14,7 +14,9 @@ import torch
 import constrain
 from constrain.errors import ConstrainError
 from constrain.generation import Generation, Stream
+from constrain.generation.result import Generations
 from constrain.models.hf import ConstraintProcessor, HFModel
+from constrain.papers import FirstFinish
 from constrain.sampling import METHODS, SMC, Sample, TorchDraw, canonical, register
 from constrain.speculative import Speculation
 from tables import table
@@ -484,3 +486,45 @@ def test_draws_of_one_request_come_from_its_seed() -> None:
     even = torch.full((3, 1000), 0.001)
     together = TorchDraw(9)(even, [0, 1, 2]).tolist()
     assert [int(TorchDraw(9)(even[:1], [row])) for row in range(3)] == together
+
+
+def test_a_generation_has_the_captures_of_its_text():
+    model = constrain.reference.load()
+    grammar = 'start: key "=" value\nkey[capture]: /[a-z]{1,3}/\nvalue[capture="v"]: /[0-9]/{2}'
+    for stop in (None, ";"):
+        constraint = constrain.grammar(grammar)
+        output = constrain.generate(model, "x: ", constraint=constraint, seed=3, stop=stop)
+        assert output.finish_reason == "stop"
+        key, value = output.text.split("=")
+        assert [(c.name, c.text) for c in output.captures] == [("key", key), ("v", value)]
+        assert [output.text[c.begin : c.end] for c in output.captures] == [key, value]
+
+
+def test_a_text_that_is_cut_off_has_none():
+    grammar = constrain.grammar("start: a\na[capture]: /[a-z]{900}/")
+    output = constrain.generate(constrain.reference.load(), "x: ", constraint=grammar, seed=3, max_tokens=3)
+    assert output.finish_reason == "length" and output.captures == []
+
+
+OPTIONS: dict[str, Any] = {"regex": "a{1,9}", "seed": 3, "max_tokens": 12}
+
+
+def test_the_first_of_some_samples() -> None:
+    """In a list where there are several, for one prompt and for several; one by itself."""
+    model = constrain.reference.load()
+    found = constrain.generate(model, "A: ", n=2, method=FirstFinish(samples=6), **OPTIONS)
+    assert isinstance(found, Generations)
+    assert [len(g.tokens) for g in found] == sorted(len(g.tokens) for g in found)
+    one = constrain.generate(model, "A: ", method=FirstFinish(samples=6), **OPTIONS)
+    assert len(one.tokens) == len(found[0].tokens)
+    several = constrain.generate(model, ["A: ", "B: "], n=3, method=FirstFinish(samples=4), **OPTIONS)
+    assert [len(each) for each in several] == [3, 3]
+
+
+def test_all_of_them() -> None:
+    """As many outputs as samples are every sample that ends, in order of length."""
+    model = constrain.reference.load()
+    found = constrain.generate(model, "A: ", n=5, method=FirstFinish(samples=5), **OPTIONS)
+    assert len(found) == 5
+    assert [len(g.tokens) for g in found] == sorted(len(g.tokens) for g in found)
+    assert {g.finish_reason for g in found} == {"stop"}

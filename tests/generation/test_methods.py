@@ -84,7 +84,7 @@ def test_argmax_lists_all_tokenisations(ref: reference.Reference, truth: dict[An
 
 
 def test_canonical_is_one_cut_of_each(ref: reference.Reference, truth: dict[Any, float]) -> None:
-    """Its distribution is that of all tokenisations, given that the tokenizer writes them."""
+    """The distribution is that of all tokenisations, given that the tokenizer writes them."""
     table = constrain.generate(ref, PROMPT, regex=COLORS, method=Argmax(texts=False), n=len(truth), canonical=True)
     members = {tuple(g.tokens): g.logprob for g in table if g.finish_reason == "stop"}
     cuts = [tuple(ref.tokenizer(text)["input_ids"]) for text in ('red"}', 'green"}', 'blue"}', 'yellow"}')]

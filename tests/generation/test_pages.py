@@ -1,11 +1,18 @@
-"""The code of the first pages runs as it stands; every public name has a place in the reference."""
+"""Code of pages runs as it stands: the first pages, explanations with their output and pictures, scripts in examples/.
+
+Every public name has a place in the reference; scripts that need no engine run with the reference model, and are short.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import sys
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -122,3 +129,77 @@ def test_every_public_name_has_a_place_in_the_reference(repository: Path) -> Non
         room, _, last = name.rpartition(".")
         home: Any = import_module(f"constrain.{room}") if room else constrain
         assert getattr(home, last) is not None, name
+
+
+ENGINES = {
+    "llama_cpp_json", "local_server", "mlx_json", "onnx_json", "ray_serve", "ray_vllm", "sglang_offline",
+    "vllm_offline", "vllm_weights",
+}  # fmt: skip
+"""Run by `make local-test`, `make serve-test` and tests of their own."""
+SCRIPTS = (
+    "call_tools", "draft_tokens", "extract_records", "mix_constraints", "own_decoding_loop", "query_a_database",
+    "sample_faithfully", "score_options", "see_what_was_forced", "stream_fields", "think_then_answer", "write_python",
+)  # fmt: skip
+MOST = 60  # lines
+
+
+def load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # pydantic looks annotations up there
+    spec.loader.exec_module(module)
+    return module
+
+
+SLOW = {"call_tools", "query_a_database"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(each, marks=[pytest.mark.slow] * (each in SLOW)) for each in SCRIPTS])
+def test_a_script_runs_and_checks_its_answer(repository: Path, name: str) -> None:
+    assert load(repository / "examples" / f"{name}.py").main()
+
+
+def test_all_scripts_are_run_and_short(repository: Path) -> None:
+    files = list((repository / "examples").glob("*.py"))
+    assert {file.stem for file in files} == ENGINES | set(SCRIPTS)
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        assert text.count("\n") <= MOST or file.stem in ENGINES, file
+        assert f"python examples/{file.name}" in text, file
+
+
+def loaded(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_all_pages_run(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    outputs = loaded(repository / "scripts" / "page_outputs.py")
+    monkeypatch.chdir(tmp_path)
+    pages = sorted((repository / "docs" / "explanation").glob("*.md"))
+    assert [page.stem for page in pages] == ["bending", "masks", "other-programs"]
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        written, _ = outputs.rewritten(text, page.name)
+        assert written == text, page
+
+
+def test_pictures_are_drawn_from_the_code(repository: Path) -> None:
+    drawn = loaded(repository / "scripts" / "draw_explanations.py").pictures()
+    for name, text in drawn.items():
+        ElementTree.fromstring(text)
+        assert (repository / "docs" / "pictures" / name).read_text(encoding="utf-8") == text, name
+        used = [p for p in (repository / "docs" / "explanation").glob("*.md") if f"pictures/{name}" in p.read_text()]
+        assert used, name
+
+
+def test_the_toy_model_is_bent_and_mended(repository: Path) -> None:
+    """By exhaustive sums: the weights turn the masked law into the conditioned one."""
+    wanted, masked, weighted = loaded(repository / "scripts" / "draw_explanations.py").laws().values()
+    for law in (wanted, masked, weighted):
+        assert sum(law.values()) == pytest.approx(1)
+    assert weighted == pytest.approx(wanted) and masked != pytest.approx(wanted)

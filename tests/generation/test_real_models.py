@@ -1,18 +1,24 @@
-"""Two pretrained models, where `make real` made them: whatever they write, what ends is valid. Skipped elsewhere."""
+"""Real models and real schemas: whatever is written, what ends is valid. Two are of `make real`, else skipped."""
 
 from __future__ import annotations
 
 import copy
+import json
+import random
 from typing import Any
 
+import jsonschema
 import pytest
+from jsonschema.validators import validator_for
 from pydantic import BaseModel, Field
 
 import constrain
+from constrain.errors import ConstrainError
 from constrain.models.hf import HFModel
 from constrain.models.hf.loading import load_named
 from constrain.papers.layers.shallow import FirstLayers, can_be_cut
 from real_models import real_model
+from schema_corpus import corpora, sample
 
 CHAT = [{"role": "user", "content": "Ada Lovelace was 36 when she died in London. Who is it?"}]
 
@@ -76,3 +82,28 @@ def test_a_base_model_goes_on_with_a_text(base: HFModel) -> None:
     assert isinstance(g.value, Person)
     healed = constrain.Prompt("The capital of France is ", healing=True)
     assert constrain.generate(base, healed, regex="[A-Z][a-z]+", temperature=0, max_tokens=6).tokens[0] != 0
+
+
+SCHEMAS = 16
+
+
+@corpora
+@pytest.mark.parametrize("whitespace", ["consistent", "compact"])
+def test_finished_outputs_are_valid(whitespace: str, corpus: str) -> None:
+    entries = sample(corpus, step={"ours": 1, "maskbench": 20}[corpus])
+    random.Random(whitespace).shuffle(entries)
+    model = constrain.reference.load()
+    finished = 0
+    for name, schema, _ in [entry for entry in entries if len(json.dumps(entry.schema)) < 5000][:SCHEMAS]:
+        try:
+            constraint = constrain.json_schema(schema, whitespace=whitespace)
+            g = constrain.generate(model, "JSON: ", constraint=constraint, max_tokens=150, seed=1)
+        except ConstrainError:
+            continue  # what is refused is counted by the benchmark
+        if g.finish_reason == "stop":
+            finished += 1
+            kind: Any = validator_for(schema, default=jsonschema.Draft202012Validator)
+            kind(schema, format_checker=kind.FORMAT_CHECKER).validate(json.loads(g.text))
+        else:
+            assert g.value is None, name
+    assert finished >= SCHEMAS // 4

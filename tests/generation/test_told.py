@@ -1,8 +1,9 @@
-"""Prompts that tell the schema, where the template wants it, and warnings of prompts that make answers worse."""
+"""Prompts that tell the schema or the tools, where the template does not, and warnings of bad prompts."""
 
 from __future__ import annotations
 
 import copy
+import json
 import warnings
 from types import SimpleNamespace
 from typing import Any
@@ -12,8 +13,10 @@ from pydantic import BaseModel
 
 import constrain
 from constrain import Prompt
-from constrain.generation.request.prompts import told_contents
+from constrain.chat.calls import format_of
+from constrain.generation.request.prompts import described_contents
 from constrain.generation.request.request import Request
+from constrain.generation.request.tool_words import TOOL_WORDS, with_tools
 
 CHATML = "{% for m in messages %}[{{ m['role'] }}]{{ m['content'] }}{% endfor %}"
 NO_SYSTEM = "{% for m in messages %}{% if m['role'] == 'system' %}{{ raise_exception('no') }}{% endif %}x{% endfor %}"
@@ -36,7 +39,7 @@ def contents(content: Any, tokenizer: Any, template: str, **given: Any) -> Any:
     chat = copy.deepcopy(tokenizer)
     chat.chat_template = template
     request = Request.of(Prompt(content, describe=True), given or {"type": Person})
-    (told,) = told_contents(request.prompts, SimpleNamespace(tokenizer=chat))
+    (told,) = described_contents(request.prompts, SimpleNamespace(tokenizer=chat))
     return told
 
 
@@ -70,7 +73,7 @@ def test_before_a_text(tokenizer: Any) -> None:
 def test_prompts_of_a_list_have_their_own(tokenizer: Any) -> None:
     prompts = [Prompt("a", describe=True), Prompt("b"), Prompt("c", describe=True)]
     request = Request.of(prompts, {"type": [Person, int, int]})
-    told = told_contents(request.prompts, SimpleNamespace(tokenizer=tokenizer))
+    told = described_contents(request.prompts, SimpleNamespace(tokenizer=tokenizer))
     assert told == [f"{WORDS}\n\na", "b", f"{constrain.describe(int)}\n\nc"]
 
 
@@ -138,3 +141,69 @@ def test_a_chat_template_that_is_not_used(tokenizer: Any, model: Any) -> None:
         base.name_or_path = name
         assert warned(model, base, "red", regex="[a-z]+") == []
     assert warned(model, tokenizer, "red", regex="[a-z]+") == []
+
+
+BARE = "{% for m in messages %}[{{ m['role'] }}]{{ m['content'] }}{% endfor %}"
+ASK = [{"role": "user", "content": "2?"}]
+
+
+def double(number: bool) -> str:
+    """Answer."""
+    return f"not {number}"
+
+
+TURN = constrain.tools([double], format="hermes", choice="required", parallel=False)
+TOLD_TOOLS = TOOL_WORDS.format(tools=json.dumps(TURN.schemas[0], ensure_ascii=False))
+
+
+def spoken(tokenizer: Any, template: str) -> Any:
+    chat = copy.deepcopy(tokenizer)
+    chat.chat_template = template
+    return chat
+
+
+def test_a_template_without_tools_names_the_format_of_hermes() -> None:
+    assert format_of("auto", BARE) is format_of("hermes")
+    with pytest.raises(constrain.ConstrainError, match="fits no format"):
+        format_of("auto", BARE + "{{ tools }}")
+
+
+def test_calls_and_results_become_texts(tokenizer: Any) -> None:
+    chat = spoken(tokenizer, BARE)
+    call = {"type": "function", "id": "1", "function": {"name": "double", "arguments": '{"number": true}'}}
+    history = [
+        *ASK,
+        {"role": "assistant", "content": "So.", "tool_calls": [call, {"name": "double", "arguments": {}}]},
+        {"role": "tool", "tool_call_id": "1", "content": "not True"},
+    ]
+    written = with_tools(history, TURN, chat)
+    call_of = '<tool_call>\n{{"name": "double", "arguments": {}}}\n</tool_call>'
+    first, second = call_of.format('{"number": true}'), call_of.format("{}")
+    assert written == [
+        {"role": "system", "content": TOLD_TOOLS},
+        *ASK,
+        {"role": "assistant", "content": f"So.\n{first}\n{second}"},
+        {"role": "user", "content": "<tool_response>\nnot True\n</tool_response>"},
+    ]
+    assert [each.values for each in TURN.read(first).tool_calls] == [{"number": True}]
+
+
+def test_other_templates_and_formats_are_told_as_they_are(tokenizer: Any) -> None:
+    assert with_tools(ASK, TURN, spoken(tokenizer, BARE + "{{ tools }}")) is None
+    other = constrain.tools([double], format="llama3")
+    assert with_tools(ASK, other, spoken(tokenizer, BARE)) is None
+
+
+def test_generate_tells_the_model(model: Any, tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    chat = SimpleNamespace(model=model, tokenizer=spoken(tokenizer, BARE))
+    seen: list[Any] = []
+
+    def short(messages: Any, **given: Any) -> str:
+        seen.append((messages, given.get("tools")))
+        return "told"  # the reference model has 256 positions
+
+    monkeypatch.setattr(chat.tokenizer, "apply_chat_template", short)
+    g = constrain.generate(chat, ASK, tools=[double], tool_choice="required", seed=1, max_tokens=160, complete=True)
+    assert {call.name for call in g.tool_calls} == {"double"} and "<tool_call>" in g.text
+    placed = {"role": "user", "content": f"{TOLD_TOOLS}\n\n2?"}  # the stand-in writes no system message
+    assert seen[-1] == ([placed], None)

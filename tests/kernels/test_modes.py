@@ -123,7 +123,7 @@ def test_kernels_of_another_type_are_refused():
 
 @pytest.mark.parametrize("wing, door", [("gaps", "gaps.solution"), ("papers", "papers.cuts.canonical")])
 def test_who_does_not_ask_for_a_wing_does_not_pay_for_its_kernels(wing: str, door: str) -> None:
-    """They are declared, and so compiled by `load`, once a module of the wing is imported that calls them."""
+    """Kernels of a wing are declared, and so compiled by `load`, once a module that calls them is imported."""
     code = f"""
 import sys
 import constrain.masks.engine, constrain.masks.derived.wanted_cuts

@@ -1,8 +1,13 @@
-"""The monitor of Python: undefined names, attributes, arguments and imports are refused, and nothing else."""
+"""The monitor of Python: undefined names, attributes, arguments and imports are refused, and nothing else.
+
+So are those of what the text itself defines; masks under its grammar are exact, and real files are read.
+"""
 
 from __future__ import annotations
 
 import ast
+import contextlib
+import io
 import pickle
 import sysconfig
 import textwrap
@@ -12,10 +17,13 @@ from typing import Any
 
 import pytest
 from lexeme_reading import accepts, first_refusal
+from token_reading import check_masks, read_by_token
 
+import constrain
+import vocabularies
 from constrain.errors import ConstrainError
-from constrain.monitors import accepted_beginning, names_at, objects, python
-from tables import table
+from constrain.monitors import PythonMonitor, accepted_beginning, monitored, names_at, objects, python
+from tables import filled, table
 
 TABLE = table("monitors_python")
 
@@ -162,3 +170,77 @@ def test_a_reading_in_bytes_equals_one_in_lexemes() -> None:
         place = first_refusal(monitor, (before + rest + "\n").encode())
         assert place is not None
         assert place <= len(accepted_beginning(monitor, before + rest + "\n").encode())
+
+
+STRADDLING = [
+    *(b"print(", b"(x)", b" x", b"x.", b".append(", b"nosuch", b" nosuch)", b"x +", b"f'{", b"}'", b"\n    ", b" xs"),
+    *(b" for x in", b"def f(", b"):", b"import os", b"os.", b"path", b".pa", b"th.join(", b" = ", b"=="),
+    *(b"here.", b"joinpath", b"len(x", b"):\n", b"lambda x:", b"return x", b"[x", b"]", b"{x", b"!r}", b":>{", b"par"),
+    *(b"ents[", b":\n        ", b"# x\n", b"\\\n", b"'''", b"rb'", b"not in ", b"is not"),
+]  # fmt: skip
+STARTS = [
+    *(b"", b"x = []\n", b"import os\nif os.", b"def f(x, *y, z=1):\n    return ", b"xs = [1]\nprint(", b"here."),
+    *(b"x = 1\ny = f'a{x", b"class A:\n    x = 1\n    def f(self):\n        ", b"print(here.joinpath(", b"x = 1\nx"),
+    *(b"xs = {x: ", b"from os import ", b"len("),
+]  # fmt: skip
+MONITORS = {"any": python(), "known": python(ahead="known"), "objects": objects({"here": PurePosixPath("/a")})}
+
+
+@pytest.mark.parametrize("monitor", MONITORS.values(), ids=MONITORS)
+@pytest.mark.parametrize("steps", [6, pytest.param(25, marks=pytest.mark.slow)])
+def test_a_mask_is_what_each_token_by_itself_may_do(monitor: PythonMonitor, steps: int) -> None:
+    check_masks("python", monitor, STRADDLING, STARTS, steps, 0.7, refused_starts=STARTS)
+
+
+@pytest.mark.parametrize("names", [["bisect.py"], pytest.param(["abc.py", "json/decoder.py"], marks=pytest.mark.slow)])
+def test_files_are_read_token_by_token(names: list[str]) -> None:
+    compiled = constrain.compile(monitored(constrain.collection.load("python"), python()), vocabularies.tekken())
+    for name in names:
+        text = (Path(sysconfig.get_path("stdlib")) / name).read_bytes()
+        assert read_by_token(compiled, text).is_accepting(), name
+
+
+SHAPE = TABLE["shape"]
+
+# (monitor, beginning that is accepted, rest in which the refusal is); Python raises TypeError or AttributeError
+REFUSED_OF_CLASSES = [
+    ({"any": ANY, "known": KNOWN}[monitor], *filled(texts, SHAPE=SHAPE))
+    for monitor, *texts in TABLE["refused_of_classes"]
+]
+
+# What Python runs without a fault; nothing of it is refused.
+RUNS = TABLE["runs"]
+
+KNOWN_RUNS = filled(TABLE["known_runs"], SHAPE=SHAPE)
+
+
+@pytest.mark.parametrize(("monitor", "before", "rest"), REFUSED_OF_CLASSES)
+def test_what_a_definition_lacks_is_refused_where_it_stands(monitor: Any, before: str, rest: str) -> None:
+    ast.parse(before + rest)
+    assert not accepts(monitor, before + rest)
+    accepted = accepted_beginning(monitor, before + rest)
+    assert accepted.startswith(before.rstrip("\n"))
+    assert first_refusal(monitor, (before + rest).encode()) is not None
+
+
+@pytest.mark.parametrize("text", RUNS)
+def test_what_runs_is_accepted(text: str) -> None:
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(text, "text", "exec"), {"__name__": __name__})
+    assert accepted_beginning(ANY, text) == text
+    assert accepts(ANY, text)
+
+
+@pytest.mark.parametrize("text", KNOWN_RUNS)
+def test_what_is_defined_before_is_accepted_under_known(text: str) -> None:
+    ast.parse(text)
+    assert accepted_beginning(KNOWN, text) == text
+    assert accepts(KNOWN, text)
+    assert accepts(ANY, text)
+
+
+def test_attributes_that_a_text_defines_can_be_asked_for() -> None:
+    names = names_at(KNOWN, SHAPE + "    def f(self):\n        return self.")
+    assert {"width", "height", "area", "ratio", "sides", "f", "__class__"} <= set(names or ())
+    assert names_at(ANY, SHAPE + "    def f(self):\n        return self.") is None
+    assert names_at(ANY, SHAPE + "s = Shape(1)\nprint(s.area(1, uni") == ["unit"]

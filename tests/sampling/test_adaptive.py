@@ -194,7 +194,7 @@ def test_a_member_behind_a_tiny_mass_is_not_lost() -> None:
 
 
 def test_asap_tells_where_few_outputs_have_most_of_the_weight() -> None:
-    """It warns below a fifth, as `effective_size` counts, for each target, and not where it has learnt."""
+    """ASAp warns below a fifth, as `effective_size` counts, for each target, and not where it has learnt."""
     told = quiet = 0
     for case in cases(12, (1.0, 12.0)):
         with warnings.catch_warnings(record=True) as found:

@@ -10,10 +10,10 @@ import pytest
 from sampling_cases import Case, cases, conditional, exact, law_of, mass, no_draw, outcomes
 
 from constrain.errors import LimitError
+from constrain.papers.search.argmax import Argmax
+from constrain.papers.search.beam import Beam
 from constrain.sampling import Settings, TorchDraw
 from constrain.sampling.core.sampler import drive
-from constrain.sampling.methods.argmax import Argmax
-from constrain.sampling.methods.beam import Beam
 from constrain.sampling.methods.exact import Exact
 
 TINY = 1e-10

@@ -9,11 +9,11 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from constrain.sampling.fused import laws, run, walk
+from constrain.device import run, targets, walk
 from constrain.sampling.fused.batch import Drafts, FusedScores, Penalties, Rule, Trees
 
-TREES, LAWS = Trees("*i32", "*fp64", "i32"), laws.Laws("*fp32", "*fp32", "*i32", "*fp64", "*i32", "i32")  # type: ignore
-SEARCH = laws.Search("*i64", "*fp32", "*fp32", "i32")  # type: ignore[arg-type]
+TREES, LAWS = Trees("*i32", "*fp64", "i32"), targets.Laws("*fp32", "*fp32", "*i32", "*fp64", "*i32", "i32")  # type: ignore
+SEARCH = targets.Search("*i64", "*fp32", "*fp32", "i32")  # type: ignore[arg-type]
 DRAFTS, OUT = Drafts("*fp32", "i32", "i32", "*fp64"), walk.Out("*i32", "*i32", "constexpr")  # type: ignore[arg-type]
 
 
@@ -40,15 +40,15 @@ def machine_code(
 
 
 def law_kernels(logits: str = "*bf16") -> list[dict[str, Any]]:
-    """All stages of laws.py, for logits of a type."""
+    """All stages of targets.py, for logits of a type."""
     sizes = {"P": 16, "CHUNK": run.CHUNK}
     given = {"scores": scores(logits), "trees": TREES}
     sums = {**given, "sums": "*fp32", "best": "*i32", "chunks": "i32"}
     listed = {"scores": scores("*fp32"), "trees": TREES, "penalties": Penalties("*i32", "*fp32"), "count": "i32"}  # type: ignore[arg-type]
     return [
-        machine_code(laws.summarise, sums, {**sizes, "PLAIN": False}),
-        machine_code(laws.penalise, listed, {"P": 16, "BLOCK": run.ENTRIES}),
-        machine_code(laws.law, {**given, "laws": LAWS}, {**sizes, "CHUNKS": 32, "PROCESSED": True}, run.WARPS),
+        machine_code(targets.summarise, sums, {**sizes, "PLAIN": False}),
+        machine_code(targets.penalise, listed, {"P": 16, "BLOCK": run.ENTRIES}),
+        machine_code(targets.law, {**given, "laws": LAWS}, {**sizes, "CHUNKS": 32, "PROCESSED": True}, run.WARPS),
         *(code for counted in (True, False) for code in filter_kernels(given, counted)),
     ]
 
@@ -58,9 +58,9 @@ def filter_kernels(given: dict[str, Any], counted: bool) -> list[dict[str, Any]]
     laws_of, flags = {**given, "laws": LAWS, "search": SEARCH}, {"P": 16, "CHUNKS": 32, "COUNTED": counted}
     joined = {name: laws_of[name] for name in ("trees", "laws", "search")}
     return [
-        machine_code(laws.narrow, {**laws_of, "turn": "i32"}, {**flags, "CHUNK": run.CHUNK}),
-        machine_code(laws.cut, laws_of, {**flags, "CHUNK": run.CHUNK}),
-        machine_code(laws.rejoin, joined, flags),
+        machine_code(targets.narrow, {**laws_of, "turn": "i32"}, {**flags, "CHUNK": run.CHUNK}),
+        machine_code(targets.cut, laws_of, {**flags, "CHUNK": run.CHUNK}),
+        machine_code(targets.rejoin, joined, flags),
     ]
 
 

@@ -1,19 +1,24 @@
-"""Shared by tests of drafts: contexts under small constraints, and random trees."""
+"""Shared by tests of drafts: contexts under small constraints, random trees, a whole decoder by enumeration."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
+from sampling_cases import Case
 
 import constrain
 from constrain.models.hf import HFModel
-from constrain.sampling import Job, Settings, TorchDraw, enumerate_draws
+from constrain.sampling import Job, Sample, Settings, TorchDraw, enumerate_draws, lcd
 from constrain.sampling.core.sampler import drive
-from constrain.speculative import Context, DraftTree, Setting
+from constrain.speculative import Context, Drafter, DraftTree, Fixed, Setting, Speculation
 from toy_matcher import ToyConstraint, ToyVocabulary
+from toy_model import TableModel
+from tree_target import TreeTable
 
 LETTERS = ToyVocabulary([b"a", b"b", b"c", b"ab", None], [4])
 EOS = 4
@@ -64,3 +69,59 @@ def distribution_of(
         found[tuple(sample.tokens)] = found.get(tuple(sample.tokens), 0.0) + probability
         assert all(count.fault is None for count in sample.drafts.values())
     return found
+
+
+TINY = 1e-12
+
+
+class Fresh:
+    """A method with new drafters for every run, since a decision tree is walked run by run."""
+
+    name, random = "lcd", True
+
+    def __init__(self, make: Callable[[], Drafter], verifier: str) -> None:
+        self.make, self.verifier = make, verifier
+
+    def __call__(self, job: Job) -> Any:
+        return Speculation([self.make()], verifier=self.verifier, controller=Fixed(5, 3))(job)
+
+
+def branching(job: Job) -> Job:
+    """The same model, reading trees."""
+    table = job.model
+    assert isinstance(table, TableModel)
+    return replace(job, model=TreeTable(table.width, table.seed, table.spread))
+
+
+def law(case: Case, method: Any, trees: bool = True, **changes: Any) -> dict[tuple[int, ...], tuple[float, Sample]]:
+    """Every output with its probability; whatever the drafts, its numbers must always be the same."""
+    found: dict[tuple[int, ...], tuple[float, Sample]] = {}
+
+    def run(draw: Any) -> list[Sample]:
+        job = case.job(draw, **changes)
+        return drive(method, branching(job) if trees else job)
+
+    for probability, (sample,) in enumerate_draws(run):
+        before, known = found.get(tuple(sample.tokens), (0.0, sample))
+        same(known, sample)
+        found[tuple(sample.tokens)] = (before + probability, sample)
+    return found
+
+
+def same(left: Sample, right: Sample) -> None:
+    assert left.tokens == right.tokens
+    assert left.finish_reason == right.finish_reason
+    assert left.log_prob == pytest.approx(right.log_prob, abs=TINY)
+    assert left.log_weight == pytest.approx(right.log_weight, abs=TINY)
+    assert (left.accepted, left.log_evidence) == (right.accepted, pytest.approx(right.log_evidence, abs=TINY))
+    assert [record.forced for record in left.trace] == [record.forced for record in right.trace]
+    for one, other in zip(left.trace, right.trace, strict=True):
+        assert one[:4] == pytest.approx(other[:4], abs=TINY)
+
+
+def check(case: Case, method: Any, trees: bool = True, **changes: Any) -> None:
+    expected, found = law(case, lcd, trees=False, **changes), law(case, method, trees, **changes)
+    assert found.keys() == expected.keys()
+    for tokens, (probability, sample) in found.items():
+        assert probability == pytest.approx(expected[tokens][0], abs=TINY)
+        same(sample, expected[tokens][1])

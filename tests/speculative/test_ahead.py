@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any
 
 import pytest
-from decoder_cases import branching
 from sampling_cases import Case, Tokens, cases, conditional, exact, law_of, weighted
+from speculative_cases import branching
 from tiny_cases import Taste, Tiny, tiny_cases
 
 from constrain.papers import NGramDrafter, Prior, Recycling

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from decoder_cases import branching, check, same
 from sampling_cases import Case
-from speculative_cases import context_of
+from speculative_cases import branching, check, context_of, same
 
 from constrain.errors import ConstrainError
 from constrain.papers import Goodput, Stopping

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from decoder_cases import branching, check, same
 from sampling_cases import Case, cases, exact
+from speculative_cases import branching, check, same
 from tiny_cases import Tiny, tiny_cases
 
 from constrain.sampling import MCMC, SIR, Sample, Settings, TorchDraw, enumerate_draws, lcd

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 import torch
-from decoder_cases import branching, check, same
 from sampling_cases import BITS, LANGUAGES, Case
-from speculative_cases import LETTERS, context_of
+from speculative_cases import LETTERS, branching, check, context_of, same
 
 from constrain.errors import ConstrainError
 from constrain.sampling import Settings, TorchDraw, lcd

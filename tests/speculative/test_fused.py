@@ -217,7 +217,7 @@ def test_steps_that_kernels_leave() -> None:
 
 def stated(problem: Problem, step: FusedStep) -> list[list[torch.Tensor]]:
     """By tree and place, the probabilities that the kernels' four numbers stand for."""
-    from constrain.sampling.fused import run
+    from constrain.device import run
 
     logits = torch.cat(problem.logits).to(DEVICE)
     found = run.laws_of(run.scores_of(logits, step.bitmask, problem.size), step, chunk=32)
@@ -299,7 +299,7 @@ def processed(logits: torch.Tensor, allowed: torch.Tensor, processors: Any, cont
 @pytest.mark.parametrize("temperature", [0.0, 0.6, 1.0])
 def test_penalties_and_min_p_are_the_processors(temperature: float) -> None:
     """Verdicts and numbers are those of an eager rule on the processed logits; then temperature, top-k and top-p."""
-    from constrain.sampling.fused import run
+    from constrain.device import run
 
     problem = Problem(41, "recursive-without", Settings(temperature=temperature, top_k=6, top_p=0.9), 12, 14, 4)
     options = FusedOptions(temperature, 6, 0.9, 0.05)
@@ -345,7 +345,7 @@ def outcomes(rule: str, world: World, trees: list[tuple[float, BuiltTree]]) -> l
     A walk says of each uniform number that it used between which bounds any other would have decided alike: the share
     of this outcome, and where the next one begins.
     """
-    from constrain.sampling.fused import run
+    from constrain.device import run
 
     found = []
     pending = [(chance, tree, list[float]()) for chance, tree in trees]
@@ -406,7 +406,7 @@ def test_kernels_compile_for_a_gpu(rule: str) -> None:
     pytest.importorskip("triton")
     import compile_kernels
 
-    from constrain.sampling.fused.run import CHUNK
+    from constrain.device.run import CHUNK
 
     code = compile_kernels.law_kernels() if rule == "laws" else [compile_kernels.walk_kernel(RULES[rule])]
     assert all(each["cubin"].startswith(b"\x7fELF") for each in code)
@@ -418,7 +418,7 @@ def test_kernels_compile_for_a_gpu(rule: str) -> None:
 @ON_KERNELS
 def test_buffers_of_a_bucket_are_used_again() -> None:
     """Steps of one bucket, copied into the same tensors one after the other, give the results of fresh tensors."""
-    from constrain.sampling.fused import run
+    from constrain.device import run
 
     rule = RULES["recursive"]
     problems = [Problem(seed, "recursive", Settings()) for seed in range(12)]
@@ -449,7 +449,7 @@ def test_buffers_of_a_bucket_are_used_again() -> None:
 def test_graphs_are_kept_by_their_bytes(shares: list[float], kept: list[int]) -> None:
     """The latest ones that fit; what never fits drives nothing out."""
     pytest.importorskip("triton")
-    from constrain.sampling.fused import run
+    from constrain.device import run
 
     steps = run.DeviceSteps()
     for number, share in enumerate(shares):
@@ -477,7 +477,7 @@ def test_graphs_give_the_verdicts_of_launches(rule: str) -> None:
 @ON_KERNELS
 def test_slots_that_move() -> None:
     """The path as indices among the nodes that were read: what keys and values are gathered by."""
-    from constrain.sampling.fused import run
+    from constrain.device import run
 
     problem = Problem(8, "match", Settings())
     step = problem.step(FusedOptions(), "match", np.random.default_rng(5).random((3, 1)))

@@ -13,8 +13,8 @@ from functools import cache
 from typing import Any
 
 import pytest
-from decoder_cases import branching
 from sampling_cases import Case, exact, weighted
+from speculative_cases import branching
 from test_ahead import METHODS, TINY, WEIGHTED, Found, table
 from tiny_cases import Tiny, tiny_cases
 

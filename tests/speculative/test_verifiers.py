@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from decoder_cases import check
-from speculative_cases import context_of
+from speculative_cases import check, context_of
 from tiny_cases import Tiny, tiny_cases
 
 import constrain

@@ -3,7 +3,7 @@
 The idea: the chat template of a model has the delimiters of its format, since it writes earlier calls with them. A
 format fits if the template has all of `Format.template` and none of `Format.template_without`; of several that fit, the
 one whose texts are most. A template that no format fits and that has no word of tools, as SmolLM2's, gets Hermes'
-format, in which models are told in words how to call (generation/request/untold.py).
+format, in which a message says in words how to call (generation/request/tool_words.py).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from constrain.chat.calls.formats import FORMATS
 from constrain.errors import ConstrainError
 
 NAMES = {name: form for form in FORMATS.values() for name in (form.name, *form.aliases)}
-UNTOLD = "hermes"  # the format where the chat template has no place for tools
+IN_WORDS = "hermes"  # the format where the chat template has no place for tools
 SHOWN = 8  # texts in messages
 NAMING = f'name the format, as in tools=constrain.tools(functions, format="hermes"): {", ".join(sorted(NAMES))}'
 
@@ -85,7 +85,7 @@ def _fitting(template: str) -> Format:
     if len(found) == 1:
         return found[0]
     if not found and not has_tools(template):
-        return NAMES[UNTOLD]
+        return NAMES[IN_WORDS]
     known = {text for form in FORMATS.values() for text in form.template if text in template}
     names = ", ".join(map(repr, sorted(known)[:SHOWN])) or "none of the texts of a format"
     several = " and ".join(repr(form.name) for form in found)

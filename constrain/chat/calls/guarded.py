@@ -92,7 +92,7 @@ class GuardedCalls(Combined):
 
 
 class ByMarks(AfterPrefix):
-    """Another guard, which reads special tokens by their marks."""
+    """Passes a text on to another guard, and special tokens as their marks."""
 
     def __init__(self, guard: Guard, vocabulary: Vocabulary) -> None:
         super().__init__(guard)

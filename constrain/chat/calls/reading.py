@@ -338,7 +338,7 @@ class Reader:
         return True
 
     def _elements(self) -> bool:
-        """Arguments as elements."""
+        """The reader of arguments that are written as elements."""
         blank = 0 if self._reading.inside else len(self.text) - len(self.text.lstrip())
         rest = self.text[blank:]
         if not self._reading.inside:

@@ -213,7 +213,7 @@ def _any_of(tags: Sequence[Tag], begun: str) -> Constraint:
 
 
 def _one_of(tags: Sequence[Tag], begun: str) -> Constraint:
-    """The same. Of many tags, those whose next character is the same are one part, made when a text has come to it."""
+    """One of many tags: those with the same next character are one part, which is made when a text has come to it."""
     if len(tags) <= MANY:
         return _any_of(tags, begun)
     groups: dict[str, list[Tag]] = {}

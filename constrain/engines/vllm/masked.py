@@ -136,7 +136,7 @@ class EngineDecoding(Sampler):
         return cls(model, asked)
 
     def __call__(self, job: Job) -> Generator[tuple[int, list[int]], None, list[Sample]]:
-        """As the method `lcd`; tokens are told when their output is complete."""
+        """Run the method `lcd`; tokens are streamed when their output is complete."""
         particles = [Particle(job, row) for row in range(len(job.prompts))]
         self.grow(job, particles)
         for particle in particles:

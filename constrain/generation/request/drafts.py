@@ -175,7 +175,7 @@ def draft_model(model: Any, handle: HFModel) -> Drafter:
 
 
 def _speaks_alike(drafter: HFModel, handle: HFModel) -> bool:
-    """Every token id that is text in both vocabularies is the same text; one may have more of them."""
+    """True if each token id that is text in two vocabularies is the same text; one may have more of them."""
     pairs = zip(drafter.vocabulary.tokens, handle.vocabulary.tokens, strict=False)
     return all(theirs == ours for theirs, ours in pairs if theirs is not None and ours is not None)
 

@@ -70,7 +70,7 @@ def _ends_with_a_blank(text: str, constraint: Any, handle: Any) -> bool:
 
 
 def _lacks_its_template(text: str, tokenizer: Any) -> bool:
-    """The tokenizer has a template, nobody was told yet, and the text is no conversation already, nor empty."""
+    """True if the tokenizer has a template, nobody was warned yet, and the text is neither empty nor a conversation."""
     if not text or not isinstance(getattr(tokenizer, "chat_template", None), (str, dict, list)) or tokenizer in _told:
         return False
     return not any(token in text for token in getattr(tokenizer, "all_special_tokens", ()))

@@ -82,14 +82,14 @@ class ParsedPrompts(NamedTuple):
     """Prompts whose form is known.
 
     each: their contents. single: there was one prompt, not a list of them. given: all that was said of each.
-    bare: none of them is a `Prompt`. told: of each, what describes its constraint, or ""; () where nothing does.
+    bare: none of them is a `Prompt`. described: of each, the words for its constraint, or ""; () where nothing does.
     """
 
     each: list[Parsed]
     single: bool
     given: list[Prompt]
     bare: bool = False
-    told: Sequence[str] = ()
+    described: Sequence[str] = ()
 
     def name(self, place: int) -> str:
         """The name of a prompt in messages."""
@@ -195,20 +195,21 @@ def token_ids(
     """
     tools = uses or [None] * len(prompts.each)
     pictures = images or [()] * len(prompts.each)
-    contents = told_contents(prompts, handle)
+    contents = described_contents(prompts, handle)
     return [
         _ids(prompt, handle, prompts.name(place), tools[place], pictures[place])
         for place, prompt in enumerate(contents)
     ]
 
 
-def told_contents(prompts: ParsedPrompts, handle: Any) -> list[Parsed]:
+def described_contents(prompts: ParsedPrompts, handle: Any) -> list[Parsed]:
     """The contents of prompts, with what describes their constraints."""
-    if not any(prompts.told):
+    if not any(prompts.described):
         return prompts.each
-    from constrain.generation.request.told import placed
+    from constrain.generation.request.described import placed
 
-    return [placed(each, told, handle) if told else each for each, told in zip(prompts.each, prompts.told, strict=True)]
+    pairs = zip(prompts.each, prompts.described, strict=True)
+    return [placed(each, words, handle) if words else each for each, words in pairs]
 
 
 def _ids(prompt: Any, handle: Any, name: str, tools: ToolUse | None, images: Sequence[Any]) -> list[int]:
@@ -290,7 +291,7 @@ def _render(messages: Sequence[Any], tokenizer: Any, name: str, tools: ToolUse |
     given: dict[str, Any] = {}  # a tokenizer of another make may not take the argument
     try:
         if tools is not None:
-            from constrain.generation.request.untold import with_tools
+            from constrain.generation.request.tool_words import with_tools
 
             told = with_tools(messages, tools, tokenizer)
             messages, given = (messages, {"tools": tools.schemas}) if told is None else (told, {})

@@ -17,6 +17,7 @@ from constrain.generation.request.arguments import (
     check_switch,
     check_tokenizer,
 )
+from constrain.generation.request.described import descriptions_of
 from constrain.generation.request.drafts import check_draft
 from constrain.generation.request.entries import Entries, constraints_of
 from constrain.generation.request.images import check_images
@@ -24,7 +25,6 @@ from constrain.generation.request.length import Length, length_of
 from constrain.generation.request.prompts import ParsedPrompts, parse_prompts
 from constrain.generation.request.shaping import between_texts, ending_at, texts_around
 from constrain.generation.request.signature import DEFAULTS
-from constrain.generation.request.told import told_of
 from constrain.languages.constraints.regular import regex
 from constrain.sampling.core.job import Clock, Settings
 from constrain.sampling.methods.retried import retries_of
@@ -188,7 +188,7 @@ class Request:
         images = check_images(prompts)
         with nullcontext() if clock is None else clock.stage("compile"):
             constraints = constraints_of(given, prompts)
-            prompts = prompts._replace(told=told_of(prompts, constraints))
+            prompts = prompts._replace(described=descriptions_of(prompts, constraints))
             if tools is None:
                 constraints = _shaped(constraints, prompts, given["stop"], limited)
             else:

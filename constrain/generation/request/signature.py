@@ -1,4 +1,4 @@
-"""The types of the arguments of `generate`, told once: the overloads in front.py and every other door refer to them.
+"""The types of the arguments of `generate`, stated once: the overloads in front.py and every other door refer to them.
 
 A new option is a key here, a default below, a field of `Request` and a line in the docstring of `generate`.
 
@@ -50,7 +50,7 @@ class ModelAndTokenizer(Protocol):
 
     @property
     def tokenizer(self) -> Any:
-        """Its tokenizer."""
+        """The tokenizer of the model."""
 
 
 class Members(Protocol[T_co]):
@@ -141,7 +141,7 @@ class Options(Constrained, Generic[T], total=False):
 
 
 class AnyOptions(Constrained, total=False):
-    """The same options where they do not say T, as people read them."""
+    """Options of an output whose type is not stated, as people read them."""
 
     type: object
     regex: str | Sequence[str | None] | None

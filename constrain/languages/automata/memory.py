@@ -268,7 +268,7 @@ _with_locks: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def watch_forks(owner: Any) -> None:
-    """Have `owner.after_fork()` called in child processes, for as long as it lives: a thread may hold its locks."""
+    """Call `owner.after_fork()` in child processes while the owner lives: a thread may hold its locks."""
     _with_locks.add(owner)
 
 

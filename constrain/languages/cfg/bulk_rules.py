@@ -103,7 +103,7 @@ class KeySetRules(NamedTuple):
                    | other_key(c) after_key value(c) after_value next(s')   for each class c of undeclared keys
         next(s)   -> close | separator member(s)
 
-    A situation s is the set of the properties so far, the number of all so far as far as it matters, and whether one
+    `KeysSoFar` s are the set of the properties so far, the number of all so far as far as it matters, and whether one
     was undeclared. `next(s)` has its first alternative if every required property is in s and there are
     at least `low` properties. A property may come if the required ones still fit into `high` properties after it.
     After an undeclared key, `next(s)` and `member(s)` are watched: it must not come twice.
@@ -112,7 +112,7 @@ class KeySetRules(NamedTuple):
     required one may come, and undeclared ones if none is required any more; after these, no declared one.
 
     Attributes:
-        key: Identifies these rules in `PlacedNonterminal.situation`.
+        key: Identifies these rules in `PlacedNonterminal.keys_so_far`.
         name: The name of the nonterminals, for messages.
         key_texts: `key(i)` is the JSON string `key_texts[i]`. Texts after the first n are keys that
             must not occur.
@@ -145,8 +145,8 @@ class KeySetRules(NamedTuple):
     layouts: Layouts
 
 
-class Situation(NamedTuple):
-    """A situation of `KeySetRules`.
+class KeysSoFar(NamedTuple):
+    """The keys of an object so far, as `KeySetRules` distinguish them.
 
     Attributes:
         written: In any order, the terminals of the declared keys so far.
@@ -247,7 +247,7 @@ class PlacedNonterminal(Nonterminal):
 
     @property
     def position(self) -> Position | None:
-        """Its position; None: it stands for itself alone."""
+        """The position of a nonterminal among its rules; None: it stands for itself alone."""
         return None
 
     def at(self, place: int) -> Nonterminal:
@@ -263,6 +263,6 @@ class PlacedNonterminal(Nonterminal):
         return None
 
     @property
-    def situation(self) -> tuple[Hashable, Situation] | None:
-        """(key of the rules by keys that contain this nonterminal, its situation among them), or None."""
+    def keys_so_far(self) -> tuple[Hashable, KeysSoFar] | None:
+        """(key of the rules by keys that contain this nonterminal, its keys so far), or None."""
         return None

@@ -38,11 +38,11 @@ class Column(NamedTuple):
     characters: int = 0
 
     def after_space(self) -> Column:
-        """One space further."""
+        """The column after a space."""
         return Column(self.column + 1, self.characters + 1)
 
     def after_tab(self, tab: int) -> Column:
-        """One tab further."""
+        """The column after a tab."""
         return Column(self.column - self.column % tab + tab, self.characters + 1)
 
     def is_inside(self, other: Column) -> bool:

@@ -139,7 +139,7 @@ class Nonterminal:
         self.shared = shared
 
     def expand(self) -> Sequence[Sequence[Symbol]]:
-        """The alternatives."""
+        """The alternatives of this nonterminal."""
         assert self._expand is not None, "a subclass without alternatives"
         return self._expand()
 

@@ -62,7 +62,7 @@ class Either:
 
 @dataclass(frozen=True)
 class Times:
-    """As many copies as lead to a match, `low` to `high` (None: no bound); `keeps`: none is given back."""
+    """A loop: `low` to `high` copies (None: no bound), as many as lead to a match; `keeps`: none is given back."""
 
     part: Tree
     low: int

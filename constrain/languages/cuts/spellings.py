@@ -54,7 +54,7 @@ class AddedSpellings:
         self._known: Remembered[Begun, Spelling] = Remembered(MANY)
 
     def behind(self, begun: Begun) -> Spelling:
-        """Those behind a text that ends with some beginnings of added ones."""
+        """The tokens that spell added texts behind a text that ends with some beginnings of them."""
         known = self._known.get(begun)
         return known or self._known.keep(begun, self._made(begun))
 

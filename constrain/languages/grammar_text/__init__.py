@@ -1,6 +1,6 @@
-"""`constrain.grammar`: grammar texts as constraints, whole words, and what is doubtful about a grammar.
+"""`constrain.grammar`: grammar texts as constraints, and whole words.
 
 takes: Lark, GBNF or EBNF text
-gives: `GrammarText`, a constraint; findings of `lint`
+gives: `GrammarText`, a constraint
 start reading at: text.py
 """

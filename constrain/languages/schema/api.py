@@ -164,7 +164,7 @@ class JsonSchema(Constraint):
         return Normalizer(reader.document).root_inhabited()
 
     def beside_definitions(self, raw: Any) -> JsonSchema:
-        """Another schema in the place of the root; it may refer to the definitions of the root."""
+        """The document with another schema as its root, which may refer to the definitions of the old one."""
         return JsonSchema(self._with_definitions(raw), self.options, self.registry)
 
     def _with_definitions(self, raw: Any) -> Any:

@@ -344,7 +344,7 @@ def _json_bytes(character: str) -> int:
 
 
 def _explored(node: Node, escaped: bool, missing: frozenset[int]) -> Rest:
-    """The same by the automaton of the language."""
+    """The rest of a language's texts, by its automaton; UNBOUNDED where that has too many states."""
     try:
         language = Language(node)
         distance = bytes_to_end(language, STATES)

@@ -440,7 +440,7 @@ class LimitedMatcher(Narrowed):
         return True
 
     def _advance_near(self, token_id: int) -> bool:
-        """Have the matcher inside read a token where some may be refused."""
+        """Read a token by the matcher inside, where some tokens may be refused."""
         ends = token_id in self.budget.compiled.vocabulary.eos_ids
         near = not ends and self._is_near()
         inside = 0 <= token_id < self.budget.compiled.vocabulary.size

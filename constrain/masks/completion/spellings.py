@@ -40,7 +40,7 @@ class Spellings(PerVocabulary):
         return min(self._counts(text)[-1], NEVER)
 
     def apart(self, text: bytes) -> int:
-        """The same of a text of JSON, if it may have whitespace, which is not counted."""
+        """The least number of tokens of a text of JSON, without the whitespace that it may have."""
         return sum(map(self._part, PARTS.findall(text)))
 
     def _part(self, text: bytes) -> int:

@@ -72,7 +72,7 @@ class CompiledCuts:
         raise NotImplementedError
 
     def _ending(self, eos_ids: tuple[int, ...]) -> Self:
-        """The same, of texts that other ids end."""
+        """These masks for texts that other ids end."""
         known = self._ended_by.get(eos_ids) or type(self)(self.compiled, self.canonical, eos_ids)
         return self._ended_by.keep(eos_ids, known)
 

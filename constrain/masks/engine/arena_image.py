@@ -50,7 +50,7 @@ class VocabularyLayout(PerVocabulary, Alphabet):
         self.words = self._lay_out()
 
     def _lay_out(self) -> Int32:
-        """Make the tables."""
+        """Lay the tables of the arena out in the image."""
         kernels.load()
         look()
         vocabulary = self.vocabulary

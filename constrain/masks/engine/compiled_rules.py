@@ -68,11 +68,11 @@ class CompiledRules:
 
 def record_by_keys(store: Store, nonterminal: PlacedNonterminal, rules: CompiledRules) -> int | None:
     """The record of a nonterminal whose rules are made by the keys so far, else None."""
-    situation = nonterminal.situation
-    first = rules.by_keys.get(situation[0]) if situation else None
-    if not first or not situation:
+    so_far = nonterminal.keys_so_far
+    first = rules.by_keys.get(so_far[0]) if so_far else None
+    if not first or not so_far:
         return None
-    written, size, is_open, is_member = situation[1]
+    written, size, is_open, is_member = so_far[1]
     keys = [lower(store, terminal.node) for terminal in written]  # in the order of WRITTEN_KEYS_MESSAGE
     key_set = store.memory.call(key_set_rules.key_set_of, first, np.array([size, is_open, *keys], np.int32))
     return store.memory.call(key_set_rules.place_of, key_set, is_member)

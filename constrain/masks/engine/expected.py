@@ -81,7 +81,7 @@ def expectation(matcher: Any) -> list[str]:
 
 
 def as_lines(expected: str, samples: list[str]) -> list[str]:
-    """The same of what was asked before."""
+    """The lines of `expectation`, of a description and samples that were made before."""
     return [f"expected: {expected}", *(["for example: " + "  ".join(samples)] if samples else [])]
 
 

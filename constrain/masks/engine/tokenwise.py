@@ -78,7 +78,7 @@ class _TwoWays:
         return unite(A, H, S, as_text & advance.STATE, as_token & advance.STATE) | (as_text | as_token) & advance.WATCH
 
     def known_step(self, A: Int32, epoch: int, c: int, token: int) -> int:
-        """Never known."""
+        """0: no step is remembered."""
         return 0
 
     def fill_mask(self, A: Int32, H: Int32, S: Int32, c: int, row: NDArray[np.uint32]) -> int:
@@ -91,7 +91,7 @@ class _TwoWays:
         return flags
 
     def known_mask(self, A: Int32, epoch: int, c: int, row: NDArray[np.uint32]) -> int:
-        """Never known."""
+        """-1: no mask is remembered."""
         return -1
 
     def forced_token(self, A: Int32, H: Int32, S: Int32, c: int) -> int:

@@ -1,7 +1,7 @@
 """Names of the package for type checkers; __init__.py reads them, and loads each when it is first used."""
 
+from constrain.engines.processor import ConstraintProcessor as ConstraintProcessor
 from constrain.models.hf.model import HFModel as HFModel
-from constrain.models.hf.processor import ConstraintProcessor as ConstraintProcessor
 from constrain.papers import DraftHeads as DraftHeads
 from constrain.papers import EarlyExit as EarlyExit
 from constrain.papers import ExitLens as ExitLens

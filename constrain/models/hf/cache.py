@@ -73,7 +73,7 @@ class CrossLayer(DynamicLayer):
 
     @property
     def values(self) -> torch.Tensor:
-        """As `keys`."""
+        """The values of each row, laid out as `keys`."""
         return self._of_rows(self.stem_values)
 
     def _of_rows(self, stem: torch.Tensor) -> torch.Tensor:

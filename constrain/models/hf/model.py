@@ -237,7 +237,7 @@ class HFModel:
 
     @cached_property
     def takes_keep(self) -> bool:
-        """It computes the logits of the last positions only, if told so."""
+        """True if the model computes the logits of the last positions only when it is asked to."""
         takes = self._parameters
         if (
             "logits_to_keep" in takes
@@ -248,7 +248,7 @@ class HFModel:
         return bool(self._kept("keep", self._obeys_keep))
 
     def _obeys_keep(self) -> bool:
-        """It gives fewer logits if told so: a small forward, for models that take any argument."""
+        """True if the model gives fewer logits when asked: a small forward, for models that take any argument."""
         ids = torch.zeros((1, 2), dtype=torch.int64, device=self.model.device)
         try:
             with torch.inference_mode():
@@ -292,7 +292,7 @@ class HFModel:
 
     @cached_property
     def branching(self) -> bool:
-        """It reads trees of drafts, not only chains; see tree.py."""
+        """True if the model reads trees of drafts, not only chains; see tree.py."""
         from constrain.models.hf.tree import reads_trees
 
         return reads_trees(self)

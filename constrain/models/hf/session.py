@@ -169,7 +169,7 @@ class GroupedSession:
         self.places = [(distinct.index(kind), kinds[:row].count(kind)) for row, kind in enumerate(kinds)]
 
     def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
-        """See `HFSession.feed`; equally many tokens to each row, but for the first."""
+        """Read tokens as `HFSession.feed`; equally many for each row, but for the first."""
         found: list[list[torch.Tensor]] = []
         for group, session in enumerate(self.groups):
             rows = self._rows_of(group)
@@ -205,7 +205,7 @@ class GroupedSession:
                 self.places[row] = (part, place)
 
     def _rows_of(self, group: int) -> list[int]:
-        """Its rows in this batch, in the order that they have there."""
+        """The rows of a session in this batch, in the order that they have there."""
         inside = [(place, row) for row, (of, place) in enumerate(self.places) if of == group]
         return [row for _, row in sorted(inside)]
 

@@ -83,7 +83,7 @@ class Slots:
         return (before + told.cumsum(1) - 1).clamp(min=0)
 
     def select(self, index: torch.Tensor) -> Slots:
-        """These rows, int64[N]."""
+        """Keep these rows, int64[N], in this order."""
         if self._mask is None or self._lengths is None:
             return Slots(len(index), self.width, self.device)
         return Slots(len(index), self.width, self.device, self._mask[index], self._lengths[index])

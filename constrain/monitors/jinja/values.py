@@ -72,7 +72,7 @@ THE_LOOP = JinjaValue(0, Holder(None), "loop")
 
 
 def _python_value(value: JinjaValue) -> of_python.PythonValue:
-    """The same value, as the monitor of Python looks at it."""
+    """A value of a template, as the monitor of Python looks at it."""
     obj = value.what.obj
     if value.role == "type":
         return of_python.instance_of(typing.get_origin(obj) or obj, by_user=True)

@@ -168,7 +168,7 @@ class PythonNames:
     def resolve(
         self, state: PythonState, names: Iterable[str | Attribute], put_off: bool = False
     ) -> PythonState | None:
-        """Do as `postpone` for names of which some may be bound by now."""
+        """Postpone the names of these that are not bound by now."""
         left = (name for name in names if isinstance(name, Attribute) or not self.find(state, name)[0])
         return self.postpone(state, left, put_off)
 

@@ -167,7 +167,7 @@ class CanonicalCuts(CompiledCuts):
         return known
 
     def _goes_on(self, inner: Any, state: CutState, depth: int) -> int:
-        """The same, by the tokens that may come next."""
+        """The number that `_is_viable` gives, by the tokens that may come next."""
         row = self.masked(inner) & ~self.eos_row
         joined = self.rows.narrow(state, row)
         doubtful = []

@@ -110,12 +110,12 @@ class PlaceLook(NamedTuple):
         return Verdicts(np.append(answer.refused, dead[has_bits(row, dead)]), answer.unsure) if dead.size else answer
 
     def ahead(self, text: int, tokens: Ints, guarded: bool = False) -> Verdicts:
-        """Those of some tokens that have no canonical completion. text: a configuration; or a lexer state, negative."""
+        """Tokens among some that have no canonical completion. text: a configuration; or a lexer state, negative."""
         kernel = partial(self.automaton.memory.call, lookahead.look_ahead)
         return self.following.ask(kernel, text, self.place, tokens, guarded=guarded)
 
     def within(self, source: int, lexers: tuple[int, ...]) -> Verdicts:
-        """The same of the tokens of a source of masks, as far as the lexer states in progress tell."""
+        """Verdicts on the tokens of a source of masks, as far as the lexer states in progress tell."""
         if not lexers:
             tokens = _tokens_of_source(self.automaton.memory.A, source, self.cut)
             return Verdicts(tokens, tokens[:0])
@@ -131,7 +131,7 @@ class PlaceLook(NamedTuple):
         return found
 
     def by_lexer(self, lexer: int, tokens: Ints) -> Verdicts:
-        """The same of some tokens of a lexeme, by its lexer state."""
+        """Verdicts on some tokens of a lexeme, by its lexer state."""
         if lexer == 0:  # nothing is known of it yet
             return Verdicts(tokens[:0], tokens)
         if len(tokens) <= MANY:

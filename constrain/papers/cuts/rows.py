@@ -69,7 +69,7 @@ class CanonicalRows:
 
     @classmethod
     def of(cls, canonical: CanonicalTokens, vocabulary: Vocabulary) -> CanonicalRows:
-        """Those of some canonical sequences, which keep them."""
+        """The rows of some canonical sequences, which keep them."""
         known: CanonicalRows = canonical.kept.get(cls) or canonical.kept.setdefault(cls, cls(canonical, vocabulary))
         return known
 

@@ -139,6 +139,6 @@ class WholeLexemes:
         return self._after[text]
 
     def terminals(self, text: bytes) -> frozenset[int]:
-        """Their numbers."""
+        """The numbers of the terminals that match a text."""
         states = self.states(text)
         return frozenset(self.owners[states[self.accepts[states]]].tolist()) if len(states) else frozenset()

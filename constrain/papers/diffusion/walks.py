@@ -155,7 +155,7 @@ class Walks:
         return walks, [self.tokens[token] for token in sorted(tokens)]
 
     def _best(self, walks: list[Walk], behind: bytes, width: int) -> list[Walk]:
-        """So many of some walks, and a few in comments and strings. behind: what is set further on."""
+        """The cheapest of some walks, and a few in comments and strings. behind: what is set further on."""
 
         def price(walk: Walk) -> int:
             return walk.price + UNCLOSED * self.brackets.missing(walk.opened, behind, walk.within)

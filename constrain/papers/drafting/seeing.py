@@ -101,7 +101,7 @@ class Seeing(Model):
         self.handle, self.compressor = handle, compressor
 
     def propose(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[DraftTree]:
-        """As of a draft model; nothing before the target has read the prompts, or where they have no images."""
+        """Drafts of a draft model; none before the target has read the prompts, or where they have no images."""
         target = next((each.session[0] for each in contexts if each.session is not None), None)
         seen = getattr(getattr(target, "trees", target), "model", None)
         if not isinstance(seen, ImageModel):

@@ -104,7 +104,7 @@ class Eagle(HeadsAdapter):
         return self.head(state.feature)
 
     def features(self, hidden: torch.Tensor, tokens: torch.Tensor) -> list[torch.Tensor]:
-        """Its features of places 1 … T - 1, each from the target's own before it."""
+        """The head's features of places 1 … T - 1, each from the target's own before it."""
         count = len(tokens) - 1
         places = torch.arange(count, device=hidden.device)
         read, residual = self._read(self._feature(hidden)[:count], tokens[1:])

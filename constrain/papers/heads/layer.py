@@ -27,11 +27,11 @@ class KeysValues(NamedTuple):
     values: torch.Tensor
 
     def joined(self, other: KeysValues) -> KeysValues:
-        """These, then others."""
+        """These rows, and others behind them."""
         return KeysValues(torch.cat([self.keys, other.keys]), torch.cat([self.values, other.values]))
 
     def first(self, count: int) -> KeysValues:
-        """Some of them."""
+        """The first of these rows."""
         return KeysValues(self.keys[:count], self.values[:count])
 
 

@@ -76,7 +76,7 @@ class PseudoHeads(HeadsAdapter):
         tokens: Sequence[Ints],
         parents: Sequence[Ints],
     ) -> list[torch.Tensor]:
-        """As `TreeSession.forward`; the session's `hidden` then has the states of `begin` at each place.
+        """Run `TreeSession.forward`; the session's `hidden` then has the states of `begin` at each place.
 
         Raises ConstrainError: the session is of another model.
         """

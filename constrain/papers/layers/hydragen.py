@@ -86,7 +86,7 @@ class Hydragen(HFModel):
         self.least, self.joined = least, 0
 
     def forward(self, beside: Any, **arguments: Any) -> Any:
-        """One forward of the model, with the layers told that have a beginning to be read apart."""
+        """Run the model once; its layers read the shared beginning apart."""
         with self._apart(arguments.get(self.memory)):
             return super().forward(beside, **arguments)
 

@@ -86,7 +86,7 @@ class Kangaroo(EarlyExit):
             self._slots = None
 
     def _knows(self, context: Context) -> bool:
-        """True if the adapter was told all that the target has read of a sequence; not where it was just forked."""
+        """True if the adapter has read all that the target has read of a sequence; not where it was just forked."""
         if context.session is None or self._texts not in context.memo:
             return False
         session, row = context.session

@@ -60,7 +60,7 @@ class Mirostat(Processor):
         self.rate = number("rate", rate, 0, 1)
 
     def begin(self, context: StepContext) -> float:
-        """μ_0."""
+        """The state before the first token, μ_0."""
         return 2 * self.target
 
     def advance(self, state: Any, token: int, scores: torch.Tensor | None, context: StepContext) -> float:

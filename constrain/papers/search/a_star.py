@@ -28,12 +28,12 @@ from constrain.errors import ConstrainError
 from constrain.languages.automata.marks import without_marks
 from constrain.masks.completion.tokens_to_end import TokensToEnd
 from constrain.masks.engine.narrowed import engine_of
+from constrain.papers.search.argmax import Frontier
 from constrain.papers.search.found import Asking, BestTexts, Reward, check_number, each_prompt, reward_of, text_of
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
 from constrain.sampling.core.potentials import Potential
 from constrain.sampling.core.sampler import Sampler, check_count
-from constrain.sampling.methods.argmax import Frontier
 from constrain.sampling.methods.exact import children
 
 

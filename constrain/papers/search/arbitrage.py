@@ -57,7 +57,7 @@ class DraftedStep(NamedTuple):
 
 
 class ComparedStep(NamedTuple):
-    """A step of both models. better: the reward of the target's step is the greater one."""
+    """The step that each of two models writes. better: the reward of the target's step is the greater one."""
 
     step: DraftedStep
     reward: float

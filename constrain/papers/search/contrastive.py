@@ -24,13 +24,13 @@ import numpy as np
 import torch
 
 from constrain.errors import ConstrainError
+from constrain.papers.search.beam import at_some_temperature, best_of_each_prompt
 from constrain.papers.search.found import BestTexts
 from constrain.papers.search.lookahead import likeliest
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
 from constrain.sampling.core.sampler import Sampler, check_count, check_share
 from constrain.sampling.core.shape import shape
-from constrain.sampling.methods.beam import at_some_temperature, best_of_each_prompt
 from constrain.sampling.methods.exact import children
 
 

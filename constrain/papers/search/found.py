@@ -13,11 +13,11 @@ from functools import partial
 from typing import Any
 
 from constrain.errors import ConstrainError
+from constrain.papers.search.beam import Best, at_some_temperature, best_of_each_prompt, spelled
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle
 from constrain.sampling.core.potentials import AskedPotential, Potential
 from constrain.sampling.core.shape import shaped
-from constrain.sampling.methods.beam import Best, at_some_temperature, best_of_each_prompt, spelled
 
 Reward = Potential | Callable[[str], float]
 
@@ -122,13 +122,13 @@ class Asking:
         self.asked = AskedPotential(reward)
 
     def prefixes(self, tokens: Sequence[Sequence[int]]) -> list[float]:
-        """Of texts that go on."""
+        """The potentials of texts that go on."""
         values = self.asked.prefixes([text_of(self.job, each) for each in tokens], [self.row] * len(tokens))
         self.found.evaluations = self.asked.evaluations[self.row]
         return values
 
     def completes(self, tokens: Sequence[Sequence[int]]) -> list[float]:
-        """Of complete outputs."""
+        """The potentials of complete texts."""
         values = self.asked.completes([text_of(self.job, each) for each in tokens], [self.row] * len(tokens))
         self.found.evaluations = self.asked.evaluations[self.row]
         return values

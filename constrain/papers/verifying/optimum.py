@@ -60,13 +60,13 @@ def optimal_acceptance(target: torch.Tensor, drafted: torch.Tensor, k: int, repl
 
 
 def _two(s: torch.Tensor) -> torch.Tensor:
-    """Both of two draws without replacement are among these."""
+    """The probability that two draws without replacement are both among these."""
     others = (1 - s).clamp(min=torch.finfo(s.dtype).tiny)
     return (s * (s.sum() - s) / others).sum()
 
 
 def _stays(s: Sequence[float], k: int) -> float:
-    """All of k draws without replacement are among these; where fewer have any probability, all of those are."""
+    """The probability that all k draws without replacement are among these, or all that have any probability."""
     total = 0.0
     for drawn in permutations(s, k):
         chance, left = 1.0, 1.0

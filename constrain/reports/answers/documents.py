@@ -118,7 +118,7 @@ class Answers(Sequence[Answer]):
 
     @property
     def errors(self) -> list[Answer]:
-        """Those without an output."""
+        """The documents without an output."""
         return [answer for answer in self.answers if answer.error is not None]
 
     def frame(self, spread: bool = False) -> Any:

@@ -1,4 +1,4 @@
-"""Bitmasks meet logits.
+"""Puts bitmasks on logits.
 
 A bitmask is uint32[B, ceil(V / 32)], low bit first, 1 = allowed (int32 of the same bits is accepted too, since torch
 knows few operations on uint32). Logits may be wider than the vocabulary — models are padded to a round size — and the
@@ -215,6 +215,6 @@ def bits_of(words: np.ndarray) -> np.ndarray:
 
 
 def _unpack(words: torch.Tensor) -> torch.Tensor:
-    """The same bits, of int32[B, W] on any device."""
+    """The bits of words, int32[B, W] on any device, as booleans."""
     bits = (words.unsqueeze(-1) >> torch.arange(WORD, device=words.device, dtype=torch.int32)) & 1
     return bits.reshape(len(words), -1).bool()

@@ -56,7 +56,7 @@ class Ahead:
         return Ahead(self.kids, self.logits, place, self.certain, self.counts, self.taken)
 
     def shaped(self, logits: torch.Tensor) -> Ahead:
-        """The same with other logits."""
+        """A copy with other logits."""
         return Ahead(self.kids, logits, self.place, self.certain, self.counts, self.taken)
 
 
@@ -111,10 +111,10 @@ class ReadsAhead(LanguageModel, Protocol):
     def start_ahead(
         self, prefixes: Sequence[Sequence[int]], keep: Sequence[int], writers: Sequence[Any]
     ) -> tuple[AheadSession, list[ReadRow]]:
-        """As `start`, and `AheadSession.read`."""
+        """Begin as `start` does, with a session that reads ahead (`AheadSession.read`)."""
 
     def shaped(self, settings: Settings) -> ReadsAhead:
-        """The same model, whose logits are those of p at these settings (shape.py)."""
+        """This model with the logits of p at these settings (shape.py)."""
 
 
 def reads_ahead(model: LanguageModel) -> bool:

@@ -123,7 +123,7 @@ class TorchDraw:
         return np.array(found).reshape(len(streams), most)
 
     def skip(self, stream: int, count: int) -> None:
-        """So many of the numbers that were peeked at have been used."""
+        """Take so many numbers of a stream, which were peeked at, as used."""
         self._stream(stream).skip(count)
 
     def skips(self, streams: Sequence[int], counts: Sequence[int]) -> None:

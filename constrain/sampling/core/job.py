@@ -205,7 +205,7 @@ def total_work(parts: Iterable[Work]) -> Work:
 
 
 class Watcher:
-    """Is told how far a method is. This one does nothing with it; `constrain.progress` draws a bar.
+    """Hears how far a method is. This one does nothing with it; `constrain.progress` draws a bar.
 
     Rows are numbered as in the job.
     """
@@ -220,7 +220,7 @@ class Watcher:
         """The model was asked."""
 
     def ended(self, row: int) -> None:
-        """An output is done. It may be told twice."""
+        """Hear that an output is done; this may be called twice."""
 
     def reopened(self, row: int) -> None:
         """An output that was done failed the check of the finished text, and is sampled anew."""
@@ -248,7 +248,7 @@ class _PartWatcher(Watcher):
 
 
 class Clock:
-    """Seconds by stage, for the batch as a whole. watcher: is told when the stage "model" ends."""
+    """Seconds by stage, for the batch as a whole. watcher: hears when the stage "model" ends."""
 
     def __init__(self, watcher: Watcher | None = None) -> None:
         self.seconds: dict[str, float] = {}

@@ -91,7 +91,7 @@ class Extras:
 
     @property
     def reads_ahead(self) -> bool:
-        """It has `start_ahead` (`constrain.sampling.core.ahead`)."""
+        """True if a model has `start_ahead` (`constrain.sampling.core.ahead`)."""
         return False
 
     def product(self, job: Any, row: int, limit: int) -> Any:
@@ -118,7 +118,7 @@ class TreeReader(Protocol):
         tokens: Sequence[Ints],
         parents: Sequence[Ints],
     ) -> list[torch.Tensor]:
-        """As `TreeSession.forward`, by the session's own with more nodes; sets `session.hidden`."""
+        """Run `TreeSession.forward` of the session itself, with more nodes, and set `session.hidden`."""
 
 
 Hidden = bool | tuple[int, ...] | TreeReader
@@ -181,7 +181,7 @@ class Target(Protocol):
 
     @property
     def branching(self) -> bool:
-        """It reads trees; if not, chains only."""
+        """True if the model reads trees; if not, it reads chains only."""
 
     def open(self, rows: int) -> TreeSession:
         """A session of so many sequences, all empty."""

@@ -92,7 +92,7 @@ class Particle:
 
     @property
     def ready(self) -> bool:
-        """Its next token can be chosen without a forward pass."""
+        """True if the next token can be chosen without a forward pass."""
         return not self.ended and not self.unscored and self.logits is not None
 
     @property
@@ -101,7 +101,7 @@ class Particle:
         return self.budget - len(self.sample.tokens)
 
     def fork(self, stream: int) -> Particle:
-        """The same sequence, drawing from another stream."""
+        """A copy of the sequence that draws from another stream."""
         twin = Particle.__new__(Particle)
         twin.__dict__.update(self.__dict__)
         twin.stream = stream
@@ -318,7 +318,7 @@ class Particles:
         return list(particle.matcher.forced_tokens())[: particle.left - 1]
 
     def _join(self) -> list[_Wanted]:
-        """Make live sequences that say the same one row of the session: what it is told next for each of its rows."""
+        """Make live sequences that say the same one row of the session: what it reads next for each of its rows."""
         rows: dict[tuple[int, tuple[int, ...], int], _Wanted] = {}
         places: dict[tuple[int, tuple[int, ...], int], int] = {}
         for each in self.live:

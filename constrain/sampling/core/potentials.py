@@ -51,7 +51,7 @@ class Potential:
 
     @property
     def steers(self) -> bool:
-        """It says something of prefixes, so that it is worth asking."""
+        """True if a potential says something of prefixes, so that it is worth asking."""
         kind = type(self)
         return kind.prefix is not Potential.prefix or kind.prefixes is not Potential.prefixes
 

@@ -50,7 +50,7 @@ class Sampler:
         raise NotImplementedError
 
     def __call__(self, job: Job) -> Generator[tuple[int, list[int]], None, list[Sample]]:
-        """As a method (methods/table.py): tokens are final only at the end, so nothing is streamed."""
+        """Run the sampler as a method (methods/table.py): tokens are final only at the end, so nothing is streamed."""
         return self.run(job)
         yield  # pragma: no cover (makes this a generator)
 

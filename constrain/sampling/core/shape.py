@@ -25,7 +25,7 @@ from constrain.sampling.core.wrapped import WrappedModel
 
 
 def shaped(job: Job) -> Job:
-    """The same job with the shaped model p as its model, at temperature 1 and without truncation.
+    """A job with the shaped model p as its model, at temperature 1 and without truncation.
 
     Args:
         job: its settings say how p is shaped.

@@ -61,7 +61,7 @@ class WrappedModel(Extras):
 
     @property
     def branching(self) -> bool:
-        """It reads trees; if not, chains only."""
+        """True if the model reads trees; if not, it reads chains only."""
         return all(target_of(part).branching for part in self.parts)
 
     @property
@@ -163,7 +163,7 @@ class WrappedSession:
         parents: Sequence[Ints],
         ask: Callable[[int, Sequence[Sequence[int]], Sequence[int]], list[torch.Tensor]],
     ) -> list[torch.Tensor]:
-        """As `TreeSession.forward`. ask: a part, for the logits of its own chunks and of the trees behind them."""
+        """Run `TreeSession.forward`. ask: a part, for the logits of its own chunks and of the trees behind them."""
         owner = self.owner
         texts: list[Sequence[int | None]] = list(chunks)
         own = [list(chunks) for _ in owner.parts]
@@ -251,5 +251,5 @@ def prompt_of(prefix: Sequence[int], prompts: Collection[tuple[int, ...]]) -> tu
 
 
 def begins_another(prompts: Sequence[Sequence[int]]) -> bool:
-    """True if one of these prompts begins another one, or is equal to it: sessions are told texts, and cannot tell."""
+    """True if one of these prompts begins another one, or is equal to it: sessions get texts only, and cannot know."""
     return any(two[: len(one)] == one for one, two in pairwise(sorted(map(tuple, prompts))))

@@ -1,7 +1,6 @@
-"""One step on the device: masks, filters, rules and the walk down the trees, without a host round trip.
+"""Steps as they travel to a device and back, and the door to its kernels (`constrain.device`), which load when asked.
 
-takes: the logits of a forward pass, where they are; bitmasks, trees and uniform numbers, packed. gives: paths, tokens
-and their log-probabilities, in one small copy
-start reading at: batch.py (what travels, rules as data), `laws.py` (the target's distribution at every place), walk.py
-(the verdict), run.py (the launches; CUDA graphs), single.py (a step without drafts). Rules: `constrain.speculative`
+takes: the logits of a forward pass, where they are; bitmasks, trees and uniform numbers. gives: packed steps
+start reading at: batch.py (what travels, rules as data), single.py (a step without drafts). Rules:
+`constrain.speculative`
 """

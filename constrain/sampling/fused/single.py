@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 
+from constrain.lazily import later
 from constrain.sampling.fused.batch import AT, MASKS, NONE, OPTIONS, PARENTS, RULES, FusedOptions, TreeBatch
 
 if TYPE_CHECKING:
-    from constrain.sampling.fused.run import DeviceSteps
+    from constrain.device.run import DeviceSteps
 
+device = later("constrain.device.run")  # loads Triton
 OLDEST = (3, 4)  # of Triton: before, the compiler does not take the tuples of the kernels
 
 
@@ -54,9 +56,7 @@ def options_of(settings: Any) -> FusedOptions:
 def steps_of_thread() -> DeviceSteps:
     """The steps of this thread, whose graphs serve all its calls."""
     if _own.steps is None:
-        from constrain.sampling.fused.run import DeviceSteps
-
-        _own.steps = DeviceSteps()
+        _own.steps = device.DeviceSteps()
     return _own.steps
 
 

@@ -154,7 +154,7 @@ def _evidence_error(samples: Sequence[Any], log_evidence: float | None) -> float
 
 
 def _distances(alive: list[float], share: float) -> tuple[float | None, float | None]:
-    """KL both ways, of the distribution of the outputs that did not fail."""
+    """The KL divergences in each direction, of the distribution of the outputs that did not fail."""
     if not alive:
         return None, None
     log_z = log_add(alive) - math.log(len(alive)) + math.log(share)

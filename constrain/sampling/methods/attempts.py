@@ -49,7 +49,7 @@ class Attempt(Particle):
 
     @property
     def succeeded(self) -> bool:
-        """It ended as a member."""
+        """True if the attempt ended as a valid text."""
         return self.sample.finish_reason == "stop"
 
     def close(self) -> None:

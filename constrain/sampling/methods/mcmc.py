@@ -155,7 +155,7 @@ class MCMC(Sampler):
         return (proposed.log_weight - forth) - (state.log_weight - back)
 
     def _log_move(self, old: Sample, new: Sample) -> float:
-        """log k(new|old)."""
+        """The log probability log k(new|old) of a move."""
         common = next(i for i, (a, b) in enumerate(zip(old.tokens, new.tokens, strict=False)) if a != b)
         ways = [cut + _log_q(new, i) for i, cut in enumerate(self.log_cuts(old)[: common + 1])]
         return float(torch.tensor(ways, dtype=torch.float64).logsumexp(0))

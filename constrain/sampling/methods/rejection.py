@@ -94,7 +94,7 @@ def first_accepted(job: Job, tries: Sequence[PrefixTrie | None], *, attempts: in
 
 
 def _empty(trie: PrefixTrie | None) -> bool:
-    """It is proven that the model gives no member any mass."""
+    """True if it is proven that the model gives no valid text any mass."""
     return trie is not None and trie.bounds[1] == -math.inf
 
 

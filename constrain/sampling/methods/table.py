@@ -29,10 +29,10 @@ class Methods(Registry[Method]):
 METHODS = Methods(
     "method",
     {
-        "argmax": "constrain.sampling.methods.argmax:Argmax",
+        "argmax": "constrain.papers.search.argmax:Argmax",
         "asap": "constrain.sampling.methods.asap:ASAp",
         "awrs": "constrain.sampling.methods.smc:AWRS",
-        "beam": "constrain.sampling.methods.beam:Beam",
+        "beam": "constrain.papers.search.beam:Beam",
         "cars": "constrain.sampling.methods.cars:CARS",
         "exact": "constrain.sampling.methods.exact:Exact",
         "faithful": "constrain.sampling.methods.faithful:Faithful",

@@ -266,7 +266,7 @@ class DraftBranch:
         return int(context.setting.draw((left / left.sum()).unsqueeze(0), [context.stream]))
 
     def tree(self) -> DraftTree:
-        """The arrays."""
+        """The tree as arrays."""
         if not self.tokens:
             return EMPTY
         return DraftTree(

@@ -1,8 +1,13 @@
-"""Turns of random tools in every format: members, viable at each place, read back; changed ones are refused."""
+"""Turns of random tools in every format: members, viable at each place, read back; changed ones are refused.
+
+Texts of models, read whole and character by character (tests/data/tool_texts.toml); tools without listed arguments.
+"""
 
 from __future__ import annotations
 
 import copy
+import itertools
+import json
 import random
 import re
 from typing import Any
@@ -10,7 +15,8 @@ from typing import Any
 import pytest
 
 import constrain
-from constrain.chat.calls import FORMATS, Reader, functions_of
+from constrain.chat.calls import FORMATS, ArgumentsText, Content, Reader, Thought, functions_of
+from tables import table
 from tests.chat.calls.naive_writers import CONTENT_OR_CALLS, IDENTIFIERS, IDS, NO_THOUGHTS, ONE_CALL, WRITERS, write
 from tests.chat.calls.random_tools import tools, value
 
@@ -211,3 +217,101 @@ def test_names_that_a_format_cannot_write_are_refused(name: str, argument: str) 
     else:
         with pytest.raises(constrain.SchemaError, match="'a b' in this style"):
             constrain.tools([tool], format=name)
+
+
+def weather(city: str, days: int = 1) -> None:
+    """Tell the weather."""
+
+
+def clock() -> None:
+    """Tell the time."""
+
+
+def search(query: str, tags: list[str]) -> None:
+    """Search."""
+
+
+CASES = table("tool_texts")["case"]
+FUNCTIONS = functions_of([weather, clock, search])
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['format']}: {case['name']}")
+def test_what_texts_say(case: dict[str, Any]) -> None:
+    readers = [Reader(FORMATS[case["format"]], FUNCTIONS, opened=case.get("open", False)) for _ in range(2)]
+    readers[0].feed(case["text"])
+    events = [event for character in case["text"] for event in readers[1].feed(character)]
+    message = readers[0].close()
+    assert readers[1].close() == message
+    calls = [[call.name, call.arguments, *([call.id] if call.id else [])] for call in message.tool_calls]
+    assert calls == [[name, json.loads(text, strict=False), *more] for name, text, *more in case.get("calls", [])]
+    assert message.content == case.get("content", "")
+    assert message.thinking == case.get("thinking")
+    assert (message.fault is None) == ("fault" not in case) and case.get("fault", "") in (message.fault or "")
+    for call in message.tool_calls:
+        assert call.name in case["text"][slice(*call.place)]
+    for kind, text in ((Thought, message.thinking or ""), (Content, message.content)):
+        assert "".join(event.text for event in events if isinstance(event, kind)).strip("\n") == text.strip("\n")
+    if any(call.values for call in message.tool_calls):
+        assert any(isinstance(event, ArgumentsText) for event in events)
+
+
+def test_every_format_has_a_case() -> None:
+    assert {case["format"] for case in CASES} == set(FORMATS)
+
+
+X: dict[str, Any] = {"x": {"type": "integer"}}
+EMPTY: dict[str, Any] = {}
+ONE, TWO = {"x": 1}, {"x": 1, "y": "a b"}
+FREE: list[Any] = [EMPTY, ONE, TWO]
+SHAPES: list[tuple[dict[str, Any] | None, list[Any], list[Any]]] = [  # the schema; what "avoid", what "allow" takes
+    ({"type": "object"}, FREE, FREE),
+    ({}, FREE, FREE),
+    ({"description": "anything"}, FREE, FREE),
+    (None, [EMPTY], FREE),
+    ({"type": "object", "properties": {}}, [EMPTY], FREE),
+    ({"type": "object", "properties": {}, "required": [], "x-more": 1}, [EMPTY], FREE),
+    ({"type": "object", "properties": {}, "minProperties": 1}, [ONE, TWO], [ONE, TWO]),
+    ({"type": "object", "additionalProperties": False}, [EMPTY], [EMPTY]),
+    ({"type": "object", "additionalProperties": True}, FREE, FREE),
+    ({"type": "object", "additionalProperties": {"type": "integer"}}, [EMPTY, ONE], [EMPTY, ONE]),
+    ({"additionalProperties": {"type": "integer"}}, [EMPTY, ONE], [EMPTY, ONE]),
+    ({"type": "object", "minProperties": 1}, [ONE, TWO], [ONE, TWO]),
+    ({"minProperties": 1}, [ONE, TWO], [ONE, TWO]),
+    ({"type": "object", "maxProperties": 1}, [EMPTY, ONE], [EMPTY, ONE]),
+    ({"type": "object", "required": ["x"]}, [ONE, TWO], [ONE, TWO]),
+    ({"required": ["x"]}, [ONE, TWO], [ONE, TWO]),
+    ({"type": "object", "propertyNames": {"maxLength": 1}}, FREE, FREE),
+    ({"type": "object", "dependentRequired": {"x": ["y"]}}, [EMPTY, TWO], [EMPTY, TWO]),
+    ({"type": "object", "not": {"required": ["y"]}}, [EMPTY, ONE], [EMPTY, ONE]),
+    ({"type": "object", "if": {"required": ["x"]}, "then": {"required": ["y"]}}, [EMPTY, TWO], [EMPTY, TWO]),
+    ({"type": "object", "anyOf": [{"required": ["x"]}]}, [ONE, TWO], [ONE, TWO]),
+    ({"type": "object", "properties": X}, [EMPTY, ONE], FREE),
+    ({"properties": X, "required": ["x"]}, [ONE], [ONE, TWO]),
+    ({"type": "object", "properties": X, "minProperties": 1}, [ONE], [ONE, TWO]),
+    ({"type": "object", "properties": X, "minProperties": 2}, [TWO], [TWO]),
+    ({"type": "object", "properties": X, "required": ["y"]}, [TWO], [TWO]),
+    ({"type": "object", "patternProperties": {"^x$": {"type": "integer"}}}, [EMPTY, ONE], FREE),
+]
+
+
+@pytest.mark.parametrize("name", [name for name in WRITERS if name != "minimax-m3"])  # it has no undeclared names
+@pytest.mark.parametrize("undeclared", ["avoid", "allow"])
+def test_what_a_tool_takes(name: str, undeclared: Any) -> None:
+    for (schema, avoid, allow), arguments in itertools.product(SHAPES, FREE):
+        tool = {"name": "m"} if schema is None else {"name": "m", "inputSchema": schema}
+        turn = constrain.tools([tool], format=name, undeclared=undeclared)
+        call = {"name": "m", "arguments": arguments, "id": IDS.get(name, "").format(name="m", index=0)}
+        text = write(name, "" if name in CONTENT_OR_CALLS else "so", None, [call])
+        tokens = ids_of(name, text)
+        matcher = constrain.compile(turn, vocabulary_of(name)).matcher()
+        taken = matcher.advance_tokens(tokens) == len(tokens) and matcher.is_accepting()
+        assert taken == (arguments in (avoid if undeclared == "avoid" else allow)), (schema, text)
+        if taken:
+            assert [one.arguments for one in turn.read(text).tool_calls] == [arguments]
+
+
+def test_arguments_that_a_format_cannot_write_are_told() -> None:
+    turn = constrain.tools([{"name": "m", "inputSchema": {"type": "object"}}], format="minimax-m3")
+    assert turn.accepts(write("minimax-m3", "so", None, [{"name": "m", "arguments": {}, "id": ""}]))
+    with pytest.raises(constrain.UnsatisfiableError, match="'m' cannot be written in the format 'minimax-m3'"):
+        constrain.tools([{"name": "m", "inputSchema": {"type": "object", "minProperties": 1}}], format="minimax-m3")

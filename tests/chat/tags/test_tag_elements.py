@@ -181,7 +181,7 @@ def test_undeclared_properties_are_written_where_the_schema_says_so():
 
 
 def test_undeclared_names():
-    """They may repeat, and count once for `minProperties`; blanks, quotes and brackets do not stand in them."""
+    """Undeclared names may repeat and count once for `minProperties`; they have no blanks, quotes and brackets."""
     schema = {"type": "object", "properties": {"a": INTEGER}, "patternProperties": {"^-": INTEGER}, "minProperties": 2}
     compiled = constrain.compile(tags.parameters({**schema, "additionalProperties": False}), VOCABULARY)
     one, other = element("a", 1, "qwen"), element("-x", 1, "qwen")

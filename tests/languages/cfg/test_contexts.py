@@ -11,8 +11,8 @@ import pytest
 
 import constrain
 from constrain.languages.cfg.readers.regex_shape import parse_tree
-from constrain.languages.grammar_text.lint import lint
 from constrain.masks.derived.members import is_member
+from constrain.reports.lint import lint
 
 CASES = {  # name: (rules, terminals, ignored, alphabet, length)
     "keywords": ({"start": ["IF NAME", "NAME"]}, {"IF": r"if\b", "NAME": r"[if]+\b"}, " ", "if ", 6),

@@ -12,10 +12,10 @@ from constrain.cli.lint import as_lines, findings
 from constrain.errors import LimitError
 from constrain.languages.cfg.rules import Nonterminal
 from constrain.languages.cfg.transform.walk import reachable
-from constrain.languages.grammar_text import lint as lint_module
-from constrain.languages.grammar_text.ambiguity import find_ambiguity, loops
-from constrain.languages.grammar_text.lint import lint
 from constrain.languages.grammar_text.text import grammar
+from constrain.reports import lint as lint_module
+from constrain.reports.ambiguity import find_ambiguity, loops
+from constrain.reports.lint import lint
 from tables import table
 
 CASES = table("grammar_lint")["case"]

@@ -1,10 +1,16 @@
-"""The guard against repeated keys and items: against `json` and plain comparison, at every cut of a text; masks and
-`allows` agree token by token, also in the middle of strings and escapes; forks do not see each other."""
+"""The guard against repeated keys and items: against `json` and plain comparison, at every cut of a text.
+
+Masks and `allows` agree token by token, also in the middle of strings and escapes; forks do not see each other. Its
+sets grow and are shared between their versions; its tables of a vocabulary hold what a look at each token says.
+"""
 
 from __future__ import annotations
 
 import json
 import random
+import re
+import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -13,8 +19,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import constrain
+import vocabularies
+from constrain import Vocabulary
 from constrain.languages.guards.json_reader import VALUE, JsonState, RepeatedName, read
 from constrain.languages.guards.seen import Seen
+from constrain.languages.guards.token_tables import TokenTables, without_space
+from constrain.languages.vocab.joined import JoinedTokens
 from tables import table
 
 TABLE = table("repeated_members")
@@ -197,3 +207,93 @@ def test_versions_of_a_set() -> None:
     ab, ac = a.add("b"), a.add("c")
     assert list(ab) == ["a", "b"] and list(ac) == ["a", "c"] and list(a) == ["a"]
     assert "b" in ab and "b" not in ac and "b" not in a and len(a.add("b")) == 2
+
+
+class SlowLog(list):
+    """A log during whose look at its length another thread has the time to come between."""
+
+    def __len__(self) -> int:
+        n = super().__len__()
+        time.sleep(0.002)
+        return n
+
+
+def test_forks_of_several_threads_add_at_once() -> None:
+    begun = Seen().add("first")
+    begun._log = SlowLog(begun._log)
+    found: dict[int, Seen] = {}
+    ready = threading.Barrier(8)
+
+    def work(k: int) -> None:
+        ready.wait()
+        found[k] = begun.add(f"value {k}").add("last")
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for k, seen in found.items():
+        assert list(seen) == ["first", f"value {k}", "last"]
+        assert [f"value {j}" in seen for j in range(8)] == [j == k for j in range(8)]
+    assert list(begun) == ["first"]
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 9))))
+def test_versions_are_sets_of_their_own(steps: list[tuple[int, int]]) -> None:
+    """Each step adds a value to some earlier version; a list beside each says what it holds."""
+    versions = [(Seen(), [])]
+    for which, value in steps:
+        seen, held = versions[which % len(versions)]
+        if value not in held:
+            versions.append((seen.add(value), [*held, value]))
+    for seen, held in versions:
+        assert list(seen) == held
+        assert len(seen) == len(held)
+        assert [value in seen for value in range(10)] == [value in held for value in range(10)]
+    for seen, held in versions:
+        for other, also in versions:
+            assert (seen == other) == (held == also)
+            assert held != also or hash(seen) == hash(other)
+
+
+ODD = [b"a", None, b"", b" ", b"\t\v t", b" 12", b"12 ", b"1e5", b"a", b" true", b"ru", b"\xff", b'\\"', b" \f7", b"],"]
+
+
+@pytest.fixture(scope="module", params=["odd", "tiny", "llama3"])
+def vocabulary(request: pytest.FixtureRequest) -> Vocabulary:
+    return Vocabulary(ODD, eos_ids=[1]) if request.param == "odd" else getattr(vocabularies, request.param)()
+
+
+def test_questions_about_bytes(vocabulary: Vocabulary) -> None:
+    joined, tokens = JoinedTokens.of(vocabulary), [token or b"" for token in vocabulary.tokens]
+    for some in (b" ", b"0123456789 ", b"truefalsn"):
+        bare = [token.lstrip(some) for token in tokens]
+        assert joined.first_but(some).tolist() == [rest[0] if rest else 256 for rest in bare]
+        assert joined.within(some) == [i for i, rest in enumerate(bare) if tokens[i] and not rest]
+        assert joined.holding(some) == [i for i, token in enumerate(tokens) if set(token) & set(some)]
+    assert joined.first().tolist() == [token[0] if token else 256 for token in tokens]
+
+
+def test_tables(vocabulary: Vocabulary) -> None:
+    tables = TokenTables(vocabulary)
+    tokens = [(i, token) for i, token in enumerate(vocabulary.tokens) if token]
+    assert tables.ending_number.ids.tolist() == [i for i, token in tokens if re.match(rb"[\s,\]}]", token)]
+    assert tables.words.ids.tolist() == [i for i, token in tokens if re.match(rb"\s*[tfn]", token)]
+    words = {word[i:j] for word in (b"true", b"false", b"null") for i in range(5) for j in range(i, 6)}
+    bare = [i for i, token in tokens if token.strip(b" \t\n\r") in words]
+    assert {i: tables.outside.short[i] for i in bare} == {i: without_space(vocabulary.tokens[i] or b"") for i in bare}
+    numeric = [i for i, token in tokens if re.fullmatch(rb"\s*[-+.\deE]+", token)]
+    found = [*tables.agreeing(b"1e", {b"1"}), *tables.agreeing(b"", {None})]
+    assert {i for each in found for i in each} == {*numeric}
+
+
+def test_tokens_that_go_on_in_a_string(vocabulary: Vocabulary) -> None:
+    tables = TokenTables(vocabulary)
+    some = np.random.default_rng(0).permutation(vocabulary.size)[:500].tolist()
+    for text in {vocabulary.tokens[i] for i in some} - {None}:
+        assert text is not None
+        spelled = [i for i, token in enumerate(vocabulary.tokens) if token == text and token]
+        if not set(text) & set(b'\\"'):
+            assert [i for i in tables.going_on(text) if b"\\" not in (vocabulary.tokens[i] or b"")] == spelled
+    assert list(tables.going_on(b"no token has this text")) == []

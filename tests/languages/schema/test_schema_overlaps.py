@@ -176,7 +176,7 @@ def test_what_is_given_up_leaves_what_is_around_it_exact() -> None:
 
 
 def test_many_branches_that_overlap_are_answered() -> None:
-    """Their difference has more than 5,000 boxes; it was an error."""
+    """The difference of the branches has more than 5,000 boxes; it was an error."""
     constraint = constrain.json_schema(shapes(10, 14), property_order="any")
     assert [(entry.pointer, entry.status) for entry in constraint.report if entry.keyword == "(overlap)"] == [
         ("$.properties.shape", "residual")

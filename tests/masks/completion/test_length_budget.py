@@ -149,7 +149,7 @@ def endless(n: int, last: int | None) -> Nonterminal:
 
 
 def test_endlessly_many_rules(monkeypatch):
-    """Those nearest to the start are enough if they have an end; else more are looked at, up to a limit."""
+    """The rules nearest to the start are enough if they have an end; else more are looked at, up to a limit."""
     monkeypatch.setattr("constrain.masks.completion.shortest.ENOUGH", 20)
     monkeypatch.setattr("constrain.masks.completion.shortest.LIMIT", 100)
     budget = LengthBudget(compile_bytewise(Made(Grammar(endless(0, None))), AB))
@@ -186,7 +186,7 @@ def test_the_search_for_the_shortest_text_has_limits(monkeypatch):
 
 
 def test_a_text_that_begins_inside_an_object():
-    """Its members were reached one by one before the rules of an object are made in bulk."""
+    """The members of the object were reached one by one before the rules of an object are made in bulk."""
     members = {"a": {"enum": [1, 0]}, "t": {"type": "string", "format": "date-time"}, "reason": {"type": "string"}}
     items = {"type": "object", "properties": {**members, "m": {"type": "number"}, "n": {"type": "number"}}}
     schema = constrain.json_schema({"type": "array", "items": items})

@@ -90,7 +90,7 @@ SAMPLES: dict[str, tuple[Callable[[], Vocabulary], Callable[[], list[Case]]]] = 
 
 
 def written_cases(spelling: str) -> list[Case]:
-    """Those of tests/data/mask_sample.toml; in the spelling of most users only the schemas."""
+    """The cases of tests/data/mask_sample.toml; in the spelling of most users only the schemas."""
     with (DATA / "mask_sample.toml").open("rb") as file:
         rows = tomllib.load(file)["case"]
     chosen = [row for row in rows if "schema" in row or spelling == "any"]

@@ -130,7 +130,7 @@ def masks_of(compiled: CompiledConstraint, seed: int) -> str:
 
 
 def test_twenty_four_threads_on_one_constraint() -> None:
-    """They begin together on a constraint that nobody has asked anything yet."""
+    """The threads begin together on a constraint that nobody has asked anything yet."""
     vocabulary = vocabularies.tiny()
 
     def fresh() -> CompiledConstraint:

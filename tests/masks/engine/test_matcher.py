@@ -1,8 +1,12 @@
-"""Matchers: forks, rollbacks, refusals and ends of text, against a matcher that reads all again from the start."""
+"""Matchers: forks, rollbacks, refusals and ends of text, against a matcher that reads all again from the start.
+
+The configuration after a text does not depend on its cuts; `mask` gives the row that `fill_mask` writes, read-only.
+"""
 
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +19,10 @@ import constrain
 import vocabularies
 from constrain.errors import ConstrainError
 from constrain.languages.vocab.vocabulary import Vocabulary
-from constrain.masks.engine import CompiledConstraint, Matcher
-from small_grammars import JSON, STATEMENTS
+from constrain.masks.engine import CompiledConstraint, Matcher, TokenAutomaton, compile_bytewise
+from constrain.masks.engine.known_states import MAX_ROWS
+from handmade import Made
+from small_grammars import JSON, STATEMENTS, random_grammar
 from tables import table
 
 TABLE = table("mask_words")
@@ -298,3 +304,101 @@ def test_a_tiny_vocabulary():
     vocabulary = vocabularies.tiny()
     matcher = constrain.compile(constrain.json_schema({"type": "boolean"}, whitespace="compact"), vocabulary).matcher()
     assert {vocabulary.tokens[i] for i in mask_of(matcher)} == {b"t", b"true", b"f", b"false"}
+
+
+SOURCES: dict[str, tuple[Any, bytes]] = {
+    "regex": (lambda: constrain.regex("[a-z]+[0-9]{2,4}"), b"abc12"),
+    "grammar": (lambda: constrain.grammar(JSON), b'{"ab": [12, true]}'),
+    "guarded": (lambda: constrain.json_schema({"type": "object"}, whitespace="compact"), b'{"a":1,"ab":{}}'),
+    "unique": (lambda: constrain.json_schema({"type": "array", "uniqueItems": True}), b'["a", "ab", 1, 12]'),
+    "checked": (lambda: constrain.json_schema({"type": "string", "format": "regex"}), b'"ab"'),
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_it_is_what_fill_mask_writes(name: str) -> None:
+    make, text = SOURCES[name]
+    automaton = constrain.TokenAutomaton(vocabularies.tiny())
+    compiled = constrain.compile(make(), vocabularies.tiny(), automaton=automaton)
+    kept = []
+    for _ in range(2):  # the second time from memory
+        matcher = compiled.matcher()
+        row = np.zeros(vocabularies.tiny().words, np.uint32)
+        for i in range(len(text) + 1):
+            matcher.fill_mask(row)
+            mask = matcher.mask()
+            assert mask.dtype == np.uint32 and (mask == row).all(), text[:i]
+            with pytest.raises(ValueError, match="read-only"):
+                mask[0] = 1
+            kept.append((mask, row.copy()))
+            assert matcher.advance_bytes(text[i : i + 1]) or i == len(text)
+        automaton.flush()
+    assert all((mask == row).all() for mask, row in kept)
+
+
+def test_after_the_end_nothing_is_allowed() -> None:
+    matcher = constrain.compile(constrain.choices(["ab"]), vocabularies.tiny()).matcher()
+    assert matcher.advance_bytes(b"ab") and matcher.advance(270)
+    assert not matcher.mask().any()
+
+
+def test_equal_states_share_a_row_and_few_are_kept() -> None:
+    automaton = constrain.TokenAutomaton(vocabularies.tiny())
+    compiled = constrain.compile(constrain.regex("a{0,2000}"), vocabularies.tiny(), automaton=automaton)
+    matcher = compiled.matcher()
+    assert matcher.mask() is compiled.matcher().mask() is matcher.fork().mask()
+    for _ in range(2 * MAX_ROWS):
+        matcher.mask()
+        assert matcher.advance_bytes(b"a")
+    assert 0 < len(automaton.known.masks) <= MAX_ROWS
+
+
+AB_VOCABULARY = small_vocabulary("ab", ["aa", "ab", "ba", "bb", "aba", "abb", "bab", "baab", "abab", "bbbb"])
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_tokens_and_bytes_lead_to_the_same_configuration(block: int) -> None:
+    """A token leaps over the configurations within it at first, and walks them when it meets the last one again."""
+    automaton = TokenAutomaton(AB_VOCABULARY)
+    rng = random.Random(block)
+    leaps = 0
+    for seed in range(block * 50, block * 50 + 50):
+        grammar = random_grammar(random.Random(seed), "ab", "dynamic")
+        compiled = compile_bytewise(Made(grammar), AB_VOCABULARY, automaton=automaton)
+        for _ in range(6):
+            by_tokens, text = compiled.matcher(), b""
+            for _ in range(5):
+                allowed = [t for t, token in enumerate(AB_VOCABULARY.tokens) if token and by_tokens.allows(t)]
+                if not allowed:
+                    break
+                token = rng.choice(allowed)
+                assert by_tokens.advance(token)
+                text += AB_VOCABULARY.tokens[token] or b""
+                by_bytes, again = compiled.matcher(), compiled.matcher()
+                assert by_bytes.advance_bytes(text)
+                assert all(again.advance_bytes(bytes([byte])) for byte in text)
+                assert by_tokens.state == by_bytes.state == again.state, (seed, text)
+                leaps += 1
+    assert leaps > 300
+
+
+@pytest.mark.parametrize("text", [b'{"a": [1, 2], "bc": "x y"}', b'{ "a" :[ 10,2 ]\n, "bc":"" }'])
+def test_a_value_leads_to_one_configuration_however_it_is_cut(text: bytes) -> None:
+    properties = {"a": {"type": "array", "items": {"type": "integer"}}, "bc": {"type": "string"}}
+    schema = {"type": "object", "properties": properties, "required": ["a", "bc"], "additionalProperties": False}
+    pieces = sorted({text[i:j] for i in range(len(text)) for j in range(i + 1, min(i + 8, len(text)) + 1)})
+    vocabulary = constrain.Vocabulary([*pieces, None], eos_ids=[len(pieces)])
+    compiled = compile_bytewise(constrain.json_schema(schema, spelling="any"), vocabulary)
+    expected = []
+    whole = compiled.matcher()
+    for byte in text:
+        assert whole.advance_bytes(bytes([byte]))
+        expected.append(whole.state)
+    rng = random.Random(5)
+    for _ in range(60):
+        matcher, at = compiled.matcher(), 0
+        while at < len(text):
+            size = rng.randrange(1, min(8, len(text) - at) + 1)
+            assert matcher.advance(pieces.index(text[at : at + size]))
+            at += size
+            assert matcher.state == expected[at - 1]

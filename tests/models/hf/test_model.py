@@ -1,16 +1,24 @@
-"""`HFModel`: whatever the batch, the padding and the order of growth, the logits are those of the sequence alone."""
+"""`HFModel`: whatever the batch, the padding and the order of growth, the logits are those of the sequence alone.
+
+Slots beside plain lists, rows of what models remember, and attention of one new token by groups of heads.
+"""
 
 from __future__ import annotations
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 import torch
+from torch.nn.functional import scaled_dot_product_attention
 
 import constrain
+from architectures import build
 from constrain.errors import ConstrainError
-from constrain.models.hf import HFModel
+from constrain.models.hf import HFModel, grouped
+from constrain.models.hf.memory import gathered, module_tensors, row_axes, tensors
+from constrain.models.hf.slots import Slots
 from toy_model import tiny_gpt2, tiny_llama, tiny_mistral, tiny_tokenizer
 
 
@@ -215,3 +223,172 @@ def test_models_that_look_ahead_are_found_out(tokenizer: Any, name: str) -> None
         torch.nn.init.normal_(parameter, std=0.5)
     with pytest.raises(ConstrainError, match="reads text in both directions: its logits at a token depend"):
         constrain.generate(model, "a", tokenizer=tokenizer, regex="a+", max_tokens=3)
+
+
+def check_slots(slots: Slots, rows: list[list[int]]) -> None:
+    """Check slots against rows of 0 (no token) and 1."""
+    width = slots.width
+    assert [len(row) for row in rows] == [width] * slots.rows
+    assert slots.attention.tolist() == rows
+    assert slots.lengths.tolist() == [sum(row) for row in rows]
+    assert slots.longest == max(map(sum, rows))
+    for last in {1, width // 2, width} - {0}:
+        positions = [[max(0, sum(row[: slot + 1]) - 1) for slot in range(width - last, width)] for row in rows]
+        assert slots.positions(last).tolist() == positions
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_walks(seed: int) -> None:
+    rng = random.Random(seed)
+    count = rng.randint(1, 3)
+    slots, rows = Slots(count, 0, torch.device("cpu")), [[] for _ in range(count)]
+    is_even = True
+    for _ in range(12):
+        choice = rng.random()
+        if choice < 0.6 or not slots.width:
+            chunk = rng.randint(1, 4)
+            counts = [chunk if rng.random() < 0.7 else rng.randint(0, 4) for _ in rows]
+            counts[rng.randrange(len(counts))] = chunk
+            slots, new = slots.more(counts), max(counts)
+            rows = [[*row, *[0] * (new - each), *[1] * each] for row, each in zip(rows, counts, strict=True)]
+            is_even &= len(set(counts)) == 1
+        elif choice < 0.8:
+            width = rng.randint(1, slots.width)
+            slots, rows = slots.first(width), [row[:width] for row in rows]
+        else:
+            chosen = [rng.randrange(len(rows)) for _ in range(rng.randint(1, 3))]
+            slots, rows = slots.select(torch.tensor(chosen)), [rows[i] for i in chosen]
+        assert slots.even == is_even
+        check_slots(slots, rows)
+
+
+HEADS = 3
+
+
+class Layer:
+    """Tensors as caches of transformers hold them: in attributes, dicts, lists; rows first, later, or times heads."""
+
+    def __init__(self, rows: int) -> None:
+        self.states = {0: torch.randn(rows, 5), 1: None}
+        self.pair = [torch.randn(4, rows, 2), (torch.randn(rows * HEADS, 2), "text")]
+        self.window = torch.tensor(7)
+        self.seen = {0: True}
+        self.shared = torch.nn.Linear(2, 2)
+        self.owner = self  # a cycle
+
+
+def parts(layer: Any) -> list[torch.Tensor]:
+    """By row first."""
+    rows = layer.states[0].shape[0]
+    return [layer.states[0], layer.pair[0].transpose(0, 1), layer.pair[1][0].reshape(rows, HEADS, 2)]
+
+
+def test_rows_are_found_wherever_they_are() -> None:
+    assert row_axes(Layer(2), Layer(3)) == {
+        ("states", "0"): (0, 1),
+        ("pair", "0"): (1, 1),
+        ("pair", "1", "0"): (0, HEADS),
+    }
+    assert row_axes((torch.ones(2), torch.ones(4)), (torch.ones(2), torch.ones(4))) == {}
+
+
+@pytest.mark.parametrize("rows", [[0], [2, 0], [1, 1, 1], [3, 2, 1, 0, 3]])
+def test_rows_are_copied(rows: list[int]) -> None:
+    layer, axes = Layer(4), row_axes(Layer(2), Layer(3))
+    before = [part.clone() for part in parts(layer)]
+    twin = gathered(layer, axes, torch.tensor(rows))
+    for found, part in zip(parts(twin), before, strict=True):
+        assert torch.equal(found, part[rows])
+    assert twin.owner is twin
+    assert twin.shared is layer.shared
+    for tensor in tensors(twin).values():
+        tensor.zero_()
+    twin.seen[0] = False
+    assert all(map(torch.equal, parts(layer), before))
+    assert layer.seen[0]
+    assert layer.window == 7
+
+
+def test_tensors_of_modules_are_neither_parameters_nor_buffers() -> None:
+    outer = torch.nn.Sequential(torch.nn.Linear(2, 2))
+    outer[0].register_buffer("buffer", torch.ones(2))
+    outer[0].state = torch.ones(3)
+    assert list(module_tensors(outer)) == ["0.state"]
+
+
+ASKED = {"query": (2, 6, 1, 8), "key": (2, 3, 5, 8), "mask": None, "options": {"scaling": 0.3, "sliding_window": 4}}
+OTHERS: dict[str, dict[str, Any]] = {
+    "two tokens": {"query": (2, 6, 2, 8)},
+    "a head has keys of its own": {"key": (2, 6, 5, 8)},
+    "something is hidden": {"mask": torch.ones(2, 1, 1, 5, dtype=torch.bool)},
+    "a bias": {"options": {"position_bias": torch.zeros(1, 6, 1, 5)}},
+    "weights are dropped": {"options": {"dropout": 0.1}},
+    "scores are capped": {"options": {"softcap": 30.0}},
+    "weights are asked for": {"options": {"output_attentions": True}},
+}
+
+
+def taken(**changes: Any) -> bool:
+    """Attention of these shapes is one by groups."""
+    given: dict[str, Any] = {**ASKED, **changes}
+    return grouped.applies(torch.zeros(given["query"]), torch.zeros(given["key"]), given["mask"], given["options"])
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_it_applies_to_one_token_that_sees_everything(other: str) -> None:
+    assert taken()
+    assert not taken(**OTHERS[other])
+
+
+@pytest.mark.parametrize("heads", [1, 2, 3])
+@pytest.mark.parametrize("scaling", [None, 0.3])
+def test_groups_have_the_attention_of_their_heads(heads: int, scaling: float | None) -> None:
+    """By definition, in doubles: values may be of another size than keys."""
+    generator = torch.Generator().manual_seed(heads)
+    query, key, value = (
+        torch.randn(2, count, length, size, generator=generator, dtype=torch.float64)
+        for count, length, size in ((6, 1, 8), (heads, 5, 8), (heads, 5, 4))
+    )
+    doubled = [each.repeat_interleave(6 // heads, 1) for each in (key, value)]
+    expected = scaled_dot_product_attention(query, *doubled, scale=scaling).transpose(1, 2)
+    torch.testing.assert_close(grouped.of_groups(query, key, value, scaling), expected, atol=1e-12, rtol=0)
+
+
+@pytest.fixture
+def taken_in(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The rows of each attention by groups."""
+    found: list[int] = []
+    plain = grouped.of_groups
+
+    def counted(query: torch.Tensor, *given: Any) -> torch.Tensor:
+        found.append(len(query))
+        return plain(query, *given)
+
+    monkeypatch.setattr(grouped, "of_groups", counted)
+    return found
+
+
+@pytest.mark.parametrize("family", ["llama", "qwen3", "gemma3_text"])
+def test_sessions_have_the_logits_of_the_model(family: str, taken_in: list[int]) -> None:
+    """Rows that grow by a token each; the model itself, beside it and in another thread, reads as it did."""
+    handle = HFModel(build(family, 40, 39).double().eval(), None)
+    texts = [[3, 1, 4, 1, 5, 9], [3, 1, 4, 1, 5, 8]]
+    session, _ = handle.start([text[:4] for text in texts], [1, 1])
+    assert not taken_in
+    steps = [session.feed([[text[i]] for text in texts], [1, 1]) for i in (4, 5)]
+    assert set(taken_in) == {2}
+    taken_by_steps = len(taken_in)
+
+    @torch.inference_mode()
+    def own() -> Any:
+        cache = handle.model(input_ids=torch.tensor(texts)[:, :5], use_cache=True)
+        name = handle.memory
+        after = handle.model(input_ids=torch.tensor(texts)[:, 5:], **{name: getattr(cache, name)})
+        return torch.stack([cache.logits[:, -1], after.logits[:, -1]])
+
+    with grouped.grouped(), ThreadPoolExecutor(1) as pool:
+        expected = pool.submit(own).result()
+    torch.testing.assert_close(own(), expected, atol=0, rtol=0)
+    assert len(taken_in) == taken_by_steps
+    found = torch.stack([torch.cat(rows) for rows in steps])
+    torch.testing.assert_close(found, expected, atol=1e-12, rtol=0)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import constrain
+from constrain.languages.cuts import CanonicalTokens
 from constrain.languages.cuts import canonical as tokens_module
-from constrain.languages.cuts.canonical import CanonicalTokens
 from constrain.lazily import EACH
 from constrain.masks.derived.cuts import ENDINGS
 from constrain.papers.cuts import rows as rows_module

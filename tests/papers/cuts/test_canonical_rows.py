@@ -11,7 +11,8 @@ import pytest
 from tokenizers import Tokenizer
 
 import constrain
-from constrain.languages.cuts.canonical import DEAD, CanonicalTokens
+from constrain.languages.cuts import CanonicalTokens
+from constrain.languages.cuts.canonical import DEAD
 from constrain.papers.cuts.rows import CanonicalRows
 from made_tokenizers import MADE
 

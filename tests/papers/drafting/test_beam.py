@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 import torch
-from decoder_cases import check
 from sampling_cases import BITS, LANGUAGES, Case
-from speculative_cases import LETTERS, context_of
+from speculative_cases import LETTERS, check, context_of
 
 from constrain.errors import ConstrainError
 from constrain.papers.drafting.beam import StochasticBeam

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from decoder_cases import branching, check, same
 from sampling_cases import Case
-from speculative_cases import LETTERS, context_of
+from speculative_cases import LETTERS, branching, check, context_of, same
 
 import constrain
 from constrain.errors import ConstrainError
@@ -73,7 +72,7 @@ def test_what_stays(least: float, temperature: float) -> None:
 
 
 def test_the_draft_model_reads_the_text_once() -> None:
-    """Its memory goes on from where it was; what it says is what it says of the whole text."""
+    """The memory of the draft model goes on from where it was; what it says is what it says of the whole text."""
     model, store, lengths = TreeTable(7, 2), texts(1), []
 
     class Counting:

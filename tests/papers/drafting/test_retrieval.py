@@ -9,11 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from decoder_cases import branching, check, same
 from hypothesis import given
 from hypothesis import strategies as st
 from sampling_cases import Case
-from speculative_cases import LETTERS, context_of
+from speculative_cases import LETTERS, branching, check, context_of, same
 
 from constrain.errors import ConstrainError
 from constrain.papers import Retrieval, TextStore

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from decoder_cases import Fresh, check
 from sampling_cases import LANGUAGES, Case
-from speculative_cases import LETTERS, context_of
+from speculative_cases import LETTERS, Fresh, check, context_of
 
 import constrain
 from constrain.errors import ConstrainError

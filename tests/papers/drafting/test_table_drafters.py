@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from decoder_cases import Fresh, branching, check, same
 from sampling_cases import Case
-from speculative_cases import LETTERS, context_of
+from speculative_cases import LETTERS, Fresh, branching, check, context_of, same
 
 import constrain
 from constrain.errors import ConstrainError

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 import torch
-from decoder_cases import branching, law, same
 from sampling_cases import BITS, WORDS, Case
-from speculative_cases import context_of
+from speculative_cases import branching, context_of, law, same
 
 import constrain
 from constrain import reference

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from decoder_cases import Fresh, check
 from sampling_cases import LANGUAGES, Case
-from speculative_cases import LETTERS, context_of
+from speculative_cases import LETTERS, Fresh, check, context_of
 
 import constrain
 from constrain.errors import ConstrainError

@@ -68,7 +68,7 @@ def atomic(branches: Sequence[Sequence[OrderedPart]], index: int) -> Tree | None
 
 
 def possessive(body: Tree, low: int, high: int | None, index: int) -> Tree | None:
-    """As many copies as there are; None if a copy has several ways to match at one place."""
+    """The tree of a possessive loop, which takes all copies there are; None if a copy matches in several ways."""
     if not isinstance(body, Node) or nullable(body) or not _has_one_way(body):
         return None
     if low == high:

@@ -87,7 +87,7 @@ class LarkRules:
     findings: tuple[str, ...] = ()
 
     def bound(self, definitions: Mapping[str, Expression]) -> LarkRules:
-        """The same rules with definitions of declared symbols (and any rules that these need)."""
+        """Rules with definitions of declared symbols (and any rules that these need)."""
         declared = tuple(name for name in self.declared if name not in definitions)
         return replace(self, rules={**self.rules, **definitions}, declared=declared)
 

@@ -237,7 +237,7 @@ def _branches(copies: Copies) -> Iterator[Items]:
 
 
 def _both(one: Sees, other: Sees) -> Sees:
-    """The condition that both say."""
+    """The conjunction of two conditions."""
     return Sees(True, intervals.common(one.characters, other.characters), one.or_edge and other.or_edge)
 
 

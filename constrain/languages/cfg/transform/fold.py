@@ -44,7 +44,7 @@ def reachable(rules: Mapping[str, Expression], start: str) -> dict[str, None]:
 def fold(
     rules: Mapping[str, Expression], limit: int = MAX_WEIGHT, kept: frozenset[str] = frozenset()
 ) -> dict[str, Expression]:
-    """The same rules with maximal regular pieces as terminals. The module header says when that is exact.
+    """Rules whose maximal regular pieces are terminals. The module header says when that is exact.
 
     kept: the rules that stay rules.
     """

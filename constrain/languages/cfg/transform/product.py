@@ -216,7 +216,7 @@ class _Product:
         return self._by_characters(terminal, state, targets)
 
     def _by_characters(self, terminal: Terminal, state: int, targets: States) -> Nonterminal:
-        """The same as right-linear rules, with a nonterminal for each pair of states (of terminal, of automaton)."""
+        """The product as right-linear rules, with a nonterminal for each pair of states (of terminal, of automaton)."""
         language, paths = self._languages[terminal], self.paths
         edges: dict[tuple[int, int], list[tuple[Terminal, tuple[int, int]]]] = {}
         before: dict[tuple[int, int], list[tuple[int, int]]] = {}

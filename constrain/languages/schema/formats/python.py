@@ -273,7 +273,7 @@ def _payment_card(options: Options) -> Node:
 
 
 def _luhn(length: int) -> Node:
-    """So many digits whose sum is a multiple of ten, if every other one counts twice."""
+    """A number of digits that passes Luhn's check: a sum that is a multiple of ten, every other digit counted twice."""
     numbers = {(0, 0): 0}  # the place of each state: (digits so far, their sum modulo ten)
     edges = []
     for place in range(length):

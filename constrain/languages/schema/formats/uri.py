@@ -52,7 +52,7 @@ def _character(more: str, international: bool) -> Node:
 
 @cache
 def _path(international: bool) -> Node:
-    """path-abempty."""
+    """The rule path-abempty of RFC 3986."""
     return repeat(concat(literal("/"), repeat(_character(":@", international))))
 
 
@@ -71,7 +71,7 @@ def _rooted(international: bool) -> Node:
 
 @cache
 def _tail(international: bool) -> Node:
-    """Query and fragment."""
+    """The query and the fragment, if they are there."""
     fragment = _character(":@/?", international)
     query = alternate(fragment, chars(_IPRIVATE)) if international else fragment
     return concat(optional(concat(literal("?"), repeat(query))), optional(concat(literal("#"), repeat(fragment))))

@@ -163,7 +163,7 @@ class NormalForms:
         return self._unless_beyond(MAX_TRIED, compute, serial, otherwise)
 
     def _unless_endless(self, compute: Callable[[], NormalForm], serial: int, *, otherwise: NormalForm) -> NormalForm:
-        """The same for what a schema asks for, with more patience; within what may be given up, that is given up."""
+        """A set that a schema asks for: `_unless_large` with more patience, or what is left of an outer set's."""
         return compute() if self._most_work < inf else self._unless_beyond(MAX_ASKED, compute, serial, otherwise)
 
     def _unless_beyond(

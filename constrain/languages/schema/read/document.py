@@ -82,7 +82,7 @@ class Site:
         self.closed = closed
 
     def read_as(self, raw: Any, closed: Decision | None) -> Site:
-        """The same place with another subschema, which says how it is closed."""
+        """This place with another subschema, which says how it is closed."""
         return Site(raw, self.parent, self.steps, self.resource, self.dialect, self.dynamic, closed)
 
     @property

@@ -59,7 +59,7 @@ class Keys(NamedTuple):
     every: bool = False
 
     def joined(self, other: Keys) -> Keys:
-        """The union."""
+        """The union of what two schemas evaluate."""
         if self.every or other.every:
             return Keys(every=True)
         return Keys(self.names | other.names, self.languages | other.languages)
@@ -83,7 +83,7 @@ class Items(NamedTuple):
     every: bool = False
 
     def joined(self, other: Items) -> Items:
-        """The union."""
+        """The union of what two schemas evaluate."""
         if self.every or other.every:
             return Items(every=True)
         return Items(max(self.first, other.first), self.contained | other.contained)

@@ -52,7 +52,7 @@ def enum(reading: SubschemaReading, value: Json) -> None:
 
 
 def const(reading: SubschemaReading, value: Json) -> None:
-    """Exactly this value."""
+    """One value, and no other."""
     _constants(reading, [value], "const")
 
 

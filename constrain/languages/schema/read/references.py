@@ -110,7 +110,7 @@ class Resource:
 
     @cached_property
     def dynamic_anchors(self) -> dict[str, JsonObject]:
-        """Its dynamic anchors, with their subschemas."""
+        """The dynamic anchors of a resource, with their subschemas."""
         return dynamic_anchors(self.root, self.dialect.id)
 
     def resolve(self, site: Site, ref: Json, keyword: str = "$ref") -> ReferenceTarget:

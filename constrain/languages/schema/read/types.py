@@ -103,7 +103,7 @@ def generator() -> Any:
             return _with({**made, "properties": ordered}, {}, *told)
 
         def _told(self, made: _Schema, told: _Schema, cls: Any) -> _Schema:
-            """Put what is told of a class into its definition, so that the schema of one class is no reference."""
+            """Put the words about a class into its definition, so that the schema of one class is no reference."""
             if cls is None or "$ref" not in made or KNOWN not in told:
                 return told
             definition = self.get_schema_from_definitions(made["$ref"])

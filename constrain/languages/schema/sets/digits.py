@@ -387,7 +387,7 @@ def _padded_fraction(decimals: tuple[str, ...], places: int) -> Node:
 
 
 def is_regular(box: NumberBox) -> bool:
-    """Can the box be written exactly? Divisors with a large factor besides 2 and 5 cannot (in a sensible size)."""
+    """True if the box can be written exactly: one with a divisor that has a large factor besides 2 and 5 cannot."""
     conditions = [*box.not_multiples, *([box.multiple] if box.multiple is not None else [])]
     return all(multiples(step) is not None for step in conditions)
 

@@ -60,7 +60,7 @@ def matches(node: Node, text: str) -> bool:
 
 
 def is_void(node: Node) -> bool:
-    """Is the language empty? Exact, unless a format is left open in it (`formats/bounds.py`): then no is a guess."""
+    """True if the language is empty. Where a format is left open in it (`formats/bounds.py`), False is a guess."""
     return decide.is_empty(at_most(node))
 
 

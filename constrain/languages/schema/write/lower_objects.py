@@ -28,11 +28,11 @@ from constrain.languages.automata.syntax import ANY_TEXT, Node, json_string
 from constrain.languages.cfg.bulk_rules import (
     ContainerRules,
     KeySetRules,
+    KeysSoFar,
     ObjectRules,
     PlacedNonterminal,
     Position,
     SameRules,
-    Situation,
 )
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.schema.formats.bounds import at_most
@@ -221,8 +221,8 @@ class _ObjectRules(StateRules[ObjectState]):
         """True if a description of the object does not say the rules of member(s)."""
         return True
 
-    def situation(self, at: ObjectState, is_member: bool) -> tuple[Hashable, Situation] | None:
-        """The situation of member(s), or of members(s), among the rules by keys; None if there are none."""
+    def keys_so_far(self, at: ObjectState, is_member: bool) -> tuple[Hashable, KeysSoFar] | None:
+        """The keys so far of member(s), or of members(s), among the rules by keys; None if there are none."""
         return None
 
     def key_set_rules(self, in_order: bool) -> KeySetRules:
@@ -325,8 +325,8 @@ class _Members(RestRules, PlacedNonterminal):
         return self.rules.description()
 
     @property
-    def situation(self) -> tuple[Hashable, Situation] | None:
-        return self.rules.situation(self.state, is_member=False)
+    def keys_so_far(self) -> tuple[Hashable, KeysSoFar] | None:
+        return self.rules.keys_so_far(self.state, is_member=False)
 
 
 class _Member(MemberRules, PlacedNonterminal):
@@ -345,8 +345,8 @@ class _Member(MemberRules, PlacedNonterminal):
         return None if self.rules.is_beyond(self.state) else self.rules.description()
 
     @property
-    def situation(self) -> tuple[Hashable, Situation] | None:
-        return self.rules.situation(self.state, is_member=True)
+    def keys_so_far(self) -> tuple[Hashable, KeysSoFar] | None:
+        return self.rules.keys_so_far(self.state, is_member=True)
 
 
 class _InOrder(_ObjectRules):
@@ -435,10 +435,10 @@ class _InOrder(_ObjectRules):
             return None
         return self.key_set_rules(in_order=True)
 
-    def situation(self, at: ObjectState, is_member: bool) -> tuple[Hashable, Situation] | None:
+    def keys_so_far(self, at: ObjectState, is_member: bool) -> tuple[Hashable, KeysSoFar] | None:
         if self.shape.counts or at.pending or len(self.shape.members) <= BULK:
             return None
-        return (*self.key, "key sets"), Situation((), at.done, at.open_yet, is_member)
+        return (*self.key, "key sets"), KeysSoFar((), at.done, at.open_yet, is_member)
 
 
 class _AnyOrder(_ObjectRules):
@@ -471,9 +471,9 @@ class _AnyOrder(_ObjectRules):
         """The rules of the whole object by the keys so far, unless open keys have needs to meet."""
         return None if self.shape.needs else self.key_set_rules(in_order=False)
 
-    def situation(self, at: ObjectState, is_member: bool) -> tuple[Hashable, Situation] | None:
+    def keys_so_far(self, at: ObjectState, is_member: bool) -> tuple[Hashable, KeysSoFar] | None:
         if self.shape.needs:
             return None
         written = [name for i, (name, _) in enumerate(self.shape.members) if at.done >> i & 1]
         keys = [key_terminal(name, self.level.plain) for name in written]
-        return (*self.key, "key sets"), Situation(keys, at.size, at.open_yet, is_member)
+        return (*self.key, "key sets"), KeysSoFar(keys, at.size, at.open_yet, is_member)

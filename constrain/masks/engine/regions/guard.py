@@ -221,7 +221,7 @@ class RegionsGuard(Guard):
         return row
 
     def _read(self, number: int, asked: NDArray[np.int64]) -> list[int]:
-        """Those of some tokens that may come next, read byte by byte."""
+        """The asked tokens that may come next, read byte by byte."""
         places = self.places
         if len(asked) <= FEW:
             return [token for token in asked.tolist() if places.text(number, self.tokens[token] or b"") != NO_STATE]

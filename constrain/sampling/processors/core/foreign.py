@@ -52,7 +52,7 @@ class Foreign(Processor):
 
     @property
     def key(self) -> None:
-        """Nobody can say."""
+        """None: nobody can say what another library's processor depends on."""
         return None
 
     def __call__(self, scores: torch.Tensor, context: StepContext) -> torch.Tensor:

@@ -79,7 +79,7 @@ class GrammarRepetition(Processor):
             )
 
     def begin(self, context: StepContext) -> tuple[Place, ...]:
-        """No place yet."""
+        """The state before the first token, which has no place in the grammar."""
         return ()
 
     def advance(self, state: Any, token: int, scores: torch.Tensor | None, context: StepContext) -> tuple[Place, ...]:

@@ -20,11 +20,11 @@ from itertools import count
 
 import torch
 
+from constrain.papers.search.beam import Best, likeliest_of_each_prompt
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.particles import Particle, Particles
 from constrain.sampling.core.sampler import Sampler, check_count
 from constrain.sampling.core.step import Step
-from constrain.sampling.methods.beam import Best, likeliest_of_each_prompt
 from constrain.sampling.methods.exact import children
 
 
@@ -32,7 +32,7 @@ class Argmax(Sampler):
     """The likeliest valid texts, proven, by best-first search.
 
     The first output of a prompt is the best member, the second the second best, and so on. Nothing is drawn. Cost and
-    limit: see the module `constrain.sampling.methods.argmax`.
+    limit: see the module `constrain.papers.search.argmax`.
 
     Args:
         limit: prefixes that are opened for a prompt, at most.

@@ -20,7 +20,7 @@ from constrain.models.hf.model import HFModel
 SYSTEM = ("system", "developer")
 
 
-def told_of(prompts: ParsedPrompts, constraints: Entries) -> Sequence[str]:
+def descriptions_of(prompts: ParsedPrompts, constraints: Entries) -> Sequence[str]:
     """The description of the constraint of each prompt that asks for it, else ""; () where none does.
 
     constraints: as they were given, without texts around them. Raises ConstrainError: there is no schema, or no place.
@@ -56,7 +56,7 @@ def is_described(constraint: Any) -> bool:
 
 
 def _has_place(content: Parsed) -> bool:
-    """It is a text, or a list of chat messages."""
+    """True if a prompt is a text or a list of chat messages."""
     return isinstance(content, str) or (not isinstance(content, Mapping) and isinstance(content[0], Mapping))
 
 

@@ -16,14 +16,14 @@ import numpy as np
 import torch
 import triton
 
-from constrain.sampling.fused import laws, walk
+from constrain.device import targets, walk
+from constrain.device.targets import Laws
+from constrain.device.walk import Out
 from constrain.sampling.fused.batch import ENTRY, FusedScores, FusedStep, Penalties, Rule, room_for
-from constrain.sampling.fused.laws import Laws
-from constrain.sampling.fused.walk import Out
 
 CHUNK = 4096  # ids that a program takes at a time, a multiple of 32
 ENTRIES = 64  # penalties of a program
-TURNS, BOUNDS = laws.TURNS.value, laws.BOUNDS.value
+TURNS, BOUNDS = targets.TURNS.value, targets.BOUNDS.value
 REPLAYS = 2  # steps of a bucket before its graph is captured
 GRAPH_BYTES = 2 << 30  # of the buffers of all graphs that are kept
 WARPS = 16  # of a program that reads rows: PERF: an estimate; one program a tree has a multiprocessor for itself
@@ -54,26 +54,26 @@ def laws_of(scores: FusedScores, step: FusedStep, *, chunk: int = CHUNK) -> Laws
     )
     sizes = {"P": places, "CHUNK": chunk}
     if step.processed:
-        laws.summarise[total, chunks](scores, step.trees, found.plain, found.best, chunks, **sizes, PLAIN=True)
+        targets.summarise[total, chunks](scores, step.trees, found.plain, found.best, chunks, **sizes, PLAIN=True)
     if step.penalties is not None and len(step.penalties.places):
         entries = len(step.penalties.places)
         programs = triton.cdiv(entries, ENTRIES)
-        laws.penalise[(programs,)](scores, step.trees, step.penalties, entries, P=places, BLOCK=ENTRIES)
-    laws.summarise[total, chunks](scores, step.trees, found.sums, found.best, chunks, **sizes, PLAIN=False)
+        targets.penalise[(programs,)](scores, step.trees, step.penalties, entries, P=places, BLOCK=ENTRIES)
+    targets.summarise[total, chunks](scores, step.trees, found.sums, found.best, chunks, **sizes, PLAIN=False)
     joins = {"CHUNKS": triton.next_power_of_2(chunks)}
-    laws.law[(total,)](
+    targets.law[(total,)](
         scores, step.trees, found, **sizes, **joins, PROCESSED=step.processed, num_warps=WARPS
     )  # fmt: skip
     if step.counted or step.weighed:
-        search = laws.Search(
+        search = targets.Search(
             room(TURNS + 1, total, dtype=torch.int64), room(2, total, chunks, BOUNDS), room(total, chunks, 2), total
         )
         for counted in [each for each, wanted in ((True, step.counted), (False, step.weighed)) if wanted]:
             given = (scores, step.trees, found, search)
             for turn in range(TURNS):
-                laws.narrow[total, chunks](*given, turn, **sizes, **joins, COUNTED=counted)
-            laws.cut[total, chunks](*given, **sizes, **joins, COUNTED=counted)
-            laws.rejoin[(total,)](step.trees, found, search, P=places, **joins, COUNTED=counted)
+                targets.narrow[total, chunks](*given, turn, **sizes, **joins, COUNTED=counted)
+            targets.cut[total, chunks](*given, **sizes, **joins, COUNTED=counted)
+            targets.rejoin[(total,)](step.trees, found, search, P=places, **joins, COUNTED=counted)
     return found
 
 

@@ -35,7 +35,7 @@ class Beam(Sampler):
     """The likeliest members that a search of fixed width finds.
 
     The first output of a prompt is the best member found, the second the second best, and so on. Nothing is drawn; a
-    result that is proven to be the best has `tv_bound` 0. See the module `constrain.sampling.methods.beam`.
+    result that is proven to be the best has `tv_bound` 0. See the module `constrain.papers.search.beam`.
 
     Args:
         width: prefixes that are kept at each position.

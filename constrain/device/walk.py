@@ -25,9 +25,7 @@ import torch
 import triton
 import triton.language as tl
 
-from constrain.sampling.fused import batch
-from constrain.sampling.fused.batch import Drafts, FusedScores, Trees
-from constrain.sampling.fused.laws import (
+from constrain.device.targets import (
     AT,
     DEAD,
     FAULTY,
@@ -41,6 +39,8 @@ from constrain.sampling.fused.laws import (
     scores_at,
     temperature_of,
 )
+from constrain.sampling.fused import batch
+from constrain.sampling.fused.batch import Drafts, FusedScores, Trees
 
 TOKENS, PARENTS, SAME, SOURCES, KIDS, BEGINS, ENDS = (
     tl.constexpr(each)
@@ -67,7 +67,7 @@ class FusedInputs(NamedTuple):
     """All that a walk reads and writes.
 
     Inside the walk, three more tuples: *here*, the target at a place, is (row, mask, temperature, kept, least, only) as
-    in `laws.py`; *place* is (tree, nodes, sources, begin, end), its kids being nodes[begin:end]; *kids* is what is
+    in `targets.py`; *place* is (tree, nodes, sources, begin, end), its kids being nodes[begin:end]; *kids* is what is
     known of drawn nodes, (scale, factor, inverse, cover), float64[P] each.
     """
 

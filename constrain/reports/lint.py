@@ -22,8 +22,8 @@ from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
 from constrain.languages.cfg.transform import analysis
 from constrain.languages.cfg.transform.analysis import empty_node
 from constrain.languages.cfg.transform.walk import Alternatives, reachable
-from constrain.languages.grammar_text.ambiguity import Ambiguity, find_ambiguity, loops
 from constrain.languages.grammar_text.text import GrammarText
+from constrain.reports.ambiguity import Ambiguity, find_ambiguity, loops
 
 MAX_RULES = 10_000  # helper rules count too
 MAX_COMPARED = 300  # terminals of a grammar up to which they are compared

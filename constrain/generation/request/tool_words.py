@@ -1,4 +1,4 @@
-"""Tools for chat templates that have no place for them, as SmolLM2's: the model is told in a system message.
+"""Tools for chat templates that have no place for them, as SmolLM2's: a system message describes them.
 
 The calls are then in the format of Hermes (`qwen3` of `calls/formats/`), which `format="auto"` chooses for such a
 template. Messages with calls and results are written as that format has them, since the template would leave them out.
@@ -11,26 +11,26 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from constrain.chat.calls.auto import NAMES, UNTOLD, has_tools, template_of
+from constrain.chat.calls.auto import IN_WORDS, NAMES, has_tools, template_of
 from constrain.chat.calls.tools import ToolUse
-from constrain.generation.request.told import placed
+from constrain.generation.request.described import placed
 
-TOLD = """You can call functions. Each is described by a line of JSON:
+TOOL_WORDS = """You can call functions. Each is described by a line of JSON:
 {tools}
 To call one, write its name and its arguments as JSON between two tags, each on a line of its own:
 <tool_call>
 {{"name": "the function's name", "arguments": {{"an argument's name": "its value"}}}}
 </tool_call>"""
-"""What the model is told; `{tools}` are the tools as OpenAI's JSON."""
+"""What the system message says; `{tools}` are the tools as OpenAI's JSON."""
 
 
 def with_tools(messages: Sequence[Any], tools: ToolUse, tokenizer: Any) -> list[Any] | None:
     """Messages that tell the model its tools; None: the chat template does, or the calls are in another format."""
-    if tools.format.name != NAMES[UNTOLD].name or has_tools(template_of(tokenizer)):
+    if tools.format.name != NAMES[IN_WORDS].name or has_tools(template_of(tokenizer)):
         return None
     lines = "\n".join(json.dumps(tool, ensure_ascii=False) for tool in tools.schemas)
     written = [_written(message) for message in messages]
-    return list(placed(written, TOLD.format(tools=lines), SimpleNamespace(tokenizer=tokenizer)))
+    return list(placed(written, TOOL_WORDS.format(tools=lines), SimpleNamespace(tokenizer=tokenizer)))
 
 
 def _written(message: Any) -> Any:

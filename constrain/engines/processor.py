@@ -32,11 +32,11 @@ import numpy as np
 import torch
 from transformers import LogitsProcessor
 
+from constrain.engines.endings import Endings, call_of_caller, endings_of, ids_in, stops_of_caller
 from constrain.errors import ConstrainError
 from constrain.languages.constraints.base import refuse_tempered
 from constrain.masks.derived.cuts import CompiledCuts
 from constrain.masks.derived.wanted_cuts import narrowed
-from constrain.models.hf.endings import Endings, call_of_caller, endings_of, ids_in, stops_of_caller
 from constrain.sampling.bitmask.apply import apply_bitmask_
 from constrain.sampling.bitmask.buffer import MaskBuffer
 from constrain.sampling.core.job import Compiled

@@ -1,0 +1,7 @@
+"""One step of sampling on a GPU: masks, filters, rules and the walk down draft trees, without a host round trip.
+
+takes: `FusedStep` (`constrain.sampling.fused.batch`) and logits where they are. gives: paths, tokens and their
+log-probabilities, in one small copy
+start reading at: targets.py (the target's distribution at every place), walk.py (the verdict), run.py (the launches;
+CUDA graphs). Loaded when logits are on a GPU; needs Triton
+"""
