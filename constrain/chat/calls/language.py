@@ -28,7 +28,7 @@ from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.combinators import Combined, Piece, alt, many, optional, seq, shown_call, token
 from constrain.languages.constraints.regular import Regular, regex
 from constrain.languages.guards.pieces import are_apart
-from constrain.languages.schema import json_schema
+from constrain.languages.schema import JsonSchema, json_schema
 from constrain.languages.schema.api import PropertyOrder, Undeclared
 from constrain.languages.schema.read.keywords import KEYWORDS
 from constrain.masks.derived.reasoning import after
@@ -216,10 +216,20 @@ def _read(form: Format, function: Function, wanted: Wanted) -> Constraint:
         raise type(error)(error.message, place=place, fix=error.fix) from None
 
 
-def _arguments(form: Format, function: Function, wanted: Wanted) -> Constraint:
+def arguments_of(function: Function, undeclared: Undeclared = "avoid", order: PropertyOrder = "schema") -> JsonSchema:
+    """The JSON of the arguments of a tool. Raises SchemaError, UnsatisfiableError."""
+    return json_schema(_declared(function, undeclared), undeclared=undeclared, property_order=order)
+
+
+def _declared(function: Function, undeclared: Undeclared) -> dict[str, Any]:
+    """The schema of the arguments of a tool; one that says that it has none is closed."""
     schema = dict(function.parameters)
-    if wanted.undeclared != "allow" and _has_none(schema):
+    if undeclared != "allow" and _has_none(schema):
         schema["additionalProperties"] = False
+    return schema
+
+
+def _arguments(form: Format, function: Function, wanted: Wanted) -> Constraint:
     texts = wanted.texts.get(function.name)
     if texts:
         if form.parameters is not None:
@@ -228,9 +238,9 @@ def _arguments(form: Format, function: Function, wanted: Wanted) -> Constraint:
                 place=f"texts[{function.name!r}]",
                 fix="use a format that writes arguments as JSON",
             )
-        return object_with_texts(schema, texts, function.name, wanted.undeclared)
+        return object_with_texts(_declared(function, wanted.undeclared), texts, function.name, wanted.undeclared)
     order: PropertyOrder = "schema" if form.parameters is None else form.order
-    whole = json_schema(schema, undeclared=wanted.undeclared, property_order=order)
+    whole = arguments_of(function, wanted.undeclared, order)
     if form.parameters is None:
         return whole
     close = form.parameters.close.strip() if isinstance(form.parameters, Style) else ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from constrain.errors import ConstrainError
@@ -206,9 +207,12 @@ def told_contents(prompts: ParsedPrompts, handle: Any) -> list[Parsed]:
     """The contents of prompts, with what describes their constraints."""
     if not any(prompts.told):
         return prompts.each
-    from constrain.generation.request.told import placed
+    from constrain.generation.request.told import placed, writes_system
 
-    return [placed(each, told, handle) if told else each for each, told in zip(prompts.each, prompts.told, strict=True)]
+    has_system = partial(writes_system, handle)
+    return [
+        placed(each, told, has_system) if told else each for each, told in zip(prompts.each, prompts.told, strict=True)
+    ]
 
 
 def _ids(prompt: Any, handle: Any, name: str, tools: ToolUse | None, images: Sequence[Any]) -> list[int]:

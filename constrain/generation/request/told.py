@@ -6,7 +6,7 @@ is tried, gets the words before the first message of the user; a text begins wit
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from constrain.errors import ConstrainError
@@ -60,15 +60,14 @@ def _has_place(content: Parsed) -> bool:
     return isinstance(content, str) or (not isinstance(content, Mapping) and isinstance(content[0], Mapping))
 
 
-def placed(content: Any, told: str, handle: Any) -> Parsed:
-    """A text or chat messages with some words of ours. handle: has the tokenizer, whose template decides."""
+def placed(content: Any, told: str, has_system: Callable[[], bool]) -> Parsed:
+    """A text or chat messages with some words of ours. has_system: tells whether there may be a system message."""
     if isinstance(content, str):
         return f"{told}\n\n{content}"
     first = content[0]
     if first["role"] in SYSTEM:
         return [{**first, "content": _joined(first.get("content"), told, behind=True)}, *content[1:]]
-    reader = handle.processor if isinstance(handle, HFModel) else None
-    if has_system(reader if getattr(reader, "chat_template", None) else handle.tokenizer):
+    if has_system():
         return [{"role": "system", "content": told}, *content]
     place = next((i for i, message in enumerate(content) if message["role"] == "user"), None)
     if place is None:
@@ -86,6 +85,12 @@ def _joined(content: Any, told: str, *, behind: bool) -> Any:
         return f"{content}\n\n{told}" if behind else f"{told}\n\n{content}"
     part = [{"type": "text", "text": told}]
     return [*content, *part] if behind else [*part, *content]
+
+
+def writes_system(handle: Any) -> bool:
+    """The chat template of a handle's processor or tokenizer writes a system message where there is one."""
+    reader = handle.processor if isinstance(handle, HFModel) else None
+    return has_system(reader if getattr(reader, "chat_template", None) else handle.tokenizer)
 
 
 def has_system(tokenizer: Any) -> bool:
