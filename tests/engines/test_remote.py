@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pydantic
@@ -14,6 +15,7 @@ from openai_server import MODELS, Answer, Spoken, speaking
 import constrain
 from constrain import ConstrainError
 from constrain.sampling import SIR, Retried
+from page_blocks import ran
 
 openai = pytest.importorskip("openai", reason="openai is not installed: pip install 'constrain-lm[remote]'")
 
@@ -419,3 +421,20 @@ def test_the_report_says_what_is_trusted_and_what_is_checked() -> None:
     said = {line.keyword: line.status for line in lines}
     assert said["response_format"] == "trusted" and said["required"] == said["type"] == "residual"
     assert "enforced" not in said.values() and next(line for line in lines if "temperature" in line.keyword)
+
+
+def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = constrain.remote
+    calls = [("a1", "weather", '{"city": "Bern"}')]
+
+    def answer(body: dict[str, Any]) -> Answer:
+        if "tools" in body and len(body["messages"]) == 1:
+            return Answer(calls=calls, finish="tool_calls")
+        return Answer("Sunny.") if "tools" in body else Answer('{"name": "Ada", "age": 36}')
+
+    with speaking(answer) as server:
+        monkeypatch.setattr(constrain, "remote", lambda url: made(server.url))
+        names = ran("docs/howto/remote.md", 2)[-1]
+    assert names["person"].age == 36 and len(names["answers"].values) == 2 and names["lines"]
+    assert names["chat"].finished and names["chat"].messages[2]["content"] == "sun in Bern"

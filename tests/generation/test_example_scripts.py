@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 ENGINES = {
-    "llama_cpp_json", "local_server", "mlx_json", "onnx_json", "ray_serve", "ray_vllm", "sglang_offline",
+    "llama_cpp_json", "mlx_json", "onnx_json", "ray_serve", "ray_vllm", "sglang_offline",
     "vllm_offline", "vllm_weights",
 }  # fmt: skip
 """Run by `make local-test`, `make serve-test` and tests of their own."""

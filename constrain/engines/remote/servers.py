@@ -5,7 +5,7 @@ models (`GET /models`) which kind it is; one that says nothing known is taken fo
 be told a language of texts but reads schemas is told a string in an object, `{"answer": "..."}`, which is unpacked.
 
 Sources: OpenAI, "Structured model outputs"; vLLM, "Structured outputs"; SGLang, "Structured outputs" and "Sampling
-parameters"; llama.cpp, `tools/server/README.md`; Ollama, `openai/openai.go` (the fields of ChatCompletionRequest).
+parameters"; llama.cpp, the page of its server; Ollama, `openai/openai.go` (the fields of ChatCompletionRequest).
 """
 
 from __future__ import annotations
