@@ -68,9 +68,11 @@ class Writer(ABC):
 
     Attributes:
         at_once: The number of requests that it takes at the same time.
+        format: The format of `constrain.tools` in which thoughts and calls stand in its texts.
     """
 
     at_once: int = 1
+    format: str = "qwen3"
 
     @abstractmethod
     def call(self, request: Any, clock: Any) -> Any:

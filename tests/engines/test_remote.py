@@ -293,7 +293,7 @@ MISUSED = [
     ("auto", Answer(calls=[("a1", "weather", '{"city": "Be')]), "the text ends here"),
     ("required", Answer("Sunny."), "there must be a call"),
     ("weather", Answer("Sunny."), "there must be a call"),
-    ("none", CALL, "there must be no call"),
+    ("none", CALL, "there is no tool 'weather' to call; there is none"),
 ]
 
 
@@ -304,6 +304,19 @@ def test_calls_are_checked_and_asked_for_again(choice: str, answer: Answer, reas
         turn = constrain.generate(constrain.remote(server.url), ASK, tools=[weather], tool_choice=choice)
     assert turn.finish_reason == "stop" and reason in server.bodies[1]["messages"][-1]["content"]
     assert [call.arguments for call in turn.tool_calls] == ([] if choice == "none" else [{"city": "Bern", "days": 2}])
+
+
+@pytest.mark.parametrize("door", ["tools", "constraint"])
+def test_a_turn_of_constrain_tools(door: str) -> None:
+    """Whatever its format is: the server writes in its model's own."""
+    turn: Any = {door: constrain.tools([weather], format="mistral", choice="weather", parallel=False)}
+    twice = Answer(calls=[*CALL.calls, *CALL.calls])
+    with speaking(twice, CALL) as server:
+        output = constrain.generate(constrain.remote(server.url), ASK, **turn)
+    first, second = server.bodies
+    assert first["tool_choice"] == {"type": "function", "function": {"name": "weather"}}
+    assert first["parallel_tool_calls"] is False and "there may be 1 calls" in second["messages"][-1]["content"]
+    assert [call.values for call in output.tool_calls] == [{"days": 2, "city": "Bern"}]
 
 
 def test_a_stream_of_events_is_the_turn() -> None:
@@ -375,8 +388,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {"constraint": constrain.monitors.monitored(constrain.regex("[a-z ]+"), constrain.monitors.sql(TABLES))},
         "constraint",
     ),
-    ({"constraint": constrain.tools([weather], format="qwen3")}, "constraint"),
-    ({"tools": constrain.tools([weather], format="qwen3")}, "constraint"),
+    ({"tools": constrain.tools([weather], format="qwen3", thinking="none")}, "tools"),
     ({"regex": "a+", "stop": "b"}, "stop"),
     ({"prompt": [1, 2, 3]}, "prompt"),
     ({"prompt": constrain.Prompt("a", healing=True), "regex": "a"}, "healing"),

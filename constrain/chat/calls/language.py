@@ -42,7 +42,7 @@ class Wanted(NamedTuple):
     """The parts that a turn may have.
 
     Attributes:
-        choice: "auto": content, or content and calls. "required": calls. "none": content.
+        choice: "auto": content, or content and calls. "none": content. "required", or the name of a tool: calls.
         parallel: There may be several calls.
         thinking: "optional", "required", "none", or "open": the prompt has begun them.
         thinking_tokens: The greatest number of tokens of thoughts; None: no bound.
@@ -51,10 +51,10 @@ class Wanted(NamedTuple):
         most: The greatest number of calls; None: no bound.
     """
 
-    choice: str
-    parallel: bool
-    thinking: str
-    thinking_tokens: int | None
+    choice: str = "auto"
+    parallel: bool = True
+    thinking: str = "optional"
+    thinking_tokens: int | None = None
     undeclared: Undeclared = "avoid"
     texts: Mapping[str, Mapping[str, Constraint]] = MappingProxyType({})
     most: int | None = None
@@ -113,7 +113,7 @@ def _turn(form: Format, arguments: Arguments, wanted: Wanted) -> Constraint:
         return answer
     calls = _calls(form, arguments, wanted)
     before = optional(_preamble(form)) if form.delimited and form.preamble is not None else seq()
-    if wanted.choice == "required":
+    if wanted.choice != "auto":
         gap = form.thinking is not None and not form.delimited and wanted.thinking != "none"
         return seq(GAP if gap else before, calls)
     if form.instead or form.delimited:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from constrain.chat import is_tool_use
 from constrain.chat.calls.functions import functions_of
+from constrain.chat.calls.language import Wanted as Parts
 from constrain.chat.calls.language import arguments_of
 from constrain.chat.calls.message import Message
 from constrain.chat.calls.tools import CHOICES, ToolUse, tools
@@ -31,6 +32,7 @@ from constrain.chat.describe import describe
 from constrain.engines.remote.servers import Sent, Server, sent_of
 from constrain.errors import ConstrainError
 from constrain.generation.call import Call
+from constrain.generation.handles import Writer
 from constrain.generation.request.openai_shapes import choice_of
 from constrain.generation.request.request import ANYTHING, Request
 from constrain.generation.request.told import is_described, placed
@@ -48,7 +50,7 @@ from constrain.sampling.methods.lcd import lcd
 if TYPE_CHECKING:
     from constrain.engines.remote.model import Remote
 
-FORMAT = "qwen3"  # in which thoughts and calls stand in the text
+FORMAT = Writer.format
 MOST = 2_000  # characters of a reason that a model is told
 _ANY = {"whitespace": "any", "spelling": "any", "property_order": "any"}
 _FENCE = re.compile(r"\s*```\w*\n(.*)\n```\s*", re.DOTALL)
@@ -59,13 +61,12 @@ AGAIN = "That is not a valid answer: {}\nAnswer again, with the whole answer and
 class Wanted:
     """A constraint, as it is sent and as it is checked; constraint: None: any text.
 
-    arguments: of a turn with tools, the constraint of the arguments of each. choice: that of `tool_choice`.
+    arguments: of a turn with tools, the constraint of the arguments of each tool that may be called.
     """
 
     constraint: Constraint | None
     sent: Sent
     arguments: Mapping[str, JsonSchema] | None = None
-    choice: str = "auto"
 
     def unpacked(self, text: str) -> str:
         """The text without what is around it: an object, or a fence, where nothing forbids that. Raises ValueError."""
@@ -74,8 +75,8 @@ class Wanted:
 
     def judged(self, text: str, message: Message | None) -> tuple[Any, str | None]:
         """(value, fault) of a finished text."""
-        if message is not None:
-            fault = message.fault or self._misused(message)
+        if is_tool_use(self.constraint) and message is not None:
+            fault = message.fault or self._misused(message, self.constraint.wanted)
             return (None if fault else text), fault
         if self.constraint is None:
             return text, None
@@ -84,19 +85,18 @@ class Wanted:
             return None, refusal.because or str(refusal)
         return verdict(self.constraint, text)
 
-    def _misused(self, message: Message) -> str | None:
+    def _misused(self, message: Message, asked: Parts) -> str | None:
         """What is wrong with the calls of a turn."""
-        assert self.arguments is not None
-        calls = message.tool_calls
-        if self.choice == "none" and calls:
-            return "there must be no call of a tool"
-        if self.choice not in ("auto", "none") and not calls:
+        allowed, calls = self.arguments or {}, message.tool_calls
+        if not calls and asked.choice not in ("auto", "none"):
             return "there must be a call of a tool"
-        allowed = list(self.arguments) if self.choice in CHOICES else [self.choice]
+        most = 1 if not asked.parallel else asked.most
+        if most is not None and len(calls) > most:
+            return f"there may be {most} calls of tools, and there are {len(calls)}"
         for call in calls:
             if call.name not in allowed:
-                return f"there is no tool {call.name!r} to call; there is {', '.join(allowed)}"
-            refusal = as_read(self.arguments[call.name]).explain(json.dumps(call.values))
+                return f"there is no tool {call.name!r} to call; there is {', '.join(allowed) or 'none'}"
+            refusal = as_read(allowed[call.name]).explain(json.dumps(call.values))
             if refusal is not None:
                 return f"the arguments of {call.name}: {refusal.because or refusal}"
         return None
@@ -203,7 +203,10 @@ class RemoteCall(Call):
         if request.tools is None:
             wanted = request.constraints.each(self._wanted).values
         else:
-            wanted = [self._tools()] * len(request.prompts.each)
+            given, choice = request.tools
+            is_turn = isinstance(given, ToolUse)
+            turn = given if is_turn else tools(given, FORMAT, choice=choice_of(choice, functions_of(given)))
+            wanted = [self._turn(turn)] * len(request.prompts.each)
         for place, (content, each) in enumerate(zip(request.prompts.each, wanted, strict=True)):
             messages = messages_of(content, request.prompts.name(place))
             told = request.prompts.told[place] if request.prompts.told else ""
@@ -230,11 +233,7 @@ class RemoteCall(Call):
                 )
             return Wanted(None, Sent({"stop": list(constraint.stops)}, "stop"))
         if is_tool_use(constraint):
-            raise ConstrainError(
-                "the server writes calls in its model's own format",
-                place="constraint",
-                fix="pass tools=functions, with tool_choice=",
-            )
+            return self._turn(constraint)
         if constraint is not None and (constraint.token_sets or constraint.counts_tokens or constraint.followed):
             raise ConstrainError(
                 f"{constraint!r:.60} depends on tokens, and a server gives texts",
@@ -243,20 +242,26 @@ class RemoteCall(Call):
             )
         return Wanted(constraint, sent_of(constraint, self.facts.server))
 
-    def _tools(self) -> Wanted:
-        """The tools as they are sent, their schemas closed as they are checked."""
-        assert self.request.tools is not None
-        given, choice = self.request.tools
-        if isinstance(given, ToolUse):
-            self._wanted(given)
-        functions = functions_of(given)
-        chosen = choice_of(choice, functions)
-        turn = tools(functions, FORMAT, choice=chosen)
-        arguments = {function.name: arguments_of(function) for function in functions}
+    def _turn(self, turn: ToolUse) -> Wanted:
+        """Tools as they are sent, their schemas closed as they are checked; the text is in a format of ours."""
+        asked = turn.wanted
+        if asked.texts or asked.thinking != "optional" or asked.thinking_tokens is not None:
+            raise ConstrainError(
+                "a server thinks and writes arguments by its own rules",
+                place="tools",
+                fix="leave out texts= and thinking=; extra= has fields of the server's own",
+            )
+        choice, functions = asked.choice, turn.functions
+        turn = tools(functions, FORMAT, choice=choice, undeclared=asked.undeclared)
+        arguments = {function.name: arguments_of(function, asked.undeclared) for function in functions}
         listed = [replace(function, parameters=arguments[function.name].schema).json for function in functions]
-        asked = chosen if chosen in CHOICES else {"type": "function", "function": {"name": chosen}}
-        choices = {"tool_choice": asked} if self.facts.server.chooses else {}
-        return Wanted(turn, Sent({"tools": listed, **choices}, "tools"), arguments, chosen)
+        fields: dict[str, Any] = {"tools": listed}
+        if self.facts.server.chooses:
+            fields["tool_choice"] = choice if choice in CHOICES else {"type": "function", "function": {"name": choice}}
+            fields |= {} if asked.parallel else {"parallel_tool_calls": False}
+        may = [] if choice == "none" else list(arguments) if choice in CHOICES else [choice]
+        allowed = {name: arguments[name] for name in may}
+        return Wanted(replace(turn, wanted=asked), Sent(fields, "tools"), allowed)
 
     def _body(self, wanted: Wanted, place: int, number: int) -> dict[str, Any]:
         """The fields of a request beside its messages. Raises ConstrainError: `extra` has one of them."""
@@ -357,8 +362,7 @@ class RemoteCall(Call):
             return replace(output, finish_reason="length"), None
         try:
             output.text = row.wanted.unpacked(text)
-            judging = message if is_tool_use(row.wanted.constraint) else None
-            output.value, output.fault = row.wanted.judged(output.text, judging)
+            output.value, output.fault = row.wanted.judged(output.text, message)
         except (ValueError, RecursionError) as error:
             output.fault = f"the answer is not of the form that was asked for: {error!s:.200}"
         if output.fault is None:
