@@ -18,7 +18,7 @@ class Answer:
     """What the server answers with.
 
     text: the content. calls: (id, name, arguments as text). status: of HTTP; an error if it is none of success. raw: a
-    body that is sent as it is, in place of all else.
+    body that is sent as it is, in place of all else. cut: the connection ends in the middle of the body.
     """
 
     text: str = ""
@@ -28,6 +28,7 @@ class Answer:
     thoughts: str | None = None
     status: int = 200
     raw: str | None = None
+    cut: bool = False
 
     def message(self) -> dict[str, Any]:
         """The message of a whole answer."""
@@ -71,6 +72,7 @@ class _Handler(BaseHTTPRequestHandler):
     spoken: Spoken
     answer: Callable[[dict[str, Any]], Answer]
     before: Callable[[dict[str, Any]], object]
+    cut = False
     owner: str | None
     names: Sequence[str]
     lock: threading.Lock
@@ -90,6 +92,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.spoken.bodies.append(body)
             self.spoken.keys.append(self.headers.get("Authorization"))
             answer = type(self).answer(body)
+        self.cut = answer.cut
         if answer.raw is not None:
             self._send(200, answer.raw)
         elif answer.status != 200:
@@ -115,6 +118,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/html" if body.startswith("<") else kind)
         self.send_header("Content-Length", str(len(written)))
         self.end_headers()
+        if self.cut:
+            written, self.close_connection = written[: len(written) // 2], True
         self.wfile.write(written)
 
     def log_message(self, *_: Any) -> None:

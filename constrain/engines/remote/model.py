@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,10 +46,11 @@ class Facts(NamedTuple):
     names: list[str]
 
 
+@dataclass(eq=False, repr=False)
 class Remote(Writer):
     """A model behind a server. Made by `remote`.
 
-    Args:
+    Attributes:
         client: An `openai.OpenAI`.
         name: The name of the model; None: the only one that the server has.
         server: The kind of the server; None: as it says itself.
@@ -57,24 +59,22 @@ class Remote(Writer):
         extra: More fields of each request.
     """
 
-    def __init__(
-        self,
-        client: OpenAI,
-        name: str | None,
-        server: str | None,
-        retries: int,
-        at_once: int,
-        extra: Mapping[str, Any],
-    ) -> None:
-        self.client = client
-        self.url = str(client.base_url)
-        self.retries, self.at_once, self.extra = retries, at_once, dict(extra)
-        self._asked = name, None if server is None else SERVERS.named(server)
-        self._facts: Facts | None = None
-        self._lock = Lock()
+    client: OpenAI
+    name: str | None
+    server: Server | None
+    retries: int
+    at_once: int = 16
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    _facts: Facts | None = None
+    _lock: Any = field(default_factory=Lock)
 
     def __repr__(self) -> str:
-        return f"remote({self.url!r}, {self._asked[0] if self._facts is None else self._facts.name!r})"
+        return f"remote({self.url!r}, {self.name if self._facts is None else self._facts.name!r})"
+
+    @property
+    def url(self) -> str:
+        """The address of the server."""
+        return str(self.client.base_url)
 
     @property
     def facts(self) -> Facts:
@@ -85,20 +85,16 @@ class Remote(Writer):
             return self._facts
 
     def _found(self) -> Facts:
-        name, server = self._asked
-        if name is not None and server is not None:
-            return Facts(server, name, [])
-        models = self._models()
-        names = [model.id for model in models]
-        if name is None:
-            if len(names) != 1:
-                raise ConstrainError(
-                    f"{self.url} has {len(names)} models", place="model", fix=f"name one: {', '.join(names[:20])}"
-                )
-            (name,) = names
-        owners = {model.id: model.owned_by for model in models}
+        if self.name is not None and self.server is not None:
+            return Facts(self.server, self.name, [])
+        owners = {model.id: model.owned_by for model in self._models()}
+        names = list(owners)
+        if self.name is None and len(names) != 1:
+            fix = f"name one: {', '.join(names[:20])}"
+            raise ConstrainError(f"{self.url} has {len(names)} models", place="model", fix=fix)
+        name = self.name or names[0]
         owner = owners.get(name) or next(iter(owners.values()), "")
-        return Facts(server or server_of(owner, self.url), name, names)
+        return Facts(self.server or server_of(owner, self.url), name, names)
 
     def _models(self) -> list[Any]:
         """The models of the server; none where it does not say."""
@@ -145,21 +141,18 @@ class Remote(Writer):
             fix = FIXES.get(error.status_code, "the server's log says more")
             if error.status_code == 404:
                 known = f"its models are {', '.join(names[:20])}" if names else "its address may have to end in /v1"
-                fix = did_you_mean(self._asked[0], names, known)
-            raise ConstrainError(
-                f"the server answers {error.status_code}: {error.message:.300}", place=self.url, fix=fix
-            ) from error
+                fix = did_you_mean(self.name, names, known)
+            said = f"the server answers {error.status_code}: {error.message:.300}"
+            raise ConstrainError(said, place=self.url, fix=fix) from error
         except openai.APIConnectionError as error:
             reason = error.__cause__ or error
-            raise ConstrainError(
-                f"no server answers: {reason!s:.200}", place=self.url, fix="start it, or check the address"
-            ) from error
+            said = f"the connection to the server fails: {reason!s:.200}"
+            raise ConstrainError(said, place=self.url, fix="start it, or check the address") from error
         except (openai.APIError, ValueError) as error:  # what comes is no JSON, or not of the protocol
             if isinstance(error, ConstrainError):
                 raise
-            raise ConstrainError(
-                f"the server's answer cannot be read: {error!s:.300}", place=self.url, fix="check the address"
-            ) from error
+            said = f"the server's answer cannot be read: {error!s:.300}"
+            raise ConstrainError(said, place=self.url, fix="check the address") from error
 
 
 def remote(
@@ -217,4 +210,5 @@ def remote(
             client = OpenAI(base_url=url, api_key=key)
         except OpenAIError as error:
             raise ConstrainError(f"{error!s:.200}", place="api_key", fix="pass api_key=, or url=") from error
-    return Remote(client, model, server, retries, at_once, extra or {})
+    kind = None if server is None else SERVERS.named(server)
+    return Remote(client, model, kind, retries, at_once, dict(extra or {}))
