@@ -20,7 +20,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from constrain.chat import is_tool_use
 from constrain.chat.calls.functions import functions_of
@@ -109,6 +109,10 @@ def as_read(constraint: Constraint) -> Constraint:
     asked, usual = constraint.options._asdict(), ReadOptions()._asdict()
     loose: dict[str, Any] = {name: word for name, word in _ANY.items() if asked[name] == usual[name]}
     return replace(constraint, options=constraint.options._replace(**loose))
+
+
+# An output, and the messages that ask for it again, if a check refuses it.
+Ended: TypeAlias = "tuple[Generation[Any], list[dict[str, Any]] | None]"
 
 
 class Row(NamedTuple):
@@ -235,22 +239,16 @@ class RemoteCall(Call):
         if is_tool_use(constraint):
             return self._turn(constraint)
         if constraint is not None and (constraint.token_sets or constraint.counts_tokens or constraint.followed):
-            raise ConstrainError(
-                f"{constraint!r:.60} depends on tokens, and a server gives texts",
-                place="constraint",
-                fix="load the model in this process",
-            )
+            said = f"{constraint!r:.60} depends on tokens, and a server gives texts"
+            raise ConstrainError(said, place="constraint", fix="load the model in this process")
         return Wanted(constraint, sent_of(constraint, self.facts.server))
 
     def _turn(self, turn: ToolUse) -> Wanted:
         """Tools as they are sent, their schemas closed as they are checked; the text is in a format of ours."""
         asked = turn.wanted
         if asked.texts or asked.thinking != "optional" or asked.thinking_tokens is not None:
-            raise ConstrainError(
-                "a server thinks and writes arguments by its own rules",
-                place="tools",
-                fix="leave out texts= and thinking=; extra= has fields of the server's own",
-            )
+            fix = "leave out texts= and thinking=; extra= has fields of the server's own"
+            raise ConstrainError("a server thinks and writes arguments by its own rules", place="tools", fix=fix)
         choice, functions = asked.choice, turn.functions
         turn = tools(functions, FORMAT, choice=choice, undeclared=asked.undeclared)
         arguments = {function.name: arguments_of(function, asked.undeclared) for function in functions}
@@ -304,15 +302,15 @@ class RemoteCall(Call):
         self.clock.stop()
         return [outputs[row.number] for row in self.rows]
 
-    def _round(self, rows: Sequence[Row], attempt: int) -> list[tuple[Generation[Any], list[dict[str, Any]] | None]]:
-        """The output of each row, and the messages that ask for it again, where a check refuses it."""
+    def _round(self, rows: Sequence[Row], attempt: int) -> list[Ended]:
+        """What became of each row, at the same time."""
         with self.clock.stage("model"):
             if len(rows) == 1:
                 return [self._answered(rows[0], attempt)]
             with ThreadPoolExecutor(min(len(rows), self.model.at_once)) as pool:
                 return list(pool.map(partial(self._answered, attempt=attempt), rows))
 
-    def _answered(self, row: Row, attempt: int) -> tuple[Generation[Any], list[dict[str, Any]] | None]:
+    def _answered(self, row: Row, attempt: int) -> Ended:
         written = Written(is_tool_use(row.wanted.constraint))
         with self.model.asking():
             written.add(*_plain(self._ask(messages=row.messages, model=self.facts.name, extra_body=row.body)))
@@ -343,10 +341,7 @@ class RemoteCall(Call):
         self.clock.stop()
         return output
 
-    def _finished(
-        self, row: Row, written: Written, attempt: int
-    ) -> tuple[Generation[Any], list[dict[str, Any]] | None]:
-        """The output of an answer, and the messages that ask for it again, if a check refuses it."""
+    def _finished(self, row: Row, written: Written, attempt: int) -> Ended:
         stats = Stats(tokens=written.tokens, retries=attempt, attempts=1 + attempt, seed=self.seed)
         stats.method = f"{self.facts.server.name}: {row.wanted.sent.said or 'free text'}"
         stats.cuts = "all: the server chooses tokens"
@@ -395,10 +390,8 @@ class RemoteCall(Call):
         elif wanted.constraint is not None:
             lines.append(ReportLine("(constraint)", "request", "residual", "the server is not told"))
         if wanted.arguments is None and wanted.constraint is not None:
-            lines += [
-                line._replace(status="residual") if line.status == "enforced" else line
-                for line in wanted.constraint.report
-            ]
+            checked = {"enforced": "residual"}
+            lines += [each._replace(status=checked.get(each.status, each.status)) for each in wanted.constraint.report]
         named = ", ".join(name for name in row.body if name not in wanted.sent.fields)
         lines.append(ReportLine(named, "request", "trusted", "nothing here sees what becomes of it"))
         return [*lines, ReportLine("(defaults)", "request", "trusted", server.stays)] if server.stays else lines
