@@ -15,7 +15,7 @@ MODELS = {"openai": "system", "vllm": "vllm", "sglang": "sglang", "llama.cpp": "
 
 @dataclass
 class Answer:
-    """What the server answers with.
+    """An answer of the server.
 
     text: the content. calls: (id, name, arguments as text). status: of HTTP; an error if it is none of success. raw: a
     body that is sent as it is, in place of all else. cut: the connection ends in the middle of the body.

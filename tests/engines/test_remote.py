@@ -99,7 +99,7 @@ def test_openai_is_asked_for_its_strict_mode_where_the_schema_is_in_its_subset(r
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_what_shapes_the_distribution_is_said_or_in_the_report(kind: str) -> None:
-    """Where nothing is said, a server's own cuts are turned off, as `generate` has none."""
+    """A server's own cuts are turned off where nothing is said, as `generate` has none."""
     with speaking("a", kind=kind) as server:
         model = constrain.remote(server.url)
         constrain.generate(model, "Say it.", temperature=0.5, seed=3)
@@ -406,7 +406,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize("options, place", REFUSED)
 def test_nothing_is_accepted_and_ignored(options: dict[str, Any], place: str) -> None:
-    """What a server cannot do is an error with what to do instead, before anything is asked for."""
+    """Options that a server cannot serve are errors with a fix, before anything is asked for."""
     given = {"prompt": "Who?", **options}
     with speaking("a", kind="other") as server, pytest.raises(ConstrainError) as caught:
         constrain.generate(constrain.remote(server.url), **given)

@@ -86,7 +86,7 @@ class Wanted:
         return verdict(self.constraint, text)
 
     def _misused(self, message: Message, asked: Parts) -> str | None:
-        """What is wrong with the calls of a turn."""
+        """The fault of the calls of a turn; None: they are as they were asked for."""
         allowed, calls = self.arguments or {}, message.tool_calls
         if not calls and asked.choice not in ("auto", "none"):
             return "there must be a call of a tool"
@@ -281,7 +281,7 @@ class RemoteCall(Call):
     # -- what comes back -----------------------------------------------------------------------------------------------
 
     def steps(self) -> Generator[None, None, list[Generation[Any]]]:
-        """Ask for all rows at the same time, and again for those that a check refused. Yields after each round."""
+        """Ask for all rows at the same time, and again where a check refuses an answer. Yields after each round."""
         outputs: dict[int, Generation[Any]] = {}
         pending, retries = self.rows, self.request.retries
         for attempt in range(1 + (self.model.retries if retries is None else retries)):
@@ -303,7 +303,7 @@ class RemoteCall(Call):
         return [outputs[row.number] for row in self.rows]
 
     def _round(self, rows: Sequence[Row], attempt: int) -> list[Ended]:
-        """What became of each row, at the same time."""
+        """Ask for some rows at the same time."""
         with self.clock.stage("model"):
             if len(rows) == 1:
                 return [self._answered(rows[0], attempt)]
@@ -379,7 +379,7 @@ class RemoteCall(Call):
         return named
 
     def report(self) -> list[ReportLine]:
-        """What of the only row is left to the server, and what is checked."""
+        """Tell what of the only row is left to the server, and what is checked."""
         (row,) = self.rows
         wanted, server = row.wanted, self.facts.server
         lines = list[ReportLine]()

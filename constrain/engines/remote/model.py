@@ -39,7 +39,7 @@ FIXES = {
 
 
 class Facts(NamedTuple):
-    """What is known of a server: its kind, the name of the model, the names of all its models."""
+    """A server as it was found: its kind, the name of the model, the names of all its models."""
 
     server: Server
     name: str
@@ -78,7 +78,7 @@ class Remote(Writer):
 
     @property
     def facts(self) -> Facts:
-        """What is known of the server, which is asked once. Raises ConstrainError: it is not there, or has no model."""
+        """The server as it was found, which is asked once. Raises ConstrainError: it is not there, or has no model."""
         with self._lock:
             if self._facts is None:
                 self._facts = self._found()

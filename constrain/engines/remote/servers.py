@@ -1,4 +1,4 @@
-"""What servers take: a row for each kind, and the fields of a request that tell it a constraint.
+"""The kinds of servers, a row for each, and the fields of a request that tell it a constraint.
 
 The idea: all speak OpenAI's chat completions, and differ in what else they read. A server says by the owner of its
 models (`GET /models`) which kind it is; one that says nothing known is taken for the protocol alone. A kind that cannot
@@ -92,7 +92,7 @@ def server_of(owner: str, url: str) -> Server:
 
 
 class Sent(NamedTuple):
-    """What a server is told of a constraint.
+    """A constraint as a server is told it.
 
     fields: of the request. said: the name of the field; "": nothing is told. packed: the text comes as the member of an
     object: as JSON, or as a string; None: it comes as it is. loose: the server may go by parts of it.
@@ -115,7 +115,7 @@ class Sent(NamedTuple):
 
 
 def sent_of(constraint: Constraint | None, server: Server) -> Sent:
-    """What a server is told of a constraint. Raises ConstrainError: it has no field for it."""
+    """A constraint as a server is told it. Raises ConstrainError: the server has no field for it."""
     if constraint is None or not server.schemas:
         return Sent({})
     if isinstance(constraint, JsonSchema):

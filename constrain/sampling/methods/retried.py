@@ -84,7 +84,7 @@ def retries_of(method: Any, stream: bool, temperature: float) -> tuple[Method, i
 
 
 def retries_by_default(method: Method, temperature: float) -> int:
-    """How often an output is sampled anew by a method of which nothing is said."""
+    """The number of retries of a method of which nothing is said."""
     return RETRIES if _draws(method, temperature) and not traits_of(method).weighs else 0
 
 
