@@ -10,11 +10,11 @@ from typing import Any
 
 import pydantic
 import pytest
-from openai_server import MODELS, Answer, Spoken, speaking
 
 import constrain
 from constrain import ConstrainError
 from constrain.sampling import SIR, Retried
+from openai_server import MODELS, Answer, Spoken, speaking
 from page_blocks import ran
 
 openai = pytest.importorskip("openai", reason="openai is not installed: pip install 'constrain-lm[remote]'")
