@@ -385,7 +385,7 @@ class RemoteCall(Call):
         lines = list[ReportLine]()
         if wanted.sent.said:
             told = f"{server.name} writes what it reads of it; the finished text is checked here"
-            told += "; it goes by parts of it, as the schema is outside of its strict subset" * wanted.sent.loose
+            told += "; the schema is outside of its strict subset" * wanted.sent.loose
             lines.append(ReportLine(wanted.sent.said, "request", "trusted", told))
         elif wanted.constraint is not None:
             lines.append(ReportLine("(constraint)", "request", "residual", "the server is not told"))

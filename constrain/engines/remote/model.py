@@ -144,15 +144,15 @@ class Remote(Writer):
                 fix = did_you_mean(self.name, names, known)
             said = f"the server answers {error.status_code}: {error.message:.300}"
             raise ConstrainError(said, place=self.url, fix=fix) from error
-        except openai.APIConnectionError as error:
-            reason = error.__cause__ or error
-            said = f"the connection to the server fails: {reason!s:.200}"
-            raise ConstrainError(said, place=self.url, fix="start it, or check the address") from error
-        except (openai.APIError, ValueError) as error:  # what comes is no JSON, or not of the protocol
-            if isinstance(error, ConstrainError):
+        except Exception as error:
+            # openai 2 leaves the faults of streams to httpx
+            if isinstance(error, openai.APIConnectionError) or type(error).__module__.startswith("httpx"):
+                said, fix = "the connection to the server fails", "start it, or check the address"
+            elif isinstance(error, openai.APIError | ValueError) and not isinstance(error, ConstrainError):
+                said, fix = "the server's answer cannot be read", "check the address"  # no JSON, or another protocol
+            else:
                 raise
-            said = f"the server's answer cannot be read: {error!s:.300}"
-            raise ConstrainError(said, place=self.url, fix="check the address") from error
+            raise ConstrainError(f"{said}: {error.__cause__ or error!s:.300}", place=self.url, fix=fix) from error
 
 
 def remote(
