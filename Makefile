@@ -69,7 +69,7 @@ serve-test: .venv-vllm/.installed
 local-test: .venv-local/.installed
 	.venv-local/bin/constrain warmup
 	.venv-local/bin/python -m pytest -rs tests/engines/test_follower.py tests/engines/test_mlx.py tests/engines/test_llama.py \
-	  tests/engines/test_onnx.py tests/engines/test_local_server.py tests/engines/adapters $(PYTEST)
+	  tests/engines/test_onnx.py tests/engines/test_local_examples.py tests/engines/adapters $(PYTEST)
 
 nightly: kernels real
 	$(BIN)/python benchmarks/nightly.py --out build/nightly $(NIGHTLY)
@@ -160,7 +160,7 @@ $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: pyproject.
 	$(PYTHON) -m venv .venv-local
 	.venv-local/bin/python -m pip install --quiet --disable-pip-version-check '$(TORCH)'
 	.venv-local/bin/python -m pip install --quiet --disable-pip-version-check --editable \
-	  '.[cli,jit,mlx,llama-cpp,onnx,langchain,pydantic-ai]' 'gguf>=0.19' 'onnx>=1.20' 'onnx_ir>=0.1' \
+	  '.[cli,jit,mlx,llama-cpp,onnx,remote,langchain,pydantic-ai]' 'gguf>=0.19' 'onnx>=1.20' 'onnx_ir>=0.1' \
 	  'hypothesis>=6.100' 'jsonschema>=4.20' 'mistral-common>=1.5' 'pytest>=8' 'sentencepiece>=0.2' 'tiktoken>=0.7'
 	[ "$$(uname)" = Darwin ] || .venv-local/bin/python -m pip install --quiet --disable-pip-version-check 'mlx[cpu]'
 	touch $@

@@ -11,6 +11,7 @@ from constrain.chat import tags as tags
 from constrain.chat.calls.tools import tools as tools
 from constrain.chat.describe import describe as describe
 from constrain.engines import adapters as adapters
+from constrain.engines.remote.model import remote as remote
 from constrain.errors import ConstrainError as ConstrainError
 from constrain.errors import GrammarError as GrammarError
 from constrain.errors import IncompleteError as IncompleteError

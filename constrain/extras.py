@@ -1,8 +1,9 @@
 """Optional dependencies: what each extra of the distribution installs, and an error that names the pip line.
 
 The core computes masks. `constrain-lm[hf]` adds models and samplers (torch, transformers), `[cli]` the command line,
-`[diagrams]` railroad diagrams, `[playground]` a local page, `[vllm]` and `[sglang]` the engines, `[langchain]` and
-`[pydantic-ai]` frameworks, `[bench]` what benchmarks compare with. Cost: one look-up of a module's file, no import.
+`[diagrams]` railroad diagrams, `[playground]` a local page, `[vllm]` and `[sglang]` the engines, `[remote]` the client
+of servers, `[langchain]` and `[pydantic-ai]` frameworks, `[bench]` what benchmarks compare with. Cost: one look-up of a
+module's file, no import.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ EXTRAS = {
     "sglang": ("sglang",),
     "langchain": ("langchain_core",),
     "pydantic-ai": ("pydantic_ai",),
+    "remote": ("openai",),
     "bench": ("jsonschema",),
 }
 

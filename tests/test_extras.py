@@ -57,6 +57,7 @@ print(hashlib.sha256(repr((vocabulary.tokens, sorted(vocabulary.eos_ids))).encod
         ("import constrain.speculative", "hf", "safetensors"),
         ("import constrain.engines.adapters.langchain", "langchain", "langchain_core"),
         ("import constrain.engines.adapters.pydantic_ai", "pydantic-ai", "pydantic_ai"),
+        ("import constrain; constrain.remote('http://localhost/v1')", "remote", "openai"),
         ("import constrain; constrain.Vocabulary.from_huggingface('some/model')", "hf", "transformers"),
     ],
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from constrain.chat import is_tool_use
-from constrain.generation.handles import Handle, MaskedDecoding, decoding_of, for_call, for_drafts, handle_of
+from constrain.generation.handles import Handle, MaskedDecoding, Writer, decoding_of, for_call, for_drafts, handle_of
 from constrain.generation.progress import Progress, watching
 from constrain.generation.request.arguments import compile_for
 from constrain.generation.request.drafts import speculation_by_default, speculation_of
@@ -24,7 +24,7 @@ from constrain.generation.request.signature import AnyOptions, ModelLike, Prompt
 from constrain.generation.result import Generation, Generations, Stream
 from constrain.generation.run import Row, Run, Terms, settings_of
 from constrain.languages.constraints.base import constraint_of, refuse_tempered, tempered_rule
-from constrain.sampling.core.job import Clock, Job
+from constrain.sampling.core.job import Clock, Job, Watcher
 from constrain.sampling.core.model import extras_of
 
 if TYPE_CHECKING:
@@ -45,14 +45,18 @@ class Call:
     def complete(self, progress: Progress = False) -> Outputs:
         """Run all rows. Returns what `generate` returns."""
         with watching(self.request.outputs, progress) as watcher:
-            for run in self.runs:
-                run.watcher, run.clock.watcher = watcher.of([row.number for row in run.rows]), watcher
+            self.watch(watcher)
             steps = self.steps()
             while True:
                 try:
                     next(steps)
                 except StopIteration as stop:
                     return self.shaped(stop.value)
+
+    def watch(self, watcher: Watcher) -> None:
+        """Tell a watcher how far the rows are."""
+        for run in self.runs:
+            run.watcher, run.clock.watcher = watcher.of([row.number for row in run.rows]), watcher
 
     def steps(self) -> Generator[None, None, list[Generation[Any]]]:
         """Run all rows, part by part. Yields after each step."""
@@ -76,11 +80,16 @@ class Call:
 
 
 def prepare(model: Any, request: Request, clock: Clock | None = None) -> Call:
-    """Load the model of a request and compile its constraints. clock: has the time since the call began.
+    """Load the model of a request and compile its constraints; a model that writes whole texts makes its own call.
+
+    clock: has the time since the call began.
 
     Raises what `generate` raises.
     """
     clock = clock or Clock()
+    if isinstance(model, Writer):
+        made: Call = model.call(request, clock)
+        return made
     handle = for_call(handle_of(model, request.tokenizer))
     if request.sees:
         handle = seeing(handle)

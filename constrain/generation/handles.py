@@ -2,12 +2,13 @@
 
 Models of mlx-lm, llama-cpp-python and onnxruntime-genai and engines of vLLM are known by their class, for which the
 library is not imported: an object of it is there only if it was imported before. "vllm:MODEL" starts an engine.
-Everything else is a model of transformers.
+Everything else is a model of transformers, but a `Writer`, which has no logits and no handle.
 """
 
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
 from importlib import import_module
 from operator import attrgetter
@@ -62,6 +63,22 @@ class MaskedDecoding(Protocol):
         """The engine's own method in place of a given one; the given one, where the engine has none."""
 
 
+class Writer(ABC):
+    """A model that writes whole texts and gives no logits, as one behind a server does: it runs requests by itself.
+
+    Attributes:
+        at_once: The number of requests that it takes at the same time.
+        format: The format of `constrain.tools` in which thoughts and calls stand in its texts.
+    """
+
+    at_once: int = 1
+    format: str = "qwen3"
+
+    @abstractmethod
+    def call(self, request: Any, clock: Any) -> Any:
+        """The call of a `Request`, ready to run. Raises ConstrainError: the request needs logits, or cannot be sent."""
+
+
 class Engine(NamedTuple):
     """A kind of models that are not of transformers.
 
@@ -109,6 +126,12 @@ def handle_of(model: Any, tokenizer: Any = None) -> Handle:
     Raises:
         ConstrainError: It is no model that can be read, or its tokenizer is missing.
     """
+    if isinstance(model, Writer):
+        raise ConstrainError(
+            f"this needs the logits of a model, and {model!r} gives none",
+            place="model",
+            fix="call generate, map or converse with it; for all else load a model in this process",
+        )
     model, tokenizer = unpacked(model, tokenizer)
     for kind in ENGINES:
         if kind.is_of(model):

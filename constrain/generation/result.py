@@ -88,7 +88,7 @@ class Generation(Generic[T]):
 
     Attributes:
         text: the text, without EOS and other special tokens.
-        tokens: its token ids, EOS included when it was taken.
+        tokens: its token ids, EOS included when it was taken; none of a text from a server.
         value: the parsed JSON, an instance of the given type, or the text where the constraint is neither a schema nor
             a type; None unless `finish_reason` is "stop".
         logprob: log p(tokens) of the raw model at this temperature (at 1 where the temperature is 0), EOS included.
@@ -113,6 +113,8 @@ class Generation(Generic[T]):
         message: content, thoughts and calls of the text, if the constraint was made by `constrain.tools`; also of a
             text that was cut off, with a `fault`. `content`, `thinking` and `tool_calls` are its parts.
         pieces: the bytes of each token, special tokens by their names.
+
+    A text that a server wrote (`constrain.remote`) has neither tokens nor log-probabilities: `logprob` is nan.
 
     In a notebook an output is shown with its tokens coloured; `show()` does so in a terminal.
 
@@ -199,7 +201,7 @@ class Generation(Generic[T]):
 
     def __repr__(self) -> str:
         value = "" if self.value is None or self.value == self.text else f" value={one_line(self.value, 36)}"
-        counted = f"{self.finish_reason}, {len(self.tokens)} tokens"
+        counted = f"{self.finish_reason}, {self.stats.tokens} tokens"
         return f"<Generation {one_line(self.text, 40)} ({counted}){value}>"
 
     @property
@@ -282,7 +284,7 @@ class Generation(Generic[T]):
         """The lines that are shown above the tokens."""
         stats = self.stats
         said = [f"{self.finish_reason}: {self.fault}" if self.fault else self.finish_reason, stats.method or "sampled"]
-        said.append(f"{len(self.tokens)} tokens, {stats.forced} forced, {stats.forwards} forwards")
+        said.append(f"{stats.tokens} tokens, {stats.forced} forced, {stats.forwards} forwards")
         said.append(f"log p {self.logprob:.2f}, log weight {self.log_weight:.2f}")
         return said
 
@@ -292,7 +294,7 @@ def _incomplete(output: Generation[Any], place: str | None = None) -> Incomplete
     text = one_line(output.text, 60)
     match output.finish_reason:
         case "length":
-            why = f"the output was cut off after {len(output.tokens)} tokens: {text}"
+            why = f"the output was cut off after {output.stats.tokens} tokens: {text}"
             fix = "raise max_tokens, or ask for complete=True"
         case "budget":
             why = f"the method gave up after {output.stats.attempts} attempts: {text}"
@@ -630,7 +632,9 @@ class Stream(Generic[T]):
             >>> stream.show(screen).text in screen.file.getvalue()
             True
         """
-        if self._pieces is not None or self._follow is None:
+        if self._follow is None:
+            raise ConstrainError("a server gives texts, and no tokens to colour", fix="print its pieces")
+        if self._pieces is not None:
             raise ConstrainError("the stream has begun", fix="show it before anything reads it")
         screen = reports.screen_of(console)
         try:

@@ -44,6 +44,7 @@ from constrain.sampling.core.model import LanguageModel
 from constrain.sampling.core.particles import budget_of
 from constrain.sampling.core.sampler import traits_of
 from constrain.sampling.methods.lcd import lcd
+from constrain.sampling.methods.retried import retries_by_default
 
 if TYPE_CHECKING:
     from constrain.generation.healing import Healing
@@ -168,7 +169,10 @@ class Run:
         pending = list(range(len(self.prompts)))
         name, draft = traits_of(self.method).name, self.request.draft
         _log.debug("%d outputs by %s, draft=%r, seed %d", len(pending), name, draft, self.seed)
-        attempts = 1 + self.request.retries
+        retries = self.request.retries
+        if retries is None:
+            retries = retries_by_default(self.request.method, self.settings.temperature)
+        attempts = 1 + retries
         for attempt in range(attempts):
             samples = yield from self._followed(self.job(pending, attempt))
             failed = []

@@ -70,7 +70,7 @@ def confidence_of(
             if at < end and at + len(piece) > begin:
                 own.append(token)
             at += len(piece)
-    if any(token.probability is None or token.allowed is None for token in own):
+    if (not own and begin < end) or any(token.probability is None or token.allowed is None for token in own):
         raise ConstrainError(
             "this output has no record of its tokens' probabilities", fix="constrain.trace(model, prompt, output, ...)"
         )

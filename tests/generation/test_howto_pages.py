@@ -17,7 +17,7 @@ from constrain.errors import SchemaError
 from constrain.masks.derived.members import is_member
 from page_blocks import blocks, ran
 
-OWN_TESTS = {"potentials"}
+OWN_TESTS = {"potentials", "remote"}
 
 
 def run(repository: Path, name: str, places: int) -> dict[str, Any]:
@@ -34,7 +34,6 @@ def test_every_page_with_examples_is_run(repository: Path) -> None:
         "diffusion",
         "faithful",
         "guided",
-        "local-servers",
         "many-documents",
         "monitors",
         "openai-strict",
@@ -69,13 +68,6 @@ def test_undeclared(repository: Path, capsys: pytest.CaptureFixture[str]) -> Non
     page = (repository / "docs" / "howto" / "undeclared.md").read_text(encoding="utf-8")
     assert all(f"    {line}\n" in page for line in capsys.readouterr().out.splitlines())
     assert names["g"].finish_reason == "stop"
-
-
-def test_local_servers(repository: Path) -> None:
-    names = run(repository, "local-servers", 1)
-    assert names["wanted"].schema["additionalProperties"] is False
-    told = names["wanted"].explain('{"name": "Ada", "age": 360}')
-    assert told is not None and told.byte == 25
 
 
 def test_debugging_masks(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:

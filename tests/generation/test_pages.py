@@ -132,7 +132,7 @@ def test_every_public_name_has_a_place_in_the_reference(repository: Path) -> Non
 
 
 ENGINES = {
-    "llama_cpp_json", "local_server", "mlx_json", "onnx_json", "ray_serve", "ray_vllm", "sglang_offline",
+    "llama_cpp_json", "mlx_json", "onnx_json", "ray_serve", "ray_vllm", "sglang_offline",
     "vllm_offline", "vllm_weights",
 }  # fmt: skip
 """Run by `make local-test`, `make serve-test` and tests of their own."""

@@ -39,7 +39,7 @@ from constrain.languages.constraints.combinators import (
 )
 from constrain.languages.constraints.regular import Regular, regex
 from constrain.languages.guards.pieces import are_apart
-from constrain.languages.schema import json_schema
+from constrain.languages.schema import JsonSchema, json_schema
 from constrain.languages.schema.api import PropertyOrder, Undeclared
 from constrain.languages.schema.read.keywords import KEYWORDS
 from constrain.masks.derived.reasoning import after
@@ -53,7 +53,7 @@ class Wanted(NamedTuple):
     """The parts that a turn may have.
 
     Attributes:
-        choice: "auto": content, or content and calls. "required": calls. "none": content.
+        choice: "auto": content, or content and calls. "none": content. "required", or the name of a tool: calls.
         parallel: There may be several calls.
         thinking: "optional", "required", "none", or "open": the prompt has begun them.
         thinking_tokens: The greatest number of tokens of thoughts; None: no bound.
@@ -62,10 +62,10 @@ class Wanted(NamedTuple):
         most: The greatest number of calls; None: no bound.
     """
 
-    choice: str
-    parallel: bool
-    thinking: str
-    thinking_tokens: int | None
+    choice: str = "auto"
+    parallel: bool = True
+    thinking: str = "optional"
+    thinking_tokens: int | None = None
     undeclared: Undeclared = "avoid"
     texts: Mapping[str, Mapping[str, Constraint]] = MappingProxyType({})
     most: int | None = None
@@ -126,7 +126,7 @@ def _turn(form: Format, arguments: Arguments, wanted: Wanted) -> Constraint:
         return _interrupted(form, arguments, wanted)
     calls = _calls(form, arguments, wanted)
     before = optional(_preamble(form)) if form.delimited and form.preamble is not None else seq()
-    if wanted.choice == "required":
+    if wanted.choice != "auto":
         gap = form.thinking is not None and not form.delimited and wanted.thinking != "none"
         return seq(GAP if gap else before, calls)
     return alt(answer, seq(before, calls))
@@ -268,10 +268,20 @@ def _read(form: Format, function: Function, wanted: Wanted) -> Constraint:
         raise type(error)(error.message, place=place, fix=error.fix) from None
 
 
-def _arguments(form: Format, function: Function, wanted: Wanted) -> Constraint:
+def arguments_of(function: Function, undeclared: Undeclared = "avoid", order: PropertyOrder = "schema") -> JsonSchema:
+    """The JSON of the arguments of a tool. Raises SchemaError, UnsatisfiableError."""
+    return json_schema(_declared(function, undeclared), undeclared=undeclared, property_order=order)
+
+
+def _declared(function: Function, undeclared: Undeclared) -> dict[str, Any]:
+    """The schema of the arguments of a tool; one that says that it has none is closed."""
     schema = dict(function.parameters)
-    if wanted.undeclared != "allow" and _has_none(schema):
+    if undeclared != "allow" and _has_none(schema):
         schema["additionalProperties"] = False
+    return schema
+
+
+def _arguments(form: Format, function: Function, wanted: Wanted) -> Constraint:
     texts = wanted.texts.get(function.name)
     if texts:
         if form.parameters is not None:
@@ -280,9 +290,9 @@ def _arguments(form: Format, function: Function, wanted: Wanted) -> Constraint:
                 place=f"texts[{function.name!r}]",
                 fix="use a format that writes arguments as JSON",
             )
-        return object_with_texts(schema, texts, function.name, wanted.undeclared)
+        return object_with_texts(_declared(function, wanted.undeclared), texts, function.name, wanted.undeclared)
     order: PropertyOrder = "schema" if form.parameters is None else form.order
-    whole = json_schema(schema, undeclared=wanted.undeclared, property_order=order)
+    whole = arguments_of(function, wanted.undeclared, order)
     if form.parameters is None:
         return whole
     close = form.parameters.close.strip() if isinstance(form.parameters, Style) else ""

@@ -46,19 +46,19 @@ class ToolUse(Around):
         format: The format.
         functions: The tools.
         opened: The prompt has begun the thoughts.
-        must_call: Each turn has a call.
+        wanted: The parts that a turn may have, as `tools` was told.
     """
 
     language: Constraint
     format: Format = field(compare=False)
     functions: tuple[Function, ...] = field(compare=False)
     opened: bool = False
-    must_call: bool = field(default=False, compare=False)
+    wanted: Wanted = field(default=Wanted(), compare=False)
 
     @property
     def ends_in_time(self) -> bool:
         """True if each turn has a call. A limit would end free text anywhere, as if it were whole."""
-        return self.must_call
+        return self.wanted.choice not in ("auto", "none")
 
     def read(self, text: str, ids: Callable[[int], str] | None = None) -> Message:
         """Read a turn.
@@ -217,11 +217,10 @@ def tools(
     _check_thinking(form, thinking, thinking_tokens)
     check_option(undeclared, get_args(Undeclared), "undeclared")
     checked_texts(texts, found)
-    called_as = choice if choice in CHOICES else "required"
-    wanted = Wanted(called_as, parallel, thinking, thinking_tokens, undeclared, texts or {}, max_calls)
+    wanted = Wanted(choice, parallel, thinking, thinking_tokens, undeclared, texts or {}, max_calls)
     opened = thinking == "open"
     with default_limits().reading("the tools", "offer fewer tools"):
-        return ToolUse(language(form, called, wanted), form, found, opened, called_as == "required")
+        return ToolUse(language(form, called, wanted), form, found, opened, wanted)
 
 
 def _check_thinking(form: Format, thinking: str, budget: int | None) -> None:

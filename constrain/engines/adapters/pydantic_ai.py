@@ -19,6 +19,7 @@ from constrain.chat.calls import Function, tools
 from constrain.errors import ConstrainError
 from constrain.extras import require
 from constrain.generation import Generation, Prompt, agenerate
+from constrain.generation.handles import Writer
 
 require("pydantic-ai", "constrain.engines.adapters.pydantic_ai")
 
@@ -121,6 +122,8 @@ class ConstrainModel(Model):
             return {}
         named = "auto" if asked.allow_text_output and choice != "required" else "required"
         given = {"tokenizer": getattr(self._model, "tokenizer", None), **self._tool_options}
+        if isinstance(self._model, Writer):
+            given.setdefault("format", self._model.format)
         parallel = settings.get("parallel_tool_calls")
         if parallel is not None:
             given["parallel"] = parallel

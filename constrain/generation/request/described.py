@@ -6,7 +6,7 @@ is tried, gets the words before the first message of the user; a text begins wit
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from constrain.errors import ConstrainError
@@ -60,32 +60,37 @@ def _has_place(content: Parsed) -> bool:
     return isinstance(content, str) or (not isinstance(content, Mapping) and isinstance(content[0], Mapping))
 
 
-def placed(content: Any, told: str, handle: Any) -> Parsed:
-    """A text or chat messages with some words of ours. handle: has the tokenizer, whose template decides."""
+def placed(content: Any, words: str, has_system: Callable[[], bool]) -> Parsed:
+    """A text or chat messages with some words of ours. has_system: tells whether there may be a system message."""
     if isinstance(content, str):
-        return f"{told}\n\n{content}"
+        return f"{words}\n\n{content}"
     first = content[0]
     if first["role"] in SYSTEM:
-        return [{**first, "content": _joined(first.get("content"), told, behind=True)}, *content[1:]]
-    reader = handle.processor if isinstance(handle, HFModel) else None
-    if has_system(reader if getattr(reader, "chat_template", None) else handle.tokenizer):
-        return [{"role": "system", "content": told}, *content]
+        return [{**first, "content": _joined(first.get("content"), words, behind=True)}, *content[1:]]
+    if has_system():
+        return [{"role": "system", "content": words}, *content]
     place = next((i for i, message in enumerate(content) if message["role"] == "user"), None)
     if place is None:
-        return [{"role": "user", "content": told}, *content]
+        return [{"role": "user", "content": words}, *content]
     message = content[place]
-    joined = {**message, "content": _joined(message.get("content"), told, behind=False)}
+    joined = {**message, "content": _joined(message.get("content"), words, behind=False)}
     return [*content[:place], joined, *content[place + 1 :]]
 
 
-def _joined(content: Any, told: str, *, behind: bool) -> Any:
+def _joined(content: Any, words: str, *, behind: bool) -> Any:
     """The content of a message, a text or parts, with other words behind or before it."""
     if not content:
-        return told
+        return words
     if isinstance(content, str):
-        return f"{content}\n\n{told}" if behind else f"{told}\n\n{content}"
-    part = [{"type": "text", "text": told}]
+        return f"{content}\n\n{words}" if behind else f"{words}\n\n{content}"
+    part = [{"type": "text", "text": words}]
     return [*content, *part] if behind else [*part, *content]
+
+
+def writes_system(handle: Any) -> bool:
+    """The chat template of a handle's processor or tokenizer writes a system message where there is one."""
+    reader = handle.processor if isinstance(handle, HFModel) else None
+    return has_system(reader if getattr(reader, "chat_template", None) else handle.tokenizer)
 
 
 def has_system(tokenizer: Any) -> bool:

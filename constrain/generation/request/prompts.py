@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from constrain.errors import ConstrainError
@@ -206,10 +207,11 @@ def described_contents(prompts: ParsedPrompts, handle: Any) -> list[Parsed]:
     """The contents of prompts, with what describes their constraints."""
     if not any(prompts.described):
         return prompts.each
-    from constrain.generation.request.described import placed
+    from constrain.generation.request.described import placed, writes_system
 
+    has_system = partial(writes_system, handle)
     pairs = zip(prompts.each, prompts.described, strict=True)
-    return [placed(each, words, handle) if words else each for each, words in pairs]
+    return [placed(each, words, has_system) if words else each for each, words in pairs]
 
 
 def _ids(prompt: Any, handle: Any, name: str, tools: ToolUse | None, images: Sequence[Any]) -> list[int]:

@@ -93,7 +93,7 @@ class Request:
         tokenizer: as given.
         canonical: only tokens that the tokenizer itself would write count; None: where that is possible.
         method: what is sampled.
-        retries: how often an output that fails the last check is sampled anew.
+        retries: how often an output that fails the last check is sampled anew; None: nothing is said.
         settings: `max_tokens` is the greatest of `lengths`.
         lengths: of the outputs of each prompt.
         complete: outputs are complete within their length; None: where they are of a schema or for tools (run.py).
@@ -116,7 +116,7 @@ class Request:
     tokenizer: Any
     canonical: bool | None
     method: Method
-    retries: int
+    retries: int | None
     settings: Settings
     lengths: Sequence[Length]
     complete: bool | None

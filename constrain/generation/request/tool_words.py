@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any
 
 from constrain.chat.calls.auto import IN_WORDS, NAMES, has_tools, template_of
 from constrain.chat.calls.tools import ToolUse
-from constrain.generation.request.described import placed
+from constrain.generation.request.described import has_system, placed
 
 TOOL_WORDS = """You can call functions. Each is described by a line of JSON:
 {tools}
@@ -30,7 +29,7 @@ def with_tools(messages: Sequence[Any], tools: ToolUse, tokenizer: Any) -> list[
         return None
     lines = "\n".join(json.dumps(tool, ensure_ascii=False) for tool in tools.schemas)
     written = [_written(message) for message in messages]
-    return list(placed(written, TOOL_WORDS.format(tools=lines), SimpleNamespace(tokenizer=tokenizer)))
+    return list(placed(written, TOOL_WORDS.format(tools=lines), lambda: has_system(tokenizer)))
 
 
 def _written(message: Any) -> Any:

@@ -62,17 +62,15 @@ class Retried:
         return method_of(self.method)(job)
 
 
-def retries_of(method: Any, stream: bool, temperature: float) -> tuple[Method, int]:
-    """(the method, how often an output is sampled anew) of what `generate(method=...)` got.
+def retries_of(method: Any, stream: bool, temperature: float) -> tuple[Method, int | None]:
+    """(the method, how often an output is sampled anew) of what `generate(method=...)` got; None: nothing is said.
 
     Raises ConstrainError: no method, or retries where an output cannot come out otherwise.
     """
     inner = method_of(method.method if isinstance(method, Retried) else method)
-    traits = traits_of(inner)
-    drawn = temperature > 0 and traits.random
     if not isinstance(method, Retried):
-        return inner, RETRIES if drawn and not traits.weighs else 0
-    if method.retries and not drawn:
+        return inner, None
+    if method.retries and not _draws(inner, temperature):
         raise ConstrainError(
             f"retries={method.retries}: at temperature 0, or by a method that draws nothing, each retry is the same",
             place="method",
@@ -83,3 +81,13 @@ def retries_of(method: Any, stream: bool, temperature: float) -> tuple[Method, i
             f"retries={method.retries}: a stream cannot be taken back", place="method", fix="leave stream=True out"
         )
     return inner, method.retries
+
+
+def retries_by_default(method: Method, temperature: float) -> int:
+    """The number of retries of a method of which nothing is said."""
+    return RETRIES if _draws(method, temperature) and not traits_of(method).weighs else 0
+
+
+def _draws(method: Method, temperature: float) -> bool:
+    """An output may come out otherwise the next time."""
+    return temperature > 0 and traits_of(method).random

@@ -225,3 +225,17 @@ def test_bad_input(chat: Any) -> None:
 def test_what_it_tells_of_itself(chat: Any) -> None:
     model = chat_model(chat)
     assert model._llm_type == "constrain" and "model" not in json.loads(model.model_dump_json())
+
+
+def test_a_model_behind_a_server() -> None:
+    """Its calls and values are those of `constrain.remote`; whether calls may be several is told to the server."""
+    pytest.importorskip("openai", reason="openai is not installed: pip install 'constrain-lm[remote]'")
+    from openai_server import Answer, speaking
+
+    call = Answer(calls=[("a1", "double", '{"number": true}')], finish="tool_calls")
+    with speaking('{"left": true, "right": 4}', call) as server:
+        chat = ChatConstrain(model=constrain.remote(server.url))
+        assert chat.with_structured_output(Pair).invoke("Two?") == {"left": True, "right": 4}
+        message = chat.bind_tools([double], tool_choice="any", parallel_tool_calls=False).invoke("Twice?")
+    assert message.tool_calls == [{"name": "double", "args": {"number": True}, "id": "a1", "type": "tool_call"}]
+    assert server.bodies[1]["tool_choice"] == "required" and server.bodies[1]["parallel_tool_calls"] is False

@@ -8,6 +8,7 @@ from typing import Any
 import pydantic
 import pytest
 
+import constrain
 from constrain import ConstrainError
 
 pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed: make local-test installs it")
@@ -95,3 +96,20 @@ def test_native_output_beside_tools_is_refused(chat: Any) -> None:
 def test_images_are_refused(chat: Any) -> None:
     with pytest.raises(ConstrainError, match="is not text"):
         Agent(local(chat)).run_sync(["Who?", ImageUrl(url="https://example.org/a.png")])
+
+
+def test_a_model_behind_a_server() -> None:
+    """An agent with a tool and an output type, over a server."""
+    pytest.importorskip("openai", reason="openai is not installed: pip install 'constrain-lm[remote]'")
+    from openai_server import Answer, speaking
+
+    def add(a: int, b: int) -> int:
+        """Add."""
+        return a + b
+
+    first = Answer(calls=[("a1", "add", '{"a": 1, "b": 2}')], finish="tool_calls")
+    last = Answer(calls=[("a2", "final_result", '{"response": 3}')], finish="tool_calls")
+    with speaking(first, last) as server:
+        agent = Agent(ConstrainModel(constrain.remote(server.url)), output_type=int, tools=[add])
+        assert agent.run_sync("Add.").output == 3
+    assert server.bodies[1]["messages"][-1]["content"] == "3"

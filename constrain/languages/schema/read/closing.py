@@ -298,7 +298,8 @@ class Closing:
             place = {**whole, "allOf": [*self.root.get("allOf", ()), *refers, place]}
         else:
             place = {**{key: self.root[key] for key in _NAMES_OF_ROOT if key in self.root}, **place}
-        return {**place, "$defs": {**self.root.get("$defs", {}), **self.definitions}}
+        defined = {**self.root.get("$defs", {}), **self.definitions}
+        return {**place, "$defs": defined} if defined else place
 
     def _copy(self, site: Site, mode: Mode | None) -> Any:
         """The closed copy of a subschema. Notes the places that are closed."""
