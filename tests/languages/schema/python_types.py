@@ -102,6 +102,13 @@ class Letter(enum.Enum):
     HUGE = 1e30
 
 
+class Price(enum.Enum):
+    """Decimals, which pydantic writes as texts and reads as numbers."""
+
+    LOW = Decimal("1.5")
+    HIGH = Decimal(20)
+
+
 class Day(enum.Enum):
     """Members of which JSON has none."""
 
