@@ -109,6 +109,20 @@ class Price(enum.Enum):
     HIGH = Decimal(20)
 
 
+class Ratio(enum.Enum):
+    """Numbers, of which JSON has the first."""
+
+    HALF = 0.5
+    ALL = float("inf")
+
+
+class Twice(pydantic.BaseModel):
+    """Two fields of one key."""
+
+    a: int = Field(alias="x")
+    b: int | None = Field(default=None, alias="x")
+
+
 class Day(enum.Enum):
     """Members of which JSON has none."""
 

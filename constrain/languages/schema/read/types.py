@@ -8,6 +8,7 @@ finished text. Which type is what: docs/howto/types.md.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -30,6 +31,7 @@ _DICTS = ("dict", "frozendict", "ordered-dict", "counter")
 _UNHASHABLE = ("list", "dict", "set", "deque", "counter", "ordered-dict", "typed-dict", "generator")
 _SCALARS = ["string", "number", "boolean", "null"]
 _MOST_DIGITS = 15  # that a double keeps
+_MOST_DIVIDED = (10**5, 10**15)  # the largest doubles that pydantic divides right; by steps that are doubles exactly
 
 
 @cache
@@ -81,7 +83,11 @@ def generator() -> Any:
         def _named_required_fields_schema(self, named_required_fields: Any) -> _Schema:
             fields = list(named_required_fields)
             by_path = self.by_alias and self._config.validate_by_alias
+            keys = Counter(self._get_alias_name(field, name) for name, _, field in fields)
             paths = [path_of(field) if by_path else None for _, _, field in fields]
+            for at, (name, _, field) in enumerate(fields):
+                if paths[at] is None and keys[key := self._get_alias_name(field, name)] > 1:
+                    paths[at] = [key]
             with_names = [each for each, path in zip(fields, paths, strict=True) if not path]
             made = super()._named_required_fields_schema(with_names)
             return made if len(with_names) == len(fields) else self._with_paths(made, fields, paths)
@@ -164,6 +170,14 @@ def _of_values() -> Any:
             if made.get("type") == "number":
                 return made
             return _with(made, {"type": "timedelta", **_bounds(schema, _iso)})
+
+        def float_schema(self, schema: Any) -> _Schema:
+            """pydantic divides doubles: of large ones it says no, unless the step is a double exactly."""
+            made, step = super().float_schema(schema), schema.get("multiple_of")
+            most = _MOST_DIVIDED[step is not None and step * 1024 == int(step * 1024)]
+            if step is None or any(abs(bound) >= most for bound in _some(schema, "ge", "gt", "le", "lt").values()):
+                return made
+            return {**made, "allOf": [{"minimum": -most, "maximum": most}]}
 
         def decimal_schema(self, schema: Any) -> _Schema:
             schema = {key: bound for key, bound in schema.items() if str(bound) not in ("Infinity", "-Infinity")}
@@ -361,6 +375,8 @@ def _of_function(schema: Any, made: _Schema) -> _Schema:
 def _of_length(schema: Any, made: _Schema) -> _Schema:
     """The schema of a text or an array of a length, which is one in bytes where the value is bytes."""
     known = made.get(KNOWN, {}).get("type", "bytes" if _are_bytes(schema) else "")
+    if known == "Url":
+        return _with(made, {}, "the length of the URL as pydantic writes it")
     if known not in ("bytes", "Base64"):
         return made
     made = {name: value for name, value in made.items() if name not in ("minLength", "maxLength")}
@@ -395,8 +411,8 @@ _LIMITS = {  # what the bound of a union says in a schema, by the types of its v
     "greater_than_or_equal_validator": {"number": "minimum", "integer": "minimum"},
     "less_than_validator": {"number": "exclusiveMaximum", "integer": "exclusiveMaximum"},
     "less_than_or_equal_validator": {"number": "maximum", "integer": "maximum"},
-    "min_length_validator": {"array": "minItems", "string": "minLength"},
-    "max_length_validator": {"array": "maxItems", "string": "maxLength"},
+    "min_length_validator": {"array": "minItems", "string": "minLength", "object": "minProperties"},
+    "max_length_validator": {"array": "maxItems", "string": "maxLength", "object": "maxProperties"},
 }
 
 _TOLD = {

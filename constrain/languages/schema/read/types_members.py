@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from enum import Enum
+from math import isfinite
 from typing import Any
 
 _Schema = dict[str, Any]
@@ -40,6 +41,7 @@ def members_read(core: Any, made: _Schema) -> _Schema:
     given = made["enum"] if "enum" in made else [made["const"]]
     if core["type"] == "enum":  # pydantic writes a decimal member as a text, and reads the number
         given = [_number(each, member.value) for each, member in zip(given, core["members"], strict=True)]
+    given = [each for each in given if not isinstance(each, float) or isfinite(each)]
     kept = [each for each in given if all(map(reads, _spellings(to_json(each).decode(), each)))]
     if kept == made.get("enum", [made.get("const")]):
         return made
