@@ -9,7 +9,7 @@ from collections import Counter, OrderedDict, defaultdict, deque  # noqa: F401
 from collections.abc import Hashable  # noqa: F401
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta, timezone  # noqa: F401
-from decimal import Decimal  # noqa: F401
+from decimal import Decimal
 from fractions import Fraction  # noqa: F401
 from ipaddress import *  # noqa: F403
 from pathlib import Path, PurePosixPath  # noqa: F401

@@ -124,7 +124,7 @@ class RustParser(PatternParser):
         return intervals.subtract(ranges, category("Cn") or ())
 
     def negate(self, ranges: Ranges) -> Ranges:
-        """All other characters; beside a property those that this Python knows: Rust's Unicode is newer."""
+        """All other characters; beside a property only what this Python knows: Rust's Unicode is newer."""
         others = intervals.negate(ranges)
         return self.assigned(others) if self.has_property else others
 

@@ -143,9 +143,7 @@ _OPAQUE = r"(?:[!-.0->@-~][!-\"$->@-~]*)?"
 
 
 @cache
-def url(
-    schemes: tuple[str, ...] | None, hosts: bool, empty_host: bool, hierarchical: bool, default_port: bool
-) -> Node:
+def url(schemes: tuple[str, ...] | None, hosts: bool, empty_host: bool, hierarchical: bool, default_port: bool) -> Node:
     """A URL as pydantic takes it.
 
     schemes: the allowed ones; None: all. hosts: whether it may have several, with commas between them.

@@ -140,7 +140,9 @@ def multipleOf(reading: SubschemaReading, value: Json) -> None:
     box = NumberBox(multiple=step)
     beside = (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum"))
     ends = [
-        next((number_value(reading, name, end) for name in names if is_number(end := reading.raw.get(name))), None)
+        next(
+            (number_value(reading, name, reading.raw[name]) for name in names if is_number(reading.raw.get(name))), None
+        )
         for names in beside
     ]
     if not is_regular(box) and few_numbers(box._replace(low=ends[0], high=ends[1])) is None:

@@ -50,7 +50,7 @@ def members_read(core: Any, made: _Schema) -> _Schema:
 
 
 def _number(written: Any, value: Any) -> Any:
-    """What pydantic writes of a member; of a decimal that is a double, the number."""
+    """Give what pydantic writes of a member; of a decimal that is a double, the number."""
     return float(value) if isinstance(value, Decimal) and Decimal(repr(float(value))) == value else written
 
 
