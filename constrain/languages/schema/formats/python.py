@@ -111,7 +111,7 @@ def _one_spelling(tail: str) -> str:
 
 def _decimal(options: Options) -> Node:
     step = options.get("multiple_of")
-    box = _box(options, multiple=None if step is None else exact(Fraction(step)))
+    box = _box(options, multiple=None if step is None else exact(Fraction(str(step))))
     node = number_node(box)
     if "integral" in options:  # no two are one double
         return intersect(node, parse_ecma(_one_spelling(options["integral"]), whole=True))

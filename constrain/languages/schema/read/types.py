@@ -474,13 +474,14 @@ def _keys(core: Any, made: Any, in_one_spelling: bool) -> Any:
             pairs = zip(core["choices"], made[several], strict=False)
             return {**made, several: [_keys(*pair, in_one_spelling) for pair in pairs]}
     names = {"minimum": "ge", "exclusiveMinimum": "gt", "maximum": "le", "exclusiveMaximum": "lt"}
-    limits = {names[name]: str(value) for name, value in made.items() if name in names}
+    parts = (*made.get("allOf", ()), made)
+    limits = {names[name]: str(value) for part in parts for name, value in part.items() if name in names}
+    step: _Schema = {"multiple_of": made["multipleOf"]} if "multipleOf" in made else {}
     if made.get("type") == "integer":
-        step = {"multiple_of": made["multipleOf"]} if "multipleOf" in made else {}
         return _with({"type": "string"}, {"type": "int", **limits, **step})
     if made.get("type") == "number":
         spelling = {"integral": ".0" if kind == "float" else ""} if in_one_spelling else {}
-        return _with({"type": "string"}, {"type": "Decimal", **spelling, **limits})
+        return _with({"type": "string"}, {"type": "Decimal", **spelling, **step, **limits})
     if made.get("type") == "boolean":
         return {"enum": ["true", "false"]}
     return False if made.get("type") in ("array", "object", "null") else made
