@@ -19,9 +19,9 @@ MOST = 9  # members, as token sequences: two particles walk their square
 
 def judge(case: Any) -> None:
     """The method keeps its promise; nothing is asked where the vocabulary spells too much, or nothing."""
-    pieces = (*(piece.encode() for piece in case["pieces"]), None)
-    texts = frozenset(text.encode() for text in case["texts"])
-    language = Language({"choices": sorted(case["texts"])}, pieces, texts)
+    pieces = (*(piece.encode() for piece in [*case["pieces"], *case["stop"]]), None)
+    texts = frozenset(f"{text}{end}".encode() for text in case["texts"] for end in ("", *case["stop"]))
+    language = Language({"choices": sorted(case["texts"]), "stop": case["stop"] or None}, pieces, texts)
     model, asked = Toy(language, case["seed"]), {name: value for name, value in case["asked"].items() if value}
     if asked.pop("min_p", False):
         asked["processors"] = [MinP(0.5)]
@@ -38,12 +38,14 @@ ASKED = st.fixed_dictionaries(
         "top_p": st.sampled_from([None, 0.4, 0.8]),
         "min_p": st.booleans(),
         "complete": st.sampled_from([False, False, True]),
+        "max_tokens": st.sampled_from([None, 2, 3, 5]),
     }
 )
 CASES = st.fixed_dictionaries(
     {
         "texts": TEXTS,
         "pieces": PIECES,
+        "stop": st.sampled_from([[], ["#"]]),
         "asked": ASKED,
         "method": st.integers(1, 2**20).map(lambda number: list(MADE)[number % len(MADE)]),
         "seed": st.integers(0, 99),

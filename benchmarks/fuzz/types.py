@@ -25,7 +25,7 @@ ZONES = ("", ", tzinfo=timezone.utc", ", tzinfo=INDIA")
 PLAIN = [
     row["type"] for row in ROWS if not row.get("later") and row["type"] not in ("FutureDate", "FutureDatetime", "named")
 ]
-CLASSES = ("Nested", "Holiday", "Cat", "Ant", "Placed", "Held", "Encoded", "Hexadecimal")
+CLASSES = ("Nested", "Holiday", "Cat", "Ant", "Placed", "Held", "Encoded", "Hexadecimal", "Twice")
 NOT_KEYS = ("Json", "Secret", "set", "dict", "deque", "Counter", "None", "tuple", "Any", "list", "Base64", *CLASSES)
 NOT_WRITTEN = ("Json", "Secret", "Fraction", "Base64", "Url", "Dsn", "Email", "float", "re.compile", "Nested", "Placed",
                "Held")  # fmt: skip

@@ -91,6 +91,12 @@ LANGUAGES = {
         seed=3,
     ),
 }
+LANGUAGES["choices, stopped"] = Language(
+    {"choices": ["a", "b", "ab"], "stop": "#"},
+    (b"a", b"b", b"ab", b"#", None),
+    frozenset([b"a", b"b", b"ab", b"a#", b"b#", b"ab#"]),
+    seed=7,
+)
 TRUNCATIONS: dict[str, dict[str, Any]] = {
     "none": {},
     "top-k": {"top_k": 2},

@@ -60,6 +60,18 @@ def test_what_is_read(pattern):
     assert [text for text in TEXTS if found(text) != matches(node, text)] == []
 
 
+NEW = "\u088f\u0cdc\ua7ce\U00010940\U00016ea0\U0001dff3\U0001e6c0\U0001f6d8\U0002ebf0\U000323b0"
+"""Characters of Unicode 15 to 18: Python, the tables and Rust differ about them."""
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"\p{Greek}", r"\P{L}", r"\W", r"\D", r"\w", r"[^\w]", r"[^\p{So}a]", r"[^a[^\d]]"]
+)
+def test_of_new_characters_no_more_is_taken(pattern):
+    found, node = oracle(f"^{pattern}$"), parse_rust(f"^{pattern}$")
+    assert [text for text in NEW if matches(node, text) and not found(text)] == []
+
+
 @pytest.mark.parametrize("pattern", rows(REFUSED))
 def test_what_is_refused(pattern):
     assert oracle(pattern) is None

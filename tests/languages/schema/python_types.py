@@ -9,7 +9,7 @@ from collections import Counter, OrderedDict, defaultdict, deque  # noqa: F401
 from collections.abc import Hashable  # noqa: F401
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta, timezone  # noqa: F401
-from decimal import Decimal  # noqa: F401
+from decimal import Decimal
 from fractions import Fraction  # noqa: F401
 from ipaddress import *  # noqa: F403
 from pathlib import Path, PurePosixPath  # noqa: F401
@@ -100,6 +100,27 @@ class Letter(enum.Enum):
     PAIR = (1, 2)
     DAY = date(2020, 1, 1)
     HUGE = 1e30
+
+
+class Price(enum.Enum):
+    """Decimals, which pydantic writes as texts and reads as numbers."""
+
+    LOW = Decimal("1.5")
+    HIGH = Decimal(20)
+
+
+class Ratio(enum.Enum):
+    """Numbers, of which JSON has the first."""
+
+    HALF = 0.5
+    ALL = float("inf")
+
+
+class Twice(pydantic.BaseModel):
+    """Two fields of one key."""
+
+    a: int = Field(alias="x")
+    b: int | None = Field(default=None, alias="x")
 
 
 class Day(enum.Enum):

@@ -99,6 +99,7 @@ def test_the_page_says_what_is_checked_later(row: dict[str, Any]) -> None:
         "encoder",
         "step",
         "list",
+        "length of the URL",
     )
     assert any(kind in row["later"] for kind in kinds)
     assert all(kind in PAGE.read_text(encoding="utf-8") for kind in kinds if kind in row["later"])

@@ -19,7 +19,7 @@ from constrain.languages.automata.parse.parser import PatternParser, finish_patt
 from constrain.languages.automata.parse.sets import Flags
 from constrain.languages.automata.syntax import ANY_TEXT, Node, Ranges, chars
 from constrain.languages.automata.unicode import casing, intervals
-from constrain.languages.automata.unicode.classes import POSIX, loose_property
+from constrain.languages.automata.unicode.classes import POSIX, category, loose_property
 
 CONTROLS = {"a": 7, "f": 12, "t": 9, "n": 10, "r": 13, "v": 11}
 _CLASSES = {"d": "digit", "s": "space", "w": "word"}
@@ -51,6 +51,7 @@ class RustParser(PatternParser):
     operators: ClassVar[Mapping[str, int]] = {"&&": 0, "--": 0, "~~": 0}
     operand_is_required = False
     repeats_again = True
+    has_property = False  # whether what is read last, or the class around it, names a property
 
     def is_count(self, low: str, high: str, comma: bool) -> bool:
         return bool(low)
@@ -95,7 +96,7 @@ class RustParser(PatternParser):
         self.at += 2
         if letter.lower() in _CLASSES:
             ranges = self.named(letter.lower())
-            return ranges if letter.islower() else intervals.negate(ranges)
+            return ranges if letter.islower() else self.negate(ranges)
         if found := _HEX.match(self.text, index):
             self.at = found.end()
             code = int(next(filter(None, found.groups())), 16)
@@ -112,7 +113,20 @@ class RustParser(PatternParser):
     def named(self, letter: str) -> Ranges:
         r"""The characters of `\d`, `\s` or `\w`."""
         name = _CLASSES[letter]
-        return POSIX[name] if self.flags.ascii else loose_property(name) or ()
+        if self.flags.ascii:
+            return POSIX[name]
+        ranges = loose_property(name) or ()
+        return ranges if letter == "s" else self.assigned(ranges)  # blanks are the same in all versions
+
+    def assigned(self, ranges: Ranges) -> Ranges:
+        """The characters of a property that this Python knows too: Rust's Unicode is older than that of our tables."""
+        self.has_property = True
+        return intervals.subtract(ranges, category("Cn") or ())
+
+    def negate(self, ranges: Ranges) -> Ranges:
+        """All other characters; beside a property only what this Python knows: Rust's Unicode is newer."""
+        others = intervals.negate(ranges)
+        return self.assigned(others) if self.has_property else others
 
     def property(self, index: int) -> Ranges:
         r"""Read `\pL`, `\p{L}`, `\p{Script=Greek}` or `\p{Script!=Greek}`."""
@@ -124,8 +138,8 @@ class RustParser(PatternParser):
         if ranges is None or found is None:
             fix = "use a general category (Lu), a script (Greek) or a property (Alphabetic)"
             self.fail(f"unknown Unicode property {name!r}", index, self.at - index, fix)
-        ranges = self.close_case([], [ranges])
-        return intervals.negate(ranges) if (self.text[index + 1] == "P") != bool(times) else ranges
+        ranges = self.close_case([], [self.assigned(ranges)])
+        return self.negate(ranges) if (self.text[index + 1] == "P") != bool(times) else ranges
 
     def class_atom(self) -> int | Ranges:
         if self.flags.verbose and (self.peek().isspace() or self.peek() == "#"):
@@ -140,7 +154,7 @@ class RustParser(PatternParser):
         return singles if singles or not self.take("]") else [(0x5D, 0x5D)]
 
     def new_class(self) -> Ranges:
-        self.doubt = self.at  # what is remembered has no sets inside
+        self.doubt, self.has_property = self.at, False  # what is remembered has no sets inside
         return self.nested_set(1)
 
     def refuse_set_in_range(self, start: int) -> None:

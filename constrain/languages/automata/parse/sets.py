@@ -191,7 +191,7 @@ class SetParser:
         ranges = self.operand(0, depth, self.leading_characters())
         if not self.take("]"):
             self.fail("this character class is not closed", opening, fix="add ], or write \\[ for a bracket")
-        return intervals.negate(ranges) if negative else ranges
+        return self.negate(ranges) if negative else ranges
 
     def operand(self, level: int, depth: int, singles: list[tuple[int, int]]) -> Ranges:
         """Read what binds at least as tight as a level. singles: characters that were read already."""
@@ -237,6 +237,10 @@ class SetParser:
     def class_escape(self) -> int | Ranges:
         """Read an escape inside `[...]`: a code point or a set."""
         raise NotImplementedError
+
+    def negate(self, ranges: Ranges) -> Ranges:
+        """All other characters."""
+        return intervals.negate(ranges)
 
     def close_case(self, singles: list[tuple[int, int]], sets: list[Ranges]) -> Ranges:
         """The union of written characters and of class escapes, with case variants if the flags say so."""

@@ -10,6 +10,7 @@ Cost: a language is made when a schema is read, in microseconds to a few millise
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from datetime import date, datetime, time
 from fractions import Fraction
@@ -102,10 +103,18 @@ def _integer(options: Options) -> Node:
     return intersect(node, parse_ecma("0|-?[1-9][0-9]*", whole=True))
 
 
+def _one_spelling(tail: str) -> str:
+    """Decimals of 15 digits, each in one spelling. tail: what stands behind integers, as ".0"."""
+    tail = re.escape(tail)
+    return rf"0{tail}|-?(?:[1-9][0-9]{{0,7}}(?:{tail}|\.[0-9]{{0,6}}[1-9])|0\.[0-9]{{0,6}}[1-9])"
+
+
 def _decimal(options: Options) -> Node:
     step = options.get("multiple_of")
-    box = _box(options, multiple=None if step is None else exact(Fraction(step)))
+    box = _box(options, multiple=None if step is None else exact(Fraction(str(step))))
     node = number_node(box)
+    if "integral" in options:  # no two are one double
+        return intersect(node, parse_ecma(_one_spelling(options["integral"]), whole=True))
     most, places = options.get("max_digits"), options.get("decimal_places")
     if most is not None or places is not None:
         node = intersect(node, parse_ecma(digits_pattern(most, places), whole=True))
@@ -193,9 +202,8 @@ def _at_most_bytes(count: int) -> Node:
     return Acyclic(labels, edges, (True,) * (count + 1))
 
 
-def _base64_of(low: int, high: int | None) -> str:
+def _base64_of(low: int, high: int | None, some: str = r"[A-Za-z0-9_\-]") -> str:
     """Base64 of so many bytes, with padding; unused bits are zero."""
-    some = r"[A-Za-z0-9_\-]"
     tails = "", f"{some}[AQgw]==", f"{some}{{2}}[AEIMQUYcgkosw048]="
     return "|".join(
         f"(?:{some}{{4}}){_times(max(-(-(low - more) // 3), 0), None if high is None else (high - more) // 3)}{tail}"
@@ -211,6 +219,9 @@ def _times(low: int, high: int | None) -> str:
 def _base64(options: Options) -> Node:
     """Base64, with padding; if ascii, that of ASCII: the first bit of each byte is zero."""
     some = r"[A-Za-z0-9_\-]" if options.get("url") else "[A-Za-z0-9+/]"
+    if "min_length" in options or "max_length" in options:
+        low, high = options.pop("min_length", 0), options.pop("max_length", None)
+        return intersect(parse_ecma(_base64_of(low, high, some), whole=True), _base64(options))
     if not options.get("ascii"):
         return parse_ecma(f"(?:{some}{{4}})*(?:{some}{{2}}==|{some}{{3}}=)?", whole=True)
     one, two = "[A-Za-f][A-HQ-Xg-nw-z0-3]", "[ABEFIJMNQRUVYZcdghklopstwx014589]"
@@ -301,7 +312,8 @@ def _any_of(*makers: Callable[[], Node]) -> Callable[[Options], Node]:
 def _url(options: Options) -> Node:
     schemes = options.get("schemes")
     return python_net.url(
-        None if schemes is None else tuple(sorted(schemes)), bool(options.get("hosts")), bool(options.get("empty_host"))
+        None if schemes is None else tuple(sorted(schemes)),
+        **{name: bool(options.get(name)) for name in ("hosts", "empty_host", "hierarchical", "default_port")},
     )
 
 

@@ -143,11 +143,12 @@ _OPAQUE = r"(?:[!-.0->@-~][!-\"$->@-~]*)?"
 
 
 @cache
-def url(schemes: tuple[str, ...] | None, hosts: bool, empty_host: bool) -> Node:
+def url(schemes: tuple[str, ...] | None, hosts: bool, empty_host: bool, hierarchical: bool, default_port: bool) -> Node:
     """A URL as pydantic takes it.
 
     schemes: the allowed ones; None: all. hosts: whether it may have several, with commas between them.
-    empty_host: whether a URL of a scheme that is not special may have none.
+    empty_host: whether a URL of a scheme that is not special may have none. hierarchical: it has a place for a host.
+    default_port: it gets a port, which no file has.
     """
     named = schemes or (*_SPECIAL_SCHEMES, "file")
     special = [each for each in named if each in _SPECIAL_SCHEMES]
@@ -157,14 +158,15 @@ def url(schemes: tuple[str, ...] | None, hosts: bool, empty_host: bool) -> Node:
     if special:
         unquoted = _pattern(_TAIL.replace("[!$-;", "[!$-&(-;", 1))
         parts.append(concat(literals(special), literal("://"), _authority(True, hosts), path, unquoted))
-    if "file" in named:
-        host = optional(alternate(_domain(), ipv4()))
+    if "file" in named and not default_port:
+        host = alternate(_domain(), ipv4())
+        host = optional(host) if empty_host or not hierarchical else host
         parts.append(concat(literal("file://"), host, _pattern(_PATH.removesuffix("*") + "+"), tail))
     if other or schemes is None:
         authority = _authority(False, hosts)
         scheme = literals(other) if schemes else _other_scheme()
         parts.append(concat(scheme, literal("://"), optional(authority) if empty_host else authority, path, tail))
-    if schemes is None:
+    if schemes is None and not hierarchical:
         parts.append(concat(_other_scheme(), literal(":"), _pattern(f"{_OPAQUE}(?:{_TAIL})")))
     return alternate(*parts)
 

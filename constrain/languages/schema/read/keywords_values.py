@@ -15,7 +15,7 @@ from constrain.languages.schema.formats.registry import CHECKED_LATER, FORMATS
 from constrain.languages.schema.read.dialect import UNSTATED
 from constrain.languages.schema.read.keywords_python import names_type
 from constrain.languages.schema.read.reading import TYPES, SubschemaReading
-from constrain.languages.schema.sets.digits import is_regular
+from constrain.languages.schema.sets.digits import few_numbers, is_regular
 from constrain.languages.schema.sets.formula import KnownSet
 from constrain.languages.schema.sets.json_types import Json
 from constrain.languages.schema.sets.numbers import NumberBox, Rational, exact, is_number
@@ -138,7 +138,14 @@ def multipleOf(reading: SubschemaReading, value: Json) -> None:
     if step <= 0:
         raise reading.site.error(f"multipleOf is greater than 0, not {value}", "write a positive number", "multipleOf")
     box = NumberBox(multiple=step)
-    if not is_regular(box):
+    beside = (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum"))
+    ends = [
+        next(
+            (number_value(reading, name, reading.raw[name]) for name in names if is_number(reading.raw.get(name))), None
+        )
+        for names in beside
+    ]
+    if not is_regular(box) and few_numbers(box._replace(low=ends[0], high=ends[1])) is None:
         note = f"multiples of {Fraction(step)} have no small automaton: checked when the value is complete"
         reading.document.residuals.append((reading.site, "multipleOf", note))
     reading.numbers.append(box)

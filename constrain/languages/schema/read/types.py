@@ -8,6 +8,7 @@ finished text. Which type is what: docs/howto/types.md.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -30,6 +31,7 @@ _DICTS = ("dict", "frozendict", "ordered-dict", "counter")
 _UNHASHABLE = ("list", "dict", "set", "deque", "counter", "ordered-dict", "typed-dict", "generator")
 _SCALARS = ["string", "number", "boolean", "null"]
 _MOST_DIGITS = 15  # that a double keeps
+_MOST_DIVIDED = (10**5, 10**15)  # the largest doubles that pydantic divides right; by steps that are doubles exactly
 
 
 @cache
@@ -50,7 +52,8 @@ def generator() -> Any:
             elif kind in ("model", "dataclass"):
                 made = self._told(made, _with(made, {}, *_methods(schema)), schema["cls"])
             elif kind in _DICTS and not _is_text(schema.get("keys_schema")):
-                made["propertyNames"] = _keys(schema["keys_schema"], self.generate_inner(schema["keys_schema"]))
+                keys = self.generate_inner(schema["keys_schema"])
+                made["propertyNames"] = _keys(schema["keys_schema"], keys, (schema.get("min_length") or 0) > 1)
             elif kind in ("set", "frozenset") and "items" in made:
                 made["items"] = _hashable(schema.get("items_schema", {}), made["items"])
             elif kind == "chain":
@@ -80,7 +83,11 @@ def generator() -> Any:
         def _named_required_fields_schema(self, named_required_fields: Any) -> _Schema:
             fields = list(named_required_fields)
             by_path = self.by_alias and self._config.validate_by_alias
+            keys = Counter(self._get_alias_name(field, name) for name, _, field in fields)
             paths = [path_of(field) if by_path else None for _, _, field in fields]
+            for at, (name, _, field) in enumerate(fields):
+                if paths[at] is None and keys[key := self._get_alias_name(field, name)] > 1:
+                    paths[at] = [key]
             with_names = [each for each, path in zip(fields, paths, strict=True) if not path]
             made = super()._named_required_fields_schema(with_names)
             return made if len(with_names) == len(fields) else self._with_paths(made, fields, paths)
@@ -164,12 +171,23 @@ def _of_values() -> Any:
                 return made
             return _with(made, {"type": "timedelta", **_bounds(schema, _iso)})
 
+        def float_schema(self, schema: Any) -> _Schema:
+            """pydantic divides doubles: of large ones it says no, unless the step is a double exactly."""
+            made, step = super().float_schema(schema), schema.get("multiple_of")
+            most = _MOST_DIVIDED[step is not None and step * 1024 == int(step * 1024)]
+            if step is None or any(abs(bound) >= most for bound in _some(schema, "ge", "gt", "le", "lt").values()):
+                return made
+            return {**made, "allOf": [{"minimum": -most, "maximum": most}]}
+
         def decimal_schema(self, schema: Any) -> _Schema:
             schema = {key: bound for key, bound in schema.items() if str(bound) not in ("Infinity", "-Infinity")}
+            most, places = schema.get("max_digits"), schema.get("decimal_places")
+            if most is not None and places is not None:
+                schema["decimal_places"] = places = min(most, places)
             limits = _some(schema, "max_digits", "decimal_places", "allow_inf_nan")
             step = {"multiple_of": str(schema["multiple_of"])} if schema.get("multiple_of") is not None else {}
             text = _with({"type": "string"}, {"type": "Decimal", **limits, **step, **_bounds(schema)})
-            numbers = _numbers(schema, schema.get("max_digits"), schema.get("decimal_places"))
+            numbers = _numbers(schema, most, places)
             return {"anyOf": [*numbers, text]}
 
         def fraction_schema(self, schema: Any) -> _Schema:
@@ -306,9 +324,15 @@ def _of_text(made: _Schema, schema: Any, config: Any) -> _Schema:
 def _url(schema: Any) -> _Schema:
     schemes = _some(schema, "allowed_schemes")
     several = schema["type"] == "multi-host-url"
-    free = schema.get("default_host") or not (several or schema.get("host_required") or schema.get("default_port"))
-    allowed = {"schemes": list(schemes["allowed_schemes"])} if schemes else {}
-    return {**allowed, **({"empty_host": True} if free else {})}
+    asks = schema.get("host_required") or schema.get("default_port")
+    said: _Schema = {"schemes": list(schemes["allowed_schemes"])} if schemes else {}
+    if schema.get("default_host") or not (several or asks):
+        said["empty_host"] = True
+    if schema.get("default_host") or asks:  # pydantic puts them into the URL, which must have a place for them
+        said["hierarchical"] = True
+    if schema.get("default_port"):
+        said["default_port"] = True
+    return said
 
 
 # -------------------------------------------------------------------------------- functions and classes
@@ -336,14 +360,33 @@ def _of_function(schema: Any, made: _Schema) -> _Schema:
     if name.startswith(_FLAWLESS):
         return made
     if name in ("min_length_validator", "max_length_validator") and made.get("type") in ("string", "array"):
-        return made
+        return _of_length(schema, made)
     limits = _LIMITS.get(name, {})
+    if limits and made.get("anyOf", [{}])[0].get(KNOWN) == {"type": "ByteSize"}:
+        made = {**made, "anyOf": made["anyOf"][1:]}  # of units no bounds are known
     if limits and _kinds(made) <= limits.keys():
         (bound,) = schema["function"]["function"].keywords.values()
         return {**made, "allOf": [*made.get("allOf", []), {limits[kind]: bound for kind in _kinds(made) if kind}]}
     if name.startswith("pattern_"):
         return _with(made, {"type": "str"}, "whether it is a pattern of `re`")
     return _with(made, {}, _TOLD.get(name, f"pydantic's {name}"))
+
+
+def _of_length(schema: Any, made: _Schema) -> _Schema:
+    """The schema of a text or an array of a length, which is one in bytes where the value is bytes."""
+    known = made.get(KNOWN, {}).get("type", "bytes" if _are_bytes(schema) else "")
+    if known == "Url":
+        return _with(made, {}, "the length of the URL as pydantic writes it")
+    if known not in ("bytes", "Base64"):
+        return made
+    made = {name: value for name, value in made.items() if name not in ("minLength", "maxLength")}
+    return _with(made, {"type": known, **schema["function"]["function"].keywords})
+
+
+def _are_bytes(schema: Any) -> bool:
+    """True if functions about bytes make the value."""
+    inner = next((schema[name] for name in ("schema", "lax_schema", "json_schema") if name in schema), None)
+    return schema["type"] == "bytes" or (inner is not None and _are_bytes(inner))
 
 
 def _kinds(made: Any) -> set[str | None]:
@@ -368,8 +411,8 @@ _LIMITS = {  # what the bound of a union says in a schema, by the types of its v
     "greater_than_or_equal_validator": {"number": "minimum", "integer": "minimum"},
     "less_than_validator": {"number": "exclusiveMaximum", "integer": "exclusiveMaximum"},
     "less_than_or_equal_validator": {"number": "maximum", "integer": "maximum"},
-    "min_length_validator": {"array": "minItems", "string": "minLength"},
-    "max_length_validator": {"array": "maxItems", "string": "maxLength"},
+    "min_length_validator": {"array": "minItems", "string": "minLength", "object": "minProperties"},
+    "max_length_validator": {"array": "maxItems", "string": "maxLength", "object": "maxProperties"},
 }
 
 _TOLD = {
@@ -421,21 +464,24 @@ def _is_text(keys: Any) -> bool:
     return keys is None or (keys["type"] in ("any", "str") and not keys.keys() - {"type", "metadata"})
 
 
-def _keys(core: Any, made: Any) -> Any:
-    """The schema of the texts that are keys of such values."""
+def _keys(core: Any, made: Any, in_one_spelling: bool) -> Any:
+    """The schema of the texts that are keys of such values. in_one_spelling: no two of them are one key."""
     kind = core["type"]
     if kind in ("literal", "enum"):
         return keys_read(core)
     for several in ("anyOf", "oneOf"):
         if several in made and "choices" in core:
-            return {**made, several: [_keys(*pair) for pair in zip(core["choices"], made[several], strict=False)]}
+            pairs = zip(core["choices"], made[several], strict=False)
+            return {**made, several: [_keys(*pair, in_one_spelling) for pair in pairs]}
     names = {"minimum": "ge", "exclusiveMinimum": "gt", "maximum": "le", "exclusiveMaximum": "lt"}
-    limits = {names[name]: str(value) for name, value in made.items() if name in names}
+    parts = (*made.get("allOf", ()), made)
+    limits = {names[name]: str(value) for part in parts for name, value in part.items() if name in names}
+    step: _Schema = {"multiple_of": made["multipleOf"]} if "multipleOf" in made else {}
     if made.get("type") == "integer":
-        step = {"multiple_of": made["multipleOf"]} if "multipleOf" in made else {}
         return _with({"type": "string"}, {"type": "int", **limits, **step})
     if made.get("type") == "number":
-        return _with({"type": "string"}, {"type": "Decimal", **limits})
+        spelling = {"integral": ".0" if kind == "float" else ""} if in_one_spelling else {}
+        return _with({"type": "string"}, {"type": "Decimal", **spelling, **step, **limits})
     if made.get("type") == "boolean":
         return {"enum": ["true", "false"]}
     return False if made.get("type") in ("array", "object", "null") else made

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from enum import Enum
+from math import isfinite
 from typing import Any
 
 _Schema = dict[str, Any]
@@ -38,11 +39,19 @@ def members_read(core: Any, made: _Schema) -> _Schema:
 
     reads = reader(core)
     given = made["enum"] if "enum" in made else [made["const"]]
+    if core["type"] == "enum":  # pydantic writes a decimal member as a text, and reads the number
+        given = [_number(each, member.value) for each, member in zip(given, core["members"], strict=True)]
+    given = [each for each in given if not isinstance(each, float) or isfinite(each)]
     kept = [each for each in given if all(map(reads, _spellings(to_json(each).decode(), each)))]
-    if len(kept) == len(given):
+    if kept == made.get("enum", [made.get("const")]):
         return made
     rest = {name: value for name, value in made.items() if name not in ("const", "enum", "type")}
     return {**rest, "enum": kept} if kept else {**made, "not": {}}
+
+
+def _number(written: Any, value: Any) -> Any:
+    """Give what pydantic writes of a member; of a decimal that is a double, the number."""
+    return float(value) if isinstance(value, Decimal) and Decimal(repr(float(value))) == value else written
 
 
 def _spellings(text: str, value: Any) -> set[str]:

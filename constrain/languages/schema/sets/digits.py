@@ -37,12 +37,13 @@ from constrain.languages.automata.syntax import (
     optional,
     repeat,
 )
-from constrain.languages.schema.sets.numbers import ANY_NUMBER, NumberBox, Rational
+from constrain.languages.schema.sets.numbers import ANY_NUMBER, NumberBox, Rational, finite_numbers, steps_of
 from constrain.limits import tick
 
 MAX_REMAINDERS = 1000  # largest divisor, without its factors 2 and 5
 MAX_LEVELS = 32  # of the tree of a bound's digits, beyond which a level has several digits
 MAX_ENDINGS = 2000  # most last-digit groups written out for a divisor 2^a 5^b
+MAX_POINTS = 10_000  # most multiples within bounds that are written out, of a divisor that has no small automaton
 MAX_SCALED = 15  # largest exponent of any mantissa, and 15 below zero
 MAX_SCALED_POINTS = 64  # more numbers have one digit before the point, if they have an exponent
 MAX_FLOAT_EXPONENT = 307  # scientific spellings of integers stop here, so that every reader of floats keeps them finite
@@ -392,6 +393,12 @@ def is_regular(box: NumberBox) -> bool:
     return all(multiples(step) is not None for step in conditions)
 
 
+def few_numbers(box: NumberBox) -> NumberBox | None:
+    """The box as its numbers, if it cannot be written otherwise and they are few; else None."""
+    points = None if box.points is not None or is_regular(box) else finite_numbers(box, MAX_POINTS)
+    return None if points is None else NumberBox(points=frozenset(points), plain=box.plain, steps=steps_of(box))
+
+
 @lru_cache(maxsize=4096)
 def number_node(box: NumberBox) -> Node:
     """The spellings of the numbers in a box; a condition that is not `is_regular` is left to the residual check."""
@@ -401,6 +408,8 @@ def number_node(box: NumberBox) -> Node:
         return _points(box.points, bool(box.plain))
     if box == ANY_NUMBER:
         return NUMBER
+    if (few := few_numbers(box)) is not None:
+        return number_node(few)
     bounded = box.low is not None or box.high is not None
     integers = box.multiple is not None and Fraction(box.multiple).denominator == 1
     if integers:

@@ -67,8 +67,11 @@ def exact(value: int | float | Decimal | Fraction) -> Rational:
         if value.bit_length() > MAX_BITS:
             raise _too_long()
         return value
+    if isinstance(value, float) and math.isfinite(value):  # PERF: it is in no such limit's reach
+        value = Fraction(Decimal(repr(value)))
+        return value.numerator if value.denominator == 1 else value
     if not isinstance(value, Fraction):
-        decimal = Decimal(repr(value)) if isinstance(value, float) else value
+        decimal = Decimal(value)
         if not decimal.is_finite():
             raise ValueError(f"{value} is not a JSON number")
         if max(len(decimal.as_tuple().digits), -int(decimal.as_tuple().exponent)) > MAX_DIGITS:

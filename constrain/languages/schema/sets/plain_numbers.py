@@ -37,6 +37,7 @@ from constrain.languages.schema.sets.digits import (
     NONZERO,
     POINT,
     SIGN,
+    few_numbers,
     magnitude_range,
     multiples,
     natural_range,
@@ -77,6 +78,8 @@ def plain_number_node(box: NumberBox) -> Node:
         return _points(box.points, whole=box.plain is not False, fraction=not integers)
     if box == ANY_NUMBER:
         return _shape(Digits())
+    if (few := few_numbers(box)) is not None:
+        return plain_number_node(few)
     if box.plain is not False and box.multiple is not None and Fraction(box.multiple).denominator == 1:
         return _integers(box, integers)
     return intersect(number_node(box), _shape(_digits(box)))
