@@ -73,7 +73,9 @@ def waiting(text: str) -> AbstractContextManager[Any]:
 
 def fail(message: str, code: int = BAD_CONSTRAINT) -> NoReturn:
     """Say what is wrong on standard error and end with this exit code."""
-    say(f"constrain: {message}", err=True)
+    from constrain.errors import shortened
+
+    say(f"constrain: {shortened(message)}", err=True)
     raise typer.Exit(code)
 
 
@@ -106,12 +108,29 @@ def _told(error: Exception) -> tuple[str, int]:
     ), INTERNAL
 
 
+def _check_text(name: str, value: object) -> None:
+    """Raise UsageError for an option that is no text. Bytes that are no UTF-8 may name a file."""
+    if not isinstance(value, str) or value.isascii():
+        return
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        unit, before = ord(value[error.start]), len(value[: error.start].encode())
+        if not 0xDC80 <= unit <= 0xDCFF:
+            raise UsageError(f"{name}: half of a surrogate is no text (at offset {before})") from None
+        if not os.path.lexists(value):
+            raise UsageError(f"{name}: not UTF-8 (byte 0x{unit - 0xDC00:02x} at offset {before})") from None
+
+
 def reported(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command with every exception turned into a message and an exit code; under `--json` also into JSON."""
 
     @functools.wraps(command)
     def run(*args: Any, **options: Any) -> None:
         try:
+            for name, value in options.items():
+                for each in value if isinstance(value, (list, tuple)) else (value,):
+                    _check_text(name, each)
             command(*args, **options)
         except typer.Exit:
             raise

@@ -42,6 +42,14 @@ def command(
     """
     if text is not None and token is not None:
         raise UsageError("give at most one of --text and --token")
+    if vocab is not None and (token is None or asked.model is not None):
+        because = "no --token is given" if asked.model is None else "--model has its own"
+        raise UsageError(f"--vocab says what the id of --token spells, and {because}")
+    if asked.model is None and (unused := asked.changed()):
+        are = "is" if len(unused) == 1 else "are"
+        raise UsageError(
+            f"{' and '.join(unused)} {are} of the masks of generate\n  fix: add --model; reference is the embedded one"
+        )
     if asked.model is not None:
         allowed, lines = _of_generate(
             options.constraint(generating=True), asked, prefix, text if token is None else token

@@ -12,7 +12,7 @@ import json
 import sys
 from collections.abc import Iterable
 from contextlib import nullcontext, redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any
@@ -48,6 +48,13 @@ class MaskOptions:
         list[str] | None,
         typer.Option(metavar="TEXT", help="End the text where this is first written; may be given several times."),
     ] = None
+
+    def changed(self) -> list[str]:
+        """The options that are not as by default."""
+        given = [
+            each.name for each in fields(MaskOptions) if (getattr(self, each.name) or None) != (each.default or None)
+        ]
+        return [f"--{name.replace('_', '-')}" for name in given]
 
     def length(self) -> Any:
         """The least and the greatest number of tokens. Raises UsageError."""

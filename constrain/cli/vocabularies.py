@@ -41,16 +41,16 @@ def _read(name: str | None) -> tuple[list[bytes | None], list[int]]:
         name = str(reference.path())
     path = Path(name)
     if not path.is_file():
-        vocabulary = _named(name)
+        vocabulary = named(name)
         return vocabulary.tokens, list(vocabulary.eos_ids)
     if path.suffix == ".json":
-        vocabulary = Vocabulary.from_tekken(path) if _is_tekken(path) else _named(name)
+        vocabulary = Vocabulary.from_tekken(path) if _is_tekken(path) else named(name)
         return vocabulary.tokens, list(vocabulary.eos_ids)
     read = readers.read_tiktoken(path) if _is_tiktoken(path) else readers.read_sentencepiece(str(path))
     return read.tokens, read.eos_ids
 
 
-def _named(name: str) -> Vocabulary:
+def named(name: str) -> Vocabulary:
     """The vocabulary of a tokenizer by name, folder or `tokenizer.json`. Raises UsageError, MissingExtraError."""
     from constrain.languages.vocab.vocabulary import Vocabulary
 

@@ -36,10 +36,10 @@ def command(
 
 def read_tokenizer(name: str) -> None:
     """Compute all that a vocabulary needs, so that it lies in the disk cache."""
-    from constrain import Vocabulary
+    from constrain.cli.vocabularies import named
     from constrain.languages.cuts import canonical_tokens
 
-    vocabulary = Vocabulary.from_huggingface(name)
+    vocabulary = named(name)
     assert len(vocabulary.trie) > 0
     canonical_tokens(None, vocabulary)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
@@ -33,7 +34,9 @@ def test_bad_input(row: dict[str, Any], tmp_path: Path) -> None:
     for name, text in row.get("files", {}).items():
         encoding = "latin-1" if text.startswith("latin1:") else "utf-8"
         (tmp_path / name).write_bytes(text.removeprefix("latin1:").encode(encoding))
-    result = invoke(*(arg.replace("{dir}", str(tmp_path)) for arg in row["args"]), stdin=row.get("stdin", ""))
+    named = {"{dir}": str(tmp_path), "{byte}": "\udcff", "{long}": "x" * 100_000}
+    args = [functools.reduce(lambda arg, name: arg.replace(name, named[name]), named, arg) for arg in row["args"]]
+    result = invoke(*args, stdin=row.get("stdin", ""))
     assert (result.exit_code, "Traceback" in result.output) == (row["code"], False), result.output
     if "message" in row:
         assert result.stderr == row["message"].lstrip("\n")
