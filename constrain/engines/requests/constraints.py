@@ -20,7 +20,7 @@ from functools import lru_cache
 from typing import Any
 
 from constrain.chat.tags.structural import structural_tag
-from constrain.engines.requests.options import EngineOptions
+from constrain.engines.requests.options import SCHEMAS, EngineOptions
 from constrain.errors import ConstrainError, GrammarError, LimitError
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.regular import choices, regex
@@ -36,7 +36,6 @@ from constrain.masks.completion.writable import Writable, written
 KINDS = ("json", "json_object", "regex", "choice", "grammar", "structural_tag")
 LONG, LONGER = 100_000, 4  # characters; 1,000 tools have 300,000, and take 0.3 to 0.7 s
 SHOWN = 80  # characters of a request's text in messages
-SETTINGS = ("spelling", "whitespace", "property_order", "undeclared", "formats")
 _DECODER = json.JSONDecoder(parse_int=integer_of)
 _DEFINES = re.compile(r"^[ \t]*[A-Za-z_][\w.-]*(?:\[[^\]\n]*\])?[ \t]*::=", re.MULTILINE)
 
@@ -121,14 +120,14 @@ def _schema(schema: Any, options: EngineOptions, **changes: Any) -> Constraint:
     settings = _settings(options)
     if type(schema) is dict and not changes:
         return schema_of_json(schema, settings)
-    given = {name: getattr(settings, name) for name in SETTINGS}
+    given = {name: getattr(settings, name) for name in SCHEMAS}
     return json_schema(schema, **{**given, **changes})
 
 
 @lru_cache(maxsize=8)
 def _settings(options: EngineOptions) -> ReadOptions:
     """The options of schemas, checked. Raises ConstrainError."""
-    return read_options(*[getattr(options, name) for name in SETTINGS])
+    return read_options(*[getattr(options, name) for name in SCHEMAS])
 
 
 def _json(text: str, what: str) -> Any:

@@ -13,6 +13,8 @@ from constrain.errors import ConstrainError
 
 _NUMBERS = ("seconds", "megabytes", "characters", "cached", "rehearse")
 _WHOLE = ("characters", "cached", "rehearse")
+MOST = 10**9
+SCHEMAS = ("spelling", "whitespace", "property_order", "undeclared", "formats")
 _SWITCHES = {"canonical": "true, false or null", "complete": "true or false"}
 
 
@@ -63,18 +65,38 @@ def options_of(given: Any, place: str) -> EngineOptions:
             raise ConstrainError(f"there is no option {name!r}", place=place, fix=f"use {', '.join(names)}")
         if name in _NUMBERS:
             is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if not is_number or value < 0 or (value == 0 and name != "rehearse"):
+            is_whole = name not in _WHOLE or (is_number and float(min(value, MOST)).is_integer())
+            if not is_number or not is_whole or not 0 <= value <= MOST or (value == 0 and name != "rehearse"):
+                kind = "whole number" if name in _WHOLE and is_number and 0 <= value <= MOST else "number"
                 least = "of 0 or more" if name == "rehearse" else "above 0"
-                raise ConstrainError(f"{name} is a number {least}, not {value!r}", place=f"{place}.{name}")
+                bound = f", {MOST:,} at most" if is_number and value > MOST else ""
+                raise ConstrainError(f"{name} is a {kind} {least}{bound}, not {value!r:.60}", place=f"{place}.{name}")
         if name in _SWITCHES:
             if not isinstance(value, bool) and not (name == "canonical" and value is None):
                 raise ConstrainError(f"{name} is {_SWITCHES[name]}, not {value!r}", place=f"{place}.{name}")
         elif name not in _NUMBERS and not isinstance(value, (str, type(None))):
             raise ConstrainError(f"{name} is a text, not {value!r}", place=f"{place}.{name}")
+    options = EngineOptions(**{**given, **{name: int(given[name]) for name in _WHOLE if name in given}})
+    if any(name in given for name in (*SCHEMAS, "lexer")):
+        _check_names(options, place)
     if given.get("canonical") and given.get("complete"):
         raise ConstrainError(
             "canonical and complete exclude each other: which tokens end a text in time is counted over all cuts",
             place=place,
             fix="leave one of them out",
         )
-    return EngineOptions(**{**given, **{name: int(given[name]) for name in _WHOLE if name in given}})
+    return options
+
+
+def _check_names(options: EngineOptions, place: str) -> None:
+    """Raise ConstrainError for a name that no request could be read with. Loads what reads schemas."""
+    from constrain.languages.schema.api import read_options
+
+    try:
+        read_options(*[getattr(options, name) for name in SCHEMAS])
+    except ConstrainError as error:
+        raise ConstrainError(error.message, place=place, fix=error.fix) from None
+    if options.lexer not in (None, "dynamic", "greedy"):
+        raise ConstrainError(
+            f"lexer={options.lexer!r:.60} is not an option", place=place, fix="use one of dynamic, greedy"
+        )
