@@ -228,7 +228,7 @@ def test_what_it_tells_of_itself(chat: Any) -> None:
 
 
 def test_a_model_behind_a_server() -> None:
-    """Its calls and values are those of `constrain.remote`; whether calls may be several is told to the server."""
+    """Calls and values are those of `constrain.remote`; whether calls may be several is told to the server."""
     pytest.importorskip("openai", reason="openai is not installed: pip install 'constrain-lm[remote]'")
     from openai_server import Answer, speaking
 
