@@ -4,7 +4,7 @@ The idea: each model has one thread of its own. It runs all calls on that model,
 turn a call waits behind the others. So many tasks share one model without meeting in it, each output is that of
 `generate` with the same seed, and a stream among many begins soon. It makes nothing faster: to compute many prompts
 together, give `generate` a list, or use an engine that batches (docs/howto/serving.md). A model behind a server
-(`Writer`) has as many threads as requests that it takes at once.
+(`TextWriter`) has as many threads as requests that it takes at once.
 
 A task that is cancelled ends after its turn, and what it held is freed: caches, matchers, the method's state.
 """
@@ -21,7 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from constrain.generation.call import Call, prepare
-from constrain.generation.handles import Writer
+from constrain.generation.handles import TextWriter
 from constrain.generation.progress import refuse_progress
 from constrain.generation.request.request import Request, arguments_of
 from constrain.generation.request.signature import AnyOptions, ModelLike, Options, PromptLike, PromptsLike
@@ -224,7 +224,7 @@ def _thread_of(model: Any) -> ThreadPoolExecutor:
                 _by_name[model] = ThreadPoolExecutor(1, "constrain")
             return _by_name[model]
         owner = getattr(model, "model", model)  # the model of a pair with a tokenizer
-        calls = model.at_once if isinstance(model, Writer) else 1
+        calls = model.at_once if isinstance(model, TextWriter) else 1
         try:
             if owner not in _by_object:
                 _by_object[owner] = ThreadPoolExecutor(calls, "constrain")

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from constrain.chat import is_tool_use
-from constrain.generation.handles import Handle, MaskedDecoding, Writer, decoding_of, for_call, for_drafts, handle_of
+from constrain.generation.handles import (
+    Handle,
+    MaskedDecoding,
+    TextWriter,
+    decoding_of,
+    for_call,
+    for_drafts,
+    handle_of,
+)
 from constrain.generation.progress import Progress, watching
 from constrain.generation.request.arguments import compile_for
 from constrain.generation.request.drafts import speculation_by_default, speculation_of
@@ -87,7 +95,7 @@ def prepare(model: Any, request: Request, clock: Clock | None = None) -> Call:
     Raises what `generate` raises.
     """
     clock = clock or Clock()
-    if isinstance(model, Writer):
+    if isinstance(model, TextWriter):
         made: Call = model.call(request, clock)
         return made
     handle = for_call(handle_of(model, request.tokenizer))

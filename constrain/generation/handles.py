@@ -2,7 +2,7 @@
 
 Models of mlx-lm, llama-cpp-python and onnxruntime-genai and engines of vLLM are known by their class, for which the
 library is not imported: an object of it is there only if it was imported before. "vllm:MODEL" starts an engine.
-Everything else is a model of transformers, but a `Writer`, which has no logits and no handle.
+Everything else is a model of transformers, but a `TextWriter`, which has no logits and no handle.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class MaskedDecoding(Protocol):
         """The engine's own method in place of a given one; the given one, where the engine has none."""
 
 
-class Writer(ABC):
+class TextWriter(ABC):
     """A model that writes whole texts and gives no logits, as one behind a server does: it runs requests by itself.
 
     Attributes:
@@ -126,7 +126,7 @@ def handle_of(model: Any, tokenizer: Any = None) -> Handle:
     Raises:
         ConstrainError: It is no model that can be read, or its tokenizer is missing.
     """
-    if isinstance(model, Writer):
+    if isinstance(model, TextWriter):
         raise ConstrainError(
             f"this needs the logits of a model, and {model!r} gives none",
             place="model",

@@ -16,7 +16,7 @@ from typing import Any
 
 from constrain.errors import ConstrainError
 from constrain.generation.call import prepare
-from constrain.generation.handles import Writer, handle_of
+from constrain.generation.handles import TextWriter, handle_of
 from constrain.generation.request.request import Request
 from constrain.generation.request.signature import ModelLike, PromptLike
 from constrain.languages.constraints.refusal import Refusal
@@ -61,7 +61,7 @@ def explain(
         ...
     """
     request = Request.of(prompt, {**options, "draft": False})
-    if isinstance(model, Writer):
+    if isinstance(model, TextWriter):
         handle_of(model)  # raises: there is no mask to explain
     call = prepare(model, request)
     rows = sum(len(run.rows) for run in call.runs)

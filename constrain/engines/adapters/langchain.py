@@ -23,7 +23,7 @@ from constrain.chat.calls import CallEnded, Content, Event, Thought, ToolCall, t
 from constrain.errors import ConstrainError
 from constrain.extras import require
 from constrain.generation import Generation, Prompt, agenerate, astream, generate
-from constrain.generation.handles import Writer
+from constrain.generation.handles import TextWriter
 from constrain.languages.schema.read.inputs import schema_of_type
 
 require("langchain", "constrain.engines.adapters.langchain")
@@ -170,7 +170,7 @@ class ChatConstrain(BaseChatModel):
             arguments["stop"] = stop
         parallel = arguments.pop("parallel_tool_calls", None)
         options = dict(self.tool_options) if parallel is None else {**self.tool_options, "parallel": parallel}
-        if options and isinstance(self.model, Writer):
+        if options and isinstance(self.model, TextWriter):
             options.setdefault("format", self.model.format)
         if arguments.get("tools") and options:
             choice = arguments.pop("tool_choice", "auto")

@@ -19,7 +19,7 @@ from constrain.chat.calls import Function, tools
 from constrain.errors import ConstrainError
 from constrain.extras import require
 from constrain.generation import Generation, Prompt, agenerate
-from constrain.generation.handles import Writer
+from constrain.generation.handles import TextWriter
 
 require("pydantic-ai", "constrain.engines.adapters.pydantic_ai")
 
@@ -122,7 +122,7 @@ class ConstrainModel(Model):
             return {}
         named = "auto" if asked.allow_text_output and choice != "required" else "required"
         given = {"tokenizer": getattr(self._model, "tokenizer", None), **self._tool_options}
-        if isinstance(self._model, Writer):
+        if isinstance(self._model, TextWriter):
             given.setdefault("format", self._model.format)
         parallel = settings.get("parallel_tool_calls")
         if parallel is not None:

@@ -32,7 +32,7 @@ from constrain.chat.describe import describe
 from constrain.engines.remote.servers import Sent, Server, sent_of
 from constrain.errors import ConstrainError
 from constrain.generation.call import Call
-from constrain.generation.handles import Writer
+from constrain.generation.handles import TextWriter
 from constrain.generation.request.described import is_described, placed
 from constrain.generation.request.openai_shapes import choice_of
 from constrain.generation.request.request import ANYTHING, Request
@@ -50,7 +50,7 @@ from constrain.sampling.methods.lcd import lcd
 if TYPE_CHECKING:
     from constrain.engines.remote.model import Remote
 
-FORMAT = Writer.format
+FORMAT = TextWriter.format
 MOST = 2_000  # characters of a reason that a model is told
 _ANY = {"whitespace": "any", "spelling": "any", "property_order": "any"}
 _FENCE = re.compile(r"\s*```\w*\n(.*)\n```\s*", re.DOTALL)
@@ -58,7 +58,7 @@ AGAIN = "That is not a valid answer: {}\nAnswer again, with the whole answer and
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SentConstraint:
     """A constraint, as it is sent and as it is checked; constraint: None: any text.
 
     arguments: of a turn with tools, the constraint of the arguments of each tool that may be called.
@@ -115,12 +115,12 @@ def as_read(constraint: Constraint) -> Constraint:
 Ended: TypeAlias = "tuple[Generation[Any], list[dict[str, Any]] | None]"
 
 
-class Row(NamedTuple):
+class RemoteRow(NamedTuple):
     """An output to be asked for. number: of the output in the call."""
 
     number: int
     messages: list[dict[str, Any]]
-    wanted: Wanted
+    wanted: SentConstraint
     body: dict[str, Any]
 
 
@@ -202,8 +202,8 @@ class RemoteCall(Call):
 
     # -- what is sent --------------------------------------------------------------------------------------------------
 
-    def _rows(self) -> list[Row]:
-        request, rows = self.request, list[Row]()
+    def _rows(self) -> list[RemoteRow]:
+        request, rows = self.request, list[RemoteRow]()
         if request.tools is None:
             wanted = request.constraints.each(self._wanted).values
         else:
@@ -220,10 +220,10 @@ class RemoteCall(Call):
                 with_words: Any = placed(messages, words, lambda: True)
                 messages = list(with_words)
             for _ in range(request.n):
-                rows.append(Row(len(rows), messages, each, self._body(each, place, len(rows))))
+                rows.append(RemoteRow(len(rows), messages, each, self._body(each, place, len(rows))))
         return rows
 
-    def _wanted(self, given: Any) -> Wanted:
+    def _wanted(self, given: Any) -> SentConstraint:
         """A constraint as it is sent. Raises ConstrainError: it cannot be."""
         constraint = constraint_of(given)
         if given is not None and constraint is None:
@@ -235,15 +235,15 @@ class RemoteCall(Call):
                     place="stop",
                     fix="leave stop out: the constraint ends the text",
                 )
-            return Wanted(None, Sent({"stop": list(constraint.stops)}, "stop"))
+            return SentConstraint(None, Sent({"stop": list(constraint.stops)}, "stop"))
         if is_tool_use(constraint):
             return self._turn(constraint)
         if constraint is not None and (constraint.token_sets or constraint.counts_tokens or constraint.followed):
             said = f"{constraint!r:.60} depends on tokens, and a server gives texts"
             raise ConstrainError(said, place="constraint", fix="load the model in this process")
-        return Wanted(constraint, sent_of(constraint, self.facts.server))
+        return SentConstraint(constraint, sent_of(constraint, self.facts.server))
 
-    def _turn(self, turn: ToolUse) -> Wanted:
+    def _turn(self, turn: ToolUse) -> SentConstraint:
         """Tools as they are sent, their schemas closed as they are checked; the text is in a format of ours."""
         asked = turn.wanted
         if asked.texts or asked.thinking != "optional" or asked.thinking_tokens is not None:
@@ -259,9 +259,9 @@ class RemoteCall(Call):
             fields |= {} if asked.parallel else {"parallel_tool_calls": False}
         may = [] if choice == "none" else list(arguments) if choice in CHOICES else [choice]
         allowed = {name: arguments[name] for name in may}
-        return Wanted(replace(turn, wanted=asked), Sent(fields, "tools"), allowed)
+        return SentConstraint(replace(turn, wanted=asked), Sent(fields, "tools"), allowed)
 
-    def _body(self, wanted: Wanted, place: int, number: int) -> dict[str, Any]:
+    def _body(self, wanted: SentConstraint, place: int, number: int) -> dict[str, Any]:
         """The fields of a request beside its messages. Raises ConstrainError: `extra` has one of them."""
         settings, server = self.request.settings, self.facts.server
         given = {"top_p": settings.top_p, "top_k": settings.top_k}
@@ -302,7 +302,7 @@ class RemoteCall(Call):
         self.clock.stop()
         return [outputs[row.number] for row in self.rows]
 
-    def _round(self, rows: Sequence[Row], attempt: int) -> list[Ended]:
+    def _round(self, rows: Sequence[RemoteRow], attempt: int) -> list[Ended]:
         """Ask for some rows at the same time."""
         with self.clock.stage("model"):
             if len(rows) == 1:
@@ -310,7 +310,7 @@ class RemoteCall(Call):
             with ThreadPoolExecutor(min(len(rows), self.model.at_once)) as pool:
                 return list(pool.map(partial(self._answered, attempt=attempt), rows))
 
-    def _answered(self, row: Row, attempt: int) -> Ended:
+    def _answered(self, row: RemoteRow, attempt: int) -> Ended:
         written = Written(is_tool_use(row.wanted.constraint))
         with self.model.asking():
             written.add(*_plain(self._ask(messages=row.messages, model=self.facts.name, extra_body=row.body)))
@@ -322,7 +322,7 @@ class RemoteCall(Call):
         written = Written(is_tool_use(row.wanted.constraint))
         return Stream(lambda _: self._pieces(row, written), row.wanted.constraint, None, self._ids(row, written))
 
-    def _pieces(self, row: Row, written: Written) -> Generator[str, None, Generation[Any]]:
+    def _pieces(self, row: RemoteRow, written: Written) -> Generator[str, None, Generation[Any]]:
         """The text as it comes; what an object packs comes at the end, unpacked."""
         body = {**row.body, "stream_options": {"include_usage": True}}
         packed = row.wanted.sent.packed is not None
@@ -341,7 +341,7 @@ class RemoteCall(Call):
         self.clock.stop()
         return output
 
-    def _finished(self, row: Row, written: Written, attempt: int) -> Ended:
+    def _finished(self, row: RemoteRow, written: Written, attempt: int) -> Ended:
         stats = Stats(tokens=written.tokens, retries=attempt, attempts=1 + attempt, seed=self.seed)
         stats.method = f"{self.facts.server.name}: {row.wanted.sent.said or 'free text'}"
         stats.cuts = "all: the server chooses tokens"
@@ -369,7 +369,7 @@ class RemoteCall(Call):
         again = [{"role": "assistant", "content": text or "(nothing)"}, {"role": "user", "content": reason}]
         return replace(output, finish_reason="dead_end", log_weight=-math.inf), [*row.messages, *again]
 
-    def _ids(self, row: Row, written: Written) -> Callable[[int], str]:
+    def _ids(self, row: RemoteRow, written: Written) -> Callable[[int], str]:
         """The ids of calls, by their numbers: the server's, or one of ours."""
 
         def named(number: int) -> str:

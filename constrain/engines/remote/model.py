@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from constrain.engines.remote.servers import SERVERS, Server, server_of
 from constrain.errors import ConstrainError, did_you_mean
 from constrain.extras import require
-from constrain.generation.handles import Writer
+from constrain.generation.handles import TextWriter
 from constrain.generation.request.request import Request
 from constrain.languages.constraints.report import ReportLine
 from constrain.sampling.core.job import Clock
@@ -47,7 +47,7 @@ class Facts(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class Remote(Writer):
+class Remote(TextWriter):
     """A model behind a server. Made by `remote`.
 
     Attributes:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias
 import torch
 from typing_extensions import TypedDict
 
-from constrain.generation.handles import Handle, Writer
+from constrain.generation.handles import Handle, TextWriter
 from constrain.generation.request.length import Length
 from constrain.generation.request.prompts import Prompt
 from constrain.languages.constraints.base import Constraint
@@ -67,7 +67,7 @@ class Text(Protocol[T_co]):
 
 
 ModelLike: TypeAlias = (
-    str | PathLike[str] | Handle | Writer | ModelAndTokenizer | torch.nn.Module | tuple[str | torch.nn.Module, Any]
+    str | PathLike[str] | Handle | TextWriter | ModelAndTokenizer | torch.nn.Module | tuple[str | torch.nn.Module, Any]
 )
 # text, token ids, chat messages, what a processor made of text and images
 Content: TypeAlias = str | Sequence[int] | Sequence[Mapping[str, object]] | Mapping[str, Any]

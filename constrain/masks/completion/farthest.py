@@ -10,7 +10,7 @@ fewer, so there is a second bound, by what was read. A limit of tokens that is f
 token, and need not be asked (length_budget.py).
 
 Where a text chooses one of many layouts, only the rules of the plainest one are read, and counted is what another one
-writes more (`Lengths.lay_out`). So their bounds are those of the same rules in each layout.
+writes more (`SymbolLengths.lay_out`). So their bounds are those of the same rules in each layout.
 
 Where a lexeme's node is no plain tree of characters, its automaton is read, up to `STATES` states.
 
@@ -120,7 +120,7 @@ def farthest(
     if missing and any(missing.intersection(text) for text in least.values()):
         return dict.fromkeys(table.numbered.symbols[: len(table)], UNKNOWN)
     layouts = {nonterminal: each for nonterminal in table if (each := nonterminal.plainest()) is not None}
-    lengths = Lengths(table, least, known or {})
+    lengths = SymbolLengths(table, least, known or {})
     if layouts:
         lines = spellings.lines(*(max(each) for each in list(zip(*layouts.values(), strict=True))[1:]))
         lengths.lay_out(lines, max(chosen.depth for chosen in layouts.values()))
@@ -129,7 +129,7 @@ def farthest(
     return dict(zip(lengths.symbols, bounds, strict=False))
 
 
-class Lengths:
+class SymbolLengths:
     """The lengths of symbols by number (`RuleTable.numbered`), in the alternatives of rules.
 
     In each layout a text has the same brackets and commas, and each of them is longer by a line end and the indentation
@@ -230,7 +230,7 @@ def _is_value(rule: Symbol) -> bool:
     return isinstance(rule, Nonterminal) and (rule.shared or (isinstance(rule, PlacedNonterminal) and rule.is_value))
 
 
-def _longest(lengths: Lengths, missing: frozenset[int]) -> list[MostTokens]:
+def _longest(lengths: SymbolLengths, missing: frozenset[int]) -> list[MostTokens]:
     """The longest paths: from a rule to a symbol of one of its alternatives, as long as what is behind it."""
     bounds, symbols, size = lengths.bounds, lengths.symbols, lengths.bytes
     rests = [rest_of(symbol, missing) if isinstance(symbol, Terminal) else 0 for symbol in symbols]

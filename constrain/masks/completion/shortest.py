@@ -30,7 +30,7 @@ from constrain.languages.automata.syntax import intersect, literal, token_sets, 
 from constrain.languages.cfg.bulk_rules import PlacedNonterminal
 from constrain.languages.cfg.rules import Symbol, Terminal
 from constrain.languages.cfg.transform.walk import RuleTable, nearest, plainest_of
-from constrain.masks.completion.farthest import NOTHING, UNKNOWN, Bounds, Lengths, MostTokens, farthest, rest_of
+from constrain.masks.completion.farthest import NOTHING, UNKNOWN, Bounds, MostTokens, SymbolLengths, farthest, rest_of
 from constrain.masks.completion.least import Text, least_lexeme, least_texts
 from constrain.masks.completion.spellings import NEVER, Spellings
 from constrain.masks.engine import inspect
@@ -116,7 +116,7 @@ class Shortest:
             for each in watched
             if any(least.get(way[0]) == least.get(each) for way in rules[each] if len(way) == 1)
         }
-        lengths = Lengths(rules, least, {each: UNKNOWN for each in watched if each not in ends})
+        lengths = SymbolLengths(rules, least, {each: UNKNOWN for each in watched if each not in ends})
         lengths.count(self.spellings.fewest)
         return all(tokens < NEVER or each.watched for tokens, each in zip(lengths.tokens, rules, strict=False))
 

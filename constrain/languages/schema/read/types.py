@@ -83,11 +83,7 @@ def generator() -> Any:
         def _named_required_fields_schema(self, named_required_fields: Any) -> _Schema:
             fields = list(named_required_fields)
             by_path = self.by_alias and self._config.validate_by_alias
-            keys = Counter(self._get_alias_name(field, name) for name, _, field in fields)
-            paths = [path_of(field) if by_path else None for _, _, field in fields]
-            for at, (name, _, field) in enumerate(fields):
-                if paths[at] is None and keys[key := self._get_alias_name(field, name)] > 1:
-                    paths[at] = [key]
+            paths = _paths(fields, [self._get_alias_name(field, name) for name, _, field in fields], by_path)
             with_names = [each for each, path in zip(fields, paths, strict=True) if not path]
             made = super()._named_required_fields_schema(with_names)
             return made if len(with_names) == len(fields) else self._with_paths(made, fields, paths)
@@ -172,23 +168,10 @@ def _of_values() -> Any:
             return _with(made, {"type": "timedelta", **_bounds(schema, _iso)})
 
         def float_schema(self, schema: Any) -> _Schema:
-            """pydantic divides doubles: of large ones it says no, unless the step is a double exactly."""
-            made, step = super().float_schema(schema), schema.get("multiple_of")
-            most = _MOST_DIVIDED[step is not None and step * 1024 == int(step * 1024)]
-            if step is None or any(abs(bound) >= most for bound in _some(schema, "ge", "gt", "le", "lt").values()):
-                return made
-            return {**made, "allOf": [{"minimum": -most, "maximum": most}]}
+            return _divided(super().float_schema(schema), schema)
 
         def decimal_schema(self, schema: Any) -> _Schema:
-            schema = {key: bound for key, bound in schema.items() if str(bound) not in ("Infinity", "-Infinity")}
-            most, places = schema.get("max_digits"), schema.get("decimal_places")
-            if most is not None and places is not None:
-                schema["decimal_places"] = places = min(most, places)
-            limits = _some(schema, "max_digits", "decimal_places", "allow_inf_nan")
-            step = {"multiple_of": str(schema["multiple_of"])} if schema.get("multiple_of") is not None else {}
-            text = _with({"type": "string"}, {"type": "Decimal", **limits, **step, **_bounds(schema)})
-            numbers = _numbers(schema, most, places)
-            return {"anyOf": [*numbers, text]}
+            return _decimal(schema)
 
         def fraction_schema(self, schema: Any) -> _Schema:
             text = _with({"type": "string", "format": "fraction"}, {"type": "Fraction", **_bounds(schema)})
@@ -207,6 +190,36 @@ def _of_values() -> Any:
             return _with(super().multi_host_url_schema(schema), {"type": "Url", "hosts": True, **_url(schema)})
 
     return OfValues
+
+
+def _divided(made: _Schema, schema: Any) -> _Schema:
+    """pydantic divides doubles: of large ones it says no, unless the step is a double exactly."""
+    step = schema.get("multiple_of")
+    if step is None:
+        return made
+    most = _MOST_DIVIDED[step * 1024 % 1 == 0]
+    if any(abs(bound) >= most for bound in _some(schema, "ge", "gt", "le", "lt").values()):
+        return made
+    return {**made, "allOf": [{"minimum": -most, "maximum": most}]}
+
+
+def _decimal(schema: Any) -> _Schema:
+    """The numbers and texts of a Decimal."""
+    schema = {key: bound for key, bound in schema.items() if str(bound) not in ("Infinity", "-Infinity")}
+    most, places = schema.get("max_digits"), schema.get("decimal_places")
+    if most is not None and places is not None:
+        schema["decimal_places"] = places = min(most, places)
+    limits = _some(schema, "max_digits", "decimal_places", "allow_inf_nan")
+    step = {"multiple_of": str(schema["multiple_of"])} if schema.get("multiple_of") is not None else {}
+    text = _with({"type": "string"}, {"type": "Decimal", **limits, **step, **_bounds(schema)})
+    return {"anyOf": [*_numbers(schema, most, places), text]}
+
+
+def _paths(fields: list[Any], keys: list[str], by_path: bool) -> list[Any]:
+    """The place of each field in the values of keys; None: it is the whole value of a key that no other field has."""
+    many = Counter(keys)
+    paths = [path_of(field) if by_path else None for _, _, field in fields]
+    return [[key] if path is None and many[key] > 1 else path for path, key in zip(paths, keys, strict=True)]
 
 
 def without_types(schema: Any, are_names: bool = False) -> Any:
