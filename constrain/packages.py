@@ -37,6 +37,7 @@ MOVED = {
     "generation.confidence": "reports.confidence",
     "generation.display": "reports.display",
     "generation.vote": "reports.vote",
+    "hf.processor": "engines.processor",
     "models.serve": "engines",
 }
 PREFIX = "constrain."
@@ -45,7 +46,7 @@ PREFIX = "constrain."
 def full_name(name: str) -> str | None:
     """The name of the file's module for another name of it; None for a name that has no other."""
     parts = name.split(".")
-    for count in (2, 3):  # of words: the prefix, and those of a row
+    for count in (3, 2):  # of words: the prefix, and those of a row
         row = ".".join(parts[1:count])
         home = PACKAGES.get(row) or MOVED.get(row)
         if home is not None and len(parts) >= count:
