@@ -122,7 +122,7 @@ def _turn(form: Format, arguments: Arguments, wanted: Wanted) -> Constraint:
     answer = seq(*_edges(form, begin), text, *_edges(form, end)) if form.delimited else text
     if wanted.choice == "none":
         return answer
-    if not (form.instead or form.delimited or wanted.choice == "required"):
+    if wanted.choice == "auto" and not (form.instead or form.delimited):
         return _interrupted(form, arguments, wanted)
     calls = _calls(form, arguments, wanted)
     before = optional(_preamble(form)) if form.delimited and form.preamble is not None else seq()
