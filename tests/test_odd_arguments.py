@@ -121,6 +121,10 @@ RIGHT: dict[str, Callable[[], dict[str, Any]]] = {
     "trace": lambda: {"model": _model(), "prompt": "a", "output": "a", "top": 2, "tokenizer": None,
                       "temperature": 1.0},
     "triggered": lambda: {"start": "<", "inner": A, "stop": ">", "least": 0, "most": None},
+    "remote": lambda: {
+        "url": "http://localhost:1/v1", "model": "m", "server": "vllm", "api_key": "k", "retries": 1, "at_once": 1,
+        "extra": {}, "client": None,
+    },
 }  # fmt: skip
 METHODS: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
     "CompiledConstraint.matcher": (lambda: COMPILED, {"eos_ids": None, "prefix": []}),

@@ -113,9 +113,9 @@ def test_describe(tmp_path: Path) -> None:
 
 def test_a_message_tells_its_schema(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Any] = []
-    from constrain.generation.request import told
+    from constrain.generation.request import described
 
-    monkeypatch.setattr(told, "placed", lambda content, words, handle: read.append(words) or content)
+    monkeypatch.setattr(described, "placed", lambda content, words, has_system: read.append(words) or content)
     asked = ["generate", "--choices", "yes,no", "--message", "Is it so?"]
     for more, words in (([], 1), (["--no-describe"], 0)):
         read.clear()

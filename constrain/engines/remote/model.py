@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
+from types import NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from constrain.engines.remote.servers import SERVERS, Server, server_of
@@ -202,6 +203,13 @@ def remote(
 
     check_count("retries", retries, 0)
     check_count("at_once", at_once)
+    for name, given in (("url", url), ("model", model), ("api_key", api_key)):
+        if not isinstance(given, (str, NoneType)):
+            raise ConstrainError(f"{name} is a str, not {given!r:.60}", place=name)
+    if not isinstance(extra, (Mapping, NoneType)):
+        raise ConstrainError(f"extra has fields of a request, and is {extra!r:.60}", place="extra", fix="pass a dict")
+    if not isinstance(client, (OpenAI, NoneType)):
+        raise ConstrainError(f"client is no openai.OpenAI: {client!r:.60}", place="client", fix="pass url= instead")
     if client is not None and (url is not None or api_key is not None):
         raise ConstrainError("client has its own address and key", place="client", fix="leave out url and api_key")
     if client is None:
@@ -210,5 +218,9 @@ def remote(
             client = OpenAI(base_url=url, api_key=key)
         except OpenAIError as error:
             raise ConstrainError(f"{error!s:.200}", place="api_key", fix="pass api_key=, or url=") from error
+        except Exception as error:  # of the library below, httpx or httpx2
+            if not (isinstance(error, ValueError) or type(error).__module__.startswith("httpx")):
+                raise
+            raise ConstrainError(f"{url!r:.200} is no address: {error!s:.100}", place="url") from error
     kind = None if server is None else SERVERS.named(server)
     return Remote(client, model, kind, retries, at_once, dict(extra or {}))
