@@ -20,6 +20,7 @@ from constrain.chat.calls.format import ARGUMENTS, NAME, Format
 from constrain.chat.calls.functions import Function
 from constrain.chat.calls.guarded import ArgumentsRegion, GuardedCalls
 from constrain.chat.calls.texts import object_with_texts
+from constrain.chat.tags.dispatch import one_of
 from constrain.chat.tags.free import free_text
 from constrain.chat.tags.parameters import Style, parameters
 from constrain.errors import ConstrainError, SchemaError, UnsatisfiableError
@@ -69,6 +70,11 @@ class Wanted(NamedTuple):
     undeclared: Undeclared = "avoid"
     texts: Mapping[str, Mapping[str, Constraint]] = MappingProxyType({})
     most: int | None = None
+
+    @property
+    def must_call(self) -> bool:
+        """True if each turn has a call."""
+        return self.choice not in ("auto", "none")
 
 
 def language(form: Format, functions: Sequence[Function], wanted: Wanted) -> Constraint:
@@ -126,7 +132,7 @@ def _turn(form: Format, arguments: Arguments, wanted: Wanted) -> Constraint:
         return _interrupted(form, arguments, wanted)
     calls = _calls(form, arguments, wanted)
     before = optional(_preamble(form)) if form.delimited and form.preamble is not None else seq()
-    if wanted.choice != "auto":
+    if wanted.must_call:
         gap = form.thinking is not None and not form.delimited and wanted.thinking != "none"
         return seq(GAP if gap else before, calls)
     return alt(answer, seq(before, calls))
@@ -137,14 +143,13 @@ def _interrupted(form: Format, arguments: Arguments, wanted: Wanted) -> Constrai
 
     PERF: where the free text has what begins calls at its end, no mask of it depends on calls, and tools share them.
     """
-    trigger, *excluded = _excluded(form)
+    trigger, *excluded = never = _excluded(form)
     begun = _calls_behind(trigger, form, arguments, wanted) if _is_apart(trigger, excluded) else None
     if begun is None:
-        text = free_text(_excluded(form))
+        text = free_text(never)
         return alt(text, seq(text, _calls(form, arguments, wanted)))
-    return Combined(
-        dispatched([(trigger, expression_of(begun))], False, excluded), partial(shown_call, "dispatch", (begun,))
-    )
+    expression = dispatched([(trigger, expression_of(begun))], False, excluded)
+    return Combined(expression, partial(shown_call, "dispatch", (begun,)))
 
 
 def _is_apart(trigger: str, excluded: Sequence[str]) -> bool:
@@ -173,27 +178,26 @@ def _instead(form: Format) -> Constraint:
 
 def _calls(form: Format, arguments: Arguments, wanted: Wanted) -> Constraint:
     """One or several calls."""
-    one = alt(*(seq(*pieces) for pieces in _each(form, arguments)))
-    between = _edges(form, form.between or "")
-    most = wanted.most if _is_parallel(form, wanted) else 1
-    calls = many(one, separator=seq(*between) if between else None, low=1, high=most)
-    return seq(*_fields(form, form.begin, {}), calls, *_edges(form, form.end))
+    calls = _calls_behind("", form, arguments, wanted)
+    assert calls is not None
+    return calls
 
 
 def _calls_behind(begun: str, form: Format, arguments: Arguments, wanted: Wanted) -> Constraint | None:
-    """The same without the text with which they begin; None if they do not begin with it."""
-    head = _fields(form, form.begin, {})
-    each = _each(form, arguments)
-    rests: list[list[Piece]] = []
-    for first, *rest in [head] if head else each:
-        if not isinstance(first, str) or not first.startswith(begun):
-            return None
-        rests.append([first.removeprefix(begun), *rest])
+    """One or several calls without the text with which they begin; None if they do not begin with it."""
+    head, each = _fields(form, form.begin, {}), _each(form, arguments)
+    if begun and not all(_begins_with(begun, pieces) for pieces in ([head] if head else each)):
+        return None
+    before = [one_of([head], begun)] if head and begun else head
+    start = "" if head else begun
+    one = one_of(each, start) if all(_begins_with(start, pieces) for pieces in each) else alt(*(seq(*p) for p in each))
     most, between = wanted.most if _is_parallel(form, wanted) else 1, _edges(form, form.between or "")
-    one = alt(*(seq(*pieces) for pieces in (each if head else rests)))
-    again = seq(*between, one) if head else seq(*between, begun, one)
-    more = [] if most == 1 else [many(again, high=None if most is None else most - 1)]
-    return seq(*(rests[0] if head else ()), one, *more, *_edges(form, form.end))
+    more = [] if most == 1 else [many(seq(*between, start, one), high=None if most is None else most - 1)]
+    return seq(*before, one, *more, *_edges(form, form.end))
+
+
+def _begins_with(text: str, pieces: Sequence[Piece]) -> bool:
+    return isinstance(pieces[0], str) and pieces[0].startswith(text)
 
 
 def _each(form: Format, arguments: Arguments) -> list[list[Piece]]:

@@ -58,7 +58,7 @@ class ToolUse(Around):
     @property
     def ends_in_time(self) -> bool:
         """True if each turn has a call. A limit would end free text anywhere, as if it were whole."""
-        return self.wanted.choice not in ("auto", "none")
+        return self.wanted.must_call
 
     def read(self, text: str, ids: Callable[[int], str] | None = None) -> Message:
         """Read a turn.

@@ -31,7 +31,7 @@ from constrain.languages.cfg.ebnf import Expression
 from constrain.languages.cfg.ebnf import Sequence as Concatenation
 from constrain.languages.cfg.free_text import dispatched, going_on
 from constrain.languages.constraints.base import Constraint
-from constrain.languages.constraints.combinators import Combined, alt, many, seq, shown_call
+from constrain.languages.constraints.combinators import Combined, Piece, alt, many, seq, shown_call
 from constrain.languages.guards import Guard, pieces
 from constrain.languages.schema import JsonSchema
 from constrain.languages.vocab.vocabulary import Vocabulary
@@ -198,8 +198,8 @@ def triggered_tags(
     for trigger, own_tags in by_trigger.items():
         if not own_tags:
             raise ConstrainError(f"no tag begins with the trigger {trigger!r}", fix="leave it out: use excludes=")
-    rest = _one_of if _are_apart(found) else _any_of
-    rules = [(trigger, rest(own, trigger)) for trigger, own in by_trigger.items()]
+    rest = one_of if _are_apart(found) else _any_of
+    rules = [(trigger, rest([tag.pieces for tag in own], trigger)) for trigger, own in by_trigger.items()]
     after = _dispatched(rules, not stop_after_first, checked_texts(excludes, "an excluded text"))
     first = _expression(alt(*found))
     if at_least_one:
@@ -207,22 +207,28 @@ def triggered_tags(
     return Tagged(after, partial(shown_call, "triggered_tags", (list(listed), list(found))), tags=found)
 
 
-def _any_of(tags: Sequence[Tag], begun: str) -> Constraint:
-    """One of the tags, without the text with which they all begin."""
-    return alt(*(tag.rest(begun) for tag in tags))
+def _any_of(ways: Sequence[Sequence[Piece]], begun: str) -> Constraint:
+    """One of some sequences, without the text with which they all begin."""
+    return alt(*(seq(str(first).removeprefix(begun), *rest) for first, *rest in ways))
 
 
-def _one_of(tags: Sequence[Tag], begun: str) -> Constraint:
-    """One of many tags: those with the same next character are one part, which is made when a text has come to it."""
-    if len(tags) <= MANY:
-        return _any_of(tags, begun)
-    groups: dict[str, list[Tag]] = {}
-    for tag in tags:
-        groups.setdefault(str(tag.begin)[len(begun) : len(begun) + 1], []).append(tag)
+def one_of(ways: Sequence[Sequence[Piece]], begun: str) -> Constraint:
+    """One of some sequences of pieces, of which each begins with a text, without the text with which they all begin.
+
+    PERF: of many, those with the same next character are one part, which is made when a text has come to it.
+    """
+    if len(ways) <= MANY:
+        return _any_of(ways, begun)
+    groups: dict[str, list[Sequence[Piece]]] = {}
+    for way in ways:
+        groups.setdefault(str(way[0])[len(begun) : len(begun) + 1], []).append(way)
     parts = []
     for own in groups.values():
-        common = common_start([str(tag.begin) for tag in own])
-        parts.append(seq(common.removeprefix(begun), _one_of(own, common)) if len(own) > 1 else own[0].rest(begun))
+        common = common_start([str(first) for first, *_ in own])
+        if len(own) == 1 or common == begun:
+            parts.append(_any_of(own, begun))
+        else:
+            parts.append(seq(common.removeprefix(begun), one_of(own, common)))
     return alt(*parts)
 
 

@@ -16,7 +16,7 @@ from constrain.errors import ConstrainError
 from constrain.languages.automata.syntax import Tokens
 from constrain.languages.cfg.ebnf import Leaf
 from constrain.languages.constraints.base import Constraint
-from constrain.languages.constraints.combinators import Combined, alt, seq, shown_call
+from constrain.languages.constraints.combinators import Combined, Piece, alt, seq, shown_call
 
 End = str | Constraint
 
@@ -35,10 +35,10 @@ class Tag(Combined):
     content: Constraint = field(kw_only=True)
     ends: tuple[End, ...] = field(kw_only=True)
 
-    def rest(self, trigger: str) -> Constraint:
-        """The tag without the trigger, with which its beginning begins."""
-        assert isinstance(self.begin, str)
-        return seq(self.begin.removeprefix(trigger), self.content, alt(*self.ends))
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The beginning, the content and the end."""
+        return self.begin, self.content, alt(*self.ends)
 
     @property
     def after_begin(self) -> Constraint:

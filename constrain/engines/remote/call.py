@@ -88,7 +88,7 @@ class SentConstraint:
     def _misused(self, message: Message, asked: Parts) -> str | None:
         """The fault of the calls of a turn; None: they are as they were asked for."""
         allowed, calls = self.arguments or {}, message.tool_calls
-        if not calls and asked.choice not in ("auto", "none"):
+        if not calls and asked.must_call:
             return "there must be a call of a tool"
         most = 1 if not asked.parallel else asked.most
         if most is not None and len(calls) > most:

@@ -16,18 +16,16 @@ from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache
 from typing import Any
 
 from constrain.chat.tags.structural import structural_tag
-from constrain.engines.requests.options import SCHEMAS, EngineOptions
+from constrain.engines.requests.options import SCHEMAS, EngineOptions, schema_options
 from constrain.errors import ConstrainError, GrammarError, LimitError
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.regular import choices, regex
 from constrain.languages.grammar_text.text import grammar
-from constrain.languages.schema.api import json_schema, read_options, schema_of_json
+from constrain.languages.schema.api import json_schema, schema_of_json
 from constrain.languages.schema.check.finished import integer_of
-from constrain.languages.schema.read.document import ReadOptions
 from constrain.languages.schema.recent import Recent
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.limits import Limits
@@ -117,17 +115,11 @@ def _check_length(kind: str, text: str, options: EngineOptions) -> None:
 
 
 def _schema(schema: Any, options: EngineOptions, **changes: Any) -> Constraint:
-    settings = _settings(options)
+    settings = schema_options(options)
     if type(schema) is dict and not changes:
         return schema_of_json(schema, settings)
     given = {name: getattr(settings, name) for name in SCHEMAS}
     return json_schema(schema, **{**given, **changes})
-
-
-@lru_cache(maxsize=8)
-def _settings(options: EngineOptions) -> ReadOptions:
-    """The options of schemas, checked. Raises ConstrainError."""
-    return read_options(*[getattr(options, name) for name in SCHEMAS])
 
 
 def _json(text: str, what: str) -> Any:

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, get_args
 
 from constrain.errors import ConstrainError
+
+if TYPE_CHECKING:
+    from constrain.languages.schema.read.document import ReadOptions
 
 _NUMBERS = ("seconds", "megabytes", "characters", "cached", "rehearse")
 _WHOLE = ("characters", "cached", "rehearse")
@@ -90,13 +94,20 @@ def options_of(given: Any, place: str) -> EngineOptions:
 
 def _check_names(options: EngineOptions, place: str) -> None:
     """Raise ConstrainError for a name that no request could be read with. Loads what reads schemas."""
-    from constrain.languages.schema.api import read_options
+    from constrain.languages.cfg.rules import Lexer
+    from constrain.languages.schema.api import check_option
 
     try:
-        read_options(*[getattr(options, name) for name in SCHEMAS])
+        schema_options(options)
+        if options.lexer is not None:
+            check_option(options.lexer, get_args(Lexer), "lexer")
     except ConstrainError as error:
         raise ConstrainError(error.message, place=place, fix=error.fix) from None
-    if options.lexer not in (None, "dynamic", "greedy"):
-        raise ConstrainError(
-            f"lexer={options.lexer!r:.60} is not an option", place=place, fix="use one of dynamic, greedy"
-        )
+
+
+@lru_cache(maxsize=8)
+def schema_options(options: EngineOptions) -> ReadOptions:
+    """The options of schemas, checked. Raises ConstrainError."""
+    from constrain.languages.schema.api import read_options
+
+    return read_options(*[getattr(options, name) for name in SCHEMAS])

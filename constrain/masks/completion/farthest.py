@@ -226,8 +226,12 @@ def _levels(inside: Sequence[Sequence[int]], values: Sequence[bool], deepest: in
     return levels
 
 
+def _is_json(rule: Symbol) -> bool:
+    return isinstance(rule, PlacedNonterminal) or (isinstance(rule, Nonterminal) and rule.shared)
+
+
 def _is_value(rule: Symbol) -> bool:
-    return isinstance(rule, Nonterminal) and (rule.shared or (isinstance(rule, PlacedNonterminal) and rule.is_value))
+    return _is_json(rule) and (rule.shared or rule.is_value)  # type: ignore[union-attr]
 
 
 def _longest(lengths: SymbolLengths, missing: frozenset[int]) -> list[MostTokens]:
@@ -240,7 +244,7 @@ def _longest(lengths: SymbolLengths, missing: frozenset[int]) -> list[MostTokens
         own: dict[int, MostTokens] = {}
         for rule in component:
             most = nested = 0
-            opening = lengths.line(rule, 0) if lengths.values[rule] else 0
+            opening = lengths.line(rule, 0) if _is_json(symbols[rule]) else 0
             for way in lengths.ways[rule]:
                 behind_each = lengths.behind(rule, way)
                 before, behind = 0, sum(behind_each)

@@ -49,7 +49,7 @@ def least_texts(
     symbols, ways = table.numbered
     settled: dict[int, bytes] = {}
     users: list[list[tuple[int, int]]] = [[] for _ in symbols]
-    missing: list[list[int]] = [[len(set(way)) for way in each] for each in ways]
+    missing: list[list[int]] = [[] for _ in ways]
     heap: list[tuple[int, bytes, int, int]] = []
     serial = 0
 
@@ -67,7 +67,9 @@ def least_texts(
             offer(number, text + glue if text else text)
     for number, alternatives in enumerate(ways):
         for i, way in enumerate(alternatives):
-            for symbol_number in set(way):
+            distinct = set(way)
+            missing[number].append(len(distinct))
+            for symbol_number in distinct:
                 users[symbol_number].append((number, i))
             if not way:
                 offer(number, b"")

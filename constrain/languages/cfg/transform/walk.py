@@ -36,7 +36,7 @@ class RuleTable(dict[Nonterminal, Alternatives]):
 
     @cached_property
     def numbered(self) -> Numbered:
-        """The same by numbers, in the order of the table."""
+        """The rules by numbers, in the order of the table."""
         number: dict[Symbol, int] = {nonterminal: i for i, nonterminal in enumerate(self)}
         ways = [[[number.setdefault(s, len(number)) for s in each] for each in found] for found in self.values()]
         return Numbered(list(number), ways)
