@@ -86,6 +86,11 @@ _VALUE = {
     "map": {"x": 1, "y": 2.5},
     "more": [True, {"deep": [[]]}],
 }
+_NAMED = {  # keys that may run out: masks look ahead for them
+    "type": "object",
+    "patternProperties": {"^[a-z]{1,9}$": {"type": "string", "maxLength": 255}},
+    "additionalProperties": False,
+}
 
 
 def _of_format(name: str) -> Warm:
@@ -96,6 +101,7 @@ def _of_format(name: str) -> Warm:
 WARM = (
     _json(_SCHEMA, _VALUE),
     _json({"type": "array", "items": {"type": "object", "properties": {"a": {}}}}, [{"a": 1}, {}]),
+    _json(_NAMED, {"a": "b", "cd": "e"}),
     Warm("json_object", "", ('{"a": {"b": [1.5, "c", null, true]}}',)),
     *map(_of_format, FORMATS),
     Warm("regex", "[a-z]{1,9}", ("ab",)),

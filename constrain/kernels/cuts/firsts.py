@@ -115,11 +115,11 @@ def read_rest(P, Q, level):
     return GOOD
 
 
-@kernel("i(arena, arena, arena, arena, arena, row, arena, arena, i)")
-def step_longer(P, F, T, M, slots, written, N, Q, level):
+@kernel("i(arena, arena, arena, arena, arena, row, arena, arena, i, row)")
+def step_longer(P, F, T, M, slots, written, N, Q, level, mask):
     """Try the next of the tokens that begin with the rest of the text and are longer, until one is not REFUSED.
 
-    Returns its verdict; NO_TOKEN after the last.
+    mask: the tokens that are tried; all, where it is empty. Returns the verdict; NO_TOKEN after the last.
     """
     kind = read_rest(P, Q, level) if Q[level + LEVEL.HIGH] - Q[level + LEVEL.LONGER] > TRIED else GOOD
     if kind != GOOD:
@@ -127,22 +127,53 @@ def step_longer(P, F, T, M, slots, written, N, Q, level):
     while Q[level + LEVEL.LONGER] < Q[level + LEVEL.HIGH]:
         Q[level + LEVEL.LONGER] += 1
         token = TOKEN_TRIE.TOKENS(N, Q[level + LEVEL.LONGER] - 1)
+        if mask.size > 0 and (mask[token >> 5] >> np.uint32(token & 31)) & np.uint32(1) == 0:
+            continue
         kind = step_token(P, F, T, M, slots, written, Q, level, token)
         if kind != REFUSED:
             return kind
     return np.int64(NO_TOKEN)
 
 
-@kernel("i(arena, arena, arena, arena, arena, row, arena, arena, arena)", entry=True)
-def first_tokens(P, F, T, M, slots, written, N, Q, found):
-    """Write the tokens that may come next to `found`: tokens within the text (FIRSTS), then longer ones.
+@kernel("i(arena, arena, arena, arena, arena, row, arena, arena, arena, row)")
+def find_longer(P, F, T, M, slots, written, N, Q, found, mask):
+    """Write the tokens that begin with the text and are longer behind those within it, in the order of their bytes,
+    until they are enough. mask: as for `step_longer`. Returns GOOD, UNSURE or MISSES."""
+    first, kind = np.int64(FIRSTS.LEVELS) + np.int64(Q[FIRSTS.LENGTH]), np.int64(GOOD)
+    while kind == GOOD and Q[FIRSTS.BEYOND] < Q[FIRSTS.MOST]:
+        kind = np.int64(step_longer(P, F, T, M, slots, written, N, Q, first, mask))
+        if kind == GOOD:
+            found[Q[FIRSTS.WITHIN] + Q[FIRSTS.BEYOND]] = TOKEN_TRIE.TOKENS(N, Q[first + LEVEL.LONGER] - 1)
+            Q[FIRSTS.BEYOND] += 1
+    return np.int64(GOOD) if kind == NO_TOKEN else kind
 
-    Returns GOOD; UNSURE, where the tables do not say enough of a
-    token; or MISSES: FIRSTS.EXPAND. Q[FIRSTS.WITHIN] and Q[FIRSTS.BEYOND] count them.
-    """
+
+@kernel("i(arena, arena)")
+def begin_text(N, Q):
+    """Make the first LEVEL of a text ready. Returns it."""
     Q[FIRSTS.WITHIN], Q[FIRSTS.BEYOND] = 0, 0
     Q[FIRSTS.TOP] = FIRSTS.LEVELS + Q[FIRSTS.LENGTH] + (Q[FIRSTS.LENGTH] + 2) * LEVEL.WORDS
-    first = enter(N, Q, np.int64(FIRSTS.LEVELS) + np.int64(Q[FIRSTS.LENGTH]), 0)
+    return enter(N, Q, np.int64(FIRSTS.LEVELS) + np.int64(Q[FIRSTS.LENGTH]), 0)
+
+
+@kernel("i(arena, arena, arena, arena, arena, row, arena, arena, arena, row)", entry=True)
+def longer_tokens(P, F, T, M, slots, written, N, Q, found, mask):
+    """Write the tokens of a mask that begin with the text and are longer to `found`.
+
+    Returns GOOD, UNSURE or MISSES, as `first_tokens` does. Q[FIRSTS.BEYOND] counts them.
+    """
+    begin_text(N, Q)
+    return find_longer(P, F, T, M, slots, written, N, Q, found, mask)
+
+
+@kernel("i(arena, arena, arena, arena, arena, row, arena, arena, arena)", entry=True)
+def first_tokens(P, F, T, M, slots, written, N, Q, found):
+    """Write the tokens that may come next to `found`: those within the text (FIRSTS), then longer ones.
+
+    Returns GOOD; UNSURE, where the tables do not say enough of a token; or MISSES: FIRSTS.EXPAND. Q[FIRSTS.WITHIN] and
+    Q[FIRSTS.BEYOND] count them.
+    """
+    first = begin_text(N, Q)
     level, chosen, left = first, np.int64(NO_TOKEN), np.int64(Q[FIRSTS.TOP])
     while level != first or left > Q[first + LEVEL.TOKENS]:
         if level == first:
@@ -156,7 +187,7 @@ def first_tokens(P, F, T, M, slots, written, N, Q, found):
             kind = step_token(P, F, T, M, slots, written, Q, level, token)
             at = np.int64(Q[level + LEVEL.AT]) + size_of(F, token)
         else:
-            kind, at = step_longer(P, F, T, M, slots, written, N, Q, level), np.int64(Q[FIRSTS.LENGTH])
+            kind, at = step_longer(P, F, T, M, slots, written, N, Q, level, written[:0]), np.int64(Q[FIRSTS.LENGTH])
         if kind == NO_TOKEN:
             level -= LEVEL.WORDS
         elif kind > GOOD:
@@ -167,12 +198,7 @@ def first_tokens(P, F, T, M, slots, written, N, Q, found):
             found[Q[FIRSTS.WITHIN]] = chosen
             Q[FIRSTS.WITHIN] += 1
             level = first
-    kind = step_longer(P, F, T, M, slots, written, N, Q, first)
-    while kind == GOOD:
-        found[Q[FIRSTS.WITHIN] + Q[FIRSTS.BEYOND]] = TOKEN_TRIE.TOKENS(N, Q[first + LEVEL.LONGER] - 1)
-        Q[FIRSTS.BEYOND] += 1
-        kind = step_longer(P, F, T, M, slots, written, N, Q, first)
-    return np.int64(GOOD) if kind == NO_TOKEN else kind
+    return find_longer(P, F, T, M, slots, written, N, Q, found, written[:0])
 
 
 @kernel("i(arena, arena, arena, arena, arena, arena, i)")
@@ -226,37 +252,28 @@ def cut_piece(P, T, M, slots, N, Q, level, W):
     return np.int64(0)
 
 
-@kernel("i(arena, arena, arena, arena, arena, row, arena, arena, arena, arena)", entry=True)
-def token_run(P, F, T, M, slots, written, N, Q, found, run):
-    """Write the tokens of a text that must follow to `run`, as far as each is the only one: a STEP each.
+@kernel("i(arena, arena, arena, arena, arena, row, arena, arena, arena)", entry=True)
+def token_run(P, F, T, M, slots, written, N, Q, run):
+    """Write the tokens of a text that must follow to `run`, as far as borders of pieces settle them: a STEP each.
 
     run: a STEP for each byte of the text and one more, of which the first has the place before it; the text. Q has the
-    most bytes to look at for a token, and where to stop; then the last answer of `first_tokens`. Returns GOOD or UNSURE
-    of that one, or MISSES.
+    most bytes to look at for a token, and where to stop. Returns how many tokens were found.
     """
-    most, is_end = np.int64(Q[FIRSTS.LENGTH]), Q[FIRSTS.IS_END] != 0
-    text = run[STEP.WORDS + (run.size - STEP.WORDS) // (STEP.WORDS + 1) * STEP.WORDS :]
-    at, step, kind = np.int64(0), np.int64(0), np.int64(GOOD)
-    while kind == GOOD and (at == 0 or at <= Q[FIRSTS.STOP]):
+    most, text = np.int64(Q[FIRSTS.LENGTH]), run[run.size - Q[FIRSTS.SIZE] :]
+    at, step, count = np.int64(0), np.int64(0), np.int64(1)
+    while count > 0 and at < text.size and at <= max(np.int64(0), np.int64(Q[FIRSTS.STOP])):
         length = min(most, text.size - at)
-        Q[FIRSTS.LENGTH], Q[FIRSTS.IS_END] = length, 1 if is_end and at + length == text.size else 0
+        Q[FIRSTS.LENGTH] = length
         first = FIRSTS.LEVELS + length
         for k in range(length):
             Q[FIRSTS.TEXT + k] = text[at + k]
         for w in range(CUT.WORDS):
             Q[first + LEVEL.CUT + w] = run[step + STEP.CUT + w]
         W = Q[first + 2 * LEVEL.WORDS :]
-        count = cut_piece(P, T, M, slots, N, Q, first, W)
-        if count == 0 or step_token(P, F, T, M, slots, written, Q, first, np.int64(W[0])) != GOOD:
-            kind = first_tokens(P, F, T, M, slots, written, N, Q, found)
-            if kind != GOOD or Q[FIRSTS.WITHIN] != 1 or Q[FIRSTS.BEYOND] != 0:
-                break
-            W[0], count = found[0], np.int64(1)
-        Q[FIRSTS.WITHIN], Q[FIRSTS.BEYOND] = 1, 0
-        for i in range(count):
-            token = np.int64(W[i])
-            if at > max(np.int64(0), np.int64(Q[FIRSTS.STOP])):
-                break
+        pieces = cut_piece(P, T, M, slots, N, Q, first, W)
+        count = np.int64(0)
+        while count < pieces and at <= max(np.int64(0), np.int64(Q[FIRSTS.STOP])):
+            token = np.int64(W[count])
             if step_token(P, F, T, M, slots, written, Q, first, token) != GOOD:
                 break
             run[step + STEP.TOKEN] = token
@@ -264,10 +281,8 @@ def token_run(P, F, T, M, slots, written, N, Q, found, run):
             for w in range(CUT.WORDS):
                 run[step + STEP.CUT + w] = Q[first + LEVEL.CUT + w] = Q[first + LEVEL.WORDS + LEVEL.CUT + w]
             at += size_of(F, token)
-    Q[FIRSTS.COUNT] = step // STEP.WORDS
-    if kind == MISSES:  # it is asked again
-        Q[FIRSTS.LENGTH], Q[FIRSTS.IS_END] = most, 1 if is_end else 0
-    return kind
+            count += 1
+    return step // STEP.WORDS
 
 
 @kernel("i(arena, arena, arena, arena, arena, row, arena, arena)", entry=True)

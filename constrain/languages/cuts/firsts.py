@@ -12,6 +12,7 @@ Reference: all sequences of tokens (tests/languages/cuts/test_forced_texts.py).
 from __future__ import annotations
 
 import bisect
+import itertools
 import weakref
 from collections.abc import Callable
 from functools import cached_property
@@ -20,9 +21,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from constrain.kernels.cuts.firsts import first_tokens, read_cuts, token_run
+from constrain.kernels.cuts.firsts import first_tokens, longer_tokens, read_cuts, token_run
 from constrain.kernels.cuts.tables import CUT, FIRSTS, GOOD, LEVEL, MISSES, STEP, TOKEN_TRIE
 from constrain.kernels.records.schema import pack
+from constrain.languages.vocab.bits import Row, has_bits
 from constrain.lazily import EACH, Remembered
 
 if TYPE_CHECKING:
@@ -31,15 +33,16 @@ if TYPE_CHECKING:
 
 MEMORY = 8 << 20  # bytes of answers
 MANY = 1 << 14  # runs of tokens whose state is remembered
-NO_TOKENS = np.zeros(0, np.int64)
 LAST = b"\xff" * 64  # after all continuations of a text, since no byte of UTF-8 is ff
 
 
 class Firsts(NamedTuple):
-    """Tokens with which a text may go on. beyond: int64[n], the ones that are longer than the text."""
+    """The tokens that write the beginning of a text in a state. longer: longer ones than the text may come, too."""
 
+    state: CutState
+    text: bytes
     within: list[int]
-    beyond: NDArray[np.int64]
+    longer: bool
 
 
 def _at(state: CutState, cut: list[int]) -> CutState:
@@ -61,16 +64,15 @@ class FirstTokens:
         >>> tokenizer = constrain.reference.load().tokenizer
         >>> canonical = CanonicalTokens.of(tokenizer, constrain.Vocabulary.from_huggingface(tokenizer))
         >>> firsts = canonical.firsts.of(canonical.start, b"return the")
-        >>> [tokenizer.decode(token) for token in firsts.within], len(firsts.beyond)
-        (['return'], 0)
+        >>> [tokenizer.decode(token) for token in firsts.within], firsts.longer
+        (['return'], False)
     """
 
     def __init__(self, canonical: CanonicalTokens, trie: Trie) -> None:
         self._canonical = weakref.proxy(canonical)  # which has this
         self._trie = trie
-        self._spare: list[NDArray[np.int32]] = []  # PERF: room for tokens, which threads take and give back
         self._known: Remembered[tuple[CutState, bytes, bool], Firsts] = Remembered(
-            MEMORY, lambda key, found: EACH + 8 * (len(found.within) + len(found.beyond)) + len(key[1])
+            MEMORY, lambda key, found: EACH + 8 * len(found.within) + len(key[1])
         )
         self._runs: Remembered[tuple[Any, ...], list[tuple[int, CutState]]] = Remembered(
             MEMORY, lambda _, found: EACH * (1 + len(found))
@@ -111,6 +113,24 @@ class FirstTokens:
             self._known.keep((state, text, is_end), known)
         return known
 
+    def longer(self, firsts: Firsts, mask: Row, most: int) -> list[int]:
+        """The tokens of a mask that begin with a text that was asked about, are longer and may come next.
+
+        PERF: a text may begin half of a vocabulary, of which a mask has few, and one or two settle the question.
+
+        Args:
+            firsts (Firsts): The text and the state before it.
+            mask (np.ndarray): uint32[words], a bit for each token.
+            most (int): How many are enough; of more, the first ones in the order of their bytes.
+        """
+        place = self._place(firsts.state)
+        if place is not None:
+            question, found = self._searching(place, firsts.text), np.empty(most, np.int32)
+            question[FIRSTS.MOST] = most
+            if self._is_sure(longer_tokens, question, found, mask):
+                return found[: question[FIRSTS.BEYOND]].tolist()
+        return self._plain_longer(firsts, mask, most)
+
     def run(self, state: CutState, text: bytes, most: int, stop: int, *, is_end: bool) -> list[tuple[int, CutState]]:
         """The tokens that write a text which must follow, as far as each is the only one; each with the state before.
 
@@ -124,25 +144,38 @@ class FirstTokens:
         return known
 
     def _run(self, state: CutState, text: bytes, most: int, stop: int, is_end: bool) -> list[tuple[int, CutState]]:
-        place = self._place(state)
-        if place is None:
-            return []
-        question = self._question(min(len(text), most), is_end)
-        question[FIRSTS.STOP] = stop
+        found: list[tuple[int, CutState]] = []
+        at, tokens = 0, self._canonical.tokens
+        while at < len(text) and at <= max(0, stop) and (place := self._place(state)) is not None:
+            for token, after in self._settled(state, place, text[at:], most, stop - at):
+                found.append((token, state))
+                state, at = after, at + len(tokens[token] or b"")
+            if at == len(text) or at > max(0, stop):
+                break
+            window = text[at : at + most]  # PERF: what stands before a value is that of others, so it is known
+            firsts = self.of(state, window, is_end=is_end and at + len(window) == len(text))
+            if len(firsts.within) != 1 or firsts.longer:
+                break
+            token = firsts.within[0]
+            found.append((token, state))
+            state, at = self.after(state, [token]), at + len(tokens[token] or b"")
+        return found
+
+    def _settled(
+        self, state: CutState, place: list[int], text: bytes, most: int, stop: int
+    ) -> list[tuple[int, CutState]]:
+        """The tokens of a text as far as borders of pieces settle them; each with the state behind it."""
+        question = self._question(min(len(text), most), False)
+        question[FIRSTS.STOP], question[FIRSTS.SIZE] = stop, len(text)
         run = np.empty((len(text) + 1) * STEP.WORDS + len(text), np.int32)
         run[STEP.CUT : len(place)], run[len(run) - len(text) :] = place, np.frombuffer(text, np.uint8)
-        last = self._ask(token_run, question, run)
-        found: list[tuple[int, CutState]] = []
-        size, steps, tokens = 0, run[: STEP.WORDS * int(question[FIRSTS.COUNT] + 1)].tolist(), self._canonical.tokens
-        for at in range(STEP.WORDS, len(steps), STEP.WORDS):
-            token = steps[at - STEP.WORDS + STEP.TOKEN]
-            found.append((token, state))
-            state = _at(state, steps[at : at + CUT.WORDS])
-            size += len(tokens[token] or b"")
-        if last is not None and (len(last.within) != 1 or last.beyond.size):  # a place that will be asked about next
-            rest = text[size : size + int(question[FIRSTS.LENGTH])]
-            self._known.keep((state, rest, bool(question[FIRSTS.IS_END])), last)
-        return found
+        arrays = *self._canonical.tables(), self._ordered[0], question, run
+        count = token_run(*arrays)
+        steps = run[: STEP.WORDS * (count + 1)].tolist()
+        return [
+            (steps[at - STEP.WORDS + STEP.TOKEN], _at(state, steps[at : at + CUT.WORDS]))
+            for at in range(STEP.WORDS, len(steps), STEP.WORDS)
+        ]
 
     def after(self, state: CutState, tokens: list[int]) -> CutState:
         """The state after some tokens, canonical or not."""
@@ -170,11 +203,12 @@ class FirstTokens:
         place = self._place(state)
         if place is None:
             return None
-        question = self._question(len(text), is_end)
-        question[FIRSTS.TEXT : FIRSTS.TEXT + len(text)] = np.frombuffer(text, np.uint8)
-        first = FIRSTS.LEVELS + len(text) + LEVEL.CUT
-        question[first : first + len(place)] = place
-        return self._ask(first_tokens, question)
+        question = self._searching(place, text, is_end)
+        found = np.empty(self._ordered[2] * len(text) + 1, np.int32)  # those within the text, and a longer one
+        question[FIRSTS.MOST] = 1
+        if not self._is_sure(first_tokens, question, found):
+            return None
+        return Firsts(state, text, found[: question[FIRSTS.WITHIN]].tolist(), bool(question[FIRSTS.BEYOND]))
 
     def _place(self, state: CutState) -> list[int] | None:
         """The CUT of a state, up to LAST; None where the tables do not say enough of it."""
@@ -189,28 +223,34 @@ class FirstTokens:
         question[FIRSTS.LENGTH], question[FIRSTS.IS_END] = length, is_end
         return question
 
-    def _ask(self, kernel: Callable[..., int], question: NDArray[np.int32], *more: NDArray[np.int32]) -> Firsts | None:
-        """The answer of a kernel; None where its tables do not say enough."""
+    def _searching(self, place: list[int], text: bytes, is_end: bool = False) -> NDArray[np.int32]:
+        """The FIRSTS of a text and the place before it."""
+        question = self._question(len(text), is_end)
+        question[FIRSTS.TEXT : FIRSTS.TEXT + len(text)] = np.frombuffer(text, np.uint8)
+        first = FIRSTS.LEVELS + len(text) + LEVEL.CUT
+        question[first : first + len(place)] = place
+        return question
+
+    def _is_sure(self, kernel: Callable[..., int], question: NDArray[np.int32], *more: NDArray[Any]) -> bool:
+        """Ask a kernel. Returns False where its tables do not say enough."""
         canonical, verdict = self._canonical, MISSES
-        spare = self._spare
-        found = spare.pop() if spare else np.empty(len(self._ordered[1]), np.int32)
         while verdict == MISSES:
-            verdict = kernel(*canonical.tables(), self._ordered[0], question, found, *more)
+            verdict = kernel(*canonical.tables(), self._ordered[0], question, *more)
             if verdict == MISSES:
                 canonical.pieces.expand(int(question[FIRSTS.EXPAND]))
-        within = int(question[FIRSTS.WITHIN])
-        beyond = found[within : within + int(question[FIRSTS.BEYOND])].astype(np.int64)
-        firsts = Firsts(found[:within].tolist(), beyond) if verdict == GOOD else None
-        spare.append(found)
-        return firsts
+        return verdict == GOOD
 
     # --- the same in Python -------------------------------------------------------------------------------------------
 
     def _plain(self, state: CutState, text: bytes, is_end: bool) -> Firsts:
         seen: dict[tuple[int, CutState], bool] = {}
         within = [token for token in self._within(text) if self._has_cut(state, token, text, 0, is_end, seen)]
-        longer = NO_TOKENS if is_end else self._beyond(text)
-        return Firsts(within, np.array([*self._canonical.among(state, longer)], np.int64) if longer.size else longer)
+        longer = not is_end and any(True for _ in self._canonical.among(state, self._beyond(text)))
+        return Firsts(state, text, within, longer)
+
+    def _plain_longer(self, firsts: Firsts, mask: Row, most: int) -> list[int]:
+        tokens = self._beyond(firsts.text)
+        return [*itertools.islice(self._canonical.among(firsts.state, tokens[has_bits(mask, tokens)]), most)]
 
     def _has_cut(
         self, state: CutState, token: int, text: bytes, at: int, is_end: bool, seen: dict[tuple[int, CutState], bool]

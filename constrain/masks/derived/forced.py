@@ -27,8 +27,8 @@ from constrain.kernels.cuts.steps import SEVERAL_LEFT, only_token
 from constrain.kernels.parser.forced import FORCED, NOT_FORCED
 from constrain.languages.cuts.added import Begun
 from constrain.languages.cuts.canonical import CutState
-from constrain.languages.cuts.firsts import NO_TOKENS, Firsts
-from constrain.languages.vocab.bits import clear_bits, has_bit, has_bits, set_bits
+from constrain.languages.cuts.firsts import Firsts
+from constrain.languages.vocab.bits import clear_bits, has_bit, set_bits
 from constrain.lazily import Remembered
 from constrain.masks.derived.cuts import CompiledCuts, CutsMatcher
 from constrain.masks.engine.matcher import Matcher
@@ -53,7 +53,6 @@ class Forced(NamedTuple):
 
 
 NO_TEXT = Forced(b"", False, True)
-NONE_FIRST = Firsts([], NO_TOKENS)
 
 
 class ForcedPlace:
@@ -118,17 +117,18 @@ class ForcedCuts(CompiledCuts):
         run = self._run(inner, state, forced)
         if run:
             return self._chained(run, forced)
-        within, beyond = self._firsts(state, forced)
-        if forced.text and not within and not beyond.size:  # behind a token that its tokenizer would not cut there
-            within, beyond = self._firsts(self.canonical.unlinked(state)._replace(begun=()), forced)
-        if len(within) == 1 and not beyond.size and inner.allows(within[0]):
+        firsts = self._firsts(state, forced)
+        if forced.text and not firsts.within and not firsts.longer:  # behind a token that is not cut so there
+            firsts = self._firsts(self.canonical.unlinked(state)._replace(begun=()), forced)
+        within = firsts.within
+        if len(within) == 1 and not firsts.longer and inner.allows(within[0]):
             return ForcedPlace(within[0], forced, state, state.begun)
         row = self.masked(inner)
         refused = self._refused(inner, state.begun, row)
         clear_bits(row, refused)
         left = [token for token in within if has_bit(row, token)]
-        if len(left) < 2 and beyond.size:
-            left += beyond[has_bits(row, beyond)][: 2 - len(left)].tolist()
+        if len(left) < 2 and firsts.longer:
+            left += self.canonical.firsts.longer(firsts, row, 2 - len(left))
         only = left[0] if len(left) == 1 else SEVERAL_LEFT if left else only_token(row)
         return ForcedPlace(only, forced, state, state.begun, refused)
 
@@ -181,14 +181,14 @@ class ForcedCuts(CompiledCuts):
         text, is_end = forced.text, forced.is_end
         at, token = self._added.first(state.begun, text, is_end)
         if at == 0:
-            return Firsts([token], NO_TOKENS)
+            return Firsts(state, text, [token], False)
         if at > 0:
             text, is_end = text[:at], True
         length = MOST
         while length < len(text) and self._added.is_begun(text[:length]):
             length += 1
         is_end = is_end and length >= len(text)
-        return self.canonical.firsts.of(state, text[:length], is_end=is_end) if text else NONE_FIRST
+        return self.canonical.firsts.of(state, text[:length], is_end=is_end) if text else Firsts(state, text, [], False)
 
 
 def _forced(inner: Any, window: int) -> Forced:

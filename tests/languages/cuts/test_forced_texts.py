@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import random
 
+import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
 import constrain
 from constrain.languages.cuts.canonical import DEAD, CanonicalTokens, CutState
-from constrain.languages.vocab.bits import tokens_of
+from constrain.languages.cuts.firsts import Firsts
+from constrain.languages.vocab.bits import Row, clear_bits, tokens_of
 from made_tokenizers import MADE
 
 ALPHABET = ["a", "'", "s", " ", "\n", "1", "!", '"']
@@ -34,6 +36,19 @@ def has_cut(canonical: CanonicalTokens, state: CutState, text: bytes, is_end: bo
     )
 
 
+def everything(canonical: CanonicalTokens) -> Row:
+    """A mask that allows all tokens."""
+    return np.full((len(canonical.tokens) + 31) // 32, 0xFFFFFFFF, np.uint32)
+
+
+def longer(canonical: CanonicalTokens, firsts: Firsts, mask: Row, most: int = 1 << 10) -> list[int]:
+    """The longer tokens of a mask, of the kernel as of Python."""
+    found = canonical.firsts.longer(firsts, mask, most)
+    plain = canonical.firsts._plain_longer(firsts, mask, most)
+    assert sorted(found) == sorted(plain) or len(found) == len(plain) == most
+    return found
+
+
 def places(tokenizer: Tokenizer, canonical: CanonicalTokens) -> list[tuple[str, list[int], CutState]]:
     """Texts, their own tokens, and the states after them."""
     found = [("", [], canonical.start)]
@@ -52,13 +67,15 @@ def test_the_first_tokens_are_those_of_all_sequences(both: tuple[Tokenizer, Cano
     for _, _, state in places(tokenizer, canonical):
         for is_end in (False, False, False, True, True):
             text = "".join(rng.choices(ALPHABET, k=rng.randint(1, 4))).encode()
-            within, beyond = canonical.firsts.of(state, text, is_end=is_end)
+            firsts = canonical.firsts.of(state, text, is_end=is_end)
+            within, beyond = firsts.within, longer(canonical, firsts, everything(canonical))
+            assert firsts.longer == (bool(beyond) and not is_end)
             for token, own in enumerate(canonical.tokens):
                 fits = bool(own) and text.startswith(own or b"")
                 expected = fits and has_cut(canonical, canonical.step(state, token), text[len(own or b"") :], is_end)
                 assert (token in within) == expected
-                longer = bool(own) and not is_end and (own or b"").startswith(text) and own != text
-                assert (token in beyond.tolist()) == (longer and canonical.step(state, token) != DEAD)
+                goes_on = bool(own) and (own or b"").startswith(text) and own != text
+                assert (token in beyond) == (goes_on and canonical.step(state, token) != DEAD)
 
 
 def test_the_kernel_finds_what_python_finds(both: tuple[Tokenizer, CanonicalTokens]) -> None:
@@ -75,8 +92,27 @@ def test_the_kernel_finds_what_python_finds(both: tuple[Tokenizer, CanonicalToke
             if searched is not None:
                 answered += 1
                 assert sorted(searched.within) == sorted(plain.within)
-                assert sorted(searched.beyond.tolist()) == sorted(plain.beyond.tolist())
+                assert searched.longer == plain.longer
     assert answered
+
+
+def test_longer_tokens_are_the_first_of_a_mask(both: tuple[Tokenizer, CanonicalTokens]) -> None:
+    """Of a mask's tokens alone, in the order of their bytes, and no more than are asked for."""
+    tokenizer, canonical = both
+    rng, found = random.Random(7), 0
+    for _, _, state in places(tokenizer, canonical):
+        text, mask, most = rng.choice(ALPHABET).encode(), everything(canonical), rng.randint(1, 3)
+        clear_bits(mask, rng.sample(range(len(canonical.tokens)), rng.randint(0, len(canonical.tokens) - 1)))
+        tokens = [token for token in tokens_of(mask).tolist() if token < len(canonical.tokens)]
+        fits = [t for t in tokens if (own := canonical.tokens[t]) and own.startswith(text) and own != text]
+        expected = sorted(
+            (t for t in fits if canonical.step(state, t) != DEAD), key=lambda t: (canonical.tokens[t] or b"", t)
+        )
+        answer = longer(canonical, canonical.firsts.of(state, text), mask, most)
+        assert [canonical.tokens[t] for t in answer] == [canonical.tokens[t] for t in expected[:most]]
+        assert set(answer) <= set(expected)
+        found += len(answer)
+    assert found
 
 
 def test_a_run_of_tokens_is_their_first_tokens_one_by_one(both: tuple[Tokenizer, CanonicalTokens]) -> None:
@@ -91,7 +127,7 @@ def test_a_run_of_tokens_is_their_first_tokens_one_by_one(both: tuple[Tokenizer,
                 assert before == here and (at == 0 or at <= len(text) - 2)
                 window = text[at : at + most]
                 found = canonical.firsts.of(here, window, is_end=is_end and at + len(window) == len(text))
-                assert found.within == [token] and not found.beyond.size
+                assert found.within == [token] and not found.longer
                 here, at = canonical.step(here, token), at + len(canonical.tokens[token] or b"")
             assert canonical.firsts.after(state, [token for token, _ in run]) == here
             longest = max(longest, len(run))
@@ -122,8 +158,9 @@ def test_no_token_of_the_tokenizer_is_missing(both: tuple[Tokenizer, CanonicalTo
             if whole[: len(tokens)] != tokens or own != (before + text + rest).encode():
                 continue
             asked += 1
-            within, beyond = canonical.firsts.of(state, text.encode(), is_end=not rest)
-            assert whole[len(tokens)] in [*within, *beyond.tolist()]
+            firsts = canonical.firsts.of(state, text.encode(), is_end=not rest)
+            beyond = longer(canonical, firsts, everything(canonical)) if firsts.longer else []
+            assert whole[len(tokens)] in [*firsts.within, *beyond]
     assert asked > 200
 
 
