@@ -72,7 +72,7 @@ _SCHEMA = {
 }
 _ITEM_VALUE = {"id": 17, "name": "Ada", "kind": "first", "on": True, "share": 0.25}
 _VALUE = {
-    "title": "A title, \u00e9",
+    "title": "A title, \u00e9: <b>",  # as added tokens begin
     "code": "a-1",
     "count": 12,
     "size": -1.5e-7,

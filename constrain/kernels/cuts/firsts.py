@@ -14,6 +14,7 @@ from constrain.kernels.cuts.merging import merge_symbols
 from constrain.kernels.cuts.neighbours import stay_apart
 from constrain.kernels.cuts.steps import NO_TOKEN, may_end, step_cut
 from constrain.kernels.cuts.tables import (
+    BEGUN,
     BORDERS,
     CUT,
     FIRSTS,
@@ -82,17 +83,19 @@ def enter(N, Q, level, at):
     return level
 
 
-@kernel("i(arena, arena, arena, arena, arena, row, arena, i, i)")
-def step_token(P, F, T, M, slots, written, Q, level, token):
+@kernel("i(arena, arena, arena, arena, arena, row, arena, i, i, i)")
+def step_token(P, F, T, M, slots, written, Q, level, token, is_last):
     """Write the place behind a token to the next LEVEL. Returns a verdict, UNSURE of tokens that the tables do not say
-    enough of. written: the tokens that a tokenizer writes."""
-    if TOKEN_TEXTS.UNKNOWN(F, token) != 0:
+    enough of. written: the tokens that a tokenizer writes. is_last: 1 if no place behind the token is asked for."""
+    unknown = TOKEN_TEXTS.UNKNOWN(F, token)
+    if unknown != 0 and unknown != BEGUN:
         return UNSURE
     if (written[token >> 5] >> np.uint32(token & 31)) & np.uint32(1) == 0:
         return REFUSED
     last = np.int64(Q[level + LEVEL.CUT + CUT.LAST])
     joins = 1 if last >= 0 and not stay_apart(T, M, slots, last, token) else 0
-    return step_cut(P, F, T, Q, level + LEVEL.CUT, level + LEVEL.WORDS + LEVEL.CUT, token, joins)
+    kind = step_cut(P, F, T, Q, level + LEVEL.CUT, level + LEVEL.WORDS + LEVEL.CUT, token, joins)
+    return UNSURE if kind == GOOD and unknown != 0 and is_last == 0 else kind
 
 
 @kernel("i(arena, arena, i)")
@@ -117,35 +120,39 @@ def read_rest(P, Q, level):
 
 @kernel("i(arena, arena, arena, arena, arena, row, arena, arena, i, row)")
 def step_longer(P, F, T, M, slots, written, N, Q, level, mask):
-    """Try the next of the tokens that begin with the rest of the text and are longer, until one is not REFUSED.
+    """Try the next of the tokens that begin with the rest of the text and are longer, until one is GOOD.
 
-    mask: the tokens that are tried; all, where it is empty. Returns the verdict; NO_TOKEN after the last.
+    mask: the tokens that are tried; all, where it is empty. Returns GOOD or MISSES; after the last NO_TOKEN, or UNSURE
+    if one was so, which counts in Q[FIRSTS.UNSURE].
     """
     kind = read_rest(P, Q, level) if Q[level + LEVEL.HIGH] - Q[level + LEVEL.LONGER] > TRIED else GOOD
     if kind != GOOD:
         return np.int64(NO_TOKEN) if kind == REFUSED else kind
+    unsure = Q[FIRSTS.UNSURE]
     while Q[level + LEVEL.LONGER] < Q[level + LEVEL.HIGH]:
         Q[level + LEVEL.LONGER] += 1
         token = TOKEN_TRIE.TOKENS(N, Q[level + LEVEL.LONGER] - 1)
         if mask.size > 0 and (mask[token >> 5] >> np.uint32(token & 31)) & np.uint32(1) == 0:
             continue
-        kind = step_token(P, F, T, M, slots, written, Q, level, token)
-        if kind != REFUSED:
+        kind = step_token(P, F, T, M, slots, written, Q, level, token, 1)
+        if kind == UNSURE:  # another one may settle the question
+            Q[FIRSTS.UNSURE] += 1
+        elif kind != REFUSED:
             return kind
-    return np.int64(NO_TOKEN)
+    return np.int64(NO_TOKEN if Q[FIRSTS.UNSURE] == unsure else UNSURE)
 
 
 @kernel("i(arena, arena, arena, arena, arena, row, arena, arena, arena, row)")
 def find_longer(P, F, T, M, slots, written, N, Q, found, mask):
-    """Write the tokens that begin with the text and are longer behind those within it, in the order of their bytes,
-    until they are enough. mask: as for `step_longer`. Returns GOOD, UNSURE or MISSES."""
-    first, kind = np.int64(FIRSTS.LEVELS) + np.int64(Q[FIRSTS.LENGTH]), np.int64(GOOD)
+    """Write the tokens that begin with the text and are longer behind those within it, until they are enough. mask: as
+    for `step_longer`. Returns GOOD, UNSURE or MISSES."""
+    first, kind, unsure = np.int64(FIRSTS.LEVELS) + np.int64(Q[FIRSTS.LENGTH]), np.int64(GOOD), Q[FIRSTS.UNSURE]
     while kind == GOOD and Q[FIRSTS.BEYOND] < Q[FIRSTS.MOST]:
         kind = np.int64(step_longer(P, F, T, M, slots, written, N, Q, first, mask))
         if kind == GOOD:
             found[Q[FIRSTS.WITHIN] + Q[FIRSTS.BEYOND]] = TOKEN_TRIE.TOKENS(N, Q[first + LEVEL.LONGER] - 1)
             Q[FIRSTS.BEYOND] += 1
-    return np.int64(GOOD) if kind == NO_TOKEN else kind
+    return np.int64(GOOD if Q[FIRSTS.UNSURE] == unsure else UNSURE) if kind == NO_TOKEN else kind
 
 
 @kernel("i(arena, arena)")
@@ -180,12 +187,15 @@ def first_tokens(P, F, T, M, slots, written, N, Q, found):
             left -= 1
             Q[FIRSTS.TOP] = left
             chosen = np.int64(Q[left])
-            kind, at = step_token(P, F, T, M, slots, written, Q, level, chosen), size_of(F, chosen)
+            at = size_of(F, chosen)
+            is_last = 1 if at == Q[FIRSTS.LENGTH] and Q[FIRSTS.IS_END] == 0 else 0
+            kind = step_token(P, F, T, M, slots, written, Q, level, chosen, is_last)
         elif Q[FIRSTS.TOP] > Q[level + LEVEL.TOKENS]:
             Q[FIRSTS.TOP] -= 1
             token = np.int64(Q[Q[FIRSTS.TOP]])
-            kind = step_token(P, F, T, M, slots, written, Q, level, token)
             at = np.int64(Q[level + LEVEL.AT]) + size_of(F, token)
+            is_last = 1 if at == Q[FIRSTS.LENGTH] and Q[FIRSTS.IS_END] == 0 else 0
+            kind = step_token(P, F, T, M, slots, written, Q, level, token, is_last)
         else:
             kind, at = step_longer(P, F, T, M, slots, written, N, Q, level, written[:0]), np.int64(Q[FIRSTS.LENGTH])
         if kind == NO_TOKEN:
@@ -274,7 +284,7 @@ def token_run(P, F, T, M, slots, written, N, Q, run):
         count = np.int64(0)
         while count < pieces and at <= max(np.int64(0), np.int64(Q[FIRSTS.STOP])):
             token = np.int64(W[count])
-            if step_token(P, F, T, M, slots, written, Q, first, token) != GOOD:
+            if step_token(P, F, T, M, slots, written, Q, first, token, 0) != GOOD:
                 break
             run[step + STEP.TOKEN] = token
             step += STEP.WORDS
@@ -291,7 +301,7 @@ def read_cuts(P, F, T, M, slots, written, Q, tokens):
     how many were read: up to the first that is not GOOD."""
     level = np.int64(FIRSTS.LEVELS)
     for i in range(tokens.size):
-        if step_token(P, F, T, M, slots, written, Q, level, np.int64(tokens[i])) != GOOD:
+        if step_token(P, F, T, M, slots, written, Q, level, np.int64(tokens[i]), 0) != GOOD:
             return i
         for w in range(CUT.WORDS):
             Q[level + LEVEL.CUT + w] = Q[level + LEVEL.WORDS + LEVEL.CUT + w]

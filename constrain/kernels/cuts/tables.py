@@ -37,12 +37,15 @@ class BORDERS(Region):
     FINISH = column("by state: the borders if the text ends there")
 
 
+BEGUN = 2  # the token ends with the beginning of an added one
+
+
 class TOKEN_TEXTS(Region):
     """The bytes of all tokens."""
 
     STARTS = column("by token: where its bytes begin; one more for the end")
     BYTES = column("the bytes of all tokens")
-    UNKNOWN = column("by token: 1 if the tables do not say enough of what follows it")
+    UNKNOWN = column("by token: 1 if the tables do not say enough of it, BEGUN if they do not of what follows")
 
 
 class TOKEN_TRIE(Region):
@@ -101,6 +104,7 @@ class FIRSTS(QUESTION):
     WITHIN = word("how many tokens were found that are no longer than the text")
     BEYOND = word("how many that are longer")
     MOST = word("how many of these are enough")
+    UNSURE = word("how many longer tokens were passed over since the tables do not say enough of them")
     TOP = word("the end of a stack of tokens, which stands behind the levels")
     STOP = word("of a run of tokens: where in its text the last one may begin")
     SIZE = word("of a run of tokens: the bytes of its text")

@@ -121,7 +121,7 @@ class FirstTokens:
         Args:
             firsts (Firsts): The text and the state before it.
             mask (np.ndarray): uint32[words], a bit for each token.
-            most (int): How many are enough; of more, the first ones in the order of their bytes.
+            most (int): How many are enough; of more, any.
         """
         place = self._place(firsts.state)
         if place is not None:
