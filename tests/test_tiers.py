@@ -1,7 +1,5 @@
 """The table of what `make test` and `make test-all` leave names tests that exist, and leaves cases of each behind."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Wheels of this checkout, each built once in a run of the tests: its workers share a folder."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import subprocess

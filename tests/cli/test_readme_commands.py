@@ -5,8 +5,6 @@ environment of its own, which sees the packages of this one: nothing is fetched.
 minutes to build, so `make test` builds one without.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Batches say what single calls say: masks and steps, whoever is finished, guarded, checked, forgotten or elsewhere."""
 
-from __future__ import annotations
-
 import random
 import threading
 import time

@@ -1,7 +1,5 @@
 """Serving engines' calls to a matcher: ends of a request, a prefix, several tokens at once, drafts, scattered rows."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from itertools import product
