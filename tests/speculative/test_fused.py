@@ -247,16 +247,19 @@ def allowed_by(problem: Problem, row: int, width: int) -> torch.Tensor:
 
 
 @ON_KERNELS
-@pytest.mark.parametrize("ties", [False, True])
-def test_filters_are_those_of_the_library(ties: bool) -> None:
+@pytest.mark.parametrize(
+    "ties, part",
+    [(False, 0), (True, 1), pytest.param(False, 1, marks=NIGHT), pytest.param(True, 0, marks=NIGHT)],
+)
+def test_filters_are_those_of_the_library(ties: bool, part: int) -> None:
     """The kept tokens are equal, and their shares up to rounding; each tree has options of its own."""
-    problem = Problem(31 + ties, "match", Settings(), size=60, width=67, trees=6)
+    options = [(1.0, 0, 1.0), (1.0, 5, 1.0), (0.5, 0, 0.71), (1.7, 9, 0.83), (1.0, 500, 0.999), (1.0, 1, 0.1)][part::2]
+    problem = Problem(31 + ties, "match", Settings(), size=60, width=67, trees=3)
     if ties:  # few different scores
         problem.logits = [each.round() for each in problem.logits]
-    options = [(1.0, 0, 1.0), (1.0, 5, 1.0), (0.5, 0, 0.71), (1.7, 9, 0.83), (1.0, 500, 0.999), (1.0, 1, 0.1)]
     own = [FusedOptions(*each) for each in options]
     found = stated(
-        problem, packed(problem.trees, problem.masks, RULES["match"], own, np.zeros((6, 1)), problem.bitmask, DEVICE)
+        problem, packed(problem.trees, problem.masks, RULES["match"], own, np.zeros((3, 1)), problem.bitmask, DEVICE)
     )
     for i, (temperature, top_k, top_p) in enumerate(options):
         settings = Settings(temperature=temperature, top_k=top_k or None, top_p=None if top_p == 1 else top_p)
@@ -380,10 +383,11 @@ def table_logits(world: World, tree: BuiltTree) -> np.ndarray:
 
 
 @ON_KERNELS
+@in_tiers(1, 1, 2)
 @pytest.mark.parametrize("rule", sorted(RULES))
-def test_the_law_of_the_kernels_is_the_target(rule: str) -> None:
+def test_the_law_of_the_kernels_is_the_target(rule: str, seeds: range) -> None:
     """Every draw of draft and walk: what is emitted, completed by the target, has the target's distribution."""
-    for seed in range(2):
+    for seed in seeds:
         draws = verifier_named(rule).draws
         width, depth = {"chain": (1, 2), "with": (2, 1), "without": (2, 2 - seed)}.get(draws, (1, 1))
         drafts: list[Any] = [Drawn(seed, width, depth, replacement=draws == "with", spine=True), Given(seed, 2)]
