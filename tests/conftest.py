@@ -89,6 +89,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_tiers(items, TIERS)
+    items.sort(key=lambda item: item.nodeid.partition("[")[0] not in TIERS["first"])
 
 
 @pytest.hookimpl(tryfirst=True)  # before fixtures
