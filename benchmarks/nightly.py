@@ -66,7 +66,7 @@ KERNELS = ["masks/engine/test_exact", "masks/engine/test_masks", "kernels/test_a
 PARTS = (
     Part("no-compiler", 2, tests("masks/engine/test_bad_input"), {"NUMBA_DISABLE_JIT": "1"}),
     Part("processes", 5, tests(*PROCESSES)),
-    Part("tests", 12, "-m pytest -p no:cacheprovider -m nightly"),
+    Part("tests", 36, "-m pytest -p no:cacheprovider -m nightly"),
     Part("walks-49k", 8, f"{WALKS} smollm2"),
     Part("walks-128k", 8, f"{WALKS} llama3"),
     Part("walks-262k", 10, f"{WALKS} gemma3"),

@@ -1,7 +1,5 @@
 """Tokens that take part of an added text, by plain enumeration of small languages."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tokenizers import Tokenizer

@@ -3,8 +3,6 @@
 A row of `FAMILIES` is the type of a configuration and what is said to it beside `SHAPE`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -5,8 +5,6 @@ Data of others are not part of the repository. `data_path` looks for them in thr
 `schema_corpus.py` has schemas of ours for the tests that MaskBench's would serve. See tests/README.md.
 """
 
-from __future__ import annotations
-
 import copy
 import gc
 import os
@@ -70,13 +68,14 @@ def mark_tiers(items: Iterable[Any], tiers: dict[str, Any]) -> None:
             item.add_marker(pytest.mark.nightly)
 
 
+NIGHT = [pytest.mark.slow, pytest.mark.nightly]
+
+
 def in_tiers(quick: int, slow: int, night: int) -> Any:
     """The parameter `seeds`: those below `quick`, those below `slow` in `make test-all`, too, the others at night."""
-    night_marks = [pytest.mark.slow, pytest.mark.nightly]
-    slow_seeds = pytest.param(range(quick, slow), marks=pytest.mark.slow)
-    return pytest.mark.parametrize(
-        "seeds", [range(quick), slow_seeds, pytest.param(range(slow, night), marks=night_marks)], ids=len
-    )
+    later = [(range(quick, slow), [pytest.mark.slow]), (range(slow, night), NIGHT)]
+    left = [pytest.param(seeds, marks=marks) for seeds, marks in later if seeds]
+    return pytest.mark.parametrize("seeds", [range(quick), *left], ids=len)
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
@@ -90,6 +89,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_tiers(items, TIERS)
+    items.sort(key=lambda item: item.nodeid.partition("[")[0] not in TIERS["first"])
 
 
 @pytest.hookimpl(tryfirst=True)  # before fixtures

@@ -7,8 +7,6 @@ A row is a function of a transform's arguments and of what it returned; it raise
 comes later could not rely on the result. `checked` puts the rows around the transforms, wherever they are called from.
 """
 
-from __future__ import annotations
-
 import functools
 import sys
 from collections import Counter

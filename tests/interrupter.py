@@ -1,7 +1,5 @@
 """Raise at the n-th call that the library makes: what a signal, a lack of memory or a timeout may do at any place."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import Iterator

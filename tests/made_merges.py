@@ -1,7 +1,5 @@
 """Merges made by hand and at random, and tokenizers of them."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Small tokenizers of each kind, made here, with a special token `<end>`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

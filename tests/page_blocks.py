@@ -1,9 +1,10 @@
-"""The Python of pages, run as it stands."""
+"""The Python of pages and of scripts, run as it stands."""
 
-from __future__ import annotations
-
+import importlib.util
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from conftest import REPOSITORY
@@ -24,3 +25,14 @@ def ran(path: str, places: int | None = None) -> list[dict[str, Any]]:
         exec(compile(block, path, "exec", dont_inherit=True), names)
         seen.append(dict(names))
     return seen
+
+
+def module_at(path: Path, known: bool = False) -> ModuleType:
+    """The module that a file is, anew. known: under its name among all modules, where pydantic looks annotations up."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    if known:
+        sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module

@@ -1,7 +1,5 @@
 """The oracle gives up: it takes time without bound on some inputs, and a fuzzer has to go on."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ It shares no line with what it judges. Members and prefixes are exact, but for p
 one may be alive that only a text continues in which another lexeme is longer. Slow: for small grammars, short texts.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial, reduce

@@ -1,7 +1,5 @@
 """The folders of two small pretrained models, which `make real` makes; tests that want one skip where it is absent."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Ours (`tests/data/schemas.jsonl`, written by `scripts/make_test_schemas.py`) are
 schemas runs in a fresh clone too. A test takes the parameter `corpus` and a sample of what it names.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Grammars that tests of several rooms read: texts in Lark's notation, and random ones."""
 
-from __future__ import annotations
-
 import random
 
 from constrain.languages.automata import syntax

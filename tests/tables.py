@@ -1,7 +1,5 @@
 """Tables of tests/data: a row is a case."""
 
-from __future__ import annotations
-
 import tomllib
 from typing import Any
 

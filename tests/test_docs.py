@@ -1,7 +1,5 @@
 """Prose about the code is true: files that it names exist, its terms are in the glossary."""
 
-from __future__ import annotations
-
 import ast
 import io
 import re

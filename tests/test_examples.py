@@ -1,7 +1,5 @@
 """The examples (`>>>`) of all docstrings and the README's Python run as they stand."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 from pathlib import Path

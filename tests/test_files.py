@@ -1,7 +1,5 @@
 """The door to our own files: what others may have written stays shut, locks empty nothing, a write is whole or none."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

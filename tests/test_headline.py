@@ -5,21 +5,14 @@ Where that code has changed, either measure again, or say so: a file `stale.toml
 next measurement.
 """
 
-from __future__ import annotations
-
 import json
-import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import served
 from masks import code
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 RECORDS = Path(__file__).parent.parent / "benchmarks" / "record"
 AGAIN = "python benchmarks/served.py --out benchmarks/record/<date>-served"

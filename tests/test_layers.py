@@ -4,8 +4,6 @@ The table is read from the document, the imports from the syntax trees of all mo
 strings that name a module. The checker is tested on small packages made for it.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

@@ -4,8 +4,6 @@ The clock of these tests is a count of looks, so that they say the same on each 
 runs on, until the guard of CPU time ends the test.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import pickle

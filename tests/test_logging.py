@@ -1,7 +1,5 @@
 """Messages through `logging`, in one style: a logger a module, texts with places for values, silent by default."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

@@ -4,12 +4,10 @@ What is not run still names only what exists: imports and attributes of `constra
 no engine has to be installed for it.
 """
 
-from __future__ import annotations
-
 import ast
 import re
-import sys
 import textwrap
+import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,11 +19,6 @@ from constrain.languages.schema.read.keywords import KEYWORDS
 from constrain.masks.derived.members import is_member
 from page_blocks import ran
 from tables import table
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 TABLE = table("page_code")
 PAGES = ("README.md", "CONTRIBUTING.md", "docs/**/*.md")

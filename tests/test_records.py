@@ -3,11 +3,12 @@
 import ast
 import gzip
 import hashlib
-import importlib.util
 import re
 from pathlib import Path
 
 import pytest
+
+from page_blocks import module_at
 
 ROOT = Path(__file__).parent.parent
 RECORDS = ROOT / "benchmarks" / "record"
@@ -115,9 +116,7 @@ def test_digests_name_rows_of_records_that_are_kept():
 
 
 def test_rows_become_digests(tmp_path, monkeypatch):
-    spec = importlib.util.spec_from_file_location("digest_rows", ROOT / "scripts" / "digest_rows.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = module_at(ROOT / "scripts" / "digest_rows.py")
     monkeypatch.setattr(module, "RECORDS", tmp_path)
     folder = tmp_path / "2026-11-24-x"
     folder.mkdir()

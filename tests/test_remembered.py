@@ -1,7 +1,5 @@
 """A memory of values takes no more than its room, and the oldest go first."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

@@ -3,8 +3,6 @@
 `tests/weigh.py` weighs, and writes the table `tests/data/sizes.toml`.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

@@ -5,8 +5,6 @@ A snippet states types with `assert_type(value, type)`. A checker refuses one th
 error too: so a checker that saw only `Any` would fail here.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

@@ -1,7 +1,5 @@
 """A table of logits with a tokenizer and a vocabulary of its own: what `generate` and `score` ask of a model."""
 
-from __future__ import annotations
-
 import constrain
 from toy_model import TableModel
 

@@ -1,7 +1,5 @@
 """Faults of Triton's interpreter that are not those of a kernel."""
 
-from __future__ import annotations
-
 import pytest
 
 NUMPY_2_5 = "only 0-dimensional arrays can be converted to Python scalars"  # Triton 3.6 asks for it, 3.9 does not

@@ -3,8 +3,6 @@
 A row of `SEEING` is what is said to a configuration; `features` makes the placeholders and tensors of a family.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ tekken()            131,072 ids, byte-level BPE, end-of-text ids 2 and 11
 sentencepiece32k()  32,000 ids, SentencePiece BPE with byte fallback
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import tempfile

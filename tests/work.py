@@ -1,7 +1,5 @@
 """Count the work of a call: neither the speed of a machine nor what else it does changes it."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The rules by which function calls are judged, beside the checker of the package `bfcl-eval`, and by a table."""
 
-from __future__ import annotations
-
 import importlib
 import random
 import sys

@@ -1,7 +1,5 @@
 """Every engine through its adapter: the same small cases, so that a wrong verdict is the engine's and not ours."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from functools import cache

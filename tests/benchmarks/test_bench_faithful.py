@@ -1,7 +1,5 @@
 """benchmarks/faithful.py: its distances, its budgets, and that every runner writes members and counts what it costs."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """The benchmark of grammars: it finds what is wrong with a grammar, and its changes and oracles are what they say."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

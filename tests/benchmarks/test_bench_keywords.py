@@ -1,7 +1,5 @@
 """The official suite as a benchmark: which tests there are, verdicts, tables, the whole program on a small suite."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """The differential benchmark of grammars: its oracles on known cases, and a small run without a disagreement."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -3,8 +3,6 @@
 The commands for a GPU run on the CPU: kernels by Triton's interpreter, a tiny model.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

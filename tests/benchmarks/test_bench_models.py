@@ -1,7 +1,5 @@
 """A model through engines: tasks and their scores, the decoding loop against `generate`, figures, the whole program."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

@@ -1,7 +1,5 @@
 """benchmarks/serving.py: verdicts about texts, the order of keys, clocks, the table; vLLM is not needed for these."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

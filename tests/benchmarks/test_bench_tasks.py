@@ -1,7 +1,5 @@
 """Tasks for real models: answers are read and judged by plain rules, and every arm makes a record."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import zlib

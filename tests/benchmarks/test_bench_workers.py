@@ -1,7 +1,5 @@
 """Workers that answer, die and hang; runs that stop and go on; tables against targets; plots."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

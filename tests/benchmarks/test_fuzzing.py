@@ -1,7 +1,5 @@
 """Long checks: the fuzzer finds a planted fault and makes it small; walks end in valid texts; a night reports all."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time

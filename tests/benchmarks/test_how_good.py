@@ -1,7 +1,5 @@
 """The page How good is it says what the record says, and the statistics are those of their formulas."""
 
-from __future__ import annotations
-
 import re
 from fractions import Fraction
 from itertools import product

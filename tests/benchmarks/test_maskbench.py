@@ -1,7 +1,5 @@
 """The benchmark itself: right answers are told from wrong ones, and what engines do wrong ends up in the records."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import signal

@@ -1,7 +1,5 @@
 """Readers of peers' tests, on small tests made here: what is written out is read, what is computed is left out."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Published data sets as files of questions: three layouts, their answers, and what is said of other files.
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 import random

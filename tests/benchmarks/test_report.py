@@ -1,7 +1,5 @@
 """The page of a MaskBench run says what its records say: outcomes, differences, times; and loads nothing."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

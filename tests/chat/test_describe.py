@@ -1,7 +1,5 @@
 """Descriptions of schemas: their words (tests/data/descriptions.toml)."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

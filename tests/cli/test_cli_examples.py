@@ -1,7 +1,5 @@
 """Grammars on the command line: `test-grammar`, `--grammar` with a name, a folder or a file; sets of bytes in words."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,8 +1,5 @@
 """`constrain lint`, `diagram`, and what `check` and `explain` say in a grammar's own words."""
 
-from __future__ import annotations
-
-import importlib.util
 import re
 from xml.etree import ElementTree
 
@@ -11,6 +8,7 @@ from typer.testing import CliRunner
 
 import constrain
 from constrain.cli.app import app
+from page_blocks import module_at
 
 LIST = 'start: "[" (start ("," start)*)? "]" | NAME\nNAME: /[a-z]+/\n'
 DOUBTFUL = 'start: start "+" start | "1"\nA: "a"\n'
@@ -84,10 +82,7 @@ def test_diagram(tmp_path):
 def test_diagrams_of_the_collection(repository):
     """As the documentation has them: a picture of every rule that is written down."""
     pytest.importorskip("railroad", reason="the package railroad-diagrams is not installed")
-    spec = importlib.util.spec_from_file_location("hooks", repository / "docs" / "hooks.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    pages = dict(module.pages())
+    pages = dict(module_at(repository / "docs" / "hooks.py").pages())
     assert list(pages) == list(constrain.collection.names())
     assert len(set(pages.values())) == len(pages)
     for name, page in pages.items():

@@ -1,7 +1,5 @@
 """Help at 80 columns says all of it; the shell completes commands, options and values."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """`--json`: one object on one line, with the fields that the help names."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`constrain playground`: its answers, what it refuses, and the program itself."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

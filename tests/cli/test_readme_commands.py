@@ -1,11 +1,10 @@
 """Commands of pages run as they stand: docs/howto/command-line.md from an installed wheel, others from this checkout.
 
 They run in a folder with the files that they name. The wheel is built from this checkout and installed into an
-environment of its own, which sees the packages of this one: nothing is fetched. A wheel with kernels compiled takes
-minutes to build, so `make test` builds one without.
+environment of its own, which sees the packages of this one: nothing is fetched. By day it has the library of this
+checkout. To build a wheel with kernels compiled takes minutes, and so does the first command of one without: both are
+tried at night.
 """
-
-from __future__ import annotations
 
 import json
 import os
@@ -23,7 +22,7 @@ import pytest
 from typer.testing import CliRunner
 
 import vocabularies
-from conftest import data_root
+from conftest import NIGHT, data_root
 from constrain.cli.app import app
 from wheels import wheel
 
@@ -62,13 +61,16 @@ if root := data_root("tokenizers"):
     ELSEWHERE["CONSTRAIN_DATA"] = str(root)  # maybe beside the checkout, which an installed program does not know
 
 
+WHEELS = {"packed": "", "pure": "0", "compiled": "1"}
+
+
 @pytest.fixture(
-    scope="module", params=[pytest.param("0", id="pure"), pytest.param("1", id="compiled", marks=pytest.mark.slow)]
+    scope="module", params=["packed", pytest.param("pure", marks=NIGHT), pytest.param("compiled", marks=NIGHT)]
 )
 def programs(request: Any, repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of programs of an environment with an installed wheel."""
     pytest.importorskip("pip", reason="pip is not installed, and a wheel is to be installed")
-    built = wheel(tmp_path_factory, repository, request.param)
+    built = wheel(tmp_path_factory, repository, WHEELS[request.param])
     home = tmp_path_factory.mktemp("installed")
     venv.create(home / "env", with_pip=False)
     python = home / "env" / "bin" / "python"

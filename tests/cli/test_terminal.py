@@ -1,7 +1,5 @@
 """The commands at a terminal: colours, a stream, a sign of life. A pseudo-terminal stands for one."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -5,8 +5,6 @@ The tokenizer is that of the reference model, with `<think>` and `</think>` adde
 opens an answer after thoughts, or, asked with `thinking=True`, before them.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A finite language over a few tokens. The oracle is the list of its texts: which ids may follow a sequence of ids."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import constrain

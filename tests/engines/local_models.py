@@ -1,7 +1,5 @@
 """Data of the tests of local engines: a prompt, a schema, and settings whose texts are those of transformers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ The oracle is a list of texts, and the tokenizer that cuts them. A text whose ow
 is written in another cut, if it can be.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import logging

@@ -1,7 +1,5 @@
 """Constraints are read and compiled in pools: of threads that share an engine's compiler, and of processes."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import threading

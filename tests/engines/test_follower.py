@@ -1,7 +1,5 @@
 """The follower of another program's loop, against a matcher that reads the same output."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

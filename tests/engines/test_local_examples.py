@@ -1,7 +1,5 @@
 """The examples of local engines run as they stand: values are members of their schema."""
 
-from __future__ import annotations
-
 import json
 import runpy
 import subprocess

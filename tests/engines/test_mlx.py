@@ -3,8 +3,6 @@
 `make local-test` runs it: mlx-lm does not belong to the environment of the other tests.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

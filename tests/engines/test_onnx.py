@@ -3,8 +3,6 @@
 `make local-test` runs it. The model is written by the library's own model builder.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The examples of Ray Data and Ray Serve run to their end: jsonschema checks answers, a faulty request is a 400."""
 
-from __future__ import annotations
-
 import json
 import os
 import runpy

@@ -3,8 +3,6 @@
 The engines are made modules with the outside that the plug-ins look at, from which one thing after another is taken.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from importlib.machinery import ModuleSpec

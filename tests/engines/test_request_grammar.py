@@ -4,8 +4,6 @@ vLLM itself is not needed: its tensors are stood in for by an object with `numpy
 language: which token ids may follow a sequence of ids, with the ends that the request names.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

@@ -3,8 +3,6 @@
 `make serve-test` downloads SGLang's files. The oracle of masks reads a finite language (finite_language.py).
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import random

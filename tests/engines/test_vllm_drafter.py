@@ -1,7 +1,5 @@
 """The drafter without vLLM: what it proposes is legal, what is forced is proposed, and requests teach each other."""
 
-from __future__ import annotations
-
 import random
 from types import SimpleNamespace
 from typing import Any

@@ -4,8 +4,6 @@
 re, lark. The engine has room for few tokens, so that it preempts requests and takes them up again.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,8 +4,6 @@ The engine runs the reference model, whose weights transformers has too: the exa
 serve-test` runs these tests.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from typing import Any

@@ -3,8 +3,6 @@
 The examples run as they stand. `make serve-test` runs these tests.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

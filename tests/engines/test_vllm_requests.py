@@ -3,8 +3,6 @@
 The table tests/data/vllm_requests.toml has the requests: kind, text, members and others, or the whole message.
 """
 
-from __future__ import annotations
-
 import logging
 import random
 import re

@@ -3,8 +3,6 @@
 The model is the reference model: its texts mean something, so drafts are taken. `make serve-test` runs these tests.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

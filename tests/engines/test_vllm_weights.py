@@ -1,7 +1,5 @@
 """The numbers of the samplers from vLLM's record of an output. No engine: tensors, and objects shaped as vLLM's."""
 
-from __future__ import annotations
-
 import enum
 import math
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The warm-up of an engine: its own texts are members, and what options refuse is left out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

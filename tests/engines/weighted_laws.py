@@ -3,8 +3,6 @@
 The oracle reads every way of writing every text in tokens, with the model alone: no matcher, no mask, no sampler.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence

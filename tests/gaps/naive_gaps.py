@@ -4,8 +4,6 @@ A pattern is a list of parts: a `str`; ANY, any text over the alphabet; `(tokens
 `least` and at most `most` tokens. Only for small alphabets and short texts. No line is shared with what it judges.
 """
 
-from __future__ import annotations
-
 import random
 from functools import lru_cache
 from itertools import product

@@ -3,8 +3,6 @@
 Texts that are members are opened and set again in random orders; masks from left to right stand beside the engine's.
 """
 
-from __future__ import annotations
-
 import random
 import re
 

@@ -1,7 +1,5 @@
 """Gaps against enumeration: emptiness, masks and shortest fillings of random grammars and patterns."""
 
-from __future__ import annotations
-
 import random
 from itertools import pairwise
 

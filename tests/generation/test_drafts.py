@@ -1,7 +1,5 @@
 """`generate(draft=...)`: with the default verifier the same output for the same seed, from fewer forwards."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """By default texts of a schema, of a type and with tools end within `max_tokens`; others do if it is asked for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

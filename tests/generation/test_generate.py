@@ -1,7 +1,5 @@
 """`generate` on tiny random models: equal to transformers' own loop, numbers recomputed from scratch, honest ends."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Healing a prompt's end: b·L given the shorter prompt, every token of it, and a text that does not repeat b."""
 
-from __future__ import annotations
-
 import math
 import random
 from typing import Any

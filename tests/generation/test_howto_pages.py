@@ -1,7 +1,5 @@
 """The examples of the how-to pages run as they stand, and give what the pages say."""
 
-from __future__ import annotations
-
 import gc
 import json
 import math

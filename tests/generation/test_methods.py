@@ -1,7 +1,5 @@
 """`generate(method=...)`: laws of real models, weights, what is reported, and memories across calls."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from pathlib import Path

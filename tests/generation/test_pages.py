@@ -5,12 +5,9 @@ Every public name has a place in the reference; scripts that need no engine run 
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 from xml.etree import ElementTree
 
@@ -19,7 +16,7 @@ import pytest
 import constrain
 from constrain.sampling import METHODS
 from constrain.speculative import NAMED, VERIFIERS
-from page_blocks import ran
+from page_blocks import module_at, ran
 
 PAGES = ["start", *(f"moving/{name}" for name in ("outlines", "guidance", "xgrammar", "llguidance"))]
 PAGES += ["moving/lm-format-enforcer", "moving/instructor", "moving/llama-cpp"]
@@ -143,21 +140,12 @@ SCRIPTS = (
 MOST = 60  # lines
 
 
-def load(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module  # pydantic looks annotations up there
-    spec.loader.exec_module(module)
-    return module
-
-
 SLOW = {"call_tools", "query_a_database"}
 
 
 @pytest.mark.parametrize("name", [pytest.param(each, marks=[pytest.mark.slow] * (each in SLOW)) for each in SCRIPTS])
 def test_a_script_runs_and_checks_its_answer(repository: Path, name: str) -> None:
-    assert load(repository / "examples" / f"{name}.py").main()
+    assert module_at(repository / "examples" / f"{name}.py", known=True).main()
 
 
 def test_all_scripts_are_run_and_short(repository: Path) -> None:
@@ -169,16 +157,8 @@ def test_all_scripts_are_run_and_short(repository: Path) -> None:
         assert f"python examples/{file.name}" in text, file
 
 
-def loaded(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_all_pages_run(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    outputs = loaded(repository / "scripts" / "page_outputs.py")
+    outputs = module_at(repository / "scripts" / "page_outputs.py")
     monkeypatch.chdir(tmp_path)
     pages = sorted((repository / "docs" / "explanation").glob("*.md"))
     assert [page.stem for page in pages] == ["bending", "masks", "other-programs"]
@@ -189,7 +169,7 @@ def test_all_pages_run(repository: Path, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_pictures_are_drawn_from_the_code(repository: Path) -> None:
-    drawn = loaded(repository / "scripts" / "draw_explanations.py").pictures()
+    drawn = module_at(repository / "scripts" / "draw_explanations.py").pictures()
     for name, text in drawn.items():
         ElementTree.fromstring(text)
         assert (repository / "docs" / "pictures" / name).read_text(encoding="utf-8") == text, name
@@ -199,7 +179,7 @@ def test_pictures_are_drawn_from_the_code(repository: Path) -> None:
 
 def test_the_toy_model_is_bent_and_mended(repository: Path) -> None:
     """By exhaustive sums: the weights turn the masked law into the conditioned one."""
-    wanted, masked, weighted = loaded(repository / "scripts" / "draw_explanations.py").laws().values()
+    wanted, masked, weighted = module_at(repository / "scripts" / "draw_explanations.py").laws().values()
     for law in (wanted, masked, weighted):
         assert sum(law.values()) == pytest.approx(1)
     assert weighted == pytest.approx(wanted) and masked != pytest.approx(wanted)

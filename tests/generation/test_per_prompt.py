@@ -3,8 +3,6 @@
 The oracle is the same call with one constraint and budget for all prompts: row i of it draws from the same stream.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from enum import Enum
 from typing import Any

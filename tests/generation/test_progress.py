@@ -1,7 +1,5 @@
 """`constrain.progress`: silent unless asked and on a terminal; every output is counted once, whatever the method."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import re

@@ -1,7 +1,5 @@
 """Doors recognise formats of grammars, files, and names that are nearly right."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

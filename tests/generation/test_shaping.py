@@ -1,7 +1,5 @@
 """stop and complete of `generate`, `Length`, texts around outputs, on tiny random models that would rather not end."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Budgets of thoughts, and turns with tools, for every method of sampling, under drafts, in batches and with limits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

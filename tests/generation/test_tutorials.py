@@ -4,13 +4,9 @@ What the constraint forces is compared letter by letter. What the model chooses 
 data/page_shapes.toml has, and by `CHECKS`: another CPU rounds otherwise, and then another token may be drawn.
 """
 
-from __future__ import annotations
-
 import copy
-import importlib.util
 import math
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -21,12 +17,8 @@ import torch
 
 import constrain
 from constrain.masks.derived.members import is_member
+from page_blocks import module_at
 from tables import table
-
-if sys.version_info >= (3, 11):
-    pass
-else:
-    pass
 
 PAGES = ("extraction", "tool-calls", "reasoning", "code", "sql", "faithful", "serving")
 SLOW = {"extraction", "code", "sql", "faithful"}
@@ -60,12 +52,7 @@ CHECKS: dict[str, Callable[[dict[str, Any]], bool]] = {  # what holds of a page'
 
 @pytest.fixture(scope="module")
 def outputs(repository: Path) -> ModuleType:
-    path = repository / "scripts" / "page_outputs.py"
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_at(repository / "scripts" / "page_outputs.py")
 
 
 def test_all_pages_are_run_and_listed(repository: Path) -> None:

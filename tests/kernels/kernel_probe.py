@@ -3,8 +3,6 @@
 Prints one JSON object: for each constraint and prefix the allowed ids, and whether the text is valid.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

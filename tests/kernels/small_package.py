@@ -4,8 +4,6 @@
 issue 1833).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

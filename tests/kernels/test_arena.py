@@ -1,7 +1,5 @@
 """The arena: equal keys are one record, ids survive growth, and sorting on the scratch stack equals numpy's."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,8 +1,6 @@
 """Kernels that are compiled on this machine: found again by the next process, thrown away when any kernel file is
 edited, and compiled again whatever happens to the file that keeps them."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import pickle

@@ -56,8 +56,10 @@ def test_plain_python(compiled):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_bounds_checked(compiled, request):
-    """`NUMBA_BOUNDSCHECK=1`: no kernel reads or writes outside an array. Numba compiles all kernels, once."""
+    """`NUMBA_BOUNDSCHECK=1`: no kernel reads or writes outside an array. Numba compiles all kernels, once: at night, as
+    the plain Python above raises the same errors, and wraps negative indices as these do."""
     cache = getattr(request.config, "cache", None)
     folder = cache.mkdir("numba-boundscheck") if cache else Path(request.getfixturevalue("tmp_path"))
     assert answers(NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(folder)) == compiled
@@ -77,6 +79,7 @@ assert many == {}, many
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_every_kernel_has_one_signature(request):
     """Numba compiles a kernel anew for every mix of argument types; here each has its declared one."""
     cache = getattr(request.config, "cache", None)

@@ -1,8 +1,6 @@
 """Kernels that were compiled when the package was built: what Python sees of them is what it sees of numba's, but that
 numba is not there."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

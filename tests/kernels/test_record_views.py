@@ -1,7 +1,5 @@
 """`describe` prints any record by its declaration, and accessors read the words that they are declared to read."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

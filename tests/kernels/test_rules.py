@@ -1,14 +1,13 @@
 """`scripts/check_kernels.py` refuses a row of code a rule, and nothing of the kernels that are there."""
 
-from __future__ import annotations
-
 import ast
-import importlib.util
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from page_blocks import module_at
 
 NESTED = "".join(f"{'    ' * depth}if a[{depth}]:\n" for depth in range(1, 8)) + "    " * 8 + "pass"
 LADDER = "    if a == 0:\n        pass\n" + "".join(f"    elif a == {n}:\n        pass\n" for n in range(1, 9))
@@ -39,11 +38,7 @@ ROWS = {
 
 @pytest.fixture(scope="module")
 def script(repository: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("check_kernels", repository / "scripts" / "check_kernels.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_at(repository / "scripts" / "check_kernels.py")
 
 
 def test_nothing_is_wrong(script: ModuleType) -> None:

@@ -1,7 +1,5 @@
 """A text under a monitor, read lexeme by lexeme: `MonitorReading` does it byte by byte, and remembers states."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

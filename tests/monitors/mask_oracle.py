@@ -5,8 +5,6 @@ It walks the bytes of tokens with a reading of its own, and knows nothing of wor
 find that no text goes on behind it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from random import Random
 from typing import Any, NamedTuple

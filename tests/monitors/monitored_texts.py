@@ -1,7 +1,5 @@
 """Texts that monitors accept, and the monitors."""
 
-from __future__ import annotations
-
 from pathlib import PurePosixPath
 
 from constrain.monitors import c, jinja, objects, python, sql

@@ -4,8 +4,6 @@ The program is found on the path, or where Debian's package `postgresql` puts it
 as the user nobody.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

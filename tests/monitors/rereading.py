@@ -1,7 +1,5 @@
 """Fork, rollback, pickle, drafts, batches: wherever a matcher has been, its mask is that of a new one."""
 
-from __future__ import annotations
-
 import pickle
 import random
 from collections.abc import Iterable

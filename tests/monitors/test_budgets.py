@@ -1,7 +1,5 @@
 """Budgets under monitors: each text ends in time, is one of the constraint, and the shortest ends are found."""
 
-from __future__ import annotations
-
 import random
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """The monitor of C: what GCC refuses for a name is refused, and nothing that it accepts."""
 
-from __future__ import annotations
-
 import pickle
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Monitors never lead into a dead end: random walks, with tokens that are lexemes and bytes, and with bytes alone."""
 
-from __future__ import annotations
-
 import random
 from functools import cache
 from keyword import kwlist

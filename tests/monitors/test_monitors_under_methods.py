@@ -1,7 +1,5 @@
 """Texts that methods and drafts sample under a monitor obey it, and weights are those of replays."""
 
-from __future__ import annotations
-
 import math
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """Names that are refused are told with the known one that is nearly it; words of tokens that may begin a name."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

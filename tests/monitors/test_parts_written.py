@@ -1,7 +1,5 @@
 """Texts with monitored parts, written: no dead ends, methods and drafts, forks, and memory that runs out."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from typing import Any

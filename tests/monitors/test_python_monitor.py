@@ -3,8 +3,6 @@
 So are those of what the text itself defines; masks under its grammar are exact, and real files are read.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import io

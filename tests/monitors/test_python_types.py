@@ -1,7 +1,5 @@
 """The monitor of Python under `types="declared"`: attributes and arguments by annotations."""
 
-from __future__ import annotations
-
 import ast
 from typing import Any
 

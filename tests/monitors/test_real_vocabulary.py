@@ -4,8 +4,6 @@ One is that of `mask_oracle.py`. The other reads the whole text lexeme by lexeme
 begun name in the plain list of names.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """The monitor of SQL against SQLite: what it prepares is accepted, and undefined names are refused."""
 
-from __future__ import annotations
-
 import random
 import sqlite3
 from contextlib import closing

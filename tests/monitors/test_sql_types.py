@@ -3,8 +3,6 @@
 PostgreSQL is asked where it is installed; rows that say what it answers are tested everywhere.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import sqlite3

@@ -1,7 +1,5 @@
 """The monitor of TypeScript: what its compiler accepts is accepted, and what breaks a type is refused in time."""
 
-from __future__ import annotations
-
 import pickle
 import random
 import re

@@ -1,7 +1,5 @@
 """Texts read token by token, the longest ones that fit, and random texts: masks are what each token may do."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Collection, Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """Random expressions of SQL over columns of all types, most of them well typed, for PostgreSQL to judge."""
 
-from __future__ import annotations
-
 import random
 
 COLUMNS = {

@@ -4,8 +4,6 @@ Types are drawn first, then expressions of them: a variable, a member, a call, a
 compiler has the last word on what is drawn (`benchmarks/languages/tsc.py`).
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterator

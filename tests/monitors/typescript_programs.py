@@ -1,7 +1,5 @@
 """Programs of TypeScript that its compiler accepts under --strict, and beginnings that nothing can complete."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tables import table

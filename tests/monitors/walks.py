@@ -4,8 +4,6 @@ Tokens are lexemes of the language and single bytes, so that nothing can be spel
 one may come; towards the end of a walk those are preferred that close what is open.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterable, Sequence

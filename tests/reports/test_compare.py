@@ -1,7 +1,5 @@
 """`compare`: what a budget buys, put together by hand; particles and states of chains count."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

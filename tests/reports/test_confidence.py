@@ -1,7 +1,5 @@
 """The confidence of parts of an output: where a part stands, and which probabilities it has."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

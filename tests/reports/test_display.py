@@ -1,7 +1,5 @@
 """A shown generation: the text can be read, nothing is lost, and every number is the recorded one."""
 
-from __future__ import annotations
-
 import io
 import math
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """Watching an output while it is written: in a notebook, by IPython's display protocol, and in a terminal."""
 
-from __future__ import annotations
-
 import io
 import sys
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Plots of weighted outputs: the shares and errors are those of the definition, and the picture says them."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`rejection`, `cars` and `asap`: their distributions, whatever was learnt before, by walking the decision tree."""
 
-from __future__ import annotations
-
 import copy
 import math
 import warnings

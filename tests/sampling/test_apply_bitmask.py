@@ -1,7 +1,5 @@
 """Logits under bitmasks: kernels for each number format beside a plain oracle; the Triton kernel in its interpreter."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Adaptive weighted rejection by enumeration: E[ŵ · 1(v = x)] = p(x) A(x) for every candidate x and all options."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Every method of the table reports failures as outputs that say so, or as errors with their place."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`exact`, `argmax` and `beam` against the list of all members."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

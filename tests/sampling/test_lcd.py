@@ -1,8 +1,6 @@
 """`lcd` against the definition: its whole decision tree is walked, so distributions and weights are exact, not
 sampled."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

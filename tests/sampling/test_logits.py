@@ -1,7 +1,5 @@
 """A step against plain arithmetic in float64, for rows of every kind; the distribution of a row; one row is as many."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`mcmc` by its matrix: every entry of the kernel is enumerated, and must leave the target as it is."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rows of logits by kernels against plain Python: sums, the likeliest token, what is kept, and the drawn token."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Potentials: what they are asked, what they may answer, products, and the how-to page as a test."""
 
-from __future__ import annotations
-
 import importlib.util
 import math
 import re

@@ -3,8 +3,6 @@
 The model reads no prefix twice at a time, whatever the particles do.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Sequence

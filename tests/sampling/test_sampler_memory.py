@@ -1,7 +1,5 @@
 """`Memory`: what is learnt is kept, told apart by target, bounded, and the same after a trip to the disk."""
 
-from __future__ import annotations
-
 import copy
 import math
 import zipfile

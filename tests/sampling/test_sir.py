@@ -1,7 +1,5 @@
 """`sir` by enumeration: properly weighted for every number of samples, and closer to the target the more there are."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """`smc` by enumeration: whatever is resampled when, and whatever steers, every text is properly weighted."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The parts of a step: bitmasks on logits, truncation, draws, messages about bad logits."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Temperatures of rules: the distribution of the methods by enumeration, with drafts, and what cannot honour them."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

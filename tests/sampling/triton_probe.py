@@ -3,8 +3,6 @@
 Prints "masked" and the number of cases.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,8 +1,6 @@
 """Compiles the fused kernels to machine code for a GPU that need not be there: the interpreter lets types pass that a
 compiler does not, and names that its tuples have themselves."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import triton

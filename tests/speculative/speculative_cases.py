@@ -1,7 +1,5 @@
 """Shared by tests of drafts: contexts under small constraints, random trees, a whole decoder by enumeration."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any

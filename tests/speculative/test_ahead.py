@@ -1,7 +1,5 @@
 """Drafts under methods that choose tokens themselves: distributions by enumeration, and what is not read again."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Controllers: their estimates against counts by hand, what they choose, and that the output does not change."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

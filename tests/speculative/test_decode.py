@@ -1,7 +1,5 @@
 """The whole decoder against `lcd`: both decision trees are walked, so distributions, weights and traces are exact."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Proposals of each drafter, by hand; and a draft model that is the target itself is always agreed with."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

@@ -4,8 +4,6 @@ Kernels run by Triton's interpreter on the CPU, in a process of its own (`test_t
 on a GPU. The twins' own distributions are enumerated in test_verifiers.py.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import os
@@ -23,6 +21,7 @@ from speculative_cases import context_of
 from test_decode import branching
 from test_verifiers import SIZE, World, distance, said, setting
 
+from conftest import NIGHT, in_tiers
 from constrain.errors import ConstrainError
 from constrain.sampling import AWRS, MCMC, SIR, SMC, Job, Sample, Settings, TorchDraw, enumerate_draws, lcd
 from constrain.sampling.core import step as steps
@@ -156,12 +155,14 @@ def agree(problem: Problem, rule: str, seed: int) -> int:
 
 
 @ON_KERNELS
+@in_tiers(3, 3, 10)
 @pytest.mark.parametrize("rule", sorted(RULES))
-def test_kernels_are_the_eager_rules(rule: str) -> None:
+def test_kernels_are_the_eager_rules(rule: str, seeds: range) -> None:
+    """Each rule with three of the targets by day, which are others for the next rule, and with all at night."""
     assert RULES.keys() == VERIFIERS.keys()
-    taken = sum(agree(Problem(seed, rule, settings), rule, seed) for seed, settings in enumerate(TARGETS))
-    taken += sum(agree(Problem(seed, rule, Settings()), rule, seed) for seed in range(6, 10))
-    assert taken > 3  # paths were followed
+    shift = sorted(RULES).index(rule)
+    taken = sum(agree(Problem(seed, rule, TARGETS[(seed + shift) % len(TARGETS)]), rule, seed) for seed in seeds)
+    assert taken > 0  # paths were followed
 
 
 @ON_KERNELS
@@ -180,11 +181,12 @@ def test_several_chunks_and_other_dtypes(dtype: torch.dtype) -> None:
 
 
 @ON_KERNELS
+@in_tiers(1, 1, 2)
 @pytest.mark.parametrize("settings", TARGETS, ids=str)
 @pytest.mark.parametrize("masked", [True, False])
-def test_steps_without_drafts_are_those_of_the_library(settings: Settings, masked: bool) -> None:
+def test_steps_without_drafts_are_those_of_the_library(settings: Settings, masked: bool, seeds: range) -> None:
     """Tokens, numbers, dead ends and draws that are used, for one row and for several."""
-    for rows, seed in itertools.product((1, 3, 9), range(2)):
+    for rows, seed in itertools.product((1, 3, 9), seeds):
         problem = Problem(100 * rows + seed, "match", settings, size=40, width=43, trees=rows)
         logits = torch.cat([each[:1] for each in problem.logits])
         words = np.concatenate([problem.bitmask] * 3)[:rows] * np.uint32(seed % 2 or rows != 3)
@@ -245,16 +247,19 @@ def allowed_by(problem: Problem, row: int, width: int) -> torch.Tensor:
 
 
 @ON_KERNELS
-@pytest.mark.parametrize("ties", [False, True])
-def test_filters_are_those_of_the_library(ties: bool) -> None:
+@pytest.mark.parametrize(
+    "ties, part",
+    [(False, 0), (True, 1), pytest.param(False, 1, marks=NIGHT), pytest.param(True, 0, marks=NIGHT)],
+)
+def test_filters_are_those_of_the_library(ties: bool, part: int) -> None:
     """The kept tokens are equal, and their shares up to rounding; each tree has options of its own."""
-    problem = Problem(31 + ties, "match", Settings(), size=60, width=67, trees=6)
+    options = [(1.0, 0, 1.0), (1.0, 5, 1.0), (0.5, 0, 0.71), (1.7, 9, 0.83), (1.0, 500, 0.999), (1.0, 1, 0.1)][part::2]
+    problem = Problem(31 + ties, "match", Settings(), size=60, width=67, trees=3)
     if ties:  # few different scores
         problem.logits = [each.round() for each in problem.logits]
-    options = [(1.0, 0, 1.0), (1.0, 5, 1.0), (0.5, 0, 0.71), (1.7, 9, 0.83), (1.0, 500, 0.999), (1.0, 1, 0.1)]
     own = [FusedOptions(*each) for each in options]
     found = stated(
-        problem, packed(problem.trees, problem.masks, RULES["match"], own, np.zeros((6, 1)), problem.bitmask, DEVICE)
+        problem, packed(problem.trees, problem.masks, RULES["match"], own, np.zeros((3, 1)), problem.bitmask, DEVICE)
     )
     for i, (temperature, top_k, top_p) in enumerate(options):
         settings = Settings(temperature=temperature, top_k=top_k or None, top_p=None if top_p == 1 else top_p)
@@ -378,10 +383,11 @@ def table_logits(world: World, tree: BuiltTree) -> np.ndarray:
 
 
 @ON_KERNELS
+@in_tiers(1, 1, 2)
 @pytest.mark.parametrize("rule", sorted(RULES))
-def test_the_law_of_the_kernels_is_the_target(rule: str) -> None:
+def test_the_law_of_the_kernels_is_the_target(rule: str, seeds: range) -> None:
     """Every draw of draft and walk: what is emitted, completed by the target, has the target's distribution."""
-    for seed in range(2):
+    for seed in seeds:
         draws = verifier_named(rule).draws
         width, depth = {"chain": (1, 2), "with": (2, 1), "without": (2, 2 - seed)}.get(draws, (1, 1))
         drafts: list[Any] = [Drawn(seed, width, depth, replacement=draws == "with", spine=True), Given(seed, 2)]
@@ -557,11 +563,12 @@ def test_faulty_rows_are_named_by_the_eager_rule() -> None:
 
 
 @pytest.mark.skipif(INTERPRETED, reason="is running")
-def test_the_interpreter_runs_these() -> None:
+@pytest.mark.parametrize("tier", ["not nightly", pytest.param("nightly", marks=NIGHT)])
+def test_the_interpreter_runs_these(tier: str) -> None:
     """Triton reads TRITON_INTERPRET when it is imported, so a process of its own."""
     pytest.importorskip("triton", reason="no triton: the kernels were not run")
     environment = {**os.environ, "TRITON_INTERPRET": "1"}
-    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", str(Path(__file__))]
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-m", tier, str(Path(__file__))]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     skip_where_numpy_is_too_new(done.stdout)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]

@@ -1,7 +1,5 @@
 """Texts that `LegalWords` drafts, in tokens of one byte; and drafts by default, which change no output."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 from typing import Any

@@ -2,8 +2,6 @@
 
 What is accepted is used: drafters are asked, rules are asked, processors change the output."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from functools import cache

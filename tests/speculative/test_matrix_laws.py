@@ -4,8 +4,6 @@ Rules under `lcd` are walked in test_verifiers.py, methods that read ahead in te
 these methods.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Masks of the places of trees: all at once or one by one, they are the matchers' own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ The variables: content, thinking (None: none), calls, a list of objects with nam
 the reader know nothing of these templates.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Random tools and calls of them."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

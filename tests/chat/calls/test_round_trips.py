@@ -3,8 +3,6 @@
 Texts of models, read whole and character by character (tests/data/tool_texts.toml); tools without listed arguments.
 """
 
-from __future__ import annotations
-
 import copy
 import itertools
 import json

@@ -1,7 +1,5 @@
 """A plain reading of structural tags: where the texts of a format end, from the definition of each format."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

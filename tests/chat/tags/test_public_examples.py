@@ -1,7 +1,5 @@
 """The examples of other programs' documentation, in texts of our own: verdicts, ours and theirs."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

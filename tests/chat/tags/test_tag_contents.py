@@ -1,7 +1,5 @@
 """Contents of tags: schemas with excluded texts, arguments in models' markup, repeated keys and items, bad input."""
 
-from __future__ import annotations
-
 import json
 import re
 from itertools import product

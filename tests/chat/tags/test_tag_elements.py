@@ -1,7 +1,5 @@
 """Arguments as elements: the texts of all small values, against a plain encoder and jsonschema."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

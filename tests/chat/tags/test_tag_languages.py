@@ -1,7 +1,5 @@
 """Structural tags against their definitions: members, viable beginnings and masks, on all short texts."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import sys

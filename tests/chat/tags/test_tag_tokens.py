@@ -1,7 +1,5 @@
 """Formats of tokens against definitions on all short sequences of tokens, each read as text or as a symbol."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from typing import Any

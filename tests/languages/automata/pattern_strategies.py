@@ -1,7 +1,5 @@
 """Random patterns in Python's syntax, and the question whether we read one as `re` does, over all short texts."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import importlib.util

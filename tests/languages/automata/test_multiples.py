@@ -1,7 +1,5 @@
 """Long runs of characters (LITERAL) against Python's `re`; multiples of several numbers at once against all numbers."""
 
-from __future__ import annotations
-
 import itertools
 import re
 

@@ -5,8 +5,6 @@ the store: its automata are tables over an alphabet with a symbol for "anything 
 texts there too. Patterns keep to what both read alike: ASCII letters, classes, counters.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import random

@@ -1,7 +1,5 @@
 """Nullable, productive, reachable, right-recursive, neighbours: by hand, and against plain searches."""
 
-from __future__ import annotations
-
 import random
 from itertools import pairwise
 

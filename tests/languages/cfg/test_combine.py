@@ -1,7 +1,5 @@
 """Combinators: languages by the plain oracle, parts with guards and checks, faults."""
 
-from __future__ import annotations
-
 import copy
 import functools
 import gc

@@ -1,7 +1,5 @@
 r"""Terminals that look beside them (`\b`, `(?!x)` at an edge): on every short text as Python's `re` in place says."""
 
-from __future__ import annotations
-
 import random
 import re
 from functools import cache

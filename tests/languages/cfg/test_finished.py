@@ -1,7 +1,5 @@
 """The check of a finished text, against the least fixed point over all spans of short texts, on random grammars."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

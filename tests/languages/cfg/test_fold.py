@@ -1,7 +1,5 @@
 """Folding regular pieces into terminals, and writing ignored text into the rules, change no language."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -4,8 +4,6 @@ Lark and GBNF under both lexers, XGrammar's EBNF, `%json` and `%regex` inside La
 with the whole message, its place and its way out, verbatim.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -3,8 +3,6 @@
 Work is counted in calls; sizes are compared within one run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Each transform of grammars keeps its row of `grammar_spec`, and each row refuses what is not legal."""
 
-from __future__ import annotations
-
 import random
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """Keywords in one case: nothing is accepted that the full grammar refuses, and texts in one case stay as they were."""
 
-from __future__ import annotations
-
 import random
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Lark grammars in files: relative imports, faults inside imported files; declared symbols and what binds them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

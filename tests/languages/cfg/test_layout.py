@@ -1,7 +1,5 @@
 """Lines, blocks and brackets: CPython's parser is the oracle on a small subset of Python, exhaustively."""
 
-from __future__ import annotations
-
 import ast
 import random
 import re

@@ -1,7 +1,5 @@
 """Findings on doubtful grammars, as a table; ambiguity against counting trees of all short texts."""
 
-from __future__ import annotations
-
 import math
 import random
 from functools import cache

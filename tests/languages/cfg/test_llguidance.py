@@ -1,7 +1,5 @@
 """Extensions of Lark: languages against `re` on all short texts, and against llguidance or XGrammar; captures."""
 
-from __future__ import annotations
-
 import json
 import re
 from itertools import product

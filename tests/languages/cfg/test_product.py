@@ -1,7 +1,5 @@
 """Grammar ∩ regular language: every short text against both sides, no dead ends, terminals cut inside."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

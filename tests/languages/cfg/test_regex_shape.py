@@ -1,7 +1,5 @@
 """Lazy quantifiers and look-around in terminals: what is recognised, and that the language is what `re` matches."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Constraints: values, their unions and intersections, and their faults."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -1,7 +1,5 @@
 """Spans of documents: exact against all spans of random texts, linear in size, work counted on a document of 100 kB."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

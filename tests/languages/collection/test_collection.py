@@ -1,7 +1,5 @@
 """Every folder of `grammars/`: it is complete, its members are accepted from byte to byte, the other texts are not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

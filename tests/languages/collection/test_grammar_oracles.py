@@ -3,8 +3,6 @@
 Their examples, the same with one byte changed, and every short text over a few pieces: what random changes may miss.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from random import Random
 from typing import Any

@@ -1,7 +1,5 @@
 """grammars/python on syntax that this interpreter may not know, and on the standard library."""
 
-from __future__ import annotations
-
 import ast
 import random
 import sysconfig

@@ -1,7 +1,5 @@
 """The files of a tokenizer in the disk cache: read again they say the same, and damaged ones are made again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

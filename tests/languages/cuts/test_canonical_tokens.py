@@ -1,7 +1,5 @@
 """Canonical sequences of tokens: the automaton beside the tokenizer itself, on small tokenizers."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Files of Tekken and of SentencePiece know their own cut: beside the libraries themselves."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

@@ -1,7 +1,5 @@
 """The first tokens of a text that must follow: beside all sequences of tokens, and beside the tokenizer itself."""
 
-from __future__ import annotations
-
 import itertools
 import random
 

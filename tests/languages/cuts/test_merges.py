@@ -1,7 +1,5 @@
 """Merges against the tokenizers themselves, which encode each text without a pre-tokenizer; small ones exhaustively."""
 
-from __future__ import annotations
-
 import base64
 import itertools
 import json

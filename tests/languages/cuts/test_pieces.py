@@ -1,7 +1,5 @@
 """Pieces: borders told while bytes arrive, against the libraries' own cuts of finished texts."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

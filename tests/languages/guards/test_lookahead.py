@@ -5,8 +5,6 @@ keep the members. A beginning is allowed exactly if some member begins so. Large
 walk may end in a dead end. Forks, rollbacks and masks of many-byte tokens agree with replays.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re

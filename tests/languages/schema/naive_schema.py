@@ -3,8 +3,6 @@
 Slow and simple on purpose; no code is shared with the engine.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from types import SimpleNamespace

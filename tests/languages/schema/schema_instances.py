@@ -6,8 +6,6 @@ the keywords that then hold together, and builds a value of one type from them. 
 A near miss is such a value with one thing changed.
 """
 
-from __future__ import annotations
-
 import copy
 import re
 from fractions import Fraction

@@ -8,8 +8,6 @@ Sources: JSON Schema Core 2019-09 sections 9.3.1.3 and 9.3.2.4 (which annotation
 (`_legacy_keywords.py`) and referencing 0.37 (`jsonschema.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -8,8 +8,6 @@ Two things are set right beforehand: `jsonschema` divides floats for `multipleOf
 it gets exact arithmetic here; `jsonschema-rs` asserts formats in older drafts unless told not to.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ The idea: greedy. A candidate is the JSON with one key or item left out, with a 
 or by something plainer; the first candidate that still fails is taken, until none does. Cost: some hundred trials.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -13,8 +13,6 @@ Limit: values need no exact decimals beyond what `json.dumps` writes; no text ho
 matches before one.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar

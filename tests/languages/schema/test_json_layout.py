@@ -1,7 +1,5 @@
 """`json_schema(whitespace=JsonLayout(...))`: what json.dumps writes, and bounded and patterned whitespace."""
 
-from __future__ import annotations
-
 import json
 import re
 from itertools import product

@@ -1,7 +1,5 @@
 """Tables of schemas (`tests/data/schema_*.toml`): members, others, faults with the whole message, registries."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -4,8 +4,6 @@ Schemas mix every validation keyword of five drafts (`schema_strategies.py`), va
 (`schema_instances.py`), and the order of keys is free. Schemas are refused only for reasons that stand here. A run over
 50,000 pairs is the record 2026-11-21-differential; what is found becomes a row of `tests/data/schema_cases.toml`."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

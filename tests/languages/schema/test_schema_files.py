@@ -1,7 +1,5 @@
 """Schemas in files: JSON and YAML, places in them, references to files beside them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Formats: rows of a table, calendars and clocks by enumeration, and `idna` and `jsonschema` as second opinions."""
 
-from __future__ import annotations
-
 import datetime
 import json
 

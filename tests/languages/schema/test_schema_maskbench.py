@@ -3,8 +3,6 @@
 Instances are written in the order in which they are given, hence `property_order="any"`.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Schemas that constrain less than was meant: wrappers are refused, misspelt keywords told, and objects are objects."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

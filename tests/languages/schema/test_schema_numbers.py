@@ -1,7 +1,5 @@
 """Sets of numbers against arithmetic: every spelling of a decimal is a member exactly if its value is in the set."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from decimal import Decimal

@@ -6,8 +6,6 @@ verdict is not the suite's, the test stands in `tests/data/schema_format_disagre
 disagreement that is not listed fails, and so does a listed one that no longer occurs.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Branches that overlap in too many ways: their union is generated, and the check of the finished text decides."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Large schemas: what is not visited costs nothing, what is visited costs what it is large; counted in calls."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

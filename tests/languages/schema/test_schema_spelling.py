@@ -4,8 +4,6 @@ The table `tests/data/spelling_cases.toml` is asked of the plain recogniser and 
 a definition in plain Python, on all short texts and on what programs print for doubles.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -3,8 +3,6 @@
 Tables in `tests/data/schema_strict.toml`; limits counted to the last.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Unions of many shapes as one set of rules: the objects of the shapes side by side, and those of a validator."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The keyword that a value breaks, and its place: a table, and `jsonschema` as judge over the schemas of the tests."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

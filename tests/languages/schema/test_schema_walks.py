@@ -6,8 +6,6 @@ through masks draws tokens of a small vocabulary as a generation does; after som
 something. Texts are judged by `jsonschema-rs` (those of MaskBench by `jsonschema`).
 """
 
-from __future__ import annotations
-
 import json
 import random
 from typing import Any

@@ -1,7 +1,5 @@
 """The disk cache: found again, never trusted blindly, never in the way."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Hugging Face tokenizers, small ones built here: every kind that is read, every kind that is refused."""
 
-from __future__ import annotations
-
 import gc
 import json
 import weakref

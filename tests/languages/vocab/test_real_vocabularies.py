@@ -1,7 +1,5 @@
 """Real vocabularies: what a tokenizer makes of a text spells that text, byte for byte; special tokens spell nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

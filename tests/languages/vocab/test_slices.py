@@ -1,7 +1,5 @@
 """Slices against their definition, character by character."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """The flat trie against a trie of dicts."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import naive_vocab

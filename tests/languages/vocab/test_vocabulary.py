@@ -1,7 +1,5 @@
 """Vocabulary: what it keeps, what it refuses (tests/data/vocab_errors.toml), and the files it reads."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

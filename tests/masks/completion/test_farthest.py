@@ -1,7 +1,5 @@
 """Bounds on what a text needs: none needs more, and a limit of tokens that is further away changes no mask."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

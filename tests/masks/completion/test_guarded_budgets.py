@@ -1,7 +1,5 @@
 """Budgets where keys or items must differ: no walk along the masks ends dead, and completions are the shortest ones."""
 
-from __future__ import annotations
-
 import json
 import random
 

@@ -1,7 +1,5 @@
 """Budgets: every text that masks allow is closed in time, and nothing is refused that the bound allows."""
 
-from __future__ import annotations
-
 import json
 import random
 

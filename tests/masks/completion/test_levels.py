@@ -1,7 +1,5 @@
 """States to which all tokens lead, found level by level, against reading each token, and against the engine's masks."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

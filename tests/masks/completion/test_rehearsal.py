@@ -1,7 +1,5 @@
 """Rehearsal: a likely text is a beginning of a member, and its masks are known afterwards, and the same."""
 
-from __future__ import annotations
-
 from threading import Event
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Shortest completions: exact against a search over all texts; a completion goes on as its own rest."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Masks of vocabularies that cannot complete every text: exact in tokens, against all sequences of tokens."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from functools import cache

@@ -1,8 +1,6 @@
 """Vocabularies that lack the bytes of some characters: masks in bytes are exact in tokens, unless a constraint names
 such a character. The reference are masks that ask for the end by tokens, for every constraint."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable
 

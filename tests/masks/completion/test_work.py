@@ -1,7 +1,5 @@
 """The work of filling in the middle of SQL, in counts of rules, steps and configurations: none of them explodes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The texts of a constraint that a vocabulary can write: tables, and all texts of small grammars as the oracle."""
 
-from __future__ import annotations
-
 import string
 from itertools import product
 from typing import Any

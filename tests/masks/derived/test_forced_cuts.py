@@ -1,7 +1,5 @@
 """Masks with the own cut of forced texts: by plain rules, at every place of small languages."""
 
-from __future__ import annotations
-
 from os.path import commonprefix
 from typing import Any
 

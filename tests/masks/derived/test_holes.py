@@ -3,8 +3,6 @@
 Where there is a layout of lines and columns: against all short fillings, and against CPython's parser.
 """
 
-from __future__ import annotations
-
 import ast
 import random
 from itertools import product

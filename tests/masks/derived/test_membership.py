@@ -1,7 +1,5 @@
 """`Constraint.accepts` and `Constraint.explain`: rows of tests/data/membership.toml, and the table of schemas."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any

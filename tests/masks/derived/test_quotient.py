@@ -1,7 +1,5 @@
 """Texts between two texts: every small case against all texts, and lexemes that run over both junctions."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """Answers after thoughts: budgets against a definition on all short sequences of tokens; tokens as closes; faults."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Free text with pieces: against a plain reading of all short texts; pieces that are schemas; faults."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

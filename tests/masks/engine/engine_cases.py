@@ -1,7 +1,5 @@
 """Helpers of the engine's tests: masks as sets, small vocabularies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,8 +1,6 @@
 """Masks of states that are text but for something: exceptions, lengths beside patterns, complements, remainders. For
 every token id the mask's bit is what `allows` says, at every cut of some valid texts (masks/common/slices.py)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

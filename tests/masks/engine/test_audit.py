@@ -1,7 +1,5 @@
 """Constraints ask their parts once, and compiling and following them reads no socket and hardly a file."""
 
-from __future__ import annotations
-
 import pkgutil
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 """Bad input, as data: each row of tests/data/bad_input.toml is an error of this class with this message, word for word,
 and leaves the matcher as it was."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

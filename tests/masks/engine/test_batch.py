@@ -1,7 +1,5 @@
 """Batches say what single calls say: masks and steps, whoever is finished, guarded, checked, forgotten or elsewhere."""
 
-from __future__ import annotations
-
 import random
 import threading
 import time
@@ -13,6 +11,7 @@ import constrain
 import vocabularies
 from constrain.errors import ConstrainError
 from constrain.kernels.masks import batch as kernels
+from constrain.languages.vocab.bits import tokens_of
 from constrain.masks.engine import Matcher, TokenAutomaton
 from constrain.masks.engine import batch as batches
 from constrain.masks.engine.readers import ReaderCount
@@ -124,7 +123,7 @@ def test_steps_of_a_batch(n_automata: int) -> None:
         for _ in range(25):
             tokens = []
             for matcher in alone:
-                likely = [token for token in range(VOCABULARY.size) if matcher.allows(token)]
+                likely = tokens_of(matcher.mask()).tolist()
                 tokens.append(rng.choice(likely) if likely and rng.random() < 0.8 else rng.randrange(VOCABULARY.size))
             taken = constrain.advance_all(batch, np.array(tokens) if rng.random() < 0.5 else tokens)
             assert taken.dtype == np.bool_

@@ -1,7 +1,5 @@
 """Rules of values, objects and arrays, which a kernel makes of templates, equal what `expand` gives one by one."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

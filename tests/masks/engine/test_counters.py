@@ -4,8 +4,6 @@
 (kernels/lexer/counters.py).
 """
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -5,8 +5,6 @@ languages, with intersections, complements, counters and JSON strings, also betw
 equals `allows` for every token.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 from functools import reduce

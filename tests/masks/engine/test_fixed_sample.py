@@ -1,7 +1,5 @@
 """Masks are bit for bit what they were, and cost the kernels no more work: see fixed_sample.py."""
 
-from __future__ import annotations
-
 import fixed_sample
 import pytest
 from fixed_sample import Counts, Rows

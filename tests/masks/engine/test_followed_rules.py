@@ -1,7 +1,5 @@
 """Rules with a budget of tokens or a temperature: masks against a definition on all short sequences of tokens."""
 
-from __future__ import annotations
-
 import itertools
 import pickle
 import re

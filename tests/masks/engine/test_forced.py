@@ -4,8 +4,6 @@ Random grammars at all their prefixes, and JSON Schemas at the places of random 
 knows little, and again of one that knows the places.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 

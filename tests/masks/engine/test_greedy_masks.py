@@ -5,8 +5,6 @@ These vocabularies hold all texts of an alphabet up to a length, so that the tri
 one that is the hub.
 """
 
-from __future__ import annotations
-
 import random
 from itertools import product
 

@@ -6,8 +6,6 @@ masks are compared with those of an automaton that nobody interrupted. CONSTRAIN
 scenario are tried, and how many signals (10000: every call, for an hour and a half).
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """Objects in any order: their rules equal the results of `expand`, and a validator accepts the same texts."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

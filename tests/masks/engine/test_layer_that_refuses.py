@@ -1,7 +1,5 @@
 """Explanations of where a text stands, in the words of its grammar."""
 
-from __future__ import annotations
-
 import pytest
 
 import constrain

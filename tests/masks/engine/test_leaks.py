@@ -1,7 +1,5 @@
 """Requests that come and go leave nothing behind, and many threads on one constraint see the same masks."""
 
-from __future__ import annotations
-
 import gc
 import hashlib
 import os

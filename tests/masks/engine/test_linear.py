@@ -4,8 +4,6 @@ Work is counted: records that are made, steps (a byte in a configuration) that a
 that a mask looks at, calls of functions. A step that is known is one look-up.
 """
 
-from __future__ import annotations
-
 import json
 import random
 

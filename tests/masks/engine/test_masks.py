@@ -5,8 +5,6 @@ is tried on goes around: most on the 32k one, so that the 131k ones, where one p
 constraint; cuts marked `¦`, in states where much of the vocabulary is allowed, are tried on all three.
 """
 
-from __future__ import annotations
-
 import functools
 import random
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 The configuration after a text does not depend on its cuts; `mask` gives the row that `fill_mask` writes, read-only.
 """
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

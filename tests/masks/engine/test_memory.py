@@ -1,7 +1,5 @@
 """Memory and threads: a tiny budget forgets in the middle of walks and changes nothing; threads share constraints."""
 
-from __future__ import annotations
-
 import gc
 import os
 import random

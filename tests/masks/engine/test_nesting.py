@@ -1,7 +1,5 @@
 """Constraints that are nested deeply, at any depth of the caller's own stack: a mask, or an error that says so."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

@@ -5,7 +5,6 @@ Small random grammars and regular languages are compared text for text, mask for
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import json
 import math
@@ -29,15 +28,14 @@ from constrain.languages.automata.parse.ecma import parse_ecma
 from constrain.languages.automata.parse.python import parse_python
 from constrain.languages.automata.syntax import ANY_TEXT, complement, difference, intersect, json_string, literal
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
+from page_blocks import module_at
 from reading_oracle import begins, language, matches, member, members, munched, oracle, reading, rules_of, texts
 from small_grammars import random_grammar
 from toy_model import TableModel
 
 
 def test_the_page_runs_and_the_edition_stays_short(repository):
-    script = importlib.util.spec_from_file_location("page_outputs", repository / "scripts" / "page_outputs.py")
-    outputs = importlib.util.module_from_spec(script)
-    script.loader.exec_module(outputs)
+    outputs = module_at(repository / "scripts" / "page_outputs.py")
     page = (repository / "docs" / "reading.md").read_text(encoding="utf-8")
     assert outputs.rewritten(page, "reading.md")[0] == page
     source = (repository / "docs" / "reading.py").read_text(encoding="utf-8")

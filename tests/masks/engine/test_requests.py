@@ -1,7 +1,5 @@
 """Serving engines' calls to a matcher: ends of a request, a prefix, several tokens at once, drafts, scattered rows."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from itertools import product
@@ -105,8 +103,9 @@ def test_finished_is_not_ended() -> None:
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_tokens_at_once_are_tokens_one_by_one(name: str) -> None:
     for path in walks(name, 3, 20):
+        begun = compiled(name).matcher(prefix=path)
         for more in product(range(0, VOCABULARY.size, 7), range(0, VOCABULARY.size, 13)):
-            one, many, whole = (compiled(name).matcher(prefix=path) for _ in range(3))
+            one, many, whole = (begun.fork() for _ in range(3))
             expected = 0
             while expected < 2 and one.advance(more[expected]):
                 expected += 1

@@ -1,7 +1,5 @@
 """Equal constraints share their states: a repeated request finds what the first one made."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 

@@ -5,8 +5,6 @@ a symbol. With a private character for each symbol, a sequence of tokens is a fe
 valid.
 """
 
-from __future__ import annotations
-
 import itertools
 import pickle
 import re

@@ -1,7 +1,5 @@
 """Threads that share automata find the masks that one thread alone finds, while others compile, forget and expand."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Laws of methods on models of transformers, by enumeration: a language of four tokens, beside the sum over members."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

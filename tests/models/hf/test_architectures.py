@@ -4,8 +4,6 @@ The oracle reads the whole text of each output at once, without a cache or paddi
 docs/models.md says how each family is read; a row here is a row there.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

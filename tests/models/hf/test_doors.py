@@ -1,7 +1,5 @@
 """Models by name, path, pair and file, and quantised modules; a call makes no forward and no comparison too many."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 The oracle is one forward of the whole model over the prompt and the output, without a batch, a cache or forks.
 """
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Vision-language models in `generate`: log-probabilities are those of plain forwards over prompt, images and text."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -3,8 +3,6 @@
 Slots beside plain lists, rows of what models remember, and attention of one new token by groups of heads.
 """
 
-from __future__ import annotations
-
 import random
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

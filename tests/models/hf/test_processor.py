@@ -1,7 +1,5 @@
 """`ConstraintProcessor` in the loops of transformers, and on made-up sequences of calls against plain masks."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

@@ -1,7 +1,5 @@
 """Cases of the tests of trees on real networks: tiny networks of several families, and random trees."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

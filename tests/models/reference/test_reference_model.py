@@ -13,11 +13,6 @@ from hypothesis import strategies as st
 from constrain import reference
 from tables import table
 
-if sys.version_info >= (3, 11):
-    pass
-else:
-    pass
-
 torch = pytest.importorskip("torch", reason="the reference model needs torch")
 
 TABLE = table("reference_texts")

@@ -1,7 +1,5 @@
 """Outputs that differ: sampling without replacement, by enumeration; and votes."""
 
-from __future__ import annotations
-
 import math
 from itertools import permutations
 from typing import Any

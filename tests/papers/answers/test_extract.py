@@ -1,7 +1,5 @@
 """`extract` against all spans of small documents, scored by products of next-token probabilities."""
 
-from __future__ import annotations
-
 import math
 import random
 import re

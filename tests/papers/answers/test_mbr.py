@@ -1,7 +1,5 @@
 """Minimum Bayes risk by its formula and by enumeration; outputs at several temperatures are those of generate."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

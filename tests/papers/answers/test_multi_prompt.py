@@ -1,7 +1,5 @@
 """Classes after several prompts: plans by enumeration, scores and hidden states by plain passes, shares by formula."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

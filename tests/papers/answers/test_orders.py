@@ -1,7 +1,5 @@
 """Distributions over orders against the list of all orders."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise, permutations
 from typing import Any

@@ -1,7 +1,5 @@
 """Experts of other ranks beside a plain mixture: each token's expert is computed from the weights by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Masks of canonical tokens: all texts of a language are left, each in the tokenizer's cut, and nothing ends dead."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Rows of the tokens that may not follow one, beside the pairs: small tokenizers exhaustively, real ones by samples."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Look-ahead by kernels and in plain Python: the same masks along random texts, for each kind of tokenizer."""
 
-from __future__ import annotations
-
 import random
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Canonical tokens remember within bounds, threads may share that, and what was forgotten is found again the same."""
 
-from __future__ import annotations
-
 import random
 from concurrent.futures import ThreadPoolExecutor
 

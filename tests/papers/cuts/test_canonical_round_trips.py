@@ -1,7 +1,5 @@
 """Random outputs under canonical masks: the tokenizer cuts each text into just these tokens, and none ends dead."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Rows of canonical tokens beside the steps of their automaton, and loose bytes beside the tokenizer itself."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import random

@@ -1,7 +1,5 @@
 """`Brackets`: what texts leave open, and how many brackets are missing, in code that has comments and strings."""
 
-from __future__ import annotations
-
 import pytest
 
 import constrain

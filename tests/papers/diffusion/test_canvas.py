@@ -1,7 +1,5 @@
 """Canvases against enumeration of all their fillings: masks, joint checks, EOS, and what is refused."""
 
-from __future__ import annotations
-
 import random
 from itertools import combinations, product
 

@@ -1,7 +1,5 @@
 """Kept keys and values of diffusion: the places that are read, by hand; logits by whole passes, overruled."""
 
-from __future__ import annotations
-
 import random
 import sys
 from pathlib import Path

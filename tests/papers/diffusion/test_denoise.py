@@ -1,8 +1,6 @@
 """Denoising under a constraint: every output is a member, the distribution is the one that is named, and what is
 refused."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Drafts of later steps: the same output as without, in fewer calls of the model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """dParallel's loss in scripts/train_diffusion.py: by its formula, and that it makes a model sure of more at once."""
 
-from __future__ import annotations
-
 import math
 import sys
 from pathlib import Path

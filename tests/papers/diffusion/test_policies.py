@@ -1,7 +1,5 @@
 """Policies that look back or around, each against a plain twin, and their settings."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

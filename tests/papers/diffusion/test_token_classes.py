@@ -1,7 +1,5 @@
 """Classes of tokens and neighbours of terminals, against plain recursion over tokens and derivations."""
 
-from __future__ import annotations
-
 import random
 from itertools import pairwise, product
 

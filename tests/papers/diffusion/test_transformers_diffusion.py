@@ -1,7 +1,5 @@
 """Bidirectional models of transformers, made here with random weights, behind `from_transformers`."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

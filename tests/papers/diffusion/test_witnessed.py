@@ -1,7 +1,5 @@
 """Canvases that know a whole text: every answer has a member behind it, and the text is one at the end."""
 
-from __future__ import annotations
-
 import random
 import re
 from itertools import product

@@ -1,7 +1,5 @@
 """Masked-diffusion models made for tests: one that hashes its context, one that prefers what is wrong."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """A stochastic beam of drafts: each level by its definition, and the distribution of the output."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import permutations
 from typing import Any

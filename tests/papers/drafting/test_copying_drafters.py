@@ -1,8 +1,6 @@
 """Drafters that copy a source or the last forward pass: the distribution stays, by enumeration; what they propose, by
 hand."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace

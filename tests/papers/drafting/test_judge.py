@@ -1,7 +1,5 @@
 """The judge by its definition, never an illegal token whatever its head says, and refused where weights are needed."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -1,7 +1,5 @@
 """Retrieved drafts under a draft model: what stays by its definition, and the distribution of the output."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

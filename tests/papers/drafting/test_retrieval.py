@@ -1,7 +1,5 @@
 """The store of texts beside plain searching, and what is drafted from it."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Draft models that see images: what they read by whole passes on embeddings, and outputs as those without drafts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Drafts from a shortened prompt: the distribution stays, by enumeration; what is read, by hand."""
 
-from __future__ import annotations
-
 import pytest
 from sampling_cases import LANGUAGES, Case
 from speculative_cases import LETTERS, Fresh, check, context_of

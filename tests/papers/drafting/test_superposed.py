@@ -1,7 +1,5 @@
 """Superposed drafts: by their definition on whole texts of embeddings, and no output depends on them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """Drafters that learn while the target writes: the distribution stays, by enumeration; what they propose, by hand."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,8 +1,6 @@
 """A draft model with another vocabulary: the distribution is unchanged, the bytes are right, and a model that knows is
 taken."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Lexical units: the distribution stays, by enumeration; what is a unit, by hand; the lossy rule by its definition."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from typing import Any

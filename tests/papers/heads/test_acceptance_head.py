@@ -1,8 +1,6 @@
 """Drafts that a head ends: by hand, their distribution by enumeration, and that it learns the chance it is trained
 for."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

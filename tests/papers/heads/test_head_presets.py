@@ -3,8 +3,6 @@
 Checkpoints are written here, tiny and random, with the tensor names that their authors publish.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

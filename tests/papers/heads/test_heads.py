@@ -3,8 +3,6 @@
 Losses of the training script by their definitions, and a copy of a model that learns to fill blanks (LUD).
 """
 
-from __future__ import annotations
-
 import random
 import sys
 from pathlib import Path

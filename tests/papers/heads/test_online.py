@@ -1,7 +1,5 @@
 """Heads and models that learn while they draft: outputs stay, the loss is that of the definition, acceptance grows."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Heads inside the target's forward pass: what trains is what drafts, and no output of the target depends on them."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The first layers as drafters: logits by definition, verification behind them as if all had been read, and the law."""
 
-from __future__ import annotations
-
 import random
 import sys
 from pathlib import Path

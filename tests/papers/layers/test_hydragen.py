@@ -1,7 +1,5 @@
 """Attention with a shared beginning read once: by definition, in sessions of several families, and in methods."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Kangaroo: drafts are what the adapter was trained to say, every distribution is kept, and unsure drafts end."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

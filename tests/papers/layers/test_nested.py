@@ -1,7 +1,5 @@
 """A draft model of several depths: every exit is its layers alone, the first sure one writes, laws are kept."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from typing import Any

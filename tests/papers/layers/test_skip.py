@@ -1,7 +1,5 @@
 """The model without some layers: its logits by definition, the whole model untouched, drafts that change nothing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

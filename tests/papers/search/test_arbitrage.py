@@ -1,7 +1,5 @@
 """`Arbitrage`: the distribution of outputs, from all draws; the oracle, and a router that is learned from it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """`Retrying`: the distribution of outputs, from all draws; and units by rules of a grammar."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -4,8 +4,6 @@ Drawn outputs: the distribution of the whole decoder, by enumeration. Searches w
 it is proven, and a twin that knows only the table of logits and the language.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence

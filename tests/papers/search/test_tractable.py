@@ -1,7 +1,5 @@
 """n-grams and hidden Markov models: `exact` by backward sums equals the conditional found from the definition."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

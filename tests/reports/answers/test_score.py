@@ -1,7 +1,5 @@
 """Scores of options against the definition: products of next-token probabilities, and one forward for all."""
 
-from __future__ import annotations
-
 import math
 from enum import Enum
 from functools import wraps

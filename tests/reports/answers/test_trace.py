@@ -1,7 +1,5 @@
 """`constrain.trace`: its numbers are those of the generation, and the masks those of a matcher."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

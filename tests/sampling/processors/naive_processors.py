@@ -4,8 +4,6 @@ A rule takes the scores of the allowed tokens (a dict), and what was written, an
 told the whole history of scores. `NaiveProcessed` has the `log_probs` that `exact` of sampling_cases.py asks for.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Processors' knowledge of the grammar: structural tokens, kinds of terminals, repeated rules; and refusals."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any
