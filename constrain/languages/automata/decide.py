@@ -6,6 +6,9 @@ that are reached; immediate for trees whose shape decides. Raises LimitError if 
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -154,17 +157,31 @@ def shortest(node: Node) -> str | None:
     store = shared_store()
     with store.memory.lock:
         start = lower(store, node)
-        seen = {start: b""}
-        level = [start]
-        while level:
-            for state in level:
-                if store.is_nullable(state):
-                    return seen[state].decode("utf-8", "surrogateescape")  # bytes of `Tokens` are no text
-            following: list[int] = []
-            for state in level:
-                for byte, successor in store.successors(state):
-                    if successor not in seen:
-                        seen[successor] = seen[state] + bytes([byte])
-                        following.append(successor)
-            level = following
-    return None
+        if start == arena.NONE:
+            return None
+        reached = itertools.chain([(b"", start)], reached_from(store, start))
+        text = next((text for text, state in reached if store.is_nullable(state)), None)
+    return None if text is None else text.decode("utf-8", "surrogateescape")  # bytes of `Tokens` are no text
+
+
+def reached_from(store: Store, state: int, most: float = math.inf) -> Iterator[tuple[bytes, int]]:
+    """The states that others lead to, each with the least text, in shortlex order, that leads to it: breadth-first.
+
+    Args:
+        store: Where the state is. The caller holds its lock.
+        state: A pruned expression; it is not among what is reached.
+        most: The states after which the search gives up.
+
+    Returns:
+        Pairs (text, state), the least texts first.
+    """
+    seen, level = {state}, [(b"", state)]
+    while level and len(seen) < most:
+        following: list[tuple[bytes, int]] = []
+        for text, before in level:
+            for byte, after in store.successors(before):
+                if after not in seen:
+                    seen.add(after)
+                    following.append((text + bytes((byte,)), after))
+                    yield following[-1]
+        level = following
