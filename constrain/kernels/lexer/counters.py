@@ -156,7 +156,7 @@ def is_soon(A, e):
 loosened_again = recursion(lambda: loosened, 5)
 
 
-@kernel("i(arena, arena, arena, i, i)", entry=True)
+@kernel("i(arena, arena, arena, i, i)")
 def loosened(A, H, S, e, longest):
     """e without the ends of counters that no text of `longest` bytes can reach."""
     k = kind(A, e)

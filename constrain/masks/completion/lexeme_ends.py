@@ -7,10 +7,10 @@
 The idea: the least text of a sequence is the sequence of least texts, also of expressions. So it is read off a lexer
 state, and what two states have in common, which is mostly all but the beginning, is read once. Only an intersection, a
 complement or a number of which a multiple is asked has its automaton searched, breadth-first, and that part alone: not
-what stands behind it. Of an intersection, which has new states with each character that it counts, the one whose
-counters have no ends is searched: up to `SHORT` bytes their texts are the same.
+what stands behind it. An intersection has new states with each character that it counts. So the one whose counters have
+no ends is searched first: if its least text is one of the other's, it is the least of that, too.
 
-Cost: Python; some µs for each new expression, and 10 µs for each state that is searched.
+Cost: Python; some µs for each new expression, and some tens for each state that is searched.
 Limit: a search gives up behind `SEARCHED` states; then there is no text.
 """
 
@@ -18,14 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from constrain.kernels.lexer import counters
 from constrain.kernels.records import arena, view
 from constrain.kernels.records.arena import kind
 from constrain.kernels.records.expressions import ALT, AND, CAT, LITERAL, REP, TAG
 from constrain.languages.automata import decide
 from constrain.languages.automata.store import Store
 
-SHORT = 32  # bytes; a longer text may be one of those that a counter ends
 SEARCHED = 20_000  # states that one search may visit
 UNTAGGED = 0  # the key of the least text of what has no tags; no expression has this number
 
@@ -42,14 +40,15 @@ class LexemeEnds:
 
     def of(self, lexer: int) -> Ends:
         """The least text by terminal (its expression) after which a lexeme of it is whole, from a lexer state."""
-        pending = [lexer]  # what is deeper than Python's stack is not rare: a trie of keys
-        while pending:
-            expression = pending[-1]
-            unknown = [part for part in self._parts(expression) if part not in self._known]
+        pending = [(lexer, self._parts(lexer))] if lexer not in self._known else []
+        while pending:  # a trie of keys may be deeper than Python's stack
+            expression, parts = pending[-1]
+            unknown = [part for part in parts if part not in self._known]
             if unknown:
-                pending += unknown
+                pending += [(part, self._parts(part)) for part in unknown]
             else:
-                self._known[pending.pop()] = self._ends(expression)
+                self._known[expression] = self._ends(expression, [self._known[part] for part in parts])
+                pending.pop()
         return self._known[lexer]
 
     def search(self, state: int, is_end: Callable[[int], bool]) -> bytes | None:
@@ -67,61 +66,67 @@ class LexemeEnds:
                 yield text
 
     def _parts(self, e: int) -> list[int]:
-        """The expressions whose least texts are asked for that of an expression."""
+        """The expressions whose ends are asked for those of an expression."""
         A = self.store.memory.A
         what = kind(A, e)
         if what == CAT.KIND:
             return [int(CAT.HEAD(A, e)), int(CAT.TAIL(A, e))]
         if what == LITERAL.KIND:
-            return [*self._characters(e), int(LITERAL.TAIL(A, e))]
+            characters: list[int] = view.key_words(A, LITERAL.CHARACTERS(A, e))[LITERAL.AT(A, e) :].tolist()
+            return [*characters, int(LITERAL.TAIL(A, e))]
         if what == ALT.KIND:
             parts: list[int] = view.key_words(A, e).tolist()
             return parts
-        if what == AND.KIND and self._loosened(e) != e:
-            return [self._loosened(e)]
+        if what == AND.KIND:
+            loose = self._loosened(e)
+            return [loose] if loose != e else []
         return [int(REP.UNIT(A, e))] if what == REP.KIND else []
 
-    def _characters(self, e: int) -> list[int]:
-        """The characters that a LITERAL begins with."""
+    def _ends(self, e: int, parts: list[Ends]) -> Ends:
+        """`of` an expression, by those of its parts."""
         A = self.store.memory.A
-        characters: list[int] = view.key_words(A, LITERAL.CHARACTERS(A, e))[LITERAL.AT(A, e) :].tolist()
-        return characters
-
-    def _loosened(self, e: int) -> int:
-        """An intersection without the ends of counters that no text of `SHORT` bytes can reach."""
-        if e not in self._loose:
-            memory = self.store.memory
-            parts = [memory.call(counters.loosened, part, SHORT) for part in view.key_words(memory.A, e).tolist()]
-            self._loose[e] = self.store.intersection(parts)
-        return self._loose[e]
-
-    def _ends(self, e: int) -> Ends:
-        """`of` an expression whose parts are known."""
-        A, known = self.store.memory.A, self._known
         what = kind(A, e)
-        if what == CAT.KIND:
-            return _behind([known[CAT.HEAD(A, e)]], known[CAT.TAIL(A, e)])
-        if what == LITERAL.KIND:
-            return _behind([known[each] for each in self._characters(e)], known[LITERAL.TAIL(A, e)])
+        if what in (CAT.KIND, LITERAL.KIND):
+            return _behind(parts[:-1], parts[-1])
         if what == ALT.KIND:
-            return _least_of(known[part] for part in view.key_words(A, e).tolist())
+            return _least_of(parts)
         if what == TAG.KIND:
             return {int(TAG.TERMINAL(A, e)): b""}
         if what == REP.KIND:
-            low, unit = REP.LOW(A, e), known[REP.UNIT(A, e)]
-            return {UNTAGGED: unit[UNTAGGED] * low} if not low or unit else {}
-        text = self._least(e)
+            low = REP.LOW(A, e)
+            return {UNTAGGED: parts[0][UNTAGGED] * low if low else b""} if not low or parts[0] else {}
+        if e == arena.NONE or self.store.is_nullable(e):
+            return {} if e == arena.NONE else {UNTAGGED: b""}
+        if parts and (not parts[0] or self._is_text(e, parts[0][UNTAGGED])):
+            return parts[0]
+        text = self.search(e, self.store.is_nullable)
         return {} if text is None else {UNTAGGED: text}
 
-    def _least(self, e: int) -> bytes | None:
-        """The least text of an expression that is not read off others: a set of bytes, or one that is searched."""
-        if e == arena.NONE or self.store.is_nullable(e):
-            return None if e == arena.NONE else b""
-        if kind(self.store.memory.A, e) == AND.KIND and self._loosened(e) != e:
-            text = self._known[self._loosened(e)].get(UNTAGGED)
-            if text is None or len(text) <= SHORT:
-                return text
-        return self.search(e, self.store.is_nullable)
+    def _is_text(self, e: int, text: bytes) -> bool:
+        after = self.store.run(e, text)
+        return after != arena.NONE and self.store.is_nullable(after)
+
+    def _loosened(self, e: int) -> int:
+        """An expression without the ends of its counters: all of its texts, and longer ones."""
+        if e not in self._loose:
+            self._loose[e] = self._without_ends(e)
+        return self._loose[e]
+
+    def _without_ends(self, e: int) -> int:
+        A, store = self.store.memory.A, self.store
+        what = kind(A, e)
+        if what == REP.KIND:
+            return store.repeat(REP.UNIT(A, e), REP.LOW(A, e), None) if REP.HIGH(A, e) > 1 else e
+        if what == CAT.KIND:
+            parts = []
+            while kind(A, e) == CAT.KIND:
+                parts.append(self._loosened(int(CAT.HEAD(A, e))))
+                e = int(CAT.TAIL(A, e))
+            return store.concat([*parts, self._loosened(e)])
+        if what in (ALT.KIND, AND.KIND):
+            parts = list(map(self._loosened, view.key_words(A, e).tolist()))
+            return store.union(parts) if what == ALT.KIND else store.intersection(parts)
+        return e
 
 
 def _behind(heads: Iterable[Ends], tail: Ends) -> Ends:
