@@ -6,14 +6,12 @@ that are reached; immediate for trees whose shape decides. Raises LimitError if 
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 from constrain.kernels.records import arena
 from constrain.kernels.records.arena import HEADER
+from constrain.languages.automata.least import UNTAGGED, LeastTexts
 from constrain.languages.automata.lower import lower
 from constrain.languages.automata.store import Store
 from constrain.languages.automata.syntax import (
@@ -38,10 +36,11 @@ SEARCHED_AT_ONCE = 16  # states of a search before the first look at the clock; 
 
 
 class DecisionStore(Store):
-    """The states of all decisions. steps: (state, byte) -> (state, is it nullable)."""
+    """The states of all decisions. steps: (state, byte) -> (state, is it nullable). least: the least texts."""
 
     def reset(self) -> None:
         super().reset()
+        self.least = LeastTexts(self)
         self.steps: dict[tuple[int, int], tuple[int, bool]] = {}
 
 
@@ -156,32 +155,5 @@ def shortest(node: Node) -> str | None:
     """The least member in shortlex order of its bytes; None for the empty language."""
     store = shared_store()
     with store.memory.lock:
-        start = lower(store, node)
-        if start == arena.NONE:
-            return None
-        reached = itertools.chain([(b"", start)], reached_from(store, start))
-        text = next((text for text, state in reached if store.is_nullable(state)), None)
+        text = store.least.of(lower(store, node)).get(UNTAGGED)
     return None if text is None else text.decode("utf-8", "surrogateescape")  # bytes of `Tokens` are no text
-
-
-def reached_from(store: Store, state: int, most: float = math.inf) -> Iterator[tuple[bytes, int]]:
-    """The states that others lead to, each with the least text, in shortlex order, that leads to it: breadth-first.
-
-    Args:
-        store: Where the state is. The caller holds its lock.
-        state: A pruned expression; it is not among what is reached.
-        most: The states after which the search gives up.
-
-    Returns:
-        Pairs (text, state), the least texts first.
-    """
-    seen, level = {state}, [(b"", state)]
-    while level and len(seen) < most:
-        following: list[tuple[bytes, int]] = []
-        for text, before in level:
-            for byte, after in store.successors(before):
-                if after not in seen:
-                    seen.add(after)
-                    following.append((text + bytes((byte,)), after))
-                    yield following[-1]
-        level = following

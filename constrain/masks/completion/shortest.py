@@ -3,9 +3,9 @@
     Shortest(automaton, rules).completion(c)      # bytes; None: no completion was found
 
 The idea: the least text of each symbol is known (least.py), the least rest of a lexeme is read off its lexer state
-(lexeme_ends.py), and the least text after a rule on the parser's stack is found by relaxation (engine/inspect.py). The
-least of all these ways is the completion. Since the order agrees with concatenation, the shortest completion after its
-own first bytes is its rest.
+(automata/least.py), and the least text after a rule on the parser's stack is found by relaxation (engine/inspect.py).
+The least of all these ways is the completion. Since the order agrees with concatenation, the shortest completion after
+its own first bytes is its rest.
 
 Exact under `lexer="dynamic"`, for the grammar alone (a guard may object). Under maximal munch there are two candidates:
 plain, and with ignored text after every lexeme. The engine reads them, and a candidate that it rejects does not count.
@@ -26,13 +26,13 @@ from constrain.kernels.parser import configurations
 from constrain.kernels.records import arena, view
 from constrain.kernels.records.grammars import TERMINAL
 from constrain.languages.automata import decide
+from constrain.languages.automata.least import LeastTexts
 from constrain.languages.automata.syntax import intersect, literal, token_sets, with_ids
 from constrain.languages.cfg.bulk_rules import PlacedNonterminal
 from constrain.languages.cfg.rules import Symbol, Terminal
 from constrain.languages.cfg.transform.walk import RuleTable, nearest, plainest_of
 from constrain.masks.completion.farthest import NOTHING, UNKNOWN, Bounds, MostTokens, SymbolLengths, farthest, rest_of
 from constrain.masks.completion.least import Text, least_lexeme, least_texts
-from constrain.masks.completion.lexeme_ends import LexemeEnds
 from constrain.masks.completion.spellings import NEVER, Spellings
 from constrain.masks.engine import inspect
 from constrain.masks.engine.automaton import TokenAutomaton
@@ -42,6 +42,7 @@ ENOUGH = 5_000
 AT_ONCE = 1_000  # the same under maximal munch: more have grammars with layouts, without end
 AROUND = 250  # nonterminals that are examined first for a symbol beyond `ENOUGH`
 LIMIT = 50_000  # nonterminals
+SEARCHED = 20_000  # lexer states that one search for the end of a lexeme may visit
 
 Tails = dict[tuple[int, int], list[tuple[int, tuple[int, int] | None]]]
 
@@ -154,7 +155,7 @@ class Shortest:
         self.names = inspect.SymbolNames(self.automaton, self.rules)
         self._known: dict[int, Text] = {}
         self._mosts: dict[int, int] = {}
-        self.ends = LexemeEnds(self.automaton.store)
+        self.ends = LeastTexts(self.automaton.store, SEARCHED)
         self._alive: dict[int, frozenset[int]] = {}
         self._terminals: dict[int, list[tuple[int, int]]] = {}
         self.waiters = inspect.Waiters(self.automaton)

@@ -10,12 +10,12 @@ import constrain
 from constrain.kernels.records import arena, view
 from constrain.kernels.records.grammars import TERMINAL
 from constrain.languages.automata import decide
+from constrain.languages.automata.least import LeastTexts
 from constrain.languages.automata.syntax import JsonString, concat, intersect, literal
 from constrain.languages.cfg.rules import Terminal
 from constrain.languages.constraints.regular import regex
 from constrain.languages.grammar_text.text import grammar
 from constrain.masks.completion.least import least_lexeme
-from constrain.masks.completion.lexeme_ends import LexemeEnds
 from constrain.masks.completion.shortest import Shortest
 from constrain.masks.derived.members import byte_automaton, byte_matcher, is_member
 from constrain.masks.derived.triggered import triggered
@@ -205,8 +205,8 @@ def test_ends_of_lexemes_are_the_nearest_ones(name):
 def test_an_intersection_is_not_searched_for_each_count(monkeypatch):
     """Searches from the letters of an address meet the same states, whose counts of letters are less by one each."""
     searched = []
-    search = LexemeEnds.search
-    monkeypatch.setattr(LexemeEnds, "search", lambda *given: searched.append(given[1]) or search(*given))
+    search = LeastTexts.search
+    monkeypatch.setattr(LeastTexts, "search", lambda *given: searched.append(given[1]) or search(*given))
     address = regex("[a-z.]{1,200}(@|%)((?!.*[.][.])[a-z.]{2,200})[.][a-z]{3,900}")
     found = completions(address, ["abcdefghijklmnop"[:length] + "@" + "abcd" for length in range(17)])
     assert found["abc@abcd"] == b".aaa"

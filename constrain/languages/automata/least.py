@@ -1,46 +1,48 @@
-"""The least texts that end an open lexeme.
+"""The least text of each expression, in shortlex order; of a lexer state, that of each terminal.
 
-    ends = LexemeEnds(store)
-    ends.of(lexer_state)                    # {terminal: least text}, where a lexeme may end after it
-    ends.search(lexer_state, is_end)        # the least text, one byte or more, to a state where `is_end` says so
+    least = LeastTexts(store)
+    least.of(state)                  # {UNTAGGED: text}; of a lexer state {terminal: text}, where a lexeme ends after it
+    least.search(state, is_end)      # the least text, one byte or more, to a state where `is_end` says so
 
-The idea: the least text of a sequence is the sequence of least texts, also of expressions. So it is read off a lexer
-state, and what two states have in common, which is mostly all but the beginning, is read once. Only an intersection, a
-complement or a number of which a multiple is asked has its automaton searched, breadth-first, and that part alone: not
-what stands behind it. An intersection has new states with each character that it counts. So the one whose counters have
-no ends is searched first: if its least text is one of the other's, it is the least of that, too.
+The idea: the least text of a sequence is the sequence of least texts. So it is read off an expression, and what two
+states have in common, which is mostly all but the beginning, is read once. Only an intersection, a complement or a
+number of which a multiple is asked has its automaton searched, breadth-first, and that part alone: not what stands
+behind it. An intersection has new states with each character that it counts. So the one whose counters have no ends is
+searched first: if its least text is one of the other's, it is the least of that, too.
 
 Cost: Python; some µs for each new expression, and some tens for each state that is searched.
-Limit: a search gives up behind `SEARCHED` states; then there is no text.
+Limit: a search gives up behind `most` states; then there is no text.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from constrain.kernels.records import arena, view
 from constrain.kernels.records.arena import kind
 from constrain.kernels.records.expressions import ALT, AND, CAT, LITERAL, REP, TAG
-from constrain.languages.automata import decide
 from constrain.languages.automata.store import Store
 
-SEARCHED = 20_000  # states that one search may visit
 UNTAGGED = 0  # the key of the least text of what has no tags; no expression has this number
 
 Ends = Mapping[int, bytes]
 
 
-class LexemeEnds:
-    """The least ends by lexer state. Valid in one epoch of the store; the caller of its methods holds its lock."""
+class LeastTexts:
+    """The least texts by expression. Valid in one epoch of the store; the caller of its methods holds its lock.
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    most: the states that one search may visit
+    """
+
+    def __init__(self, store: Store, most: float = math.inf) -> None:
+        self.store, self.most = store, most
         self._known: dict[int, Ends] = {}
         self._loose: dict[int, int] = {}
 
-    def of(self, lexer: int) -> Ends:
-        """The least text by terminal (its expression) after which a lexeme of it is whole, from a lexer state."""
-        pending = [(lexer, self._parts(lexer))] if lexer not in self._known else []
+    def of(self, e: int) -> Ends:
+        """The least text of a pruned expression; of a lexer state by terminal (its expression) that is whole then."""
+        pending = [(e, self._parts(e))] if e not in self._known else []
         while pending:  # a trie of keys may be deeper than Python's stack
             expression, parts = pending[-1]
             unknown = [part for part in parts if part not in self._known]
@@ -49,17 +51,17 @@ class LexemeEnds:
             else:
                 self._known[expression] = self._ends(expression, [self._known[part] for part in parts])
                 pending.pop()
-        return self._known[lexer]
+        return self._known[e]
 
     def search(self, state: int, is_end: Callable[[int], bool]) -> bytes | None:
         """The least text of one byte or more that leads from a state to another one that is an end; None: none does."""
-        reached = decide.reached_from(self.store, state, SEARCHED)
+        reached = reached_from(self.store, state, self.most)
         return next((text for text, after in reached if is_end(after)), None)
 
     def by_terminals(self, lexer: int) -> Iterator[bytes]:
         """The least text of one byte or more for each set of terminals that may be whole after it, the least first."""
         found: set[frozenset[int]] = {frozenset()}
-        for text, state in decide.reached_from(self.store, lexer, SEARCHED):
+        for text, state in reached_from(self.store, lexer, self.most):
             terminals = view.terminals_within(self.store.memory.A, state, ended=True)
             if terminals not in found:
                 found.add(terminals)
@@ -147,3 +149,26 @@ def _least_of(parts: Iterable[Ends]) -> Ends:
             if best is None or (len(text), text) < (len(best), best):
                 least[terminal] = text
     return least
+
+
+def reached_from(store: Store, state: int, most: float = math.inf) -> Iterator[tuple[bytes, int]]:
+    """The states that others lead to, each with the least text, in shortlex order, that leads to it: breadth-first.
+
+    Args:
+        store: Where the state is. The caller holds its lock.
+        state: A pruned expression; it is not among what is reached.
+        most: The states after which the search gives up.
+
+    Returns:
+        Pairs (text, state), the least texts first.
+    """
+    seen, level = {state}, [(b"", state)]
+    while level and len(seen) < most:
+        following: list[tuple[bytes, int]] = []
+        for text, before in level:
+            for byte, after in store.successors(before):
+                if after not in seen:
+                    seen.add(after)
+                    following.append((text + bytes((byte,)), after))
+                    yield following[-1]
+        level = following
