@@ -12,7 +12,8 @@ token, and need not be asked (length_budget.py).
 Where a text chooses one of many layouts, only the rules of the plainest one are read, and counted is what another one
 writes more (`SymbolLengths.lay_out`). So their bounds are those of the same rules in each layout.
 
-Where a lexeme's node is no plain tree of characters, its automaton is read, up to `STATES` states.
+Where a lexeme's node is no plain tree of characters, its automaton is read, up to `STATES` states; of an intersection
+without the most characters that its texts may have (`_without_length`).
 
 Cost: linear in the rules, once for each; a millisecond for three hundred.
 Limit: unbounded (`NEVER`) where neither finds a bound. Holds for `lexer="dynamic"` and the grammar alone.
