@@ -204,7 +204,7 @@ def partition(A, H, S, e):
     return np.int64(A[e + EXPRESSION.PARTITION])
 
 
-@kernel("void(arena, arena, arena, i, i)", entry=True)
+@kernel("void(arena, arena, arena, i, i)")
 def prepare(A, H, S, e, which):
     """Give e a row of successors, all unknown. which: ROW, for the pruned ones of `step`, or RAW, those of `derive`."""
     if A[e + which] == 0:
@@ -464,6 +464,16 @@ def step(A, H, S, e, b):
             d = prune(A, H, S, d, 0)
         A[successor_cell(A, e, b)] = d
     return d
+
+
+@kernel("i(arena, arena, arena, i)", entry=True)
+def step_by_all(A, H, S, e):
+    """Know the state after each byte (`step`), whose row EXPRESSION.ROW then is. Returns e, which was pruned deep."""
+    prepare(A, H, S, e, EXPRESSION.ROW)
+    p = np.int64(A[e + EXPRESSION.PARTITION])
+    for c in range(A[p + PARTITION.CLASSES]):
+        step(A, H, S, e, representative(A, p, c))
+    return e
 
 
 @kernel("i(arena, arena, arena, arena, i)", entry=True)

@@ -121,11 +121,14 @@ def byte_classes(A: Int32, configuration: int) -> NDArray[np.uint8]:
     return key_words(A, int(A[configuration + CONFIG.PARTITION])).view(np.uint8)
 
 
-def least_bytes(A: Int32, expression: int) -> Int32:
-    """The least byte of each class of an expression that has a row of successors. int32[classes]"""
-    partition = int(A[expression + EXPRESSION.PARTITION])
-    start = int(A[partition + PARTITION.REPRESENTATIVES])
-    return A[start : start + int(A[partition + PARTITION.CLASSES])]
+def steps_of(A: Int32, expression: int) -> tuple[Int32, Int32]:
+    """The least byte of each class of an expression whose successors are known, and the state after it. int32[classes]
+
+    The classes are in the order of their least bytes.
+    """
+    partition, row = int(A[expression + EXPRESSION.PARTITION]), int(A[expression + EXPRESSION.ROW])
+    start, classes = int(A[partition + PARTITION.REPRESENTATIVES]), int(A[partition + PARTITION.CLASSES])
+    return A[start : start + classes], A[row : row + classes]
 
 
 def unexpanded(A: Int32) -> Int32:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from constrain.kernels.records import arena
 from constrain.kernels.records.arena import HEADER
+from constrain.languages.automata.least import UNTAGGED, LeastTexts
 from constrain.languages.automata.lower import lower
 from constrain.languages.automata.store import Store
 from constrain.languages.automata.syntax import (
@@ -35,10 +36,11 @@ SEARCHED_AT_ONCE = 16  # states of a search before the first look at the clock; 
 
 
 class DecisionStore(Store):
-    """The states of all decisions. steps: (state, byte) -> (state, is it nullable)."""
+    """The states of all decisions. steps: (state, byte) -> (state, is it nullable). least: the least texts."""
 
     def reset(self) -> None:
         super().reset()
+        self.least = LeastTexts(self)
         self.steps: dict[tuple[int, int], tuple[int, bool]] = {}
 
 
@@ -153,18 +155,5 @@ def shortest(node: Node) -> str | None:
     """The least member in shortlex order of its bytes; None for the empty language."""
     store = shared_store()
     with store.memory.lock:
-        start = lower(store, node)
-        seen = {start: b""}
-        level = [start]
-        while level:
-            for state in level:
-                if store.is_nullable(state):
-                    return seen[state].decode("utf-8", "surrogateescape")  # bytes of `Tokens` are no text
-            following: list[int] = []
-            for state in level:
-                for byte, successor in store.successors(state):
-                    if successor not in seen:
-                        seen[successor] = seen[state] + bytes([byte])
-                        following.append(successor)
-            level = following
-    return None
+        text = store.least.of(lower(store, node)).get(UNTAGGED)
+    return None if text is None else text.decode("utf-8", "surrogateescape")  # bytes of `Tokens` are no text

@@ -21,7 +21,6 @@ from constrain.languages.automata.memory import BOTTOM, ArenaMemory, Int32, watc
 from constrain.languages.automata.syntax import Ranges, Tokens
 from constrain.lazily import Remembered
 
-BYTES = np.arange(256, dtype=np.int32)
 MAX_LOWERED = 4096  # cached syntax trees; the arena finds records again without them, and trees cost the collector
 
 
@@ -133,18 +132,20 @@ class Store:
 
     def successors(self, e: int) -> list[tuple[int, int]]:
         """(least byte, state after it) for each class of bytes that a text can begin with. e: a pruned expression."""
-        self.memory.call(_prepare, e)
-        least = sorted(view.least_bytes(self.memory.A, e).tolist())
-        states = [self.memory.call(derivatives.run, BYTES[byte : byte + 1], e) for byte in least]
-        return [(byte, state) for byte, state in zip(least, states, strict=True) if state != arena.NONE]
+        least, states = self._steps(e)
+        pairs = zip(least.tolist(), states.tolist(), strict=True)
+        return [pair for pair in pairs if pair[1] != arena.NONE]
 
     def row(self, e: int) -> list[int]:
         """The state after each of the 256 bytes; `arena.NONE` if no text begins with it. e: a pruned expression."""
-        after = dict(self.successors(e))
+        _, states = self._steps(e)
         A = self.memory.A
-        states = [after.get(byte, arena.NONE) for byte in view.least_bytes(A, e).tolist()]
-        classes = view.key_words(A, int(A[e + EXPRESSION.PARTITION])).view(np.uint8)
-        return [states[number] for number in classes.tolist()]
+        after: list[int] = states[view.key_words(A, int(A[e + EXPRESSION.PARTITION])).view(np.uint8)].tolist()
+        return after
+
+    def _steps(self, e: int) -> tuple[Int32, Int32]:
+        self.memory.call(derivatives.step_by_all, e)
+        return view.steps_of(self.memory.A, e)
 
     def is_nullable(self, e: int) -> bool:
         """True if an expression's language contains the empty text."""
@@ -159,8 +160,3 @@ def packed(words: list[int], text: str, plain: bool = False) -> Int32:
     if plain:
         out[len(words) :] += SPELLED.PLAIN
     return out
-
-
-def _prepare(A: Int32, H: Int32, S: Int32, e: int) -> int:
-    derivatives.prepare(A, H, S, e, EXPRESSION.ROW)
-    return e

@@ -12,7 +12,8 @@ token, and need not be asked (length_budget.py).
 Where a text chooses one of many layouts, only the rules of the plainest one are read, and counted is what another one
 writes more (`SymbolLengths.lay_out`). So their bounds are those of the same rules in each layout.
 
-Where a lexeme's node is no plain tree of characters, its automaton is read, up to `STATES` states.
+Where a lexeme's node is no plain tree of characters, its automaton is read, up to `STATES` states; of an intersection
+without the most characters that its texts may have (`_without_length`).
 
 Cost: linear in the rules, once for each; a millisecond for three hundred.
 Limit: unbounded (`NEVER`) where neither finds a bound. Holds for `lexer="dynamic"` and the grammar alone.
@@ -25,18 +26,25 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from constrain.errors import LimitError
+from constrain.languages.automata import decide
 from constrain.languages.automata.marks import LENGTH
 from constrain.languages.automata.paths import Language, bytes_to_end
+from constrain.languages.automata.shape import nullable
 from constrain.languages.automata.syntax import (
+    ANY_CHAR,
     ANY_TEXT,
+    MAX_CODE_POINT,
     Alternate,
     Chars,
     Concat,
+    Intersect,
     JsonString,
     Literals,
     Node,
     Repeat,
     Tokens,
+    intersect,
+    repeat,
 )
 from constrain.languages.cfg.bulk_rules import PlacedNonterminal
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
@@ -45,8 +53,9 @@ from constrain.languages.cfg.transform.walk import RuleTable
 from constrain.limits import tick
 from constrain.masks.completion.spellings import NEVER, Spellings
 
-STATES = 250  # of the automaton of a part of a lexeme
+STATES = 1_000  # of the automaton of a part of a lexeme
 ESCAPED = 6  # bytes that spell a byte of a text in JSON at most: a control character, as \u0000
+HALF = 3  # bytes that end a half-written character, at most
 PAIR = 12  # bytes of two escapes, which spell a character beyond the 16 bits of one
 BREAKS = (b",", b"{", b"}", b"[", b"]")  # where layouts write line ends
 OPENING, EMPTY = (b"{", b"["), (b"{}", b"[]")  # nothing is written in an empty container
@@ -83,6 +92,7 @@ UNBOUNDED = Rest(NEVER, NEVER)
 UNKNOWN = MostTokens(NEVER, NEVER, NEVER)
 NOTHING = MostTokens(0, 0)
 Bounds = dict[Symbol, MostTokens]
+Size = Callable[[str], int]
 
 
 def farthest(
@@ -290,7 +300,7 @@ def rest_of(terminal: Terminal, missing: frozenset[int]) -> int:
     """Bytes that end a lexeme of a terminal, wherever in it a text stands."""
     node = terminal.node
     try:
-        most = _rest(node, False, missing).most
+        most = _rest(node, _utf8_bytes, missing).most
     except RecursionError:  # a tree that is deeper than Python's stack
         return NEVER
     if terminal.excluding:  # one character more than an excluded text, which is none of the others
@@ -300,39 +310,73 @@ def rest_of(terminal: Terminal, missing: frozenset[int]) -> int:
 
 
 @lru_cache(maxsize=1 << 14)
-def _rest(node: Node, escaped: bool, missing: frozenset[int]) -> Rest:
-    """The bytes of a language. escaped: its texts are written in a string of JSON."""
+def _rest(node: Node, size: Size, missing: frozenset[int]) -> Rest:
+    """The sizes of a language's texts; size: that of a character, as it is written."""
+    escaped = size is _json_bytes
     if isinstance(node, Literals):
         if any(_misses(text, escaped, missing) for text in node.texts):
             return UNBOUNDED
-        lengths = [sum(map(_json_bytes, text)) if escaped else len(text.encode()) for text in node.texts]
+        lengths = [sum(map(size, text)) for text in node.texts]
         return Rest(min(lengths), max(lengths))
     if isinstance(node, Chars):
         ends = [chr(code) for span in node.ranges for code in span]
         if not ends or _misses(ends[0], escaped, missing):
             return UNBOUNDED
-        if escaped:
-            return Rest(*[min(map(_json_bytes, ends))] * 2)
-        return Rest(len(ends[0].encode()), max(len(ends[0].encode()), len(ends[-1].encode()) - 1))
+        least = min(map(size, ends))  # the rest of a half-written character may be longer: of one in JSON see below
+        return Rest(least, least if escaped else max(least, size(ends[-1]) - 1))
     if isinstance(node, Concat):
         least = most = 0
         for part in reversed(node.args):
-            own = _rest(part, escaped, missing)
+            own = _rest(part, size, missing)
             least, most = least + own.least, max(most, own.most + least)
         return Rest(least, most)
     if isinstance(node, Alternate):
-        parts = [_rest(part, escaped, missing) for part in node.args]
+        parts = [_rest(part, size, missing) for part in node.args]
         return Rest(min(part.least for part in parts), max(part.most for part in parts))
     if isinstance(node, Repeat):
-        own, again = _rest(node.node, escaped, missing), max(node.low - 1, 0)
+        own, again = _rest(node.node, size, missing), max(node.low - 1, 0)
         return Rest(node.low * own.least, max(node.low * own.least, own.most + again * own.least))
     if isinstance(node, JsonString):
-        value = _rest(node.node, True, missing)  # two quotes; a character may be half written
+        value = _rest(node.node, _json_bytes, missing)  # two quotes; a character may be half written
         return Rest(value.least + 2, value.most + 2 + PAIR)
     if isinstance(node, Tokens):
         return Rest(LENGTH, LENGTH)
-    explored = _explored(node, escaped, missing)
-    return Rest(ESCAPED * explored.least, ESCAPED * explored.most) if escaped else explored
+    if isinstance(node, Intersect) and not missing:
+        return _without_length(node, size)
+    return _explored(node, size, missing)
+
+
+def _without_length(node: Intersect, size: Size) -> Rest:
+    """The sizes of an intersection; that its texts have at most so many characters does not make their ends longer.
+
+    For where a text can go on at all, the end that has the fewest characters fits.
+    """
+    lengths = [part for part in node.args if isinstance(part, Repeat) and part.node == ANY_CHAR]
+    limits = [part for part in lengths if part.high is not None]
+    if not limits:
+        return _explored(node, size)
+    parts = [part for part in node.args if part not in limits]
+    low = max(part.low for part in limits)
+    if low > (0 if all(map(nullable, parts)) else 1):
+        parts.append(repeat(ANY_CHAR, low))
+    try:
+        if decide.is_empty(node):
+            return UNBOUNDED
+    except LimitError:
+        return UNBOUNDED
+    rest, widest = _rest(intersect(*parts), _one, frozenset()), min(_widest(part, size) for part in [*parts, ANY_CHAR])
+    return Rest(widest * rest.least, widest * rest.most + (0 if size is _json_bytes else HALF))
+
+
+def _widest(node: Node, size: Size) -> int:
+    """The size of a character in a text of a language, at most."""
+    if isinstance(node, Chars | Literals):
+        ends = [chr(code) for span in node.ranges for code in span] if isinstance(node, Chars) else "".join(node.texts)
+        return max(map(size, ['"', *ends]))  # a quote may be in the midst of a range
+    if isinstance(node, Concat | Alternate | Repeat | Intersect):
+        parts = [_widest(part, size) for part in node.args if isinstance(part, Node)]
+        return min(parts) if isinstance(node, Intersect) else max(parts)
+    return size(chr(MAX_CODE_POINT))
 
 
 def _misses(text: str, escaped: bool, missing: frozenset[int]) -> bool:
@@ -347,8 +391,17 @@ def _json_bytes(character: str) -> int:
     return ESCAPED if character < "\U00010000" else PAIR
 
 
-def _explored(node: Node, escaped: bool, missing: frozenset[int]) -> Rest:
-    """The rest of a language's texts, by its automaton; UNBOUNDED where that has too many states."""
+def _utf8_bytes(character: str) -> int:
+    return len(character.encode())
+
+
+def _one(character: str) -> int:
+    """A character is one, as lengths of texts count it."""
+    return 1
+
+
+def _explored(node: Node, size: Size, missing: frozenset[int] = frozenset()) -> Rest:
+    """The sizes of a language's texts, by its automaton; UNBOUNDED where that has too many states."""
     try:
         language = Language(node)
         distance = bytes_to_end(language, STATES)
@@ -356,8 +409,10 @@ def _explored(node: Node, escaped: bool, missing: frozenset[int]) -> Rest:
         return UNBOUNDED
     if distance is None:
         return UNBOUNDED
-    for state, far in distance.items():
+    escaped = size is _json_bytes
+    for state, far in distance.items() if missing else ():
         nearer = [byte for byte, after in enumerate(language.row(state)) if far and distance.get(after) == far - 1]
         if nearer and min((byte for byte in nearer if byte >= 32 or not escaped), default=32) in missing:
             return UNBOUNDED
-    return Rest(distance.get(0, NEVER), max(distance.values(), default=NEVER))
+    times = ESCAPED if escaped else 1
+    return Rest(times * distance.get(0, NEVER), times * max(distance.values(), default=NEVER))

@@ -176,7 +176,7 @@ class MonitoredEnds:
                     symbols = (shortest.name(record) for record, _ in shortest.terminals(lexeme.parser))
                     found.update(shortest.lexeme(symbol) for symbol in symbols if isinstance(symbol, Terminal))
                 else:
-                    found.update(text for text, _ in islice(shortest.ends(lexeme.lexer), ENDS))
+                    found.update(islice(shortest.ends.by_terminals(lexeme.lexer), ENDS))
             texts = [text for text in found if text and MARK not in text]
             self._lexemes[configuration] = sorted(texts, key=lambda text: (len(text), text))
         return self._lexemes[configuration]

@@ -2,10 +2,10 @@
 
     Shortest(automaton, rules).completion(c)      # bytes; None: no completion was found
 
-The idea: the least text of each symbol is known (least.py). The least rest of a lexeme is found by breadth-first
-search, and the least text after a rule on the parser's stack by relaxation (engine/inspect.py). The least of all these
-ways is the completion. Since the order agrees with concatenation, the shortest completion after its own first bytes is
-its rest.
+The idea: the least text of each symbol is known (least.py), the least rest of a lexeme is read off its lexer state
+(automata/least.py), and the least text after a rule on the parser's stack is found by relaxation (engine/inspect.py).
+The least of all these ways is the completion. Since the order agrees with concatenation, the shortest completion after
+its own first bytes is its rest.
 
 Exact under `lexer="dynamic"`, for the grammar alone (a guard may object). Under maximal munch there are two candidates:
 plain, and with ignored text after every lexeme. The engine reads them, and a candidate that it rejects does not count.
@@ -18,7 +18,7 @@ derive no text.
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterable, Iterator
+from collections.abc import Container, Hashable, Iterable
 from functools import cached_property
 
 from constrain.errors import LimitError
@@ -26,6 +26,7 @@ from constrain.kernels.parser import configurations
 from constrain.kernels.records import arena, view
 from constrain.kernels.records.grammars import TERMINAL
 from constrain.languages.automata import decide
+from constrain.languages.automata.least import LeastTexts
 from constrain.languages.automata.syntax import intersect, literal, token_sets, with_ids
 from constrain.languages.cfg.bulk_rules import PlacedNonterminal
 from constrain.languages.cfg.rules import Symbol, Terminal
@@ -43,7 +44,6 @@ AROUND = 250  # nonterminals that are examined first for a symbol beyond `ENOUGH
 LIMIT = 50_000  # nonterminals
 SEARCHED = 20_000  # lexer states that one search for the end of a lexeme may visit
 
-Step = tuple[bytes, int, frozenset[int]]  # (byte, lexer state after it, tags of the terminals that a lexeme is there)
 Tails = dict[tuple[int, int], list[tuple[int, tuple[int, int] | None]]]
 
 
@@ -155,8 +155,7 @@ class Shortest:
         self.names = inspect.SymbolNames(self.automaton, self.rules)
         self._known: dict[int, Text] = {}
         self._mosts: dict[int, int] = {}
-        self._lexers: dict[int, _Search] = {}
-        self._steps: dict[int, list[Step]] = {}
+        self.ends = LeastTexts(self.automaton.store, SEARCHED)
         self._alive: dict[int, frozenset[int]] = {}
         self._terminals: dict[int, list[tuple[int, int]]] = {}
         self.waiters = inspect.Waiters(self.automaton)
@@ -212,25 +211,6 @@ class Shortest:
         if lexer not in self._alive:
             self._alive[lexer] = view.terminals_within(self.automaton.memory.A, lexer)
         return self._alive[lexer]
-
-    def ends(self, lexer: int) -> Iterator[tuple[bytes, frozenset[int]]]:
-        """Pairs (text, tags of the terminals that a lexeme is after it) from a lexer state, least texts first."""
-        if lexer not in self._lexers:
-            self._lexers[lexer] = _Search(self, lexer)
-        return self._lexers[lexer].ends()
-
-    def steps(self, lexer: int) -> list[Step]:
-        """The steps from a lexer state, least bytes first.
-
-        PERF: searches from neighbouring states meet the same ones: each of `EmailStr` forty times.
-        """
-        if lexer not in self._steps:
-            A = self.automaton.memory.A
-            self._steps[lexer] = [
-                (bytes((byte,)), state, view.terminals_within(A, state, ended=True))
-                for byte, state in self.automaton.store.successors(lexer)
-            ]
-        return self._steps[lexer]
 
 
 class _Ways:
@@ -355,15 +335,18 @@ class _Ways:
         return self._ended[lexer, terminal]
 
     def _search_end(self, lexer: int, terminal: int) -> Text:
-        A = self.owner.automaton.memory.A
+        A, store, ends = self.owner.automaton.memory.A, self.owner.automaton.store, self.owner.ends
         tag, excluded = TERMINAL.EXPRESSION(A, terminal), TERMINAL.EXCLUDED(A, terminal)
-        others: frozenset[int] = frozenset()
-        if excluded:
-            others = frozenset(view.key_words(A, excluded).tolist())
-        for text, tags in self.owner.ends(lexer):
-            if tag in tags and not tags & others:
-                return text + self.glue
-        return None
+        others = frozenset(view.key_words(A, excluded).tolist() if excluded else ())
+
+        def is_end(state: int) -> bool:
+            tags = view.terminals_within(store.memory.A, state, ended=True)
+            return tag in tags and not tags & others
+
+        text = ends.of(lexer).get(tag)
+        if text == b"" or (text and others and not is_end(store.run(lexer, text))):
+            text = ends.search(lexer, is_end)
+        return None if text is None else text + self.glue
 
     def _complete_item(self, rule: int, rest: int, origin: int) -> Text:
         """The least completion after an item: its symbols after the dot (`rest`), then the text after its rule."""
@@ -459,40 +442,3 @@ class _Ways:
                 tails[key].append((rest, after))
                 pending += [after] if after else []
         return tails
-
-
-class _Search:
-    """A lazy breadth-first search from a lexer state."""
-
-    def __init__(self, owner: Shortest, lexer: int) -> None:
-        self.owner = owner
-        self._results: list[tuple[bytes, frozenset[int]]] = []
-        self._run = self._walk(lexer)
-
-    def ends(self) -> Iterator[tuple[bytes, frozenset[int]]]:
-        """The results, first the cached ones."""
-        i = 0
-        while True:
-            while i < len(self._results):
-                yield self._results[i]
-                i += 1
-            result = next(self._run, None)
-            if result is None:
-                return
-            self._results.append(result)
-
-    def _walk(self, lexer: int) -> Iterator[tuple[bytes, frozenset[int]]]:
-        seen = {lexer}
-        level = [(b"", lexer)]
-        seen_ends: set[frozenset[int]] = set()
-        while level and len(seen) < SEARCHED:
-            following: list[tuple[bytes, int]] = []
-            for text, state in level:
-                for byte, successor, tags in self.owner.steps(state):
-                    if successor not in seen:
-                        seen.add(successor)
-                        following.append((text + byte, successor))
-                        if tags and tags not in seen_ends:
-                            seen_ends.add(tags)
-                            yield text + byte, tags
-            level = following

@@ -7,7 +7,17 @@ import pytest
 
 import constrain
 import vocabularies
-from constrain.languages.automata.syntax import JsonString, Literals, alternate, complement, intersect, literal, repeat
+from constrain.languages.automata.syntax import (
+    ANY_CHAR,
+    JsonString,
+    Literals,
+    alternate,
+    complement,
+    intersect,
+    literal,
+    literals,
+    repeat,
+)
 from constrain.languages.cfg.rules import Nonterminal, Terminal
 from constrain.languages.cfg.transform.walk import RuleTable, alternatives_of, nearest, plainest_of
 from constrain.masks.completion.farthest import UNKNOWN, farthest
@@ -34,6 +44,11 @@ SCHEMAS = {
     "unique": {"type": "array", "items": {"type": "integer"}, "uniqueItems": True, "minItems": 2},
     "open": {"type": "object", "additionalProperties": {"type": "boolean"}},
     "pattern": {"type": "string", "pattern": "^[a-f]{3}-[0-9]+$", "maxLength": 9},
+    "counted": {"type": "string", "pattern": "^(é|ab|[0-9]{2,40}x)+$", "minLength": 3, "maxLength": 40},
+    "full": {"type": "string", "pattern": "^(\U0001f600|ab)+$", "maxLength": 3},
+    "mail": {"type": "string", "format": "name-email"},
+    "host": {"type": "string", "format": "hostname"},
+    "two": {"allOf": [{"pattern": "^[a-z]+.*[0-9]$"}, {"pattern": "foo|bar"}], "type": "string", "maxLength": 60},
     "tree": {"type": "object", "properties": {"a": {"$ref": "#"}, "b": {"const": 1}}, "required": ["b"]},
     "deep": {
         "type": "array",
@@ -67,6 +82,12 @@ def rule(*alternatives) -> Nonterminal:
         ([[repeat(literal("ab"), 3, 9)]], (6, 6)),
         ([[JsonString(repeat(literal("x"), 3, None), False)]], (3 + 2 + 12, 3 + 2 + 12)),
         ([[intersect(repeat(alternate(literal("a"), literal("b")), 4), complement(literal("aaaa")))]], (4, 4)),
+        # A length adds nothing; but the end of the fewest characters may have the most bytes, and one be half written.
+        ([[intersect(repeat(literal("ab")), repeat(ANY_CHAR, 0, 99))]], (2 + 3, 2 + 3)),
+        ([[intersect(repeat(literals(["é", "ab"])), repeat(ANY_CHAR, 1, 2))]], (2 * 2 + 3, 2 * 2 + 3)),
+        ([[intersect(repeat(literal("a")), repeat(ANY_CHAR, 7, 2_000))]], (7 + 3, 7 + 3)),
+        ([[JsonString(intersect(repeat(literals(["é", "ab"])), repeat(ANY_CHAR, 0, 8)))]], (6 * 2 + 2 + 12,) * 2),
+        ([[intersect(literal("abc"), repeat(ANY_CHAR, 0, 2))]], (NEVER, NEVER)),
     ],
 )
 def test_bounds(alternatives, bound):

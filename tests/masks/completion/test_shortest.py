@@ -5,8 +5,10 @@ import random
 import pytest
 
 import constrain
-from constrain.kernels.records import arena
+from constrain.kernels.records import arena, view
+from constrain.kernels.records.grammars import TERMINAL
 from constrain.languages.automata import decide
+from constrain.languages.automata.least import LeastTexts
 from constrain.languages.automata.syntax import JsonString, concat, intersect, literal
 from constrain.languages.cfg.rules import Terminal
 from constrain.languages.constraints.regular import regex
@@ -136,20 +138,74 @@ def test_the_least_text_of_a_tree_is_that_of_its_automaton(pattern):
     assert least_lexeme(Terminal(concat(node, intersect(node, literal("\n\n\n"))))) is None
 
 
-def test_a_lexer_state_is_asked_for_its_successors_once(monkeypatch):
+def nearest_end(store, lexer, tag, others):
+    """The definition: the first end of a lexeme of a terminal, and of none of others, in breadth-first search."""
+    seen, level = {lexer}, [(b"", lexer)]
+    while level:
+        following = []
+        for text, state in level:
+            for byte, after in store.successors(state):
+                if after not in seen:
+                    seen.add(after)
+                    following.append((text + bytes((byte,)), after))
+                    ended = view.terminals_within(store.memory.A, after, ended=True)
+                    if tag in ended and not ended & others:
+                        return following[-1][0]
+        level = following
+    return None
+
+
+LEXEMES = {
+    "keys": constrain.json_schema(
+        {"type": "object", "properties": {"a": True, "ab": {"type": "number"}}, "additionalProperties": {"const": "é"}}
+    ),
+    "lengths": constrain.json_schema({"type": "string", "pattern": "^(a|bc|é)+[0-9]$", "minLength": 4, "maxLength": 6}),
+    "patterns": constrain.json_schema({"allOf": [{"pattern": "a.?b"}, {"pattern": "^[^c]{2,5}$"}], "type": "string"}),
+    "not": constrain.json_schema({"type": "string", "not": {"pattern": "^.?.?$"}, "maxLength": 5}),
+    "multiple": constrain.json_schema({"type": "integer", "multipleOf": 7, "maximum": 10_000, "minimum": 3}),
+    "numbers": constrain.json_schema({"enum": ["a", "abc" * 9, "abd", 12, 1200]}),
+    "words": grammar(STATEMENTS),
+    "longest": grammar(STATEMENTS, lexer="greedy"),
+    "mail": constrain.json_schema({"type": "string", "format": "name-email", "maxLength": 9}),
+    "host": constrain.json_schema({"type": "string", "format": "hostname"}),
+}
+
+
+@pytest.mark.parametrize("name", LEXEMES)
+def test_ends_of_lexemes_are_the_nearest_ones(name):
+    """From random places: what is read off a lexer state is what breadth-first search of all states finds."""
+    automaton = byte_automaton()
+    rules = automaton.grammars.rules_of(LEXEMES[name])
+    rng, asked = random.Random(5), 0
+
+    def ask():
+        nonlocal asked
+        shortest = Shortest(automaton, rules)
+        for _ in range(8):
+            state = automaton.start(rules)
+            for _ in range(rng.randrange(1, 12)):
+                for lexeme in inspect.lexemes(automaton, state):
+                    alive = shortest.alive(lexeme.lexer)
+                    for record, tag in shortest.terminals(lexeme.parser):
+                        if tag in alive and not lexeme.fresh:
+                            excluded = TERMINAL.EXCLUDED(automaton.memory.A, record)
+                            others = frozenset(view.key_words(automaton.memory.A, excluded) if excluded else ())
+                            found = shortest.ways[0]._end(lexeme.lexer, record)
+                            assert found == nearest_end(automaton.store, lexeme.lexer, tag, others)
+                            asked += 1
+                after = [inspect.after(automaton, state, bytes((byte,))) for byte in range(256)]
+                state = rng.choice(sorted({each for each in after if each != arena.NONE}) or [state])
+
+    automaton.attempt(ask)
+    assert asked > 5
+
+
+def test_an_intersection_is_not_searched_for_each_count(monkeypatch):
     """Searches from the letters of an address meet the same states, whose counts of letters are less by one each."""
-    asked = []
-    store = type(byte_automaton().store)
-    successors = store.successors
-    monkeypatch.setattr(store, "successors", lambda self, state: asked.append(state) or successors(self, state))
-    address = regex("[a-z.]{1,20}(@|%)[a-z]{2,20}[.][a-z]{3,9}")
-    found = completions(address, ["abcdefghijklmnop"[:length] for length in range(17)])
-    assert found["abc"] == b"%aa.aaa"
-    assert len(asked) == len(set(asked)) > 20
-
-
-def test_maximal_munch_needs_a_blank():
-    """Under greedy the shortest text is not always one: a name that a keyword follows needs a space between them."""
-    constraint = grammar('start: NAME "in" NAME\nNAME: /[a-z]+/\n%ignore " "', lexer="greedy")
-    assert completions(constraint, ["ab"])["ab"] == b" in a"
-    assert completions(grammar('start: NAME "in" NAME\nNAME: /[a-z]+/\n%ignore " "'), ["ab"])["ab"] == b"ina"
+    searched = []
+    search = LeastTexts.search
+    monkeypatch.setattr(LeastTexts, "search", lambda *given: searched.append(given[1]) or search(*given))
+    address = regex("[a-z.]{1,200}(@|%)((?!.*[.][.])[a-z.]{2,200})[.][a-z]{3,900}")
+    found = completions(address, ["abcdefghijklmnop"[:length] + "@" + "abcd" for length in range(17)])
+    assert found["abc@abcd"] == b".aaa"
+    assert 0 < len(searched) < 17
