@@ -14,7 +14,7 @@ from constrain.kernels.cuts.merging import merge_symbols
 from constrain.kernels.cuts.neighbours import stay_apart
 from constrain.kernels.cuts.steps import NO_TOKEN, may_end, step_cut
 from constrain.kernels.cuts.tables import (
-    BEGUN,
+    BEGINS,
     BORDERS,
     CUT,
     FIRSTS,
@@ -88,7 +88,7 @@ def step_token(P, F, T, M, slots, written, Q, level, token, is_last):
     """Write the place behind a token to the next LEVEL. Returns a verdict, UNSURE of tokens that the tables do not say
     enough of. written: the tokens that a tokenizer writes. is_last: 1 if no place behind the token is asked for."""
     unknown = TOKEN_TEXTS.UNKNOWN(F, token)
-    if unknown != 0 and unknown != BEGUN:
+    if unknown != 0 and unknown != BEGINS:
         return UNSURE
     if (written[token >> 5] >> np.uint32(token & 31)) & np.uint32(1) == 0:
         return REFUSED

@@ -37,7 +37,7 @@ class BORDERS(Region):
     FINISH = column("by state: the borders if the text ends there")
 
 
-BEGUN = 2  # the token ends with the beginning of an added one
+BEGINS = 2  # the token ends with the beginning of an added one
 
 
 class TOKEN_TEXTS(Region):
@@ -45,7 +45,7 @@ class TOKEN_TEXTS(Region):
 
     STARTS = column("by token: where its bytes begin; one more for the end")
     BYTES = column("the bytes of all tokens")
-    UNKNOWN = column("by token: 1 if the tables do not say enough of it, BEGUN if they do not of what follows")
+    UNKNOWN = column("by token: 1 if the tables do not say enough of it, BEGINS if they do not of what follows")
 
 
 class TOKEN_TRIE(Region):

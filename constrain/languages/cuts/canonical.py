@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from constrain import kernels
 from constrain.errors import VocabularyError
-from constrain.kernels.cuts.tables import BEGUN, TOKEN_TEXTS
+from constrain.kernels.cuts.tables import BEGINS, TOKEN_TEXTS
 from constrain.kernels.records.schema import pack
 from constrain.languages.cuts.added import AddedTexts, AddedTokens, Begun, taken_out
 from constrain.languages.cuts.firsts import FirstTokens
@@ -134,7 +134,7 @@ class CanonicalTokens:
         self.unknown = self.specials | self.added | self.added_tokens.broken
         parts = [t for t in self.byte_tokens if first[t] >= 0x80]
         is_unknown = np.zeros(len(self.tokens), np.int32)
-        is_unknown[[*self.added_tokens.begun]] = BEGUN
+        is_unknown[[*self.added_tokens.begun]] = BEGINS
         is_unknown[[*tokens_of(self.unknown), *parts]] = 1
         set_bits(self.unknown, [*self.added_tokens.begun, *parts])
         self._is_unknown = is_unknown.astype(np.uint8).tobytes()
