@@ -74,7 +74,7 @@ def load(name: str | os.PathLike[str]) -> tuple[Any, list[int]]:
 
 
 def not_loaded(name: str, what: str, error: Exception) -> str:
-    """The reason why transformers loaded nothing from a name or a path. what: the "model" or the "tokenizer" that was sought."""
+    """The reason why transformers loaded nothing from a name or a path. what: "model" or "tokenizer"."""
     path = Path(name)
     if name.strip() and path.is_file():
         return f"this is a file, and no folder with a {what}"

@@ -32,6 +32,7 @@ ANSWERS = [name for name in KEYWORDS if name[0] not in "(x"]  # a misspelt annot
 LIMITING, KNOWN = frozenset(ANSWERS), frozenset(KEYWORDS) | SAID
 BESIDE_TYPE = frozenset(KEYWORDS) - {"type"}
 MANY = 100  # keys, and formats, that are looked at: 0.2 ms each
+OTHERS = {"guid": "uuid"}  # another word for it
 CLOSE = 0.8  # of `difflib`: propertys, maxLenght, item; not property names
 
 
@@ -109,7 +110,7 @@ def meant_format(name: Any) -> str | None:
     if not isinstance(name, str) or name in FORMATS or name.startswith(("_", "x-")):
         return None
     plain = name.lower().replace("_", "").replace("-", "")
-    same = [known for known in FORMATS if known.replace("-", "") == plain]
+    same = [known for known in FORMATS if known.replace("-", "") == OTHERS.get(plain, plain)]
     near = same or (get_close_matches(name, FORMATS, 1, CLOSE) if len(name) > 4 else [])
     return near[0] if near else None
 
