@@ -269,3 +269,10 @@ def test_a_batch_costs_what_its_outputs_cost() -> None:
     assert abs(masses.mean() - math.fsum(exact.values())) < 5 * error
     assert math.exp(outputs.diagnostics.log_evidence) == pytest.approx(masses.mean())
     assert max(output.stats.forwards for output in outputs) <= 3
+
+
+def test_a_model_without_a_tokenizer_reads_ids() -> None:
+    language, model, asked = given("choices", "none")
+    with pytest.raises(constrain.ConstrainError, match="the prompt is a text, and the model has no tokenizer"):
+        constrain.generate(model, "red", **asked)
+    assert constrain.generate(model, [PROMPT], seed=1, canonical=False, **asked)[0].text.encode() in language.texts
