@@ -109,8 +109,10 @@ def rules(n: int, line: str) -> str:
     return " | ".join(names(n)) + "\n" + "\n".join(line.format(name) for name in names(n))
 
 
+TEXT = constrain.regex("a")
 SIZED: dict[str, Callable[[int], object]] = {  # what users make of any size, as a schema, or what makes a constraint
     "enum of integers": lambda n: {"enum": list(range(n))},
+    "enum of numbers": lambda n: {"enum": [i + 0.5 for i in range(n)]},
     "enum of texts": lambda n: {"enum": names(n)},
     "enum of arrays": lambda n: {"enum": [[i, str(i)] for i in range(n)]},
     "const": lambda n: {"const": list(range(n))},
@@ -128,6 +130,7 @@ SIZED: dict[str, Callable[[int], object]] = {  # what users make of any size, as
     "$defs": lambda n: {"$defs": objects(n)["properties"], "$ref": "#/$defs/n1"},
     "a pattern": lambda n: {"pattern": "^" + "a?" * n + "$"},
     "an annotation": lambda n: {"type": "integer", "description": "x" * n, "examples": list(range(n))},
+    "unknown keywords": lambda n: {"type": "integer", **objects(2 * n)["properties"]},  # type: ignore[dict-item]
     "a document": lambda n: {"type": "string", "x-span": " ".join(names(n))},
     "choices": lambda n: constrain.choices(names(n)),
     "alternatives of a regex": lambda n: constrain.regex("|".join(names(n))),
@@ -141,6 +144,8 @@ SIZED: dict[str, Callable[[int], object]] = {  # what users make of any size, as
     "Lark": lambda n: constrain.grammar("start: " + rules(n, '{0}: "{0}"')),
     "GBNF": lambda n: constrain.grammar("root ::= " + rules(n, '{0} ::= "{0}"')),
     "substring": lambda n: constrain.substring(" ".join(names(n))),
+    "triggered": lambda n: constrain.triggered([(f"<{name}>", TEXT, "") for name in names(2 * n)]),
+    "dispatch": lambda n: constrain.tags.dispatch([(f"<{name}>", TEXT) for name in names(2 * n)]),
 }
 SIZE, STEPS = 240, 200_000
 LINES = 100  # that may run for each part of an input before the limits are asked
@@ -176,6 +181,13 @@ def test_terminals_of_terminals() -> None:
             constrain.grammar(text)
         assert caught.value.place is not None and "A30" not in caught.value.message
     assert constrain.grammar("\n".join([*lines[1:9], "start: A7"])).node is not None
+
+
+def test_blank_lines() -> None:
+    """lark's pattern for them takes the square of their number, in one call."""
+    assert constrain.grammar('start: "a"' + "\n" * 400 + '| "b"').accepts("b")
+    with pytest.raises(LimitError, match="more than 500 line ends in a row"):
+        constrain.grammar('start: "a"' + "\r\n" * 100_000 + '| "b"')
 
 
 COMMON: dict[str, Callable[[], constrain.Constraint]] = {

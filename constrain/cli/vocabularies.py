@@ -66,12 +66,15 @@ def load_tokenizer(name: str) -> Any:
     """A Hugging Face tokenizer by name, folder or `tokenizer.json`. Raises UsageError."""
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
+    from constrain.languages.vocab.huggingface import not_loaded
+
     try:
         if Path(name).is_file():
             return PreTrainedTokenizerFast(tokenizer_file=name)
         return AutoTokenizer.from_pretrained(name)
     except Exception as error:  # what is raised for a name that is nothing differs between versions and back ends
-        raise UsageError(f"{name}: no tokenizer of that name, folder or file ({first_line(error)})") from None
+        reason = not_loaded(name, "tokenizer", error)
+        raise UsageError(f"{name}: no tokenizer of that name, folder or file ({reason})") from None
 
 
 def first_line(error: Exception) -> str:

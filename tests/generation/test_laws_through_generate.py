@@ -98,6 +98,14 @@ LANGUAGES["choices, stopped"] = Language(
     frozenset([b"a", b"b", b"ab", b"a#", b"b#", b"ab#"]),
     seed=7,
 )
+# The guard vetoes the second `a`, before a stop sequence as without one.
+LANGUAGES["guarded, stopped"] = Language(
+    {"constraint": KEYS, "complete": False, "stop": "#"},
+    (b'{"', b"a", b'":1', b',"a', b'":1}', b"#", None),
+    frozenset([b'{"a":1}', b'{"a":1}#']),
+    frozenset([b'{"a":1']),
+    seed=4,
+)
 TRUNCATIONS: dict[str, dict[str, Any]] = {
     "none": {},
     "top-k": {"top_k": 2},
@@ -172,18 +180,29 @@ def _odd(number: int) -> int:
     return number
 
 
-DIGITS = Language({}, (b"1", b"2", b"3", b"4", None), frozenset([b"1", b"3"]), frozenset([b"2", b"4"]), seed=1)
+DIGITS = {
+    "ended": Language({}, (b"1", b"2", b"3", b"4", None), frozenset([b"1", b"3"]), frozenset([b"2", b"4"]), seed=1),
+    "stopped": Language(
+        {"stop": "#"},
+        (b"1", b"2", b"3", b"#", None),
+        frozenset([b"1", b"3", b"1#", b"3#"]),
+        frozenset([b"2#"]),
+        seed=1,
+    ),
+}
 ODD = constrain.json_schema(
     Annotated[int, pydantic.Field(ge=1, le=4), pydantic.AfterValidator(_odd)], whitespace="compact"
 )
 
 
+@pytest.mark.parametrize("digits", DIGITS)
 @pytest.mark.parametrize("truncation", ["none", "top-k", "top-p", "min-p"])
 @pytest.mark.parametrize("method", WEIGHTED)
-def test_a_validator_counts_as_0(method: str, truncation: str) -> None:
+def test_a_validator_counts_as_0(method: str, truncation: str, digits: str) -> None:
     """A text that a check in Python refuses is sampled anew by "lcd", or if `Retried` says so: ratios stay, no more."""
-    model, asked = Toy(DIGITS, DIGITS.seed), TRUNCATIONS[truncation]
-    exact = law(DIGITS, model, asked, masked_first=method == "lcd")
+    language, asked = DIGITS[digits], {**DIGITS[digits].options, **TRUNCATIONS[truncation]}
+    model = Toy(language, language.seed)
+    exact = law(language, model, asked, masked_first=method == "lcd")
     strict = walked(model, lambda: Retried(0, WEIGHTED[method]()), constraint=ODD, **asked)
     assert summed(strict, lambda output: math.exp(output.log_weight)) == pytest.approx(exact, abs=1e-12)
     assert evidence(strict) == pytest.approx(math.fsum(exact.values()), abs=1e-12)
@@ -207,7 +226,7 @@ def test_only_methods_that_do_not_weigh_what_fails_are_retried(method: str) -> N
 
 
 def is_odd(text: str) -> bool:
-    return text in ("", "1", "3")
+    return text.removesuffix("#") in ("", "1", "3")
 
 
 CHECKED: dict[str, Callable[[], Any]] = {
@@ -218,11 +237,13 @@ CHECKED: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.parametrize("truncation", ["none", "top-k", "all three"])
+@pytest.mark.parametrize("digits", DIGITS)
+@pytest.mark.parametrize("truncation", ["none", "top-k", "top-p", "min-p", "all three"])
 @pytest.mark.parametrize("method", CHECKED)
-def test_a_methods_own_check_counts_as_0(method: str, truncation: str) -> None:
-    model, asked = Toy(DIGITS, DIGITS.seed), TRUNCATIONS[truncation]
-    exact = law(DIGITS, model, asked, masked_first=False)
+def test_a_methods_own_check_counts_as_0(method: str, truncation: str, digits: str) -> None:
+    language, asked = DIGITS[digits], {**DIGITS[digits].options, **TRUNCATIONS[truncation]}
+    model = Toy(language, language.seed)
+    exact = law(language, model, asked, masked_first=False)
     found = walked(model, CHECKED[method], choices=["1", "2", "3", "4"], **asked)
     assert summed(found, lambda output: math.exp(output.log_weight)) == pytest.approx(exact, abs=1e-12)
     assert evidence(found) == pytest.approx(math.fsum(exact.values()), abs=1e-12)
@@ -248,3 +269,10 @@ def test_a_batch_costs_what_its_outputs_cost() -> None:
     assert abs(masses.mean() - math.fsum(exact.values())) < 5 * error
     assert math.exp(outputs.diagnostics.log_evidence) == pytest.approx(masses.mean())
     assert max(output.stats.forwards for output in outputs) <= 3
+
+
+def test_a_model_without_a_tokenizer_reads_ids() -> None:
+    language, model, asked = given("choices", "none")
+    with pytest.raises(constrain.ConstrainError, match="the prompt is a text, and the model has no tokenizer"):
+        constrain.generate(model, "red", **asked)
+    assert constrain.generate(model, [PROMPT], seed=1, canonical=False, **asked)[0].text.encode() in language.texts

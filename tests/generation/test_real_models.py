@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 import constrain
 from constrain.errors import ConstrainError
 from constrain.models.hf import HFModel
-from constrain.models.hf.loading import load_named
+from constrain.models.hf.loading import model_named
 from constrain.papers.layers.shallow import FirstLayers, can_be_cut
 from real_models import real_model
 from schema_corpus import corpora, sample
@@ -31,13 +31,13 @@ class Person(BaseModel):
 @pytest.fixture(scope="module")
 def chatty() -> HFModel:
     """SmolLM2-135M-Instruct: a chat template, 49,152 tokens."""
-    return HFModel.of(load_named(str(real_model("smollm2"))))  # not kept by name: it is large
+    return HFModel.of(model_named(str(real_model("smollm2"))))  # not kept by name: it is large
 
 
 @pytest.fixture(scope="module")
 def base() -> HFModel:
     """Gemma 3 270M: 262,144 tokens with byte fallback, no chat template."""
-    return HFModel.of(load_named(str(real_model("gemma3-270m"))))
+    return HFModel.of(model_named(str(real_model("gemma3-270m"))))
 
 
 def test_a_chat_answers_with_a_type(chatty: HFModel) -> None:

@@ -218,6 +218,8 @@ def _ids(prompt: Any, handle: Any, name: str, tools: ToolUse | None, images: Seq
     if isinstance(prompt, Mapping) or images:
         return _fitting(_with_images(prompt, handle, name, tools, images), handle, name)
     if isinstance(prompt, str):
+        if handle.tokenizer is None:
+            raise ConstrainError(f"{name} is a text, and the model has no tokenizer", fix="pass the ids of its tokens")
         ids = tokenize(handle.tokenizer, prompt)
     elif prompt and isinstance(prompt[0], Mapping):
         ids = tokenize(handle.tokenizer, _render(prompt, handle.tokenizer, name, tools), special=False)

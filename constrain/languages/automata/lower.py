@@ -106,11 +106,8 @@ def _beginning(store: Store, node: Node, spell: Spelling) -> int:
 
 def _literals(store: Store, node: Node, spell: Spelling) -> int:
     assert isinstance(node, Literals)
-    characters: list[int] = []
-    starts = [0]
-    for text in node.texts:
-        characters += _characters(store, text, spell)
-        starts.append(len(characters))
+    characters = _characters(store, "".join(node.texts), spell)
+    starts = [0, *accumulate(map(len, node.texts))]
     if len(node.texts) == 1:
         return store.concat(characters)
     return store.trie(characters, starts)

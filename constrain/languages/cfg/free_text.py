@@ -27,6 +27,7 @@ from constrain.languages.automata.syntax import (
 from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Repeated
 from constrain.languages.cfg.ebnf import Sequence as Concatenation
 from constrain.languages.cfg.rules import Terminal
+from constrain.limits import tick
 
 
 def without(texts: Sequence[str]) -> Node:
@@ -36,6 +37,7 @@ def without(texts: Sequence[str]) -> Node:
 
 def up_to(trigger: str, triggers: Sequence[str], excludes: Sequence[str] = ()) -> Node:
     """Any text that ends with a trigger where it is the first that is complete, and the longest of those."""
+    tick(len(triggers))
     longer = [other for other in triggers if other != trigger and other.endswith(trigger)]
     never = [
         going_on(triggers),
@@ -62,9 +64,11 @@ def dispatched(rules: Sequence[tuple[str, Expression]], loop: bool, excludes: Se
     """
     triggers = [trigger for trigger, _ in rules]
     for trigger in triggers:
+        tick(len(triggers))
         if triggers.count(trigger) > 1:
             raise ConstrainError(f"the trigger {trigger!r} stands twice", fix="join what may follow it: alt(one, two)")
     for one, two in permutations(triggers, 2):
+        tick()
         if one in two[:-1]:
             raise ConstrainError(
                 f"the trigger {two!r} holds the trigger {one!r}, which would come first",

@@ -28,6 +28,7 @@ from constrain.limits import default_limits
 
 Format = Literal["lark", "gbnf", "ebnf"]
 _IS_GBNF = re.compile(r"(?:\s|#.*)*[A-Za-z_][\w.-]*(?:\[[^\]\n]*\])?\s*::=")
+_QUOTED = re.compile(r'"(?:\\.|[^"\\\n])*"|(?<![\w.-])\[(?:\\.|[^\]\\\n])*\]|#.*')  # literals, classes and comments
 _IS_FILE = re.compile(r"[^\n:|]+\.(?:lark|gbnf|ebnf)")
 _RELATIVE_IMPORT = re.compile(r"%import\s+\.")
 
@@ -220,7 +221,8 @@ def format_of(text: str, name: str = "") -> Format:
         return "lark"
     from constrain.languages.cfg.readers.ebnf_macros import MACROS
 
-    is_ebnf = re.search(rf"^[\w.-]+\[|\b(?:{'|'.join(MACROS)})\(|\(=", text, re.MULTILINE)
+    rules = _QUOTED.sub('""', text)
+    is_ebnf = re.search(rf"^[\w.-]+\[|\b(?:{'|'.join(MACROS)})\(|\(=", rules, re.MULTILINE)
     return "ebnf" if is_ebnf else "gbnf"
 
 

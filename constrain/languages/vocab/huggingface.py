@@ -52,6 +52,7 @@ def load(name: str | os.PathLike[str]) -> tuple[Any, list[int]]:
         MissingExtraError: A name that is no path, and transformers is not installed.
         VocabularyError: There is no such tokenizer.
     """
+    name = os.path.expanduser(os.fspath(name))
     path = Path(name)
     if path.is_file():
         return _file_tokenizer(path), _eos_beside(path.parent)
@@ -62,14 +63,30 @@ def load(name: str | os.PathLike[str]) -> tuple[Any, list[int]]:
 
     try:
         tokenizer = AutoTokenizer.from_pretrained(name)
-    except OSError as error:
-        message = f"no tokenizer is found under {os.fspath(name)!r:.200}: {error}"
+    except Exception as error:  # of a folder's files: any kind
+        message = f"no tokenizer is found under {name!r:.200}: {not_loaded(name, 'tokenizer', error)}"
         raise VocabularyError(message, fix="pass the folder of a model, a tokenizer.json, or a tokenizer") from error
     try:
         config = GenerationConfig.from_pretrained(name)
     except OSError:  # many repositories have none
         return tokenizer, []
     return tokenizer, ids_of(config.eos_token_id)
+
+
+def not_loaded(name: str, what: str, error: Exception) -> str:
+    """The reason why transformers loaded nothing from a name or a path. what: "model" or "tokenizer"."""
+    path = Path(name)
+    if name.strip() and path.is_file():
+        return f"this is a file, and no folder with a {what}"
+    if name.strip() and path.is_dir():
+        files = [each.name for each in path.iterdir()]
+        if what == "model" and "config.json" not in files:
+            return "the folder has no config.json"
+        if what == "tokenizer" and not any(re.search(r"token|vocab|\.model$", each) for each in files):
+            return "the folder has no files of a tokenizer"
+    elif not re.fullmatch(r"\w[\w.-]*(/\w[\w.-]*)?", name):
+        return f"there is no folder {name!r:.200} with a {what}"
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 def _file_tokenizer(path: Path) -> Any:

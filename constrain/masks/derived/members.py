@@ -38,6 +38,12 @@ def is_member(constraint: Constraint, text: str | bytes) -> bool:
     return matcher.advance_bytes(data) and matcher.is_accepting()
 
 
+def is_refused(constraint: Constraint, text: str) -> bool:
+    """True if the grammar takes the text, and the constraint's check does not."""
+    matcher = byte_matcher(constraint)
+    return matcher.advance_bytes(text.encode("utf-8", "surrogatepass")) and matcher.fault is not None
+
+
 def fault_of(constraint: Constraint, text: str) -> str | None:
     """None if a text is in the constraint's language, else a sentence that says where it leaves it."""
     if is_member(constraint, text):

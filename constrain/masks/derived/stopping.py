@@ -6,8 +6,8 @@ The idea: the texts are the members w of L, and w s for a stop sequence s, such 
 end of the text. That is an intersection with a regular language. So masks know that nothing can follow a stop sequence,
 even in the middle of a token, and that a member of L must not contain one earlier.
 
-Exact for regular constraints and for grammars under `lexer="dynamic"` (GrammarError under "greedy"). A guard of the
-constraint is not used: repeated keys and items are checked on the finished text, and `report` says so.
+Exact for regular constraints and for grammars under `lexer="dynamic"` (GrammarError under "greedy"). The guard of the
+constraint reads the stop sequence too, and does not mind it: a member stands before it, whose values are complete.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.cfg.free_text import going_on
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.product import product
+from constrain.languages.constraints.around import Around
 from constrain.languages.constraints.base import Constraint, refuse_monitors, refuse_tokens
-from constrain.languages.constraints.report import ReportLine
 from constrain.lazily import lazily
-from constrain.masks.derived.members import is_member
+from constrain.masks.derived.members import is_member, is_refused
 from constrain.masks.derived.triggered import start_of
 
 
 @dataclass(frozen=True)
-class Stopped(Constraint):
+class Stopped(Around):
     """The members of `inner`, maybe followed by a stop sequence, that contain no earlier stop sequence.
 
     Attributes:
@@ -73,34 +73,24 @@ class Stopped(Constraint):
 
     def cut(self, text: str) -> tuple[str, str]:
         """(text before the stop sequence, stop sequence); the sequence is "" if none ended the text."""
-        for stop in sorted(self.stops, key=len, reverse=True):
-            if text.endswith(stop) and is_member(self.inner, text[: len(text) - len(stop)]):
-                return text[: len(text) - len(stop)], stop
-        return text, ""
-
-    @lazily
-    def residual(self) -> bool:
-        return self.inner.residual or self.inner.guarded
+        ends = [stop for stop in (*sorted(self.stops, key=len, reverse=True), "") if text.endswith(stop)]
+        ways = [(text[: len(text) - len(stop)], stop) for stop in ends]
+        found = next((way for way in ways if is_member(self.inner, way[0])), None)
+        return found or next((way for way in ways if is_refused(self.inner, way[0])), ways[-1])
 
     def residual_fault(self, text: str) -> str | None:
         return self.inner.residual_fault(self.cut(text)[0])
+
+    @property
+    def valued(self) -> bool:
+        return True
 
     def parse(self, text: str) -> Any:
         """The value of the text before the stop sequence."""
         return self.inner.parse(self.cut(text)[0])
 
-    @lazily
-    def captured(self) -> bool:
-        return self.inner.captured
-
     def capture_spans(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> list[tuple[str, int, int]]:
         return self.inner.capture_spans(self.cut(text.decode())[0].encode(), spans)
-
-    @property
-    def report(self) -> list[Any]:
-        """The entries of the inner constraint, and the checks of the finished text."""
-        note = "with stop sequences repeated keys and items are checked on the finished text"
-        return [*self.inner.report, *([ReportLine("(guard)", "$", "residual", note)] if self.inner.guarded else [])]
 
     def __repr__(self) -> str:
         return f"stopped({self.inner!r}, {list(self.stops)!r})"

@@ -34,6 +34,7 @@ from constrain.languages.constraints.report import ReportLine
 from constrain.languages.guards import Guard, pieces
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.lazily import lazily
+from constrain.limits import default_limits, tick
 from constrain.masks.derived.members import byte_matcher
 
 
@@ -195,18 +196,21 @@ def triggered(
     pieces = [_piece(triple) for triple in triples]
     if not pieces:
         raise ConstrainError("triggered() needs at least one (start, inner, stop)", fix="leave the constraint out")
-    for one in pieces:
-        for two in pieces:
-            if one is not two and two.start in one.start:
-                raise ConstrainError(
-                    f"the trigger {one.start!r} holds the trigger {two.start!r}, which would come first",
-                    fix="choose triggers none of which is a part of another",
-                )
+    with default_limits().reading("the triggers", "name fewer"):
+        for one in pieces:
+            tick(len(pieces))
+            for two in pieces:
+                if one is not two and two.start in one.start:
+                    raise ConstrainError(
+                        f"the trigger {one.start!r} holds the trigger {two.start!r}, which would come first",
+                        fix="choose triggers none of which is a part of another",
+                    )
     counts = all(isinstance(n, int) and n >= 0 for n in (least, 0 if most is None else most))
     if not counts or (most is not None and most < max(least, 1)):
         raise ConstrainError(f"least={least!r} and most={most!r} are no numbers of pieces", fix="0 <= least <= most")
     made = Triggered(tuple(pieces), least, most)
-    made.to_grammar().start.expand()  # raise errors here, not when it is compiled
+    with default_limits().reading("the triggers", "name fewer"):
+        made.to_grammar().start.expand()  # raise errors here, not when it is compiled
     return made
 
 

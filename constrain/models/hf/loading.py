@@ -6,19 +6,13 @@ import logging
 import os
 import time
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any
 
 from constrain.errors import ConstrainError, MissingExtraError
+from constrain.languages.vocab.huggingface import not_loaded
 from constrain.models.hf.kinds import auto_class
 
 _log = logging.getLogger(__name__)
-
-
-class LoadedPair(NamedTuple):
-    """A model and what reads its prompts: a tokenizer, or a processor."""
-
-    model: Any
-    tokenizer: Any
 
 
 def unpacked(model: Any, tokenizer: Any) -> tuple[Any, Any]:
@@ -43,30 +37,41 @@ def unpacked(model: Any, tokenizer: Any) -> tuple[Any, Any]:
     return model, tokenizer
 
 
-def load_named(name: str) -> LoadedPair:
-    """The model and tokenizer of a name, a folder or a GGUF file. Raises ConstrainError: they cannot be loaded."""
+def model_named(name: str) -> Any:
+    """The model of a name, a folder or a GGUF file. Raises ConstrainError: it cannot be loaded."""
     from transformers import AutoConfig
 
     start = time.perf_counter()
-    place, given = _gguf(name) if name.lower().endswith(".gguf") else (name, {})
+    place, given = _place(name)
     try:
         config = AutoConfig.from_pretrained(place, **given)
         model = auto_class(config).from_pretrained(place, **given)
-        loaded = LoadedPair(model, tokenizer_named(place, config, **given))
-    except (OSError, ValueError) as error:
-        if isinstance(error, ConstrainError):
-            raise
-        if name.startswith((".", os.sep)) and not os.path.exists(name):
-            raise ConstrainError(
-                f"there is no folder {name!r} with a model", place="model", fix="check the path"
-            ) from None
-        reason = str(error).strip().split("\n")[0]
+    except ConstrainError:
+        raise
+    except Exception as error:  # of a folder's files: any kind
+        reason = not_loaded(name, "model", error)
+        if reason.startswith("there is no"):
+            raise ConstrainError(reason, place="model", fix="check the path") from None
         raise ConstrainError(
             f"the model {name!r} cannot be loaded: {reason}",
             fix="check the name; pass a folder, a model object with tokenizer=, or constrain.reference.load()",
         ) from error
     _log.info("loaded the model %s in %.1f s", name, time.perf_counter() - start)
-    return loaded
+    return model
+
+
+def tokenizer_beside(name: str, model: Any) -> Any:
+    """The tokenizer, or the processor, of a model that was loaded by name. Raises ConstrainError."""
+    place, given = _place(name)
+    try:
+        return tokenizer_named(place, model.config, **given)
+    except Exception as error:  # of a folder's files: any kind
+        reason = not_loaded(name, "tokenizer", error)
+        raise ConstrainError(f"the model {name!r} has no tokenizer: {reason}", fix="pass tokenizer=") from error
+
+
+def _place(name: str) -> tuple[str, dict[str, str]]:
+    return _gguf(name) if name.lower().endswith(".gguf") else (name, {})
 
 
 def _gguf(name: str) -> tuple[str, dict[str, str]]:

@@ -21,7 +21,7 @@ from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.models.hf.cache import is_plain, keeps_everything
 from constrain.models.hf.grouped import grouped
 from constrain.models.hf.kinds import check_kind, is_encoder, is_encoder_decoder
-from constrain.models.hf.loading import is_processor, load_named, tokenizer_of, unpacked
+from constrain.models.hf.loading import is_processor, model_named, tokenizer_beside, tokenizer_of, unpacked
 from constrain.models.hf.memory import forgotten
 from constrain.models.hf.reading import CacheProtocol
 from constrain.models.hf.session import GroupedSession, HFSession, RereadSession, open_session
@@ -83,8 +83,7 @@ class HFModel:
         if isinstance(model, HFModel):
             return model if tokenizer is None else cls._of_kind(model.model, tokenizer)
         if isinstance(model, str):
-            loaded = _load(model)
-            return loaded if tokenizer is None else cls._of_kind(loaded.model, tokenizer)
+            return _load(model) if tokenizer is None else cls._of_kind(_model(model), tokenizer)
         if not isinstance(model, torch.nn.Module) and hasattr(model, "model") and hasattr(model, "tokenizer"):
             return cls._of_kind(model.model, tokenizer if tokenizer is not None else model.tokenizer)
         if tokenizer is None and isinstance(model, torch.nn.Module):
@@ -333,5 +332,8 @@ def unwrapped(model: Any) -> Any:
 
 @lru_cache(maxsize=LOADED_MODELS)
 def _load(name: str) -> HFModel:
-    loaded = load_named(name)
-    return HFModel.of(loaded.model, loaded.tokenizer)
+    model = _model(name)
+    return HFModel.of(model, tokenizer_beside(name, model))
+
+
+_model = lru_cache(maxsize=LOADED_MODELS)(model_named)

@@ -49,6 +49,14 @@ def test_pairs(tokenizer: Any, model: Any, folder: Path, expected: str) -> None:
 FAULTS: list[tuple[Any, str]] = [
     ("/no/such", "there is no folder '/no/such' with a model\n  at model\n  fix: check the path"),
     (Path("/no/such"), "there is no folder '/no/such' with a model\n  at model\n  fix: check the path"),
+    ("no/such/folder", "there is no folder 'no/such/folder' with a model\n  at model\n  fix: check the path"),
+    ("", "there is no folder '' with a model"),
+    ("hf://a/b", "there is no folder 'hf://a/b' with a model"),
+    (__file__, f"the model {__file__!r} cannot be loaded: this is a file, and no folder with a model"),
+    (
+        Path(__file__).parent,
+        f"the model {str(Path(__file__).parent)!r} cannot be loaded: the folder has no config.json",
+    ),
     ((1, 2), "the second of the pair is 2, which is no tokenizer\n  at model"),
     (("a/b", "a/b"), "the second of the pair is 'a/b', which is no tokenizer\n  at model"),
     ((1, 2, 3), "tuple is not a causal language model of transformers\n  fix: pass Auto"),
@@ -60,6 +68,21 @@ def test_what_is_no_model(model: Any, message: str) -> None:
     with pytest.raises(ConstrainError) as caught:
         constrain.generate(model, "red", **ASKED)
     assert str(caught.value).startswith(message)
+
+
+def test_a_folder_without_a_tokenizer(folder: Path, tokenizer: Any, expected: str, tmp_path: Path) -> None:
+    for name in ("config.json", "model.safetensors"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    with pytest.raises(
+        ConstrainError, match=r"has no tokenizer: the folder has no files of a tokenizer\n  fix: pass tok"
+    ):
+        constrain.generate(tmp_path, "red", **ASKED)
+    with pytest.raises(ConstrainError, match=r"no tokenizer is found under .*: the folder has no files of a tokenizer"):
+        constrain.Vocabulary.from_huggingface(tmp_path)
+    assert constrain.generate(tmp_path, "red", tokenizer=tokenizer, **ASKED).text == expected
+    (tmp_path / "tokenizer.json").write_text('{"a": 1}')
+    with pytest.raises(ConstrainError, match="no tokenizer is found under"):
+        constrain.Vocabulary.from_huggingface(tmp_path)
 
 
 def test_two_tokenizers(tokenizer: Any, model: Any) -> None:

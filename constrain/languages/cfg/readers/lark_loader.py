@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ from constrain.languages.cfg.readers.lark_errors import Places, located
 from constrain.limits import limited, tick
 
 MAX_PARTS = 20_000  # of a terminal whose references are written out: 1 s
+MAX_BLANK = 500
 Found = TypeVar("Found")
 LONG = 20_000  # characters of a text that takes lark 0.2 s
 
@@ -36,6 +38,7 @@ def load(text: str, places: Places, base: str | None = None) -> Any:
 
     base: the folder of relative imports; None: there are none, and no file is opened. Raises GrammarError.
     """
+    _refuse_blank(text, places)
     loader = _Loader(places, base)
     try:
         with _looks_at_the_clock(len(text)):
@@ -46,6 +49,14 @@ def load(text: str, places: Places, base: str | None = None) -> Any:
     except (LarkError, OSError, AssertionError, ValueError, KeyError, AttributeError) as error:
         tick()  # lark may have wrapped our own error
         raise loader.located(error) from error  # lark reports some faults by `assert` only
+
+
+def _refuse_blank(text: str, places: Places) -> None:
+    """Raise LimitError for many line ends in a row: lark's pattern for them takes the square of their number."""
+    found = re.search(rf"(?:\r?\n){{{MAX_BLANK}}}", text)
+    if found is not None:
+        place = places.at(found.start(), 1)
+        raise LimitError(f"more than {MAX_BLANK} line ends in a row", place=place, fix="delete the blank lines")
 
 
 class _Loader(GrammarBuilder):
@@ -88,6 +99,7 @@ class _Loader(GrammarBuilder):
             )
         text = self._look_up(lambda: Path(path).read_text(encoding="utf8"), name)
         self.latest = Places(text, path)
+        _refuse_blank(text, self.latest)
         self.files[path] = text
         return path, text
 

@@ -205,7 +205,6 @@ def _nonempty(digits: Node) -> Node:
 
 def split_decimal(value: Rational) -> tuple[int, str]:
     """A non-negative finite decimal as integer part and fraction digits without trailing zeros."""
-    value = Fraction(value)
     whole, rest = divmod(value.numerator, value.denominator)
     digits = []
     while rest:
