@@ -28,6 +28,7 @@ from constrain.lazily import Remembered
 from constrain.masks.completion.monitored import REMEMBERED, MonitoredEnds
 from constrain.masks.completion.tokens_to_end import TokensToEnd
 from constrain.monitors.bound import Bound
+from constrain.monitors.ends import DoubtedEnds
 from constrain.monitors.monitor import NAME, Names
 from constrain.monitors.offers import rests_of_names
 from constrain.monitors.reading import WORDS, Inner, MonitorReading, State
@@ -148,6 +149,7 @@ class SmallEnds:
     ) -> None:
         self._reading, self._grammar, self._labels = reading, grammar, labels
         self._guard = _SearchedGuard(reading, may_end)
+        self._lexemes = DoubtedEnds(reading, grammar, may_end, grammar.tokens)
         self._numbers: Remembered[tuple[int, int], NDArray[np.int64]] = Remembered(CONFIGURATIONS)
 
     @cached_property
@@ -157,12 +159,20 @@ class SmallEnds:
         to_end = TokensToEnd.of(automaton, self._grammar.rules, automaton.vocabulary)
         return SearchedEnds(to_end, self._grammar, self._guard)
 
+    @cached_property
+    def is_searched(self) -> bool:
+        """True if a search finds a text at all: else nothing could be written, and lexemes are asked about (ends.py)."""
+        start = self._grammar.automaton.start(self._grammar.rules)
+        return self._search.completion(start, self._reading.start(), LAST) is not None
+
     def doubts(self, state: Any) -> bool:
         """True: the grammar may lack what the monitor asks for, wherever a text stands."""
-        return True
+        return self.is_searched or self._lexemes.doubts(state)
 
     def lives(self, configuration: int, state: State) -> bool:
         """True if an end was found that grammar and monitor allow."""
+        if not self.is_searched:
+            return self._lexemes.lives(configuration, state)
         state = self._reading.adopted(state)
         return self._lives(configuration, state) or self._search.completion(configuration, state, LAST) is not None
 
@@ -215,6 +225,8 @@ class SmallEnds:
     def dead(self, configuration: int, state: State, row: NDArray[np.uint32]) -> list[int]:
         """The tokens of a mask behind which no end was found; not the first of the text's own end, if nothing else
         is left."""
+        if not self.is_searched:
+            return self._lexemes.dead(configuration, state, row)
         found = self._all_dead(configuration, state, row)
         if len(found) < np.count_nonzero(self._spelled[tokens_of(row)]) or not found:
             return found

@@ -23,8 +23,6 @@ from constrain.masks.engine.matcher import Matcher
 if TYPE_CHECKING:
     from constrain.masks.engine.regions import RegionsGuard
 
-NO_END = "give the grammar what its texts need: names that the monitor knows, and where they may be declared"
-
 
 class CompiledConstraint:
     """A constraint compiled for a vocabulary. Made by `compile`. Immutable; share it between threads and requests.
@@ -80,22 +78,11 @@ class CompiledConstraint:
         self.derived: dict[Hashable, Any] = {}
         if automaton.attempt(self.start) == arena.NONE:
             raise UnsatisfiableError("no text fulfils the constraint", place=repr(constraint))
-        if not automaton.attempt(self._has_end):
-            raise UnsatisfiableError(
-                "no text was found that the grammar and the guard allow", place=repr(constraint), fix=NO_END
-            )
 
     @property
     def report(self) -> list[ReportLine]:
         """One entry for each keyword of a schema: enforced, annotation or residual; else mostly empty."""
         return self.constraint.report
-
-    def _has_end(self) -> bool:
-        """True if the guard has no doubt whether there is a text. The caller holds the lock."""
-        lookahead = self.lookahead
-        if lookahead is None or lookahead.ends is None:
-            return True
-        return lookahead.ends.lives(self.start(), lookahead.guard.start())
 
     def start(self) -> int:
         """The configuration before the first byte, in the automaton's current epoch. The caller holds the lock."""
