@@ -161,7 +161,7 @@ class SmallEnds:
 
     @cached_property
     def is_searched(self) -> bool:
-        """True if a search finds a text at all: else nothing could be written, and lexemes are asked about (ends.py)."""
+        """True if a search finds a text at all: else none could be written: lexemes are asked about (ends.py)."""
         start = self._grammar.automaton.start(self._grammar.rules)
         return self._search.completion(start, self._reading.start(), LAST) is not None
 
