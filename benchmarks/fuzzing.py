@@ -26,6 +26,7 @@ Targets, each with its oracle, stand in `benchmarks/fuzz/`:
 | tools | shapes of tools in every format, calls of them | jsonschema, the formats' templates |
 | arguments | odd values for arguments of every public function | the same |
 | answer-files, cache-files | files of `map` and of caches, spoiled | the same answers or the place; the same tables |
+| small-monitored | small grammars of five languages, monitors | is a walk dead, or another after other searches |
 | messages, results | chats with odd messages, and what tools return | token ids or the place; a text for each call |
 
 A round is one target in a process of its own, with a seed; hypothesis draws and shrinks. A case may take `--cpu`

@@ -32,6 +32,7 @@ from constrain.monitors.ends import DoubtedEnds, FollowedGrammar
 from constrain.monitors.monitor import CLASSES, NAME, SIGN, SPACE, WORD, Monitor
 from constrain.monitors.offers import rests_of_names
 from constrain.monitors.reading import Empty, MonitorReading, State
+from constrain.monitors.small import SmallEnds
 from constrain.monitors.words import DIGITS, Group, Judgement, TriePart, Words
 
 MAX_ROWS = 1024  # states whose judged tokens are remembered
@@ -91,8 +92,10 @@ class MonitorGuard(Guard):
             state.decided |= new
         row &= ~state.refused
 
-    def ends(self, grammar: FollowedGrammar, may_end: Callable[[Any], bool] | None = None) -> DoubtedEnds:
+    def ends(self, grammar: FollowedGrammar, may_end: Callable[[Any], bool] | None = None) -> DoubtedEnds | SmallEnds:
         """The ends that the monitor and a grammar allow. may_end: of the text, if that is not the monitor's alone."""
+        if self.reading.doubting and self.reading.empty != "error":  # else the error comes where a text gets there
+            return SmallEnds(self._judging, grammar, may_end or self.may_end, self.labels)
         return DoubtedEnds(self._judging, grammar, may_end or self.may_end, self.words.tokens)
 
     def owed(self, state: State) -> list[bytes]:

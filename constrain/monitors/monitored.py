@@ -60,7 +60,7 @@ class Monitored(Around):
 
     @lazily
     def doubting(self) -> bool:
-        """True if the grammar is a small one, which may lack what the language has behind a name: it is asked."""
+        """True if the grammar is a small one, which may lack what the language has: ends are looked for (small.py)."""
         try:
             return len(list(islice(terminals_of(self.inner.to_grammar().start, nearest_first=True), SMALL))) < SMALL
         except LimitError:
@@ -102,7 +102,10 @@ class Monitored(Around):
     @property
     def report(self) -> list[Any]:
         """The entries of the inner constraint, and one for the monitor."""
-        return [*self.inner.report, ReportLine("(monitor)", "$", "enforced", f"names by {self.monitor!r:.60}")]
+        said = f"names by {self.monitor!r:.60}"
+        if self.doubting and self.empty != "error":
+            said += "; the grammar is small: a token is allowed behind which a search finds an end"
+        return [*self.inner.report, ReportLine("(monitor)", "$", "enforced", said)]
 
     def __repr__(self) -> str:
         return f"monitored({self.inner!r}, {self.monitor!r})"

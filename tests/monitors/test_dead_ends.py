@@ -13,7 +13,7 @@ from walks import dead_end, lexemes_of, vocabulary_of
 import constrain
 from conftest import in_tiers
 from constrain.languages.vocab.bits import tokens_of
-from constrain.monitors import SqlMonitor, monitored, sql
+from constrain.monitors import SqlMonitor, c, jinja, monitored, python, sql
 from tables import table
 
 TABLE = table("monitors_dead_ends")
@@ -156,6 +156,57 @@ def test_a_monitor_is_fitted_to_a_dialect() -> None:
     assert all(isinstance(each, SqlMonitor) for each in fitted)
     assert [each.lacks for each in fitted] == [{"target alias"}, {"bare alias", "target alias", "or", "all"}]
     assert fitted[0] != fitted[1]
+
+
+N = "\nN: /[a-z]{1,3}/"
+# Small grammars that cannot write what is owed: of 40 walks by bytes 6 to 38 were dead.
+SMALL = {
+    "sql": (
+        lambda: sql({"t": ["id", "ab"], "u": ["x", "id"]}),
+        'start: "select " N " from " N " where " N "=" /[0-9]/',
+    ),
+    "sql, alias": (lambda: sql({"t": ["id"]}), 'start: "select " N " from " N " as " N (" where " N "=" /[0-9]/)?'),
+    "sql, known": (
+        lambda: sql({"t": ["id", "ab"], "u": ["x", "id"]}, ahead="known"),
+        'start: "select " N " from " N " where " N "=" /[0-9]/',
+    ),
+    "python, for": (python, 'start: "for " N " in " N ":\\n    " N "=" N'),
+    "python, def": (lambda: python(ahead="known"), 'start: "def " N "(" N "): return " N "(" N ")"'),
+    "python, with": (python, 'start: "with " N " as " N ":\\n    " N "." N "()"'),
+    "c": (c, 'start: "int " N "() { " N " = " N "; }"'),
+    "jinja": (lambda: jinja({"x": 1}), 'start: "{{ " N "(" N ") }}"'),
+}
+
+
+def small(name: str) -> tuple[Any, Any]:
+    make, text = SMALL[name]
+    return monitored(constrain.grammar(text + N), make()), vocabulary_of(["id", "in", " x"])
+
+
+@pytest.mark.parametrize("name", SMALL)
+@in_tiers(4, 12, 40)
+def test_small_grammars_reach_no_dead_end(name: str, seeds: range) -> None:
+    query, vocabulary = small(name)
+    code = constrain.compile(query, vocabulary)
+    assert [text for seed in seeds if (text := dead_end(code, seed, closing=[], mixed=True)) is not None] == []
+
+
+def test_a_mask_depends_on_no_search_before_it() -> None:
+    query, vocabulary = small("sql, alias")
+    codes = [constrain.compile(query, vocabulary, automaton=constrain.TokenAutomaton(vocabulary)) for _ in range(2)]
+    rows = np.zeros((2, vocabulary.words), np.uint32)
+    for text in (b"select ab from t as ab", b"select "):
+        codes[0].matcher().advance_bytes(text)  # searched in one of both alone
+    for text in (b"select ", b"select i", b"select ab from t as "):
+        for code, row in zip(codes, rows, strict=True):
+            matcher = code.matcher()
+            matcher.advance_bytes(text)
+            matcher.fill_mask(row)
+        assert (rows[0] == rows[1]).all(), text
+
+
+def test_the_report_says_that_ends_are_searched() -> None:
+    assert "a search finds an end" in str(small("sql")[0].report)
 
 
 # Grammars of one's own, which lack most of SQL, and the catalogue.

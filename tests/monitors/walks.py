@@ -27,10 +27,13 @@ def lexemes_of(texts: Iterable[str], words: str) -> list[str]:
     return sorted({*found, *(f" {lexeme}" for lexeme in found if lexeme[0] != "\n")})
 
 
-def dead_end(compiled: Any, seed: int, *, closing: Sequence[str], signs: str = "", steps: int = 120) -> bytes | None:
+def dead_end(
+    compiled: Any, seed: int, *, closing: Sequence[str], signs: str = "", steps: int = 120, mixed: bool = False
+) -> bytes | None:
     """The text of a walk that ran into a dead end; None: it ended, or was as long as `steps` tokens.
 
     closing: Lexemes that are preferred once a third of the steps is done. signs: Single characters that are lexemes.
+    mixed: Bytes are drawn half of the time where lexemes may come.
     """
     vocabulary, matcher, rng = compiled.vocabulary, compiled.matcher(), random.Random(seed)
     row, eos = np.zeros(vocabulary.words, np.uint32), vocabulary.size - 1
@@ -48,5 +51,7 @@ def dead_end(compiled: Any, seed: int, *, closing: Sequence[str], signs: str = "
         lexemes = [token for token in allowed if token > 255 or token in single]
         if step > steps // 3:
             lexemes = [token for token in lexemes if vocabulary.tokens[token] in ends] or lexemes
+        if mixed and rng.random() < 0.5:
+            lexemes = allowed
         assert matcher.advance(rng.choice(lexemes or allowed)), matcher.text
     return None

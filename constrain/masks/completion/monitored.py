@@ -66,6 +66,7 @@ class MonitoredEnds:
         self._epoch = self.to_end.automaton.epoch
         self._known: dict[tuple[int, Hashable], tuple[bytes | None, int]] = {}  # and the steps of the search
         self._lexemes: dict[int, list[bytes]] = {}
+        self._followed: dict[tuple[int, bytes], int | None] = {}  # PERF: the same names are tried again and again
 
     def end(self, configuration: int, state: Hashable, most: int = MOST) -> End:
         """The completion of a text that was found, and its number of tokens. most: steps of the search."""
@@ -73,7 +74,7 @@ class MonitoredEnds:
 
     def completion(self, configuration: int, state: Hashable, most: int = MOST) -> bytes | None:
         """A short completion that the grammar and the guard allow; None if none was found."""
-        if self._epoch != self.to_end.automaton.epoch or len(self._known) > REMEMBERED:
+        if self._epoch != self.to_end.automaton.epoch or max(len(self._known), len(self._followed) >> 2) > REMEMBERED:
             self._forget()
         key = configuration, state
         text, tried = self._known.get(key, (None, 0))
@@ -97,10 +98,11 @@ class MonitoredEnds:
             return None
         serial = 0
         followed: set[tuple[int, Hashable, bool]] = set()
-        heap = [(MISSING * len(rest), serial, False, _Place(b"", 0, configuration, state, rest))]
+        start = _Place(b"", 0, configuration, state, rest)
+        heap = [(self._missing(start), serial, False, start)]
         while heap and serial < most:
             cost, _, late, place = heapq.heappop(heap)
-            known, _ = self._known.get((place.configuration, place.state), (None, 0))
+            known = self._found(place)
             if known is not None:
                 return place.begun + known
             if not late and self._may_end(place):
@@ -113,9 +115,17 @@ class MonitoredEnds:
                 heapq.heappush(heap, (cost + LATE, serial := serial + 1, True, place))
             for at in self._branchings(place):
                 for longer in self._longer(at, late):
-                    missing = MISSING * len(longer.rest)
-                    heapq.heappush(heap, (longer.spent + missing, serial := serial + 1, False, longer))
+                    cost_of_place = longer.spent + self._missing(longer)
+                    heapq.heappush(heap, (cost_of_place, serial := serial + 1, False, longer))
         return None
+
+    def _missing(self, place: _Place) -> int:
+        """The cost of the rest of a place."""
+        return MISSING * len(place.rest)
+
+    def _found(self, place: _Place) -> bytes | None:
+        """The completion of a place that another search has found."""
+        return self._known.get((place.configuration, place.state), (None, 0))[0]
 
     def _step(self, state: Hashable, text: bytes) -> Hashable | None:
         try:
@@ -141,7 +151,10 @@ class MonitoredEnds:
 
     def _after(self, place: _Place, text: bytes, spent: int) -> _Place | None:
         """The place after more text; None: one of both refuses it."""
-        configuration = self.lookahead.follow(place.configuration, text)
+        key = place.configuration, text
+        if key not in self._followed:
+            self._followed[key] = self.lookahead.follow(*key)
+        configuration = self._followed[key]
         state = None if configuration is None else self._step(place.state, text)
         rest = None if configuration is None or state is None else self.to_end.shortest.completion(configuration)
         if configuration is None or rest is None:

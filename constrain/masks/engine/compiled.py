@@ -61,8 +61,7 @@ class CompiledConstraint:
         self.guard = constraint.guard(vocabulary)
         self.lookahead = None
         if self.guard is not None:
-            greedy = self.rules.grammar.lexer == "greedy"
-            self.lookahead = GuardLookahead(automaton, self.guard, vocabulary.tokens, greedy)
+            self.lookahead = GuardLookahead(automaton, self.rules, self.guard, vocabulary.tokens)
         self.followed: RegionsGuard | None = None
         if constraint.followed:
             from constrain.languages.guards.product import Product

@@ -35,6 +35,7 @@ from constrain.languages.guards.rivals import conditions, doubt, item_in_questio
 from constrain.languages.guards.unbounded import Unbounded, Ways, place_of
 from constrain.languages.vocab.bits import clear_bits
 from constrain.masks.engine.automaton import TokenAutomaton
+from constrain.masks.engine.compiled_rules import CompiledRules
 from constrain.masks.engine.rows import Row
 
 Locked = Callable[[Callable[[int], Any]], Any]
@@ -50,11 +51,13 @@ REMEMBERED = 1 << 13  # states and answers; beyond, all are forgotten
 class GuardLookahead:
     """Answers for one compiled constraint. Called under the automaton's lock and `attempt`."""
 
-    def __init__(self, automaton: TokenAutomaton, guard: Guard, tokens: Sequence[bytes | None], greedy: bool) -> None:
-        """greedy: by maximal munch."""
+    def __init__(
+        self, automaton: TokenAutomaton, rules: CompiledRules, guard: Guard, tokens: Sequence[bytes | None]
+    ) -> None:
         self.automaton = automaton
+        self.rules = rules
         self.guard = guard
-        self.greedy = greedy
+        self.greedy = rules.grammar.lexer == "greedy"  # by maximal munch
         self.tokens = tokens
         self.ends = guard.ends(self)
         self._epoch = -1  # most constraints never ask

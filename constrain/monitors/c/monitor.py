@@ -23,10 +23,12 @@ from functools import lru_cache
 from constrain.monitors.bound import Bound
 from constrain.monitors.c.directives import read_directive
 from constrain.monitors.c.lexicon import LEXICON
+from constrain.monitors.c.naming import WORDS
 from constrain.monitors.c.state import OPEN as OPENED
 from constrain.monitors.c.state import CState
 from constrain.monitors.c.statements import CStatements
 from constrain.monitors.c.types import CScope
+from constrain.monitors.c.words import ALWAYS
 from constrain.monitors.monitor import END, NAME, OTHER, SIGN, Names
 
 
@@ -34,6 +36,7 @@ class CMonitor(CStatements):
     """A `Monitor` of C. Made by `c`."""
 
     lexicon = LEXICON
+    words = WORDS.union(ALWAYS)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CMonitor)

@@ -47,6 +47,7 @@ class JinjaMonitor(JinjaStatements):
     tests: frozenset[str]
     ahead: str = "any"
     lexicon = LEXICON
+    words = words.EVERY
 
     def __repr__(self) -> str:
         return f"jinja({', '.join(name for name, _ in self.variables):.40}, ahead={self.ahead!r})"

@@ -17,4 +17,9 @@ LOOP = frozenset(
     "changed cycle depth depth0 first index index0 last length nextitem previtem revindex revindex0".split()
 )
 NO_ARGUMENT = frozenset({"else", "or", "and", "is"})  # after a test without arguments; other words are its argument
+SYNTAX = frozenset(
+    "and as block call do elif else endautoescape endblock endcall endfilter endfor endif endmacro endraw endset"
+    " endtrans endwith extends from if import in include is not or raw recursive scoped with without".split()
+)
 SCOPES = frozenset({"for", "with", "filter", "macro", "call", "block", "autoescape", "set"})  # statements with a scope
+EVERY = CONSTANTS | GLOBALS | IN_MACROS | FILTERS | TESTS | LOOP | NO_ARGUMENT | SCOPES | SYNTAX

@@ -33,12 +33,13 @@ from constrain.monitors.python.definitions import Self
 from constrain.monitors.python.hints import LONGEST
 from constrain.monitors.python.lexicon import LEXICON
 from constrain.monitors.python.modules import installed_modules
+from constrain.monitors.python.naming import BUILTINS
 from constrain.monitors.python.owed import owed
 from constrain.monitors.python.scopes import PythonScope
 from constrain.monitors.python.state import PythonState
 from constrain.monitors.python.statements import PythonStatements
 from constrain.monitors.python.values import PythonValue, value_of
-from constrain.monitors.python.words import ASKS, DOUBT, DYNAMIC, KEYWORDS
+from constrain.monitors.python.words import ASKS, CONSTANTS, DOUBT, DYNAMIC, HEADS, IMPLICIT, IN_CLASSES, KEYWORDS, SOFT
 
 
 class PythonMonitor(PythonStatements):
@@ -54,6 +55,8 @@ class PythonMonitor(PythonStatements):
     """
 
     lexicon = LEXICON
+
+    words = frozenset(BUILTINS) | CONSTANTS | HEADS | KEYWORDS | SOFT | IMPLICIT | IN_CLASSES | DYNAMIC
 
     def __init__(
         self,

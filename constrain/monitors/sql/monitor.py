@@ -40,7 +40,7 @@ from constrain.monitors.sql.owed import owed
 from constrain.monitors.sql.scopes import Paren, visible_queries
 from constrain.monitors.sql.state import NO_WORDS, SqlState
 from constrain.monitors.sql.types import NONE, NUMERALS, Kinds, QuotedTexts, kinds_of
-from constrain.monitors.sql.words import AFTER, DIALECT
+from constrain.monitors.sql.words import AFTER, DIALECT, KEYWORDS, OPERAND
 
 NAMED = frozenset({"dot", "table", "theld", "tdot", "joined", "table alias", "column", "in", "in dot"})  # see `resume`
 NAMELESS = "\0"  # the name of two quotes with nothing between them
@@ -169,6 +169,11 @@ class SqlMonitor(SqlExpressions):
     def known_names(self) -> frozenset[str]:
         """All names of the catalogue: tables, columns and functions."""
         return self.every_column | self.tables.keys() | (self.functions or {}).keys()
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words that mean something by themselves."""
+        return self.known_names | self.modules.keys() | self.placed.keys() | KEYWORDS | AFTER | OPERAND
 
     def may_end(self, state: SqlState) -> bool:
         """True: `begin` has decided."""

@@ -45,6 +45,7 @@ from constrain.monitors.typescript.types import (
 from constrain.monitors.typescript.types import (
     STRING as STRING_TYPE,
 )
+from constrain.monitors.typescript.words import MODIFIERS, OPERANDS, RESERVED
 
 NEW_NAMES = frozenset({
     "variable name", "function name", "type declaration", "class name", "generic", "parameter", "optional parameter",
@@ -67,6 +68,7 @@ class TypeScriptMonitor(Statements):
     """
 
     lexicon = LEXICON
+    words = RESERVED.union(OPERANDS, MODIFIERS, *WORDS_AT.values())
 
     def __init__(self, declared: str = "") -> None:
         self.declared = declared

@@ -27,6 +27,10 @@ from constrain.languages.cfg.transform.walk import alternatives_of
 from constrain.limits import tick
 
 LIMIT = 200_000  # items
+FIX = (
+    "bound a length by max_tokens= with complete=True, ask another regex by check=, or write it into the grammar; else "
+    "pass limits=Limits(seconds=...)"
+)
 
 States = frozenset[int]
 Call = tuple[Nonterminal, int]  # a nonterminal, the state before its texts
@@ -42,7 +46,10 @@ def product(grammar: Grammar, node: Node) -> Grammar:
     made = _Product(Paths(node))
     if made.paths.is_empty:
         raise UnsatisfiableError("no text fulfils the regular side of an intersection", fix="relax one of its parts")
-    made.solve(plain.start, 0)
+    try:
+        made.solve(plain.start, 0)
+    except LimitError as error:
+        raise LimitError(error.message, place="an intersection of a grammar and a regular language", fix=FIX) from None
     accepted = made.ends(plain.start, 0) & made.paths.accepting
     if not accepted:
         raise UnsatisfiableError(
@@ -108,10 +115,7 @@ class _Product:
             if after:
                 work.append((_advanced(item), after))
             if len(self._reached) > LIMIT:
-                raise LimitError(
-                    f"an intersection of a grammar and a regular language needs more than {LIMIT} rules",
-                    fix="simplify the regular side, or write the restriction into the grammar",
-                )
+                raise LimitError(f"it needs more than {LIMIT} rules")
         self._propagate_stops()
 
     def _states_after(
