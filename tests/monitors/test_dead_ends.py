@@ -205,6 +205,15 @@ def test_a_mask_depends_on_no_search_before_it() -> None:
         assert (rows[0] == rows[1]).all(), text
 
 
+def test_searches_for_ends_look_at_the_limits() -> None:
+    """A mask may ask for hundreds of them."""
+    query, vocabulary = small("sql")
+    matcher = constrain.compile(query, vocabulary).matcher()
+    matcher.advance_bytes(b"select ")
+    with constrain.Limits(steps=1_000), pytest.raises(constrain.LimitError):
+        matcher.fill_mask(np.zeros(vocabulary.words, np.uint32))
+
+
 def test_the_report_says_that_ends_are_searched() -> None:
     assert "a search finds an end" in str(small("sql")[0].report)
 

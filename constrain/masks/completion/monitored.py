@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from constrain.errors import UnsatisfiableError
 from constrain.languages.automata.marks import MARK
 from constrain.languages.cfg.rules import Terminal
+from constrain.limits import look
 from constrain.masks.completion.guarded import BEGUN, MISSING, End, end_of
 from constrain.masks.completion.tokens_to_end import TokensToEnd
 from constrain.masks.engine import inspect
@@ -93,6 +94,7 @@ class MonitoredEnds:
         return labels, np.full(len(labels), SURE)
 
     def _search(self, configuration: int, state: Hashable, most: int) -> bytes | None:
+        look()  # a mask may ask for hundreds of searches
         rest = self.to_end.shortest.completion(configuration)
         if rest is None:
             return None
