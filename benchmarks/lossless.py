@@ -29,12 +29,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import constrain
 from constrain.models.hf import HFModel
-from constrain.models.hf.loading import load_named
 from constrain.papers import (
     EarlyExit,
     Goodput,
@@ -233,8 +233,8 @@ def main() -> int:
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    model, tokenizer = load_named(str(real_model("smollm2")))
-    handle = HFModel(model.float(), tokenizer)
+    folder = str(real_model("smollm2"))
+    handle = HFModel(AutoModelForCausalLM.from_pretrained(folder).float(), AutoTokenizer.from_pretrained(folder))
     bench = Bench(handle, rows_of(handle, options.groups, options.rows), options.tokens)
     prompts = requests(options.count)
     for begin in range(0, len(prompts), options.batch):

@@ -16,7 +16,7 @@ where there are several; with `--resume` a run that stopped goes on. `--cold N` 
 every N files, so that a file meets an engine that has seen 0 to N - 1; what Python and its caches know stays.
 `--served` measures this library by the defaults of engines and of `generate` (masks/served.py) beside its peers:
 schemas are texts, CPU time, turns, instances read twice, times over the same tokens, and the garbage collector leaves
-alone what stands when an engine has started, as in vLLM (`freeze_gc_heap`, vllm/v1/engine/core.py).
+alone what stands when an engine has started, as in vLLM (`freeze_gc_heap` at the end of its EngineCore's start).
 
 Answers are checked: every token of a valid instance must be in its mask, and the text must be allowed to end; an
 invalid instance must be refused somewhere. What is not counted: the start of an engine (reading the vocabulary,

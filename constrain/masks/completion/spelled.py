@@ -47,6 +47,8 @@ class SpelledConstraint(CompiledConstraint):
         super().__init__(constraint, vocabulary, automaton)
         self.rules = CompiledRules(replace(self.rules.grammar, watched=True), -1)
         self.known_start = (-1, 0)
+        if self.lookahead is not None:
+            self.lookahead.rules = self.rules
         self.to_end = automaton.attempt(lambda: TokensToEnd.of(automaton, self.rules, automaton.vocabulary))
         if automaton.attempt(lambda: self.to_end.needs(self.start())) >= NEVER:
             raise UnsatisfiableError(

@@ -337,7 +337,7 @@ def test_what_is_settled_without_values_is_what_the_search_says(name: str) -> No
     constraint = constrain.json_schema(OPEN[name], **COMPACT)
     compiled, slow = (constrain.compile(constraint, VOCABULARY) for _ in range(2))
     assert compiled is not slow and slow.lookahead is not None
-    slow.lookahead = Searching(slow.automaton, slow.guard, VOCABULARY.tokens, False)
+    slow.lookahead = Searching(slow.automaton, slow.rules, slow.guard, VOCABULARY.tokens)
     rng = random.Random(name)
     for _ in range(WALKS):
         matcher, other = compiled.matcher(), slow.matcher()
