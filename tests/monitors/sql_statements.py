@@ -86,11 +86,22 @@ class Statements:
 
     def statement(self) -> str:
         self.aliases, self.ctes, self.with_tables = iter(range(10**9)), [], ""
-        kind = self.rng.choices([self.query, self.insert, self.update, self.delete], [8, 1, 1, 1])[0]
+        kind = self.rng.choices([self.query, self.insert, self.update, self.delete, self.change], [8, 1, 1, 1, 1])[0]
         text = kind()
         if self.chance(0.1):
             text = text.replace(" ", self.rng.choice(["  ", "\n", " /* nosuch.x */ ", " -- it's\n"]), 2)
         return text + (";" if self.chance(0.1) else "")
+
+    def change(self) -> str:
+        """DROP or ALTER of a table."""
+        table, columns = self.table(Scope())
+        table = self.spelled(table)
+        if self.chance(0.3):
+            return f"DROP TABLE {self.rng.choice(['', 'IF EXISTS ', 'main.'])}{table}"
+        column = self.spelled(self.rng.choice(self.names if self.chance(self.stray) or not columns else columns))
+        word = self.rng.choice(["COLUMN ", ""])
+        changes = [f"DROP {word}{column}", f"RENAME {word}{column} TO novel", f"ADD {word}novel", "RENAME TO novel"]
+        return f"ALTER TABLE {table} {self.rng.choice(changes)}"
 
     # -- names ---------------------------------------------------------------------------------------------------------
 

@@ -42,7 +42,9 @@ from constrain.monitors.sql.state import NO_WORDS, SqlState
 from constrain.monitors.sql.types import NONE, NUMERALS, Kinds, QuotedTexts, kinds_of
 from constrain.monitors.sql.words import AFTER, DIALECT, KEYWORDS, OPERAND
 
-NAMED = frozenset({"dot", "table", "theld", "tdot", "joined", "table alias", "column", "in", "in dot"})  # see `resume`
+NAMED = frozenset(  # see `resume`
+    {"dot", "table", "theld", "tdot", "joined", "table alias", "column", "in", "in dot", "altering"}
+)
 NAMELESS = "\0"  # the name of two quotes with nothing between them
 
 
@@ -200,6 +202,9 @@ class SqlMonitor(SqlExpressions):
             return self._column_names(self._indexes(state))
         if state.at == "column":
             return self._column_names(self._listable_columns(state))
+        if state.at == "altering":
+            columns = self._listable_columns(state)
+            return None if columns is None or "" in columns else self._names(columns, state.extra)
         return self._words_after(state)
 
     def _words_after(self, state: SqlState) -> Names | None:

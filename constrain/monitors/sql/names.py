@@ -26,7 +26,7 @@ from constrain.monitors.sql.scopes import (
 )
 from constrain.monitors.sql.state import NO_WORDS, SqlState
 from constrain.monitors.sql.types import CONSTANTS, result_kinds
-from constrain.monitors.sql.words import KEYWORDS, OPERAND, RESERVED
+from constrain.monitors.sql.words import CHANGING, KEYWORDS, OPERAND, RESERVED
 
 _BARE = re.compile(r"[^\W\d][\w$]*")  # needs no quotes
 
@@ -188,9 +188,9 @@ class SqlNames:
 
     @staticmethod
     def is_target(state: SqlState) -> bool:
-        """True where the table stands that INSERT, UPDATE or DELETE change."""
+        """True where the table stands that a statement changes, drops or alters."""
         is_table = state.at in ("table", "theld", "tdot") and isinstance(state.top, Query)
-        return is_table and state.query.clause in ("insert", "update", "delete") and state.query.target is None
+        return is_table and state.query.clause in CHANGING and state.query.target is None
 
     def _is_list(self, state: SqlState, table: str) -> bool:
         """True if a table may stand behind IN: it has one column, as the operand before IN, or may have one."""

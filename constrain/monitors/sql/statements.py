@@ -19,7 +19,7 @@ from constrain.monitors.sql.scopes import (
 )
 from constrain.monitors.sql.state import OPEN, SqlState
 from constrain.monitors.sql.typed import SqlTyped
-from constrain.monitors.sql.words import CLAUSES, COMPOUND, FRAME, JOINS, QUERY, RESERVED
+from constrain.monitors.sql.words import ALTERED, CLAUSES, COMPOUND, FRAME, JOINS, QUERY, RESERVED
 
 
 class SqlStatements(SqlTyped):
@@ -44,7 +44,22 @@ class SqlStatements(SqlTyped):
     def _at_start(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if word in ("explain", "query", "plan") or sign == b";":
             return state
-        return self._begin_statement(state.push(Query("top"), "start"), word) or OPEN
+        state = state.push(Query("top"), "start")
+        if word in ("drop", "alter"):
+            return state.change(clause=word, settled=True).go("changed")
+        return self._begin_statement(state, word) or OPEN
+
+    def _at_changed(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        return state.go("table", "if", "only") if word == "table" else OPEN
+
+    def _at_altered(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        return state.go("altering", *ALTERED) if word in ("drop", "rename", "alter") else OPEN
+
+    def _at_altering(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
+        if word == "column" and word in state.extra:
+            return state.go("altering", "if")
+        columns = self._listable_columns(state)
+        return OPEN if word in state.extra or columns is None or {name, ""} & columns else None
 
     def _begin_statement(self, state: SqlState, word: str) -> SqlState | None:
         """The state after the first word of a statement; the innermost frame is its query."""
@@ -97,6 +112,8 @@ class SqlStatements(SqlTyped):
     def _at_table(self, state: SqlState, kind: int, sign: bytes, word: str, name: str) -> SqlState | None:
         if word == "or" and "or" in state.extra:
             return state.go("or")
+        if word in ("if", "only") and word in state.extra:
+            return OPEN if word == "if" else state.go("table")
         if word in QUERY and word in state.extra:
             return self._begin_statement(state.swap(Query("from")).go("query"), word)
         if sign == b"(":
@@ -147,6 +164,8 @@ class SqlStatements(SqlTyped):
     def _add_source(self, state: SqlState, source: Source) -> SqlState:
         """The state after a source."""
         query = state.query
+        if query.clause in ("drop", "alter"):
+            return OPEN if query.clause == "drop" else state.change(target=source).go("altered")
         if query.is_natural and source.columns is not None:
             source = source._replace(
                 merged=source.columns & frozenset().union(*(each.columns or () for each in query.sources))

@@ -19,6 +19,9 @@ KEYWORDS = RESERVED | frozenset(
     xmlattributes xmlconcat xmlelement xmlexists xmlforest xmlnamespaces xmlparse xmlpi xmlroot xmlserialize
     xmltable""".split()
 )
+CHANGING = frozenset({"insert", "update", "delete", "drop", "alter"})  # begin what names a table that it changes
+# Words behind DROP, RENAME and ALTER of a table, where no column need stand.
+ALTERED = frozenset({"column", "to", "constraint", "if", "primary", "foreign", "index", "check"})
 QUERY = frozenset({"select", "with", "values"})  # begin a query
 OPERAND = frozenset({"not", "null", "exists", "case", "cast", "current_date", "current_time", "current_timestamp",
                      "true", "false", "x"})  # fmt: skip  # begin an operand; x: of a BLOB
