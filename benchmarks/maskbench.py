@@ -102,10 +102,10 @@ def work(options: argparse.Namespace) -> None:
     begin = time.perf_counter()
     engine: Any = engines.make(options.worker, vocabulary, Settings(any_order=options.any_order))
     engines.warm_up(engine, vocabulary.encode(WARM_UP_TEXT))
+    start_seconds = time.perf_counter() - begin
     if options.served and options.worker != LIBRARY:
         gc.collect()
         gc.freeze()
-    start_seconds = time.perf_counter() - begin
     limits.forget_peak_rss()
     ready = {"version": engine.version, "start_seconds": start_seconds, "start_rss_mb": limits.peak_rss_mb()}
     ready |= {"size": len(vocabulary.tokens), "eos_id": vocabulary.eos_id}

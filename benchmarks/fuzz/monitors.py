@@ -31,45 +31,45 @@ MONITORS = {
     "jinja": [lambda: jinja(VARIABLES), lambda: jinja(VARIABLES, ahead="known")],
 }  # fmt: skip
 NAMES = ["/[a-z]{1,3}/", "/[a-z]+/", "/[a-z_]{2,5}/", "/[A-Za-z]{1,4}/", '"id" | "x" | "zz"', "/[a-z]/"]
-# The rules of each language, of which a grammar has some; N is a name, D a digit. E is an operand.
+# The rules of each language, of which a grammar has some; N is a name, D a digit, e an operand.
 RULES = {
     "sql": (
-        ['"select " E " from " N', '"select " E ", " E " from " N " where " E "=" D', '"select " N "." N " from " N',
-         '"select " E " from " N " as " N',
+        ['"select " e " from " N', '"select " e ", " e " from " N " where " e "=" D', '"select " N "." N " from " N',
+         '"select " e " from " N " as " N',
          '"select " N "." N " from " N " " N " join " N " on " N "." N " = " N "." N',
-         '"insert into " N "(" N ") values (" D ")"', '"update " N " set " N "=" E', '"select count(" E ") from " N',
-         '"select " E " from " N " group by " N', '"delete from " N (" where " N "=" D)?',
-         '"with " N " as (select " E " from " N ") select " N " from " N', '"SELECT " N " FROM " N " ORDER BY " N'],
+         '"insert into " N "(" N ") values (" D ")"', '"update " N " set " N "=" e', '"select count(" e ") from " N',
+         '"select " e " from " N " group by " N', '"delete from " N (" where " N "=" D)?',
+         '"with " N " as (select " e " from " N ") select " N " from " N', '"SELECT " N " FROM " N " ORDER BY " N'],
         ["N", 'N "." N', 'N "(" N ")"', "D", 'N "+" D', '"(" "select " N " from " N ")"'],
         ["; "],
     ),
     "python": (
-        ['N " = " E', 'N "(" E ")"', '"for " N " in " E ":\\n    " N " = " E', '"def " N "(" N "):\\n    return " E',
-         '"with " E " as " N ":\\n    " N "." N "()"', '"import " N', '"print(" E ")"', '"if " E ":\\n    " N " = " D',
+        ['N " = " e', 'N "(" e ")"', '"for " N " in " e ":\\n    " N " = " e', '"def " N "(" N "):\\n    return " e',
+         '"with " e " as " N ":\\n    " N "." N "()"', '"import " N', '"print(" e ")"', '"if " e ":\\n    " N " = " D',
          '"class " N ":\\n    def " N "(self):\\n        return self." N', '"from " N " import " N', '"del " N',
-         '"try:\\n    " N "()\\nexcept " N ":\\n    pass"', 'N " += " E'],
+         '"try:\\n    " N "()\\nexcept " N ":\\n    pass"', 'N " += " e'],
         ["N", 'N "." N', 'N "(" N ")"', "D", 'N " + " D', '"[" N " for " N " in " N "]"', '"lambda " N ": " N'],
         ["\\n"],
     ),
     "typescript": (
-        ['"const " N " = " E ";"', '"let " N ": number = " E ";"', 'N "(" E ");"',
-         '"function " N "(" N ": string) { return " E "; }"',
-         '"if (" E ") { " N "(); }"', '"for (const " N " of " E ") { " N "(" N "); }"', 'N " = " E ";"'],
+        ['"const " N " = " e ";"', '"let " N ": number = " e ";"', 'N "(" e ");"',
+         '"function " N "(" N ": string) { return " e "; }"',
+         '"if (" e ") { " N "(); }"', '"for (const " N " of " e ") { " N "(" N "); }"', 'N " = " e ";"'],
         ["N", 'N "." N', 'N "(" N ")"', "D", 'N " + " D', '"{ " N ": " D " }"'],
         ["\\n"],
     ),
     "c": (
-        ['"int " N " = " E ";"', '"int " N "(int " N ") { return " E "; }"', '"void " N "() { " N " = " E "; }"',
+        ['"int " N " = " e ";"', '"int " N "(int " N ") { return " e "; }"', '"void " N "() { " N " = " e "; }"',
          '"struct " N " { int " N "; };"', '"typedef int " N ";"',
          '"int " N "(void) { struct " N " " N "; return " N "." N "; }"',
-         '"static " N " " N ";"', '"int " N "() { for (int " N " = " D "; " N " < " E "; " N "++) " N "(" N "); }"'],
+         '"static " N " " N ";"', '"int " N "() { for (int " N " = " D "; " N " < " e "; " N "++) " N "(" N "); }"'],
         ["N", 'N "->" N', 'N "(" N ")"', "D", 'N " + " D', '"sizeof(" N ")"'],
         ["\\n"],
     ),
     "jinja": (
-        ['"{{ " E " }}"', '"{% for " N " in " E " %}{{ " E " }}{% endfor %}"', '"{% set " N " = " E " %}"',
-         '"{% if " E " %}a{% endif %}"', '"{% macro " N "(" N ") %}{{ " E " }}{% endmacro %}"',
-         '"{% with " N " = " E " %}{{ " N " }}{% endwith %}"', '"{% if " E " is " N " %}b{% endif %}"'],
+        ['"{{ " e " }}"', '"{% for " N " in " e " %}{{ " e " }}{% endfor %}"', '"{% set " N " = " e " %}"',
+         '"{% if " e " %}a{% endif %}"', '"{% macro " N "(" N ") %}{{ " e " }}{% endmacro %}"',
+         '"{% with " N " = " e " %}{{ " N " }}{% endwith %}"', '"{% if " e " is " N " %}b{% endif %}"'],
         ["N", 'N "." N', 'N "(" N ")"', "D", 'N "|" N', 'N " + " D'],
         [" "],
     ),
@@ -92,10 +92,10 @@ def small_grammar(rng: random.Random, language: str) -> str:
     chosen = rng.sample(statements, rng.choice([1, 1, 2, 3]))
     repeated = f'start: s ("{between}" s)~{rng.choice(["0..2", "1..2"])}' if rng.random() < 0.4 else "start: s"
     rules = [repeated, "s: " + " | ".join(chosen)]
-    if any(" E " in f" {each} " for each in chosen):
-        rules.append("E: " + " | ".join(rng.sample(operands, rng.choice([1, 2, 3]))))
+    if any(" e " in f" {each} " for each in chosen):
+        rules.append("e: " + " | ".join(rng.sample(operands, rng.choice([1, 2, 3]))))
     rules += ["N: " + rng.choice(NAMES), "D: /[0-9]/"]
-    return "\n".join(rules).replace("E", "e").replace("SeLeCT", "SELECT").replace("ORDeR", "ORDER")
+    return "\n".join(rules)
 
 
 def walk(compiled: Any, seed: int) -> tuple[bytes, bool]:

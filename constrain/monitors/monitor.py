@@ -176,7 +176,8 @@ class Monitor(Protocol[S]):
 
     Where strings hold expressions, `resume(state)` gives the kind and text of a lexeme that goes on, as `f"` after the
     `}` of `f"{a} b"`, or None. Where a text puts off what must come before its end, `owed(state)` gives texts that
-    settle it: budgets of tokens try them.
+    settle it: budgets of tokens try them. `words`, if there are some, are all names that mean something to it: of the
+    others one search for an end answers for all, under a small grammar (small.py); else each has its own.
 
     Attributes:
         lexicon: The lexicon of the language.

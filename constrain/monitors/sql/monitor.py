@@ -203,8 +203,7 @@ class SqlMonitor(SqlExpressions):
         if state.at == "column":
             return self._column_names(self._listable_columns(state))
         if state.at == "altering":
-            columns = self._listable_columns(state)
-            return None if columns is None or "" in columns else self._names(columns, state.extra)
+            return self._column_names(self._listable_columns(state), state.extra)
         return self._words_after(state)
 
     def _words_after(self, state: SqlState) -> Names | None:

@@ -69,8 +69,8 @@ class SqlNames:
         made.is_empty = False  # words are what must stand there
         return made
 
-    def _column_names(self, columns: Columns) -> Names | None:
-        return None if columns is None or "" in columns else self._names(columns, NO_WORDS)
+    def _column_names(self, columns: Columns, words: frozenset[str] = NO_WORDS) -> Names | None:
+        return None if columns is None or "" in columns else self._names(columns, words)
 
     def _operand_names(self, state: SqlState) -> Names | None:
         """The names that may begin an operand: columns, sources and functions; None: any."""
