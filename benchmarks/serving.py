@@ -6,10 +6,11 @@ are cut or invalid; and how much CPU time goes into the grammar: checking a requ
     python benchmarks/serving.py --out benchmarks/record/<date>-vllm
     python benchmarks/serving.py --backends constrain,xgrammar --vocab reference --rounds 1 --batches 16
     python benchmarks/serving.py --backends constrain,none,xgrammar,guidance --batches 16,64
+    python benchmarks/serving.py --model build/real/smollm2 --backends constrain,constrain-0,xgrammar --batches 64
 
 It runs in an environment with vLLM (`make serve-test` makes .venv-vllm). Each backend gets a process of its own with
 the engine inside, `rounds` times, the order turned each time. The model is a tiny random Llama, so that the grammar is
-most of the work; a processor of logits pushes each request towards the first valid instance of its MaskBench file, so
+most of the work, or, with `--model`, a real one; a processor of logits pushes each request towards the first valid instance of its MaskBench file, so
 that texts are real. Where the mask forbids the next token, the text goes its own way. Files are drawn by a seed, and
 chosen by nothing that an engine does: they have a valid instance of 5 to 200 tokens, whose keys are put into the order
 of the schema's `properties`.
@@ -21,12 +22,14 @@ of the schema's `properties`.
 | invalid | it ended, and jsonschema refuses it |
 | reproduced | it is the instance |
 | check, compile, fill, accept | CPU time of the calling thread in ms, for all requests of a pass: on the front end's path; in the backend's `compile_grammar`, `fill_bitmask`, `accept_tokens` |
+| row mean, p99 | `fill` of a row, µs |
+| worst fill | `fill` of all rows of the slowest step in ms |
 | step p50, p99 | CPU time of the process for a step of the engine in ms: what lies between two tokens of a request |
 | tokens/s | of the pass, by wall-clock time: the model and vLLM are most of it |
 
 The backend `none` has no constraint: the processor alone makes the same texts. It shows what a step takes without one.
 `open` is vLLM's own share of a constraint: a grammar that allows every token, and does nothing else. `xgrammar-1` is
-xgrammar that compiles in the calling thread, so that all of its time is counted.
+xgrammar that compiles in the calling thread, so that all of its time is counted. `constrain-0` does not rehearse.
 
 A pass sends its requests in batches, and waits for each. The first pass is *cold*, the second, with the same requests,
 *warm*. Front end and engine share a process here, but not what they have read: in a server they are two. A read of the
@@ -61,6 +64,7 @@ BACKENDS = ("constrain", "guidance", "xgrammar")
 NONE = "none"  # no constraint
 OPEN = "open"  # one that allows every token
 ONE_THREAD = "xgrammar-1"
+UNREHEARSED = "constrain-0"
 STAGES = ("check", "compile", "fill", "accept")
 VERDICTS = ("refused", "failed", "cut", "invalid", "reproduced", "other")
 LEAST, MOST = 5, 200  # tokens of an instance
@@ -83,8 +87,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--data", type=Path, help="folder of data (default: $CONSTRAIN_DATA, ../shared/data)")
     parser.add_argument("--out", type=Path, help="folder for the record")
+    parser.add_argument("--model", type=Path, help="folder of a model (default: a tiny random one with the vocabulary)")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
-    parser.add_argument("--model", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
 
 
@@ -95,8 +99,9 @@ def main(arguments: list[str] | None = None) -> int:
         return worker(options)
     runs: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
-        model = Path(folder) / "model"
-        write_model(model, options.vocab, data_folder(options.data), options.hidden)
+        model = options.model or Path(folder) / "model"
+        if not options.model:
+            write_model(model, options.vocab, data_folder(options.data), options.hidden)
         backends = options.backends.split(",")
         for number in range(options.rounds):
             turned = backends[number % len(backends) :] + backends[: number % len(backends)]
@@ -202,15 +207,18 @@ class Clock:
     def __init__(self) -> None:
         self.spent: Counter[str] = Counter()
         self.steps: list[float] = []  # CPU seconds of the process
+        self.fills: list[float] = []  # CPU seconds of all rows of a step
+        self.rows: list[float] = []  # and of each row
 
     def wrap_steps(self, engine: Any) -> None:
         """Time the steps of an engine."""
         step = engine.step
 
         def timed() -> Any:
-            begin = time.process_time()
+            begin, filled = time.process_time(), self.spent["fill"]
             outputs = step()
             self.steps.append(time.process_time() - begin)
+            self.fills.append(self.spent["fill"] - filled)
             return outputs
 
         engine.step = timed
@@ -232,7 +240,15 @@ class Clock:
         try:
             yield
         finally:
-            self.spent[stage] += time.thread_time() - begin
+            spent = time.thread_time() - begin
+            self.spent[stage] += spent
+            if stage == "fill":
+                self.rows.append(spent)
+
+    def clear(self) -> None:
+        """Forget what was counted."""
+        for counted in (self.spent, self.steps, self.fills, self.rows):
+            counted.clear()
 
 
 def clock_of(backend: str) -> Clock:
@@ -240,7 +256,7 @@ def clock_of(backend: str) -> Clock:
     clock = Clock()
     if backend == NONE:
         return clock
-    if backend == "constrain":
+    if backend in ("constrain", UNREHEARSED):
         import constrain.engines.requests.compiler as engine_side
         from constrain.engines.vllm.backend import VLLMBackend as Backend
         from constrain.engines.vllm.grammar import VLLMGrammar as Grammar
@@ -306,8 +322,8 @@ def worker(options: argparse.Namespace) -> int:
     if options.worker == ONE_THREAD:
         compile_in_one_thread()
     chosen: dict[str, Any] = {"structured_outputs_config": {"backend": options.worker.removesuffix("-1")}}
-    if options.worker in ("constrain", OPEN, NONE):
-        chosen = {"additional_config": {"constrain": {}}}
+    if options.worker in ("constrain", UNREHEARSED, OPEN, NONE):
+        chosen = {"additional_config": {"constrain": {"rehearse": 0} if options.worker == UNREHEARSED else {}}}
     sizes = [int(size) for size in options.batches.split(",")]
     llm = LLM(
         str(options.model), load_format="dummy", dtype="float32", enforce_eager=True, max_model_len=512,
@@ -332,8 +348,7 @@ def worker(options: argparse.Namespace) -> int:
 
 def serve(llm: Any, clock: Clock, asked: list[Row], size: int) -> Row:
     """Serve requests in batches: what became of them, and the time that it took."""
-    clock.spent.clear()
-    clock.steps.clear()
+    clock.clear()
     begin, begin_cpu = time.perf_counter(), time.process_time()
     verdicts: dict[str, str] = {}
     tokens = 0
@@ -351,7 +366,15 @@ def serve(llm: Any, clock: Clock, asked: list[Row], size: int) -> Row:
     wall, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu
     spent = {stage: clock.spent[stage] * 1e3 for stage in STAGES}
     return {"files": [row["file"] for row in asked], "verdicts": verdicts, "tokens": tokens, "wall_s": wall,
-            "process_cpu_s": cpu, "ms": spent, "step_ms": [round(each * 1e3, 3) for each in clock.steps]}  # fmt: skip
+            "process_cpu_s": cpu, "ms": spent, "step_ms": [round(each * 1e3, 3) for each in clock.steps],
+            "fill_ms": round(max(clock.fills, default=0.0) * 1e3, 3), "row_us": shares(clock.rows)}  # fmt: skip
+
+
+def shares(rows: list[float]) -> dict[str, float]:
+    """The mean and the 99th percentile of seconds, in µs."""
+    ordered = sorted(rows) or [0.0]
+    at = {"mean": statistics.mean(ordered), "p99": ordered[int(len(ordered) * 0.99)]}
+    return {name: round(value * 1e6, 1) for name, value in at.items()}
 
 
 def admitted(llm: Any, clock: Clock, row: Row, verdicts: dict[str, str]) -> Any:
@@ -398,7 +421,8 @@ def verdict(row: Row, text: str, reason: str) -> str:
 
 def table(runs: list[Row]) -> str:
     """Medians over the rounds; verdicts must be the same in all of them, else their range is shown."""
-    times = [*(f"{stage} ms" for stage in STAGES), "all ms", "process s", "step p50", "p99", "tokens/s"]
+    times = [*(f"{stage} ms" for stage in STAGES), "all ms", "row mean", "p99", "worst fill"]
+    times += ["process s", "step p50", "p99", "tokens/s"]
     heads = ["batch", "", "backend", *VERDICTS, *times]
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for place in range(len(runs[0]["passes"])):
@@ -412,7 +436,10 @@ def table(runs: list[Row]) -> str:
             speed = statistics.median(row["tokens"] / row["wall_s"] for row in rows)
             steps = sorted(step for row in rows for step in row["step_ms"])
             tokens = [*(f"{steps[int(len(steps) * share)]:.1f}" for share in (0.5, 0.99)), f"{speed:.0f}"]
-            times = [*(f"{value:.1f}" for value in spent), f"{whole:.0f}", f"{process:.1f}", *tokens]
+            filled = [statistics.median(row["row_us"][name] for row in rows) for name in ("mean", "p99")]
+            filled.append(statistics.median(row["fill_ms"] for row in rows))
+            times = [*(f"{value:.1f}" for value in spent), f"{whole:.0f}", *(f"{value:.1f}" for value in filled)]
+            times += [f"{process:.1f}", *tokens]
             cells = [str(rows[0]["batch"]), rows[0]["state"], backend, *shown, *times]
             lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
