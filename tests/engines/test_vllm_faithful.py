@@ -1,11 +1,12 @@
 """`constrain.generate` with vLLM itself: weights against exact values, laws by sampling, and what is refused.
 
 The engine runs the reference model, whose weights transformers has too: the exact values come from there. `make
-serve-test` runs these tests.
+serve-test` runs these tests, by the V1 model runner and again, with `VLLM_USE_V2_MODEL_RUNNER=1`, by V2.
 """
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ pytest.importorskip("vllm", reason="vLLM is not installed: `make serve-test` run
 os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
+from interpreted import IS_V2
 from vllm import LLM
 from weighted_laws import distance, estimate, exact_law, noise_band, weighted
 
@@ -33,15 +35,31 @@ ROUNDING = 2e-3  # of a sum of log-probabilities in float32, between two librari
 SAMPLES = 512
 
 
-@pytest.fixture(scope="module")
-def llm() -> Iterator[LLM]:
-    engine = LLM(
-        str(reference.path()), enforce_eager=True, max_model_len=256, dtype="float32", max_logprobs=-1, max_num_seqs=64,
-        additional_config={"constrain": {"canonical": False}}, block_size=32, max_num_batched_tokens=8192,
-        disable_log_stats=True,
-    )  # fmt: skip
+SETTINGS: dict[str, Any] = {
+    "enforce_eager": True, "max_model_len": 256, "dtype": "float32", "max_logprobs": -1, "max_num_seqs": 64,
+    "additional_config": {"constrain": {"canonical": False}}, "block_size": 32, "max_num_batched_tokens": 8192,
+}  # fmt: skip
+
+
+@contextmanager
+def started(**settings: Any) -> Iterator[LLM]:
+    engine = LLM(str(reference.path()), **SETTINGS, **settings)
     yield engine
     engine.llm_engine.engine_core.shutdown()
+
+
+@pytest.fixture(scope="module")
+def llm() -> Iterator[LLM]:
+    with started(disable_log_stats=True) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def drafting() -> Iterator[LLM]:
+    """An engine that copies drafts from the text so far."""
+    copies = {"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 3, "prompt_lookup_min": 1}
+    with started(speculative_config=copies, disable_log_stats=False) as engine:
+        yield engine
 
 
 @pytest.fixture(scope="module")
@@ -55,22 +73,24 @@ def read() -> Any:
     return forward
 
 
-def prompt_ids() -> list[int]:
-    return list(reference.load().tokenizer(PROMPT)["input_ids"])
+def prompt_ids(prompt: str = PROMPT) -> list[int]:
+    return list(reference.load().tokenizer(prompt)["input_ids"])
 
 
-def scores(read: Any, tokens: list[int], temperature: float = 1.0) -> list[float]:
+def scores(read: Any, tokens: list[int], temperature: float = 1.0, prompt: str = PROMPT) -> list[float]:
     """log p of each token of an output, by transformers."""
-    ids = prompt_ids()
+    ids = prompt_ids(prompt)
     rows = (read([[*ids, *tokens]])[0].double() / temperature).log_softmax(-1)
     return [float(rows[len(ids) - 1 + place, token]) for place, token in enumerate(tokens)]
 
 
-def masses(read: Any, constraint: Any, tokens: list[int], temperature: float = 1.0) -> list[float]:
+def masses(
+    read: Any, constraint: Any, tokens: list[int], temperature: float = 1.0, prompt: str = PROMPT
+) -> list[float]:
     """log Z before each token, by transformers and a matcher."""
     vocabulary = HFModel.of(reference.load()).vocabulary
     matcher = constrain.compile(constraint, vocabulary).matcher()
-    ids = prompt_ids()
+    ids = prompt_ids(prompt)
     rows = (read([[*ids, *tokens]])[0].double() / temperature).log_softmax(-1)
     found = []
     for place, token in enumerate(tokens):
@@ -108,6 +128,10 @@ def test_numbers_of_masked_decoding(llm: LLM, read: Any, given: dict[str, Any], 
         assert output.finish_reason in ("stop", "length") and output.stats.method == "lcd"
 
 
+def test_the_runner_that_runs_records(llm: LLM) -> None:
+    assert llm.llm_engine.vllm_config.use_v2_model_runner == IS_V2 and VLLMModel.of(llm).records_all
+
+
 def test_rescoring_gives_the_same_numbers(llm: LLM) -> None:
     recorded = constrain.generate(llm, PROMPT, regex="[a-z]{1,12}", n=8, seed=5, max_tokens=12)
     rescored = constrain.generate(VLLMModel(llm, rescore=True), PROMPT, regex="[a-z]{1,12}", n=8, seed=5, max_tokens=12)
@@ -116,6 +140,31 @@ def test_rescoring_gives_the_same_numbers(llm: LLM) -> None:
         assert one.tokens == other.tokens
         assert other.log_weight == pytest.approx(one.log_weight, abs=ROUNDING)
         assert [each.log_z for each in other.trace] == pytest.approx([each.log_z for each in one.trace], abs=ROUNDING)
+
+
+@pytest.mark.skipif(not IS_V2, reason="the V1 model runner records one token a step")
+@pytest.mark.parametrize("temperature", [1.0, 0.6, 0.0])
+def test_numbers_of_drafted_tokens(drafting: LLM, read: Any, temperature: float) -> None:
+    """They are those of plain masked decoding, whether a draft was taken, refused in its middle, or absent."""
+    prompt = '["red", "green", "blue", "red", "green", "blue", "red", '
+    constraint, shape = constrain.regex('("(red|green|blue)", ){2,6}'), temperature or 1.0
+    before = taken_drafts(drafting)
+    given = {"constraint": constraint, "n": 6, "seed": 3, "max_tokens": 24, "temperature": temperature}
+    outputs = constrain.generate(drafting, prompt, **given)
+    drafted, accepted = (now - then for now, then in zip(taken_drafts(drafting), before, strict=True))
+    assert accepted > 0 and (accepted < drafted or not temperature)
+    for output in outputs:
+        expected = scores(read, output.tokens, shape, prompt)
+        allowed = masses(read, constraint, output.tokens, shape, prompt)
+        assert [each.log_prob_raw for each in output.trace] == pytest.approx(expected, abs=ROUNDING)
+        assert [each.log_z for each in output.trace] == pytest.approx(allowed, abs=ROUNDING)
+
+
+def taken_drafts(llm: LLM) -> tuple[int, int]:
+    """The drafted tokens of an engine so far, and the accepted ones."""
+    names = [f"vllm:spec_decode_num_{name}" for name in ("draft_tokens", "accepted_tokens")]
+    drafted, accepted = (sum(each.value for each in llm.get_metrics() if each.name == name) for name in names)
+    return drafted, accepted
 
 
 METHODS: dict[str, Any] = {

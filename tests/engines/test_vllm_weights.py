@@ -22,7 +22,8 @@ from constrain.engines.vllm.masked import (
     take,
     temperature_of,
 )  # fmt: skip
-from constrain.engines.vllm.recording import NO_ID, ROW, WEIGHTS, BeforeMask, asks_for, log_totals, numbers_of, row_of
+from constrain.engines.vllm.recording import NO_ID, ROW, WEIGHTS, asks_for, row_of
+from constrain.engines.vllm.runners import BeforeMask, log_totals, numbers_of
 from constrain.languages.constraints.regular import choices
 from constrain.sampling.core.draw import TorchDraw, enumerate_draws
 from constrain.sampling.core.job import Job, Settings

@@ -13,7 +13,8 @@ for it are not touched, whatever version of vLLM they are of.
     backend.py       one engine: its rows, over what `engines/requests` shares between engines
     hooks.py         where vLLM is changed
     patches.py       how
-    recording.py     log p and log Z from the place where vLLM applies the mask
+    recording.py     how a request asks for log p and log Z, or for all log-probabilities
+    runners.py       log p and log Z from the place where vLLM applies the mask
     drafter.py       drafts for its speculative decoding
     chains.py        one request's draft: the surest guess at each place
     model.py         a `vllm.LLM` behind `constrain.generate`: logits, token by token

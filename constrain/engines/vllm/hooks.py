@@ -14,7 +14,7 @@ checks that vLLM has all that is relied upon, and then
   and vLLM finds that it need not choose one. It puts a function around `_create_grammar`, which alone knows the
   request: how many tokens it may have, for the option `complete`, and whether its prompt has some of its text
   (particles.py);
-* `WorkerBase.__init__`, in a worker, lets the model runner record what weights need (recording.py).
+* `WorkerBase.__init__`, in a worker, lets the model runner that runs record what weights need (runners.py).
 
 vLLM loads plug-ins in every process, also for engines that never heard of us, and a fault then would end the process.
 So nothing is relied upon before an engine asks. Where one of the parts is gone, whose start would have looked, the
@@ -35,7 +35,7 @@ from constrain.engines.requests.options import EngineOptions
 from constrain.engines.vllm import recording
 from constrain.engines.vllm.options import asks, options_in
 from constrain.engines.vllm.patches import MARK, wrap
-from constrain.engines.vllm.versions import GRAMMARS, INTERFACE, RECORDING
+from constrain.engines.vllm.versions import GRAMMARS, INTERFACE, RECORDING, RECORDING_V2
 from constrain.errors import ConstrainError
 
 if TYPE_CHECKING:
@@ -138,11 +138,14 @@ def _start_engine(self: Any, vllm_config: Any, options: EngineOptions) -> None:
 
 
 def _start_worker(self: Any, vllm_config: Any, options: EngineOptions) -> None:
-    differing = RECORDING.differences()
+    from constrain.engines.vllm import runners
+
+    is_second = getattr(vllm_config, "use_v2_model_runner", False)
+    differing = (RECORDING_V2 if is_second else RECORDING).differences()
     if differing:  # weights are then computed by reading outputs again
         logger.warning("constrain: weights are not recorded here: %s", "; ".join(each.text for each in differing))
     else:
-        recording.install_in_worker()
+        (runners.install_v2 if is_second else runners.install_v1)()
 
 
 def _check_version(interface: Interface = INTERFACE) -> None:

@@ -126,12 +126,13 @@ class EngineDecoding(Sampler):
     @classmethod
     def of(cls, model: VLLMModel, compiled: Any, constraint: Any, settings: Settings) -> EngineDecoding | None:
         """The decoding of a request; None where it goes token by token."""
-        if model.options is None or settings.truncates or model.config.speculative_config is not None:
+        if model.options is None or settings.truncates:
             return None
         if compiled is None or compiled.vocabulary.eos_ids != model.vocabulary.eos_ids:
             return None
         asked = request_of(constraint, model.options)
-        if asked is None or not (model.records or settings.temperature == 1):
+        rescores = settings.temperature == 1 and model.config.speculative_config is None
+        if asked is None or not (model.records_all or rescores):
             return None
         return cls(model, asked)
 

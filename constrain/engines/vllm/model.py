@@ -111,7 +111,7 @@ class VLLMModel(Extras):
 
     @cached_property
     def records(self) -> bool:
-        """True if the workers record log Z (recording.py), found by asking for one token."""
+        """True if the workers record log Z (runners.py), found by asking for one token."""
         from vllm import SamplingParams
 
         if self._rescore:
@@ -121,6 +121,12 @@ class VLLMModel(Extras):
         )
         [output] = self.submit([self.vocabulary.eos_ids[:1]], [params])
         return output.logprobs.token_ids[1] == NO_ID
+
+    @property
+    def records_all(self) -> bool:
+        """True if they do in every step of this engine: where it verifies drafts, by the V2 model runner only."""
+        is_second = getattr(self.config, "use_v2_model_runner", False)
+        return self.records and (self.config.speculative_config is None or is_second)
 
     @cached_property
     def steps(self) -> bool:

@@ -43,7 +43,22 @@ RECORDING = Interface(
     },
     {},
 )
-"""What recording weights relies upon; only a worker looks, since it has the module. An engine does without."""
+"""What recording weights by the V1 model runner relies upon; only a worker looks. An engine does without."""
+RECORDING_V2 = Interface(
+    "vLLM",
+    TESTED,
+    {
+        "vllm.v1.worker.gpu.model_runner:GPUModelRunner.sample": ("self", "hidden_states", "input_batch"),
+        "vllm.v1.worker.gpu.structured_outputs:StructuredOutputsWorker.apply_grammar_bitmask": (
+            "self", "logits", "input_batch",
+        ),
+        "vllm.v1.worker.gpu.sample.sampler:Sampler.add_request": ("self", "req_idx", "sampling_params"),
+        "vllm.v1.worker.gpu.sample.sampler:Sampler.__call__": ("self", "logits", "input_batch"),
+        "vllm.v1.worker.gpu.spec_decode.rejection_sampler:RejectionSampler.__call__": ("self", "logits", "input_batch"),
+    },
+    {},
+)  # fmt: skip
+"""The same for V2, which is vLLM's default where Triton has a GPU."""
 ROWS = Interface(
     "vLLM",
     TESTED,
