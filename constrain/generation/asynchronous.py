@@ -18,24 +18,23 @@ import weakref
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, overload
 
 from constrain.generation.call import Call, prepare
 from constrain.generation.handles import TextWriter
 from constrain.generation.progress import refuse_progress
 from constrain.generation.request.request import Request, arguments_of
-from constrain.generation.request.signature import AnyOptions, ModelLike, Options, PromptLike, PromptsLike
-from constrain.generation.result import Generation, Stream
+from constrain.generation.request.signature import AnyOptions, ModelLike, Options, PromptLike, PromptsLike, T
+from constrain.generation.result import Generation, Generations, Stream
 from constrain.models.hf.loading import unpacked
 from constrain.sampling.core.job import Clock
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing_extensions import TypeForm, Unpack
 
     from constrain.chat.calls.message import Event
     from constrain.chat.streaming import Change
 
-T = TypeVar("T")
 TURN = 0.01  # seconds that a call has the model for itself, at least one step
 _END = object()
 _lock = threading.Lock()
@@ -45,9 +44,15 @@ _others = ThreadPoolExecutor(1, "constrain")  # of models that cannot be referre
 
 
 @overload
-async def agenerate(
-    model: ModelLike, prompt: PromptLike, *, n: Literal[1] = 1, **options: Unpack[Options[T]]
+async def agenerate(  # type: ignore[overload-overlap]
+    model: ModelLike, prompt: PromptLike, *, type: TypeForm[T] = ..., n: Literal[1] = 1, **options: Unpack[Options[T]]
 ) -> Generation[T]: ...
+
+
+@overload
+async def agenerate(
+    model: ModelLike, prompt: PromptLike, *, type: TypeForm[T] = ..., n: int, **options: Unpack[Options[T]]
+) -> Generations[T]: ...
 
 
 @overload
@@ -87,7 +92,17 @@ async def agenerate(model: ModelLike, prompt: PromptLike | PromptsLike, **option
     return call.shaped(await _take_turns(thread, steps))
 
 
-def astream(model: ModelLike, prompt: PromptLike, **options: Unpack[AnyOptions]) -> AsyncStream[Any]:
+@overload
+def astream(
+    model: ModelLike, prompt: PromptLike, *, type: TypeForm[T] = ..., **options: Unpack[Options[T]]
+) -> AsyncStream[T]: ...
+
+
+@overload
+def astream(model: ModelLike, prompt: PromptLike, **options: Unpack[AnyOptions]) -> AsyncStream[Any]: ...
+
+
+def astream(model: ModelLike, prompt: PromptLike, **options: Any) -> AsyncStream[Any]:
     """A stream for an event loop: pieces of text as they are written.
 
     Args:

@@ -24,7 +24,8 @@ from constrain.generation.result import Generation, Generations, Stream
 from constrain.sampling.core.job import Clock
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from pydantic import TypeAdapter
+    from typing_extensions import TypeForm, Unpack
 
 
 @overload
@@ -38,6 +39,7 @@ def generate(  # type: ignore[overload-overlap]
     model: ModelLike,
     prompt: PromptLike,
     *,
+    type: TypeForm[T] = ...,
     n: Literal[1] = 1,
     stream: Literal[False] = False,
     **options: Unpack[Typed[T]],
@@ -45,26 +47,26 @@ def generate(  # type: ignore[overload-overlap]
 
 
 @overload
-def generate(  # type: ignore[overload-overlap]
+def generate(
     model: ModelLike,
     prompt: PromptLike,
     *,
-    type: object,
+    type: TypeForm[T] = ...,
     n: Literal[1] = 1,
-    stream: Literal[False] = False,
-    **options: Unpack[Sampling],
-) -> Generation[Any]: ...
-
-
-@overload
-def generate(
-    model: ModelLike, prompt: PromptLike, *, n: Literal[1] = 1, stream: Literal[True], **options: Unpack[Options[T]]
+    stream: Literal[True],
+    **options: Unpack[Options[T]],
 ) -> Stream[T]: ...
 
 
 @overload
-def generate(
-    model: ModelLike, prompt: PromptLike, *, n: int, stream: Literal[False] = False, **options: Unpack[Options[T]]
+def generate(  # type: ignore[overload-overlap]
+    model: ModelLike,
+    prompt: PromptLike,
+    *,
+    type: TypeForm[T] = ...,
+    n: int,
+    stream: Literal[False] = False,
+    **options: Unpack[Options[T]],
 ) -> Generations[T]: ...
 
 
@@ -73,6 +75,7 @@ def generate(  # type: ignore[overload-overlap]
     model: ModelLike,
     prompt: PromptsLike,
     *,
+    type: TypeForm[T] = ...,
     n: Literal[1] = 1,
     stream: Literal[False] = False,
     **options: Unpack[Options[T]],
@@ -81,8 +84,38 @@ def generate(  # type: ignore[overload-overlap]
 
 @overload
 def generate(
-    model: ModelLike, prompt: PromptsLike, *, n: int, stream: Literal[False] = False, **options: Unpack[Options[T]]
+    model: ModelLike,
+    prompt: PromptsLike,
+    *,
+    type: TypeForm[T] = ...,
+    n: int,
+    stream: Literal[False] = False,
+    **options: Unpack[Options[T]],
 ) -> list[Generations[T]]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: PromptLike,
+    *,
+    type: TypeAdapter[T],
+    n: Literal[1] = 1,
+    stream: Literal[False] = False,
+    **options: Unpack[Sampling],
+) -> Generation[T]: ...
+
+
+@overload
+def generate(
+    model: ModelLike,
+    prompt: PromptLike,
+    *,
+    type: object,
+    n: Literal[1] = 1,
+    stream: Literal[False] = False,
+    **options: Unpack[Sampling],
+) -> Generation[Any]: ...
 
 
 @overload

@@ -25,7 +25,6 @@ from constrain.sampling.core.job import Compiled
 from constrain.sampling.methods.table import Method
 
 if TYPE_CHECKING:
-    from pydantic import TypeAdapter
     from typing_extensions import TypeVar
 
     from constrain.chat.calls.tools import ToolUse
@@ -123,18 +122,16 @@ class Constrained(Sampling, total=False):
 class Typed(Constrained, Generic[T], total=False):
     """A constraint with values of type T, for one prompt.
 
-    A form of `typing` that is no class (a union, `Literal`, `Annotated`), and a function, are `type: object` in
-    overloads of their own: mypy reads a union of classes as its first class, too.
+    The overloads have `type: TypeForm[T]` (PEP 747) as a parameter: mypy infers nothing from one in a `TypedDict`. What
+    is no form of a type, such as a function, is `type: object` in an overload of its own.
     """
 
-    type: type[T] | TypeAdapter[T] | None
     choices: Members[T] | None
 
 
 class Options(Constrained, Generic[T], total=False):
-    """All options of `generate` but `n` and `stream`, which change what it returns; they say T."""
+    """All options of `generate` but `type`, `n` and `stream`, which change what it returns; they say T."""
 
-    type: type[T] | TypeAdapter[T] | None
     regex: Text[T] | Sequence[Text[T] | None] | None
     grammar: Text[T] | Sequence[Text[T] | None] | None
     choices: Members[T] | Sequence[Text[T]] | Sequence[Sequence[Text[T]] | Members[T] | None] | None

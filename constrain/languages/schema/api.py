@@ -12,7 +12,7 @@ import marshal
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Generic, Literal, get_args, overload
 
 from constrain.errors import ConstrainError, LimitError, SchemaError, warn
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from referencing import Registry
+    from typing_extensions import TypedDict, TypeForm, TypeVar, Unpack
 
     from constrain.languages.guards import Guard
     from constrain.languages.vocab.vocabulary import Vocabulary
@@ -60,6 +61,25 @@ Whitespace = Literal["consistent", "bounded", "compact", "any"]
 PropertyOrder = Literal["schema", "any"]
 Formats = Literal["assert", "annotate"]
 Undeclared = Literal["allow", "avoid", "refuse"]
+if TYPE_CHECKING:
+    T = TypeVar("T", default=Any)
+
+    class SchemaOptions(TypedDict, total=False):
+        """The options of `json_schema`, for its overloads."""
+
+        spelling: Spelling
+        whitespace: Whitespace | JsonLayout | Mapping[str, Any] | None
+        property_order: PropertyOrder
+        undeclared: Undeclared
+        formats: Formats
+        registry: Any
+        dialect: str | None
+        documents: Mapping[str, str] | None
+        limits: Limits | None
+else:
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 
 def check_option(value: Any, allowed: Collection[str], name: str) -> None:
@@ -75,7 +95,7 @@ SPELLINGS, ORDERS, FORMAT_POLICIES = get_args(Spelling), get_args(PropertyOrder)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JsonSchema(Constraint):
+class JsonSchema(Constraint, Generic[T]):
     """A JSON Schema; make one with `json_schema`. Two are equal if schema, options and registry are.
 
     Attributes:
@@ -95,7 +115,7 @@ class JsonSchema(Constraint):
     options: ReadOptions
     registry: Any = None
     given: Any = None
-    parse_with: Callable[[str], Any] | None = None
+    parse_with: Callable[[str], T] | None = None
     limits: Limits = field(default_factory=Limits)
 
     @property
@@ -258,7 +278,7 @@ class JsonSchema(Constraint):
             asked = f"no mask knows all that {self._name:.60} asks; texts that it refuses are drawn again"
             warn(f"{asked}{places}\n  fix: {fix}")
 
-    def parse(self, text: str) -> Any:
+    def parse(self, text: str) -> T:
         """Return the value of a valid text.
 
         Args:
@@ -411,6 +431,14 @@ def _stated_dialect(schema: Json, registry: Registry[Any] | None) -> Dialect:
     return dialect
 
 
+@overload
+def json_schema(
+    schema: str | bool | os.PathLike[str] | Mapping[str, Any], **options: Unpack[SchemaOptions]
+) -> JsonSchema: ...
+@overload
+def json_schema(schema: TypeForm[T], **options: Unpack[SchemaOptions]) -> JsonSchema[T]: ...
+@overload
+def json_schema(schema: object, **options: Unpack[SchemaOptions]) -> JsonSchema: ...
 def json_schema(
     schema: Any,
     *,

@@ -21,7 +21,7 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, overload
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -33,7 +33,7 @@ from constrain.generation.progress import Progress, check_progress
 from constrain.generation.request.arguments import CONSTRAINTS, the_constraint
 from constrain.generation.request.prompts import Prompt
 from constrain.generation.request.request import Request, arguments_of
-from constrain.generation.request.signature import AnyOptions, ModelLike
+from constrain.generation.request.signature import AnyOptions, ModelLike, Options, T
 from constrain.generation.result import Generation
 from constrain.generation.verdict import verdict
 from constrain.languages.automata.unicode.intervals import has_lone_surrogate
@@ -44,7 +44,7 @@ from constrain.reports.confidence import of_members
 from constrain.sampling.core.sampler import check_count
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing_extensions import TypeForm, Unpack
 
 FORMAT = "constrain.map 1"
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # of an object, which the next process has elsewhere
@@ -55,7 +55,7 @@ WITHOUT = ("n", "stream")
 
 
 @dataclass(frozen=True)
-class Answer:
+class Answer(Generic[T]):
     """The output of one input, or its error.
 
     Attributes:
@@ -78,7 +78,7 @@ class Answer:
 
     index: int
     text: str | None = None
-    value: Any = None
+    value: T | None = None
     finish_reason: str = "error"
     logprob: float | None = None
     log_weight: float | None = None
@@ -88,7 +88,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Answers(Sequence[Answer]):
+class Answers(Sequence[Answer[T]]):
     """The answers of `map`, in the order of the inputs.
 
     Attributes:
@@ -103,8 +103,12 @@ class Answers(Sequence[Answer]):
     """
 
     inputs: Any = field(repr=False)
-    answers: list[Answer]
+    answers: list[Answer[T]]
 
+    @overload
+    def __getitem__(self, place: int) -> Answer[T]: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Answer[T]]: ...
     def __getitem__(self, place: Any) -> Any:
         return self.answers[place]
 
@@ -112,12 +116,12 @@ class Answers(Sequence[Answer]):
         return len(self.answers)
 
     @property
-    def values(self) -> list[Any]:
+    def values(self) -> list[T | None]:
         """The value of each; None where there is none."""
         return [answer.value for answer in self.answers]
 
     @property
-    def errors(self) -> list[Answer]:
+    def errors(self) -> list[Answer[T]]:
         """The documents without an output."""
         return [answer for answer in self.answers if answer.error is not None]
 
@@ -167,6 +171,56 @@ class Answers(Sequence[Answer]):
         return frame.assign(**{name: pandas.Series(column, index=frame.index) for name, column in columns.items()})
 
 
+class RayData(Protocol):
+    """A data set of Ray, by what tells it from other inputs."""
+
+    def materialize(self) -> Any: ...
+    def iter_torch_batches(self) -> Any: ...
+
+
+@overload
+def map(  # noqa: A001
+    model: ModelLike | Callable[[], Any],
+    inputs: RayData,
+    *,
+    prompt: str | Callable[[Any], Any] | None = None,
+    batch: int = 8,
+    out: str | Path | None = None,
+    progress: Progress = True,
+    workers: int = 1,
+    **options: Unpack[AnyOptions],
+) -> Any: ...
+
+
+@overload
+def map(  # noqa: A001
+    model: ModelLike,
+    inputs: Iterable[Any],
+    *,
+    prompt: str | Callable[[Any], Any] | None = None,
+    batch: int = 8,
+    out: str | Path | None = None,
+    progress: Progress = True,
+    workers: int = 1,
+    type: TypeForm[T] = ...,
+    **options: Unpack[Options[T]],
+) -> Answers[T]: ...
+
+
+@overload
+def map(  # noqa: A001
+    model: ModelLike,
+    inputs: Iterable[Any],
+    *,
+    prompt: str | Callable[[Any], Any] | None = None,
+    batch: int = 8,
+    out: str | Path | None = None,
+    progress: Progress = True,
+    workers: int = 1,
+    **options: Unpack[AnyOptions],
+) -> Answers: ...
+
+
 def map(  # noqa: A001  (the public name)
     model: ModelLike | Callable[[], Any],
     inputs: Any,
@@ -176,7 +230,7 @@ def map(  # noqa: A001  (the public name)
     out: str | Path | None = None,
     progress: Progress = True,
     workers: int = 1,
-    **options: Unpack[AnyOptions],
+    **options: Any,
 ) -> Answers | Any:
     """Generate one output for each of many inputs, under one constraint.
 
