@@ -32,7 +32,7 @@ from constrain.sampling import AWRS, SIR, SMC, predicate
 PROMPT = '{"color": "'
 TEXTS = ['red"}', 'green"}', 'blue"}', 'orange"}', 'rex"}']  # 1.3 % of the model's mass; masked decoding is 0.36 away
 ROUNDING = 2e-3  # of a sum of log-probabilities in float32, between two libraries
-SAMPLES = 512
+SAMPLES = 128 if IS_V2 else 512  # the interpreter is slow
 
 
 SETTINGS: dict[str, Any] = {
@@ -182,7 +182,7 @@ LAWS = [*((name, False) for name in METHODS), ("lcd", True), ("sir", True)]
 
 @pytest.mark.parametrize("method, rescore", LAWS)
 def test_weighted_answers_have_the_exact_law(llm: LLM, read: Any, method: str, rescore: bool) -> None:
-    """The distance of 512 weighted outputs to the exact law is noise, and that of masked decoding is not."""
+    """The distance of weighted outputs to the exact law is noise, and that of masked decoding is not."""
     vocabulary = HFModel.of(reference.load()).vocabulary
     texts = [text for text in TEXTS if not text.startswith("rex")] if method == "awrs, checked" else TEXTS
     pi, q, mass = exact_law(prompt_ids(), texts, vocabulary.tokens, vocabulary.eos_ids[0], read)

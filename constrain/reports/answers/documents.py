@@ -14,7 +14,8 @@ import json
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import partial
@@ -28,7 +29,7 @@ from pydantic import TypeAdapter, ValidationError
 from constrain.errors import ConstrainError, MissingExtraError, did_you_mean
 from constrain.files import Lines
 from constrain.generation.call import prepare
-from constrain.generation.plain import json_text
+from constrain.generation.plain import json_text, one_line
 from constrain.generation.progress import Progress, check_progress
 from constrain.generation.request.arguments import CONSTRAINTS, the_constraint
 from constrain.generation.request.prompts import Prompt
@@ -41,6 +42,7 @@ from constrain.languages.constraints.base import Constraint
 from constrain.masks.derived.members import accepts
 from constrain.reports.answers.cluster import is_ray, on_ray
 from constrain.reports.confidence import of_members
+from constrain.reports.display.html import table_html
 from constrain.sampling.core.sampler import check_count
 
 if TYPE_CHECKING:
@@ -52,6 +54,7 @@ BOM = b"\xef\xbb\xbf"  # which some editors write
 BLANK = b" \t\r\0"  # NUL: what a crash leaves of a line
 NAME = "name another file"
 WITHOUT = ("n", "stream")
+SHOWN = 10  # answers that are printed
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ class Answer(Generic[T]):
     confidence: dict[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Answers(Sequence[Answer[T]]):
     """The answers of `map`, in the order of the inputs.
 
@@ -102,7 +105,7 @@ class Answers(Sequence[Answer[T]]):
         (2, [])
     """
 
-    inputs: Any = field(repr=False)
+    inputs: Any
     answers: list[Answer[T]]
 
     @overload
@@ -114,6 +117,26 @@ class Answers(Sequence[Answer[T]]):
 
     def __len__(self) -> int:
         return len(self.answers)
+
+    def __repr__(self) -> str:
+        rows = [f"  {index}  {reason}  {shown}" for index, reason, shown in self._shown()]
+        return "\n".join([f"<{self._said()}>", *rows, *(["  …"] if len(self) > SHOWN else [])])
+
+    def _repr_html_(self) -> str:
+        return table_html(self._shown(), self._said())
+
+    def _said(self) -> str:
+        counts = Counter(answer.finish_reason for answer in self.answers)
+        return ", ".join([f"{len(self)} Answers", *(f"{count} {reason}" for reason, count in counts.most_common())])
+
+    def _shown(self) -> list[tuple[str, str, str]]:
+        """Of the first ones: the place, how it ended, and the value, the text, or what went wrong."""
+        shown = []
+        for answer in self.answers[:SHOWN]:
+            value = answer.text if answer.value is None else answer.value
+            said = answer.error if answer.error is not None else one_line(value, 80)
+            shown.append((str(answer.index), answer.finish_reason, str(said)))
+        return shown
 
     @property
     def values(self) -> list[T | None]:
@@ -132,9 +155,9 @@ class Answers(Sequence[Answer[T]]):
         and a warning says so.
 
         Args:
-            spread: Give each field of the values a column of its own, `value.age`, in place of `value`, and one for
-                its confidence, `confidence.age`, if any is known; where a value has no such field, or there is none,
-                the cell is None.
+            spread: Give each field of the values a column of its own, `value.age`, `value.address.city`, in place of
+                `value`, lists as JSON has them; and one for its confidence, `confidence.age`, if any is known. Where a
+                value has no such field, or there is none, the cell is None.
 
         Returns:
             A frame of polars if the inputs were one, else one of pandas.
@@ -403,25 +426,38 @@ def _as_rows(inputs: Any, answers: Sequence[Answer]) -> list[Mapping[str, Any]]:
 
 
 def _fields_of(values: Sequence[Any], column: str = "value") -> dict[str, list[Any]]:
-    """A column for each field of some values. Raises ConstrainError: a value has no fields."""
-    rows = [_named(value) for value in values]
+    """A column for each field of some values, and of what is in it. Raises ConstrainError: a value has no fields."""
+    for value in values:
+        if value is not None and _named(value) is None:
+            raise ConstrainError(
+                f"spread needs values with fields, not {value!r:.60}", place="spread", fix="leave it out: .frame()"
+            )
+    rows = [dict(_leaves(value, column)) for value in values]
     names = dict.fromkeys(name for row in rows for name in row)
-    return {f"{column}.{name}": [row.get(name) for row in rows] for name in names}
+    found = {name: [row.get(name) for row in rows] for name in names}
+    within = {name[:place] for name in names for place, letter in enumerate(name) if letter == "."}
+    return {
+        name: cells for name, cells in found.items() if name not in within or any(each is not None for each in cells)
+    }
 
 
-def _named(value: Any) -> Mapping[str, Any]:
-    """The fields of a value by name: of a model, a dataclass or an object of JSON; none of None."""
-    if value is None:
-        return {}
+def _leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """The values that have no fields of their own, by their path; lists as JSON has them."""
+    inner = _named(value)
+    if inner:
+        for key, each in inner.items():
+            yield from _leaves(each, f"{name}.{key}")
+    else:
+        yield name, json.loads(json_text(value)) if isinstance(value, list) else value
+
+
+def _named(value: Any) -> Mapping[str, Any] | None:
+    """The fields of a value by name: of a model, a dataclass or an object of JSON; None: it has none."""
     if isinstance(value, Mapping):
         return value
     if is_dataclass(value):
         return {each.name: getattr(value, each.name) for each in fields(value)}
-    if not hasattr(type(value), "model_fields"):
-        raise ConstrainError(
-            f"spread needs values with fields, not {value!r:.60}", place="spread", fix="leave it out: .frame()"
-        )
-    return dict(value)
+    return dict(value) if hasattr(type(value), "model_fields") else None
 
 
 def _renamed(names: Iterable[str], columns: Mapping[str, Any]) -> dict[str, str]:

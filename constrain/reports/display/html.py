@@ -68,13 +68,24 @@ def page(title: str, body: str) -> str:
 
 def shares_html(rows: Sequence[tuple[str, float]], heading: str) -> str:
     """A table of texts with their shares as bars. rows: (text, share from 0 to 1), in the order of the table."""
-    cells = "".join(
-        f'<tr><td><code>{escape(text)}</code></td><td>{share:.3f}</td><td style="min-width:12em">'
-        f'<span class="bar" style="width:{100 * share:.1f}%"></span></td></tr>'
+    cells = (
+        f'<td><code>{escape(text)}</code></td><td>{share:.3f}</td><td style="min-width:12em">'
+        f'<span class="bar" style="width:{100 * share:.1f}%"></span></td>'
         for text, share in rows
     )
-    table = f"<table>{cells}</table>"
-    return f'<div class="constrain"><style>{STYLE}</style><div class="said">{escape(heading)}</div>{table}</div>'
+    return _table(cells, heading)
+
+
+def table_html(rows: Iterable[Sequence[str]], heading: str) -> str:
+    """A table of texts under a line. rows: their cells."""
+    return _table(("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows), heading)
+
+
+def _table(rows: Iterable[str], heading: str) -> str:
+    """A table of rows of cells that are HTML."""
+    table = "".join(f"<tr>{cells}</tr>" for cells in rows)
+    said = f'<div class="said">{escape(heading)}</div>'
+    return f'<div class="constrain"><style>{STYLE}</style>{said}<table>{table}</table></div>'
 
 
 def _span(token: ShownToken) -> str:

@@ -192,6 +192,43 @@ def test_fields_of_values_in_columns(library: str | None, schema: Any, columns: 
         assert [cell.to_list() if hasattr(cell, "to_list") else cell for cell in column] == cells
 
 
+class Home(pydantic.BaseModel):
+    city: str
+    rooms: list[pydantic.BaseModel] = []
+
+
+def test_fields_of_fields_in_columns() -> None:
+    """Objects go as deep as they are, lists are cells, and what is absent has no column beside its fields."""
+    values = [{"name": "A", "home": Home(city="B")}, {"name": "C", "home": None}, None, {"home": {}, "marks": [1]}]
+    answers = Answers(["a"] * 4, [Answer(place, "x", value, "stop") for place, value in enumerate(values)])
+    found = answers.frame(spread=True)
+    columns = {name: found[name].tolist() for name in found if name.startswith("value")}
+    assert {name: [None if cell != cell else cell for cell in cells] for name, cells in columns.items()} == {
+        "value.name": ["A", "C", None, None],
+        "value.home.city": ["B", None, None, None],
+        "value.home.rooms": [[], None, None, None],
+        "value.home": [None, None, None, {}],
+        "value.marks": [None, None, None, [1]],
+    }
+    without = Answers(["a"] * 2, answers.answers[:2]).frame(spread=True)
+    assert [name for name in without if name.startswith("value")] == [
+        "value.name", "value.home.city", "value.home.rooms",
+    ]  # fmt: skip
+
+
+def test_answers_are_shown_on_one_screen() -> None:
+    broken = Answer(1, error="ConstrainError: <no>")
+    many = Answers(
+        ["a"] * 99, [Answer(0, "{}", {"a": "x" * 999}, "stop"), broken, *[Answer(2, "b", None, "stop")] * 97]
+    )
+    shown = repr(many).splitlines()
+    assert shown[0] == "<99 Answers, 98 stop, 1 error>" and len(shown) == 12 and max(map(len, shown)) < 120
+    assert shown[2] == "  1  error  ConstrainError: <no>" and shown[3] == "  2  stop  'b'"
+    html = many._repr_html_()
+    assert "&lt;no&gt;" in html and html.count("<tr>") == 10
+    assert repr(Answers([], [])) == "<0 Answers>"
+
+
 def test_values_without_fields_do_not_spread() -> None:
     with pytest.raises(ConstrainError, match="spread needs values with fields, not 'x'"):
         Answers(["a"], [Answer(0, "x", "x", "stop")]).frame(spread=True)
