@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Generic, cast
 
@@ -289,6 +290,12 @@ class Generation(Generic[T]):
         return said
 
 
+def _times(group: Sequence[Generation[Any]]) -> str:
+    """How often a text was written, and in how many ways it was cut into tokens."""
+    cuts = len({tuple(output.tokens) for output in group})
+    return f" ×{len(group)}{f' in {cuts} cuts' if cuts > 1 else ''}" if len(group) > 1 else ""
+
+
 def _incomplete(output: Generation[Any], place: str | None = None) -> IncompleteError:
     """The error for an output that is not complete."""
     text = one_line(output.text, 60)
@@ -381,16 +388,29 @@ class Generations(list[Generation[T]], Generic[T]):
 
     def __repr__(self) -> str:
         complete = sum(output.finish_reason == "stop" for output in self)
-        first = f": {one_line(self[0].text, 60)}{', …' if len(self) > 1 else ''}" if self else ""
         size = self.ess if complete > 1 else 0.0  # 0: a lossy verifier knows no weights
         worth = f", worth {size:.1f}" if size else ""
-        return f"<{len(self)} Generations, {complete} complete{worth}{first}>"
+        groups = sorted(self._groups().values(), key=len, reverse=True)
+        shown = [one_line(group[0].text, 20) + (f" ×{len(group)}" if len(group) > 1 else "") for group in groups[:3]]
+        texts = ": " + ", ".join([*shown, *(["…"] if len(groups) > 3 else [])]) if groups else ""
+        return f"<{len(self)} Generations, {complete} complete{worth}{texts}>"
 
     def _repr_html_(self) -> str:
-        rows = [(output.text, weight) for output, weight in zip(self, self.weights, strict=True)]
-        said = f"{len(self)} outputs with their weights, worth {self.ess:.1f} unweighted ones"
+        shares: dict[str, float] = defaultdict(float)
+        for output, weight in zip(self, self.weights, strict=True):
+            shares[output.text] += weight
+        groups = self._groups()
+        rows = [(text + _times(groups[text]), shares[text]) for text in sorted(shares, key=shares.__getitem__)[::-1]]
+        said = f"{len(rows)} texts of {len(self)} outputs with their weights, worth {self.ess:.1f} unweighted ones"
         html: str = reports.shares_html(rows, said)
         return html
+
+    def _groups(self) -> dict[str, list[Generation[T]]]:
+        """The outputs by their texts."""
+        groups: dict[str, list[Generation[T]]] = {}
+        for output in self:
+            groups.setdefault(output.text, []).append(output)
+        return groups
 
     @property
     def diagnostics(self) -> Diagnostics:

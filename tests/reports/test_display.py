@@ -110,6 +110,12 @@ def test_an_output_shows_itself():
     screen = Console(file=io.StringIO(), width=500)
     output.show(screen)
     assert output.text.replace("\n", "↵\n") in screen.file.getvalue().replace("·", "")
-    outputs = constrain.generate(MODEL, "A colour: ", choices=["red", "green"], n=3, seed=1)
-    assert Read(outputs._repr_html_()).text.count("red") == sum(each.text == "red" for each in outputs)
+    outputs = constrain.generate(MODEL, "A colour: ", choices=["red", "green"], n=8, seed=1, canonical=False)
+    shown = Read(outputs._repr_html_()).text  # equal texts stand once, with what they weigh together
+    for text in ("red", "green"):
+        same = [output for output in outputs if output.text == text]
+        cuts = len({tuple(output.tokens) for output in same})
+        assert f"{text} ×{len(same)} in {cuts} cuts" in shown and f"{text!r} ×{len(same)}" in repr(outputs)
+        weighed = zip(outputs, outputs.weights, strict=True)
+        assert f"{sum(weight for each, weight in weighed if each.text == text):.3f}" in shown
     assert f"{outputs.vote().share:.3f}" in Read(outputs.vote()._repr_html_()).text
