@@ -77,14 +77,14 @@ def test_the_clock_counts_work_and_not_waiting() -> None:
     clock.wrap(Worker, "wait", "accept")
     assert Worker().work() == sum(range(200_000))
     Worker().wait()
-    assert clock.spent["fill"] > clock.spent["accept"] > 0
+    assert clock.spent["fill"] > clock.spent["accept"] > 0 and clock.rows == [clock.spent["fill"]]
 
 
 def test_the_table_shows_what_differs_between_rounds() -> None:
     def run(backend: str, verdicts: dict[str, str], fill: float) -> dict[str, Any]:
         row = {"batch": 2, "state": "cold", "files": ["f"], "verdicts": verdicts, "tokens": 10, "wall_s": 2.0,
                "process_cpu_s": 1.5, "ms": {"check": 1.0, "compile": 2.0, "fill": fill, "accept": 1.0},
-               "step_ms": [4.0, 2.0, 3.0]}  # fmt: skip
+               "step_ms": [4.0, 2.0, 3.0], "fill_ms": 7.0, "row_us": {"mean": 8.0, "p99": 9.0}}  # fmt: skip
         return {"backend": backend, "passes": [row]}
 
     runs = [run("x", {"f": "reproduced", "g": "refused: no"}, 1.0), run("x", {"f": "cut", "g": "refused: no"}, 3.0)]
@@ -105,6 +105,9 @@ def test_the_table_shows_what_differs_between_rounds() -> None:
         "2.0",
         "1.0",
         "6",
+        "8.0",
+        "9.0",
+        "7.0",
         "1.5",
         "3.0",
         "4.0",
