@@ -66,7 +66,7 @@ serve-test: .venv-vllm/.installed
 	.venv-vllm/bin/constrain warmup
 	.venv-vllm/bin/python -m pytest -rs tests/engines $(PYTEST)
 	VLLM_USE_V2_MODEL_RUNNER=1 TRITON_INTERPRET=1 .venv-vllm/bin/python -m pytest -rs tests/engines/test_vllm_faithful.py \
-	  -k "numbers or records or (exact_law and lcd)" $(PYTEST)
+	  tests/engines/test_vllm_speculation.py -k "speculation or numbers or records or (exact_law and lcd)" $(PYTEST)
 
 local-test: .venv-local/.installed
 	.venv-local/bin/constrain warmup

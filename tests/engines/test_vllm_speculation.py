@@ -1,6 +1,7 @@
 """vLLM with our drafter: greedy texts are those of plain decoding, fewer steps write them, and drafts obey the backend.
 
-The model is the reference model: its texts mean something, so drafts are taken. `make serve-test` runs these tests.
+The model is the reference model: its texts mean something, so drafts are taken. `make serve-test` runs these tests, by
+the V1 model runner and again, with `VLLM_USE_V2_MODEL_RUNNER=1`, by V2.
 """
 
 import json
@@ -15,7 +16,9 @@ os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import jsonschema
+from interpreted import IS_V2
 from vllm import LLM, SamplingParams
+from vllm.platforms.cpu import CpuPlatform
 from vllm.sampling_params import StructuredOutputsParams
 
 from constrain import reference
@@ -29,16 +32,30 @@ SCHEMAS = [
      "additionalProperties": False}, "minItems": 2, "maxItems": 3},
 ]  # fmt: skip
 DRAFTER = {
-    "method": "custom_class",
+    "method": "ngram_gpu" if IS_V2 else "custom_class",
     "model": "constrain.engines.vllm.drafter.ConstraintDrafter",
     "num_speculative_tokens": 6,
 }
 
 
+@pytest.fixture(scope="module", autouse=IS_V2)
+def asynchronous() -> Iterator[None]:
+    """A platform of CPUs lets no scheduler run ahead of its workers; here it does, as on a GPU."""
+    check = CpuPlatform.check_and_update_config
+
+    def and_ahead(_: Any, vllm_config: Any) -> None:
+        check(vllm_config)
+        vllm_config.scheduler_config.async_scheduling = True
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CpuPlatform, "check_and_update_config", classmethod(and_ahead))
+        yield
+
+
 def engine(**settings: Any) -> LLM:
     return LLM(
         str(reference.path()), dtype="float32", enforce_eager=True, max_model_len=512, max_num_seqs=8,
-        additional_config={"constrain": {}}, disable_log_stats=False, **settings,
+        additional_config={"constrain": {}}, disable_log_stats=False, **{"async_scheduling": IS_V2, **settings},
     )  # fmt: skip
 
 
@@ -75,6 +92,19 @@ def test_greedy_texts_are_those_of_plain_decoding_in_fewer_steps(drafting: LLM, 
     assert drafted >= accepted > 50
     for text, schema in zip(texts, SCHEMAS * 2, strict=False):
         jsonschema.validate(json.loads(text), schema)
+
+
+@pytest.mark.skipif(not IS_V2, reason="the V1 model runner drafts while the scheduler waits")
+def test_the_second_runner_has_the_drafter_and_asynchronous_scheduling(drafting: LLM) -> None:
+    assert drafting.llm_engine.vllm_config.scheduler_config.async_scheduling
+    names = drafting.collective_rpc(lambda worker: type(worker.model_runner.speculator).__name__)
+    assert names == ["ConstraintSpeculator"]
+
+
+@pytest.mark.skipif(IS_V2, reason="of the V1 model runner")
+def test_the_first_runner_refuses_the_method_of_the_second() -> None:
+    with pytest.raises(Exception, match="speculative_config.method"):
+        engine(speculative_config={**DRAFTER, "method": "ngram_gpu"})
 
 
 def test_sampled_texts_are_members(drafting: LLM) -> None:

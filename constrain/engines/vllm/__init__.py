@@ -16,6 +16,7 @@ for it are not touched, whatever version of vLLM they are of.
     recording.py     how a request asks for log p and log Z, or for all log-probabilities
     runners.py       log p and log Z from the place where vLLM applies the mask
     drafter.py       drafts for its speculative decoding
+    speculator.py    the same under its V2 model runner
     chains.py        one request's draft: the surest guess at each place
     model.py         a `vllm.LLM` behind `constrain.generate`: logits, token by token
     masked.py        whole sequences with their weights, in the engine

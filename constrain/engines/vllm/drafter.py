@@ -97,11 +97,11 @@ class ConstraintDrafter:
             if not sampled or room <= 0:
                 found.append([])
                 continue
-            found.append(self._row(ids[row], runner.requests[ids[row]], token_ids_cpu[row, :count].tolist(), room))
+            found.append(self.chain(ids[row], runner.requests[ids[row]], token_ids_cpu[row, :count].tolist(), room))
         return found
 
-    def _row(self, request_id: str, request: Any, tokens: list[int], room: int) -> list[int]:
-        """The chain of one request. A fault costs drafts, not the request."""
+    def chain(self, request_id: str, request: Any, tokens: list[int], room: int) -> list[int]:
+        """The chain of one request with these tokens, at most `room` long. A fault costs drafts, not the request."""
         try:
             if request_id not in self.drafts:
                 begin = self._begin(request, tokens)

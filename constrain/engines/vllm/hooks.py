@@ -35,7 +35,7 @@ from constrain.engines.requests.options import EngineOptions
 from constrain.engines.vllm import recording
 from constrain.engines.vllm.options import asks, options_in
 from constrain.engines.vllm.patches import MARK, wrap
-from constrain.engines.vllm.versions import GRAMMARS, INTERFACE, RECORDING, RECORDING_V2
+from constrain.engines.vllm.versions import GRAMMARS, INTERFACE, RECORDING, RECORDING_V2, SPECULATOR
 from constrain.errors import ConstrainError
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def _looking(begin: Callable[[Any, Any, EngineOptions], None]) -> Callable[[Call
                 original(self, *arguments, **named)
                 return
             _check_version()
+            _check_drafts(config)
             _answer_scans()
             original(self, *arguments, **named)
             options = options_in(config)
@@ -138,7 +139,7 @@ def _start_engine(self: Any, vllm_config: Any, options: EngineOptions) -> None:
 
 
 def _start_worker(self: Any, vllm_config: Any, options: EngineOptions) -> None:
-    from constrain.engines.vllm import runners
+    from constrain.engines.vllm import runners, speculator
 
     is_second = getattr(vllm_config, "use_v2_model_runner", False)
     differing = (RECORDING_V2 if is_second else RECORDING).differences()
@@ -146,6 +147,9 @@ def _start_worker(self: Any, vllm_config: Any, options: EngineOptions) -> None:
         logger.warning("constrain: weights are not recorded here: %s", "; ".join(each.text for each in differing))
     else:
         (runners.install_v2 if is_second else runners.install_v1)()
+    if is_second and speculator.takes_place(vllm_config):
+        _check_version(SPECULATOR)
+        speculator.install()
 
 
 def _check_version(interface: Interface = INTERFACE) -> None:
@@ -153,6 +157,17 @@ def _check_version(interface: Interface = INTERFACE) -> None:
     warning = interface.check(str(version or "of an unknown version"), interface.differences())
     if warning:
         logger.warning(warning)
+
+
+def _check_drafts(vllm_config: Any) -> None:
+    from constrain.engines.vllm import speculator
+
+    if speculator.takes_place(vllm_config) and not vllm_config.use_v2_model_runner:
+        raise ConstrainError(
+            f"the V1 model runner takes this drafter by another method than {vllm_config.speculative_config.method!r}",
+            place="speculative_config.method",
+            fix='use "method": "custom_class"',
+        )
 
 
 def _eos_ids(vllm_config: Any) -> list[int]:

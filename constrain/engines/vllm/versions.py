@@ -59,6 +59,16 @@ RECORDING_V2 = Interface(
     {},
 )  # fmt: skip
 """The same for V2, which is vLLM's default where Triton has a GPU."""
+SPECULATOR = Interface(
+    "vLLM",
+    TESTED,
+    {
+        "vllm.v1.worker.gpu.model_runner:init_speculator": ("vllm_config", "device", "req_states"),
+        "vllm.v1.worker.gpu.model_runner:GPUModelRunner.add_requests": ("self", "scheduler_output"),
+    },
+    {},
+)
+"""What the drafter relies upon under V2."""
 ROWS = Interface(
     "vLLM",
     TESTED,

@@ -11,7 +11,8 @@ from constrain.lazily import loader
 
 require("hf", "constrain.answers")  # before torch is imported: the message names the line for pip
 
-from constrain.reports.answers.documents import Answer, Answers, map
+from constrain.reports.answers.answers import Answer, Answers
+from constrain.reports.answers.documents import map
 from constrain.reports.answers.score import Score, Scores, score
 from constrain.reports.answers.trace import Trace, trace
 
