@@ -105,13 +105,14 @@ class TensorUrns:
 
 @dataclass
 class _Row:
-    """bits: int32[W], the logits. words: uint32, what is left. numbers, sums: of `measure`. stream: to draw from."""
+    """values: float32[W]. given, told: arguments of kernels. stream: to draw from. log_total: log Σ exp of all."""
 
-    bits: np.ndarray
-    words: np.ndarray
+    values: np.ndarray
+    given: tuple[np.ndarray, np.ndarray, int]  # bits of the values, words of what is left, size
     numbers: np.ndarray
-    sums: np.ndarray
+    told: tuple[np.ndarray, np.ndarray, np.ndarray]  # bits of the numbers, sums, scratch
     stream: int
+    log_total: float = 0.0
     is_empty: bool = False
 
 
@@ -124,23 +125,26 @@ class KernelUrns:
     def __init__(
         self, logits: torch.Tensor, bitmask: np.ndarray, size: int, draw: TorchDraw, streams: Sequence[int]
     ) -> None:
-        self._kernels, self._size, self._draw = choices(), size, draw
-        self._scratch = np.empty(self._kernels.SCRATCH, np.int32)
-        parts = -(-logits.shape[1] // self._kernels.SPAN)
+        self._kernels, self._draw = choices(), draw
+        scratch, parts = np.empty(self._kernels.SCRATCH, np.int32), -(-logits.shape[1] // self._kernels.SPAN)
         self._rows: list[_Row] = []
         for values, words, stream in zip(rows_of(logits), bitmask, streams, strict=True):
             numbers = np.zeros(self._kernels.NUMBERS)
             numbers[self._kernels.TEMPERATURE] = 1.0
-            row = _Row(values.view(np.int32), words.view(np.uint32).copy(), numbers, np.empty(parts, np.int64), stream)
-            self._rows.append(row)
+            given = values.view(np.int32), words.view(np.uint32).copy(), size
+            told = numbers.view(np.int64), np.empty(parts, np.int64), scratch
+            self._rows.append(_Row(values, given, numbers, told, stream))
         self.sound = all(self._measure(row) != self._kernels.FAULTY for row in self._rows)
 
     def draw(self, rows: Sequence[int], likeliest: bool = False) -> list[Drawn | None]:
         return [self._take(self._rows[row], likeliest) for row in rows]
 
     def _measure(self, row: _Row) -> int:
-        token: int = self._kernels.measure(*self._given(row), *self._told(row))
+        token: int = self._kernels.measure(*row.given, *row.told)
         row.is_empty = token < 0
+        if token != self._kernels.FAULTY:
+            numbers = row.numbers.tolist()
+            row.log_total = numbers[self._kernels.TOP] + math.log(numbers[self._kernels.TOTAL])
         return token
 
     def _take(self, row: _Row, likeliest: bool) -> Drawn | None:
@@ -151,17 +155,12 @@ class KernelUrns:
             token = self._measure(row)
         else:
             row.numbers[kernels.QUANTILE] = self._draw.uniform(row.stream)
-            token = kernels.draw_token(*self._given(row), *self._told(row))
-        kernels.take_out(*self._given(row), token, *self._told(row))
+            token = kernels.draw_token(*row.given, *row.told)
+        kernels.take_out(*row.given, token, *row.told)
         if row.numbers[kernels.MASS] < FAINT:
             self._measure(row)
-        top, total, base, mass = row.numbers[[kernels.TOP, kernels.TOTAL, kernels.BASE, kernels.MASS]].tolist()
-        log_total = top + math.log(total)
-        log_left = -math.inf if row.is_empty else base + math.log(mass) - log_total
-        return Drawn(token, float(row.bits.view(np.float32)[token]) - log_total, log_left)
-
-    def _given(self, row: _Row) -> tuple[np.ndarray, np.ndarray, int]:
-        return row.bits, row.words, self._size
-
-    def _told(self, row: _Row) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return row.numbers.view(np.int64), row.sums, self._scratch
+        log_left = -math.inf
+        if not row.is_empty:
+            numbers = row.numbers.tolist()
+            log_left = numbers[kernels.BASE] + math.log(numbers[kernels.MASS]) - row.log_total
+        return Drawn(token, float(row.values[token]) - row.log_total, log_left)

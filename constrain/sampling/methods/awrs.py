@@ -49,7 +49,6 @@ from constrain.errors import ConstrainError
 from constrain.sampling.core.draw import NO_TOKEN, Chance
 from constrain.sampling.core.particles import Particles
 from constrain.sampling.core.potentials import AskedPotential
-from constrain.sampling.core.resampling import log_mean
 from constrain.sampling.core.sampler import check_count, log_add
 from constrain.sampling.core.step import Step
 from constrain.sampling.core.urns import Drawn, Urns, urns_of
@@ -170,7 +169,7 @@ def _des_raj(looked: Sequence[Checked]) -> float:
     terms = [
         log_add([_log_sum(looked[:j]), *([drawn.log_mass] if valid else [])]) for j, (drawn, valid) in enumerate(looked)
     ]
-    return log_mean(terms)
+    return log_add(terms) - math.log(len(terms))
 
 
 def _log_sum(looked: Sequence[Checked]) -> float:
