@@ -90,26 +90,6 @@ def test_every_candidate_is_properly_weighted(name: str, log_probs: list[float],
     assert expected.tolist() == pytest.approx(truth, rel=TINY, abs=1e-300)
 
 
-def test_an_order_is_drawn_one_after_another_without_replacement() -> None:
-    """The race of `TorchDraw` against the definition: every order of four outcomes, chi-square at 1e-6."""
-    weights = [0.5, 0.3, 0.15, 0.05]
-    logs = torch.tensor([*map(math.log, weights), -math.inf], dtype=torch.float64)
-    chance, draws = Chance(TorchDraw(3), 0), 20_000
-    counts: dict[tuple[int, ...], int] = {}
-    for _ in range(draws):
-        order = tuple(itertools.chain.from_iterable(chance.order(logs)))
-        counts[order] = counts.get(order, 0) + 1
-    statistic = 0.0
-    for order in itertools.permutations(range(4)):
-        left, p = 1.0, 1.0
-        for i in order:
-            p *= weights[i] / left
-            left -= weights[i]
-        statistic += (counts.pop(order, 0) - draws * p) ** 2 / (draws * p)
-    assert not counts  # nothing but orders of all four
-    assert statistic < 74.0  # 23 degrees of freedom
-
-
 def test_looking_at_everything_gives_the_mass_itself() -> None:
     log_probs = torch.tensor([-1.0, -2.0, -0.5, -4.0], dtype=torch.float64)
     for valid in map(set, itertools.chain.from_iterable(itertools.combinations(range(4), k) for k in range(1, 5))):
