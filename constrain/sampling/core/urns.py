@@ -92,12 +92,14 @@ class TensorUrns:
         found: dict[int, Drawn] = {}
         some = [row for row in rows if self._log_left[row] > -math.inf]
         if some:
-            left = self._left[some]
+            at = torch.tensor(some, device=self._left.device)
+            left = self._left[at]
             streams = [self._streams[row] for row in some]
             columns = left.argmax(-1) if likeliest else self._draw(left.softmax(-1), streams)
             log_probs = left.gather(1, columns.unsqueeze(1)).squeeze(1)
-            self._left[some, columns] = -math.inf
-            told = torch.stack([columns.to(left.dtype), log_probs, self._left[some].logsumexp(-1)])  # one copy back
+            self._left[at, columns] = -math.inf
+            left.scatter_(1, columns.unsqueeze(1), -math.inf)
+            told = torch.stack([columns.to(left.dtype), log_probs, left.logsumexp(-1)])  # one copy back
             for row, column, log_prob, log_left in zip(some, *told.tolist(), strict=True):
                 found[row] = Drawn(self._ids[int(column)], log_prob, log_left)
                 self._log_left[row] = log_left
