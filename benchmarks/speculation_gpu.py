@@ -25,7 +25,8 @@ library. What is not installed is null in the records. After --minutes no furthe
 printed.
 
 `steps`: the next token of 1 to 64 rows without drafts, as `step` chooses it for every method: by the kernels, by torch,
-and by XGrammar's mask with torch's sampling and FlashInfer's sampler, as above.
+and by XGrammar's mask with torch's sampling and FlashInfer's sampler, as above. checked: the same by adaptive weighted
+rejection, under a check that refuses every other id.
 
 `model`: a Llama-shaped model with random weights, on the device: tokens/s of plain decoding without a constraint, and
 steps/s of decoding under a schema with drafts. Random weights accept nothing, so a step counts for --tokens-per-forward
@@ -65,8 +66,11 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 from constrain.models.hf import HFModel
-from constrain.sampling import SIR, SMC, Job, Sample, Settings, TorchDraw, lcd, step
+from constrain.sampling import SIR, SMC, Job, Sample, Settings, TokenRejection, TorchDraw, lcd, step
+from constrain.sampling.core.draw import Chance
 from constrain.sampling.core.sampler import drive
+from constrain.sampling.core.urns import urns_of
+from constrain.sampling.methods.awrs import settle
 from constrain.speculative import NONE, ROOT, BuiltTree, Case, Fixed, Match, Speculation, Verifier, verifier_named
 from constrain.speculative.fused import Fused, FusedMatch
 from constrain.speculative.masks import TreeMasks
@@ -335,6 +339,14 @@ def tokens_of(given: Problem, settings: Settings, draw: Any) -> list[int]:
     return found
 
 
+def checked(given: Problem) -> None:
+    """The next tokens of all rows under a check."""
+    draw, streams = TorchDraw(0), range(len(given.logits))
+    urns = urns_of(given.logits, given.bitmask, given.size, draw, streams)
+    choices = [TokenRejection().choose(Chance(draw, stream)) for stream in streams]
+    settle(choices, urns, lambda pairs: [token % 2 == 0 for _, token in pairs])
+
+
 def steps(options: argparse.Namespace, device: torch.device) -> list[dict[str, Any]]:
     """One record for each size and number of rows."""
     records = []
@@ -351,6 +363,7 @@ def steps(options: argparse.Namespace, device: torch.device) -> list[dict[str, A
             agree = sum(map(int.__eq__, chosen(TorchDraw(3)), chosen(lambda p, s: TorchDraw(3)(p, s))))
             assert agree >= rows - 1 - rows // 16, f"{name}: kernels and torch agree on {agree} of {rows} tokens"
             runs |= {name: lambda go=chosen, draw=draw: go(draw), f"{name}, torch": lambda go=chosen, e=eager: go(e)}
+        runs |= {"checked": partial(checked, given)}
         runs |= {"xgrammar": by_xgrammar(given), "flashinfer": by_flashinfer(given)}
         times = {name: None if run is None else milliseconds(run, options.repeat, device) for name, run in runs.items()}
         records.append({"vocabulary": size, "rows": rows, **times})

@@ -7,8 +7,10 @@ and a method is walked with it.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
@@ -249,3 +251,20 @@ def same(one: dict[Tokens, float], other: dict[Tokens, float]) -> None:
 
 def near(one: float, other: float) -> None:
     assert abs(one - other) < CLOSE, (one, other)
+
+
+def chi_square_of_orders(found: Iterable[tuple[int, ...]], weights: Sequence[float]) -> float:
+    """Whether orders of all items are draws without replacement: the statistic, of n! − 1 degrees of freedom.
+
+    Raises AssertionError: what was found is no order of all items.
+    """
+    counts = Counter(found)
+    draws, statistic = counts.total(), 0.0
+    for order in itertools.permutations(range(len(weights))):
+        left, p = math.fsum(weights), 1.0
+        for i in order:
+            p *= weights[i] / left
+            left -= weights[i]
+        statistic += (counts.pop(order, 0) - draws * p) ** 2 / (draws * p)
+    assert not counts
+    return statistic

@@ -15,7 +15,7 @@ from constrain.sampling import Draw, Settings, TorchDraw, enumerate_draws
 from constrain.sampling.core.draw import Chance
 from constrain.sampling.core.potentials import Potential, predicate
 from constrain.sampling.core.sampler import drive
-from constrain.sampling.methods import awrs
+from constrain.sampling.core.urns import TensorUrns
 from constrain.sampling.methods.awrs import TokenChoice, TokenRejection, failures, settle
 from constrain.sampling.methods.smc import AWRS
 from toy_model import TableModel
@@ -46,8 +46,7 @@ def choose(log_probs: torch.Tensor, valid: set[int], options: TokenRejection, dr
         asked.extend(candidate for _, candidate in pairs)
         return [candidate in valid for _, candidate in pairs]
 
-    one = options.choose(log_probs, Chance(draw, 0))
-    (choice,) = settle([one], check)
+    (choice,) = settle([options.choose(Chance(draw, 0))], TensorUrns(log_probs.unsqueeze(0), draw, [0]), check)
     assert len(asked) == len(set(asked)) == choice.checks  # nothing is asked twice
     assert all(log_probs[candidate] > -math.inf for candidate in asked)
     return choice
@@ -89,33 +88,6 @@ def test_every_candidate_is_properly_weighted(name: str, log_probs: list[float],
     truth = [math.exp(log_p - scale) if i in valid else 0.0 for i, log_p in enumerate(log_probs)]
     assert total == pytest.approx(1, abs=TINY)
     assert expected.tolist() == pytest.approx(truth, rel=TINY, abs=1e-300)
-
-
-def test_an_order_is_drawn_one_after_another_without_replacement() -> None:
-    """The race of `TorchDraw` against the definition: every order of four outcomes, chi-square at 1e-6."""
-    weights = [0.5, 0.3, 0.15, 0.05]
-    logs = torch.tensor([*map(math.log, weights), -math.inf], dtype=torch.float64)
-    chance, draws = Chance(TorchDraw(3), 0), 20_000
-    counts: dict[tuple[int, ...], int] = {}
-    for _ in range(draws):
-        order = tuple(itertools.chain.from_iterable(chance.order(logs)))
-        counts[order] = counts.get(order, 0) + 1
-    statistic = 0.0
-    for order in itertools.permutations(range(4)):
-        left, p = 1.0, 1.0
-        for i in order:
-            p *= weights[i] / left
-            left -= weights[i]
-        statistic += (counts.pop(order, 0) - draws * p) ** 2 / (draws * p)
-    assert not counts  # nothing but orders of all four
-    assert statistic < 74.0  # 23 degrees of freedom
-
-
-def test_the_first_of_many_candidates_are_drawn_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(awrs, "MANY", 0)
-    monkeypatch.setattr(awrs, "ONE_BY_ONE", 2)
-    for log_probs, valid in laws():
-        test_every_candidate_is_properly_weighted("recursive", log_probs, valid)
 
 
 def test_looking_at_everything_gives_the_mass_itself() -> None:

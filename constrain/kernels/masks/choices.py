@@ -209,6 +209,25 @@ def measure(logits, words, size, numbers, sums, scratch):
     return token
 
 
+@kernel("void(arena, row, i, i, ids, ids, arena)", entry=True)
+def take_out(logits, words, size, token, numbers, sums, scratch):
+    """Refuse an allowed token from now on: its bit of the mask goes, MASS and `sums` become those of what is left.
+
+    After `measure` found some. Its part is added up anew, so that nothing is a difference.
+    """
+    words[token >> 5] &= ~(np.uint32(1) << np.uint32(token & 31))
+    part = token // SPAN
+    take_part(logits, part * SPAN, scratch)
+    weigh_part(scratch, BASE, numbers)
+    take_mask(words, part * SPAN, size, scratch)
+    keep_allowed(scratch, 0)
+    fold(scratch, SPAN, sums, part)
+    mass = np.float64(0.0)
+    for other in range((len(logits) + SPAN - 1) // SPAN):
+        mass += sums.view(np.float64)[other]
+    numbers.view(np.float64)[MASS] = mass
+
+
 @kernel("i(arena, row, i, ids, ids, arena)", entry=True)
 def draw_token(logits, words, size, numbers, sums, scratch):
     """The allowed token at which the sum of weights exceeds the number QUANTILE, in [0, 1), of their MASS.

@@ -8,10 +8,9 @@ error.
 A *stream* is the number of an independent sequence of random numbers. Row i of `probabilities` is answered from
 `streams[i]`, so what one sequence draws does not depend on which others share its batch, nor on when those end.
 
-A method that draws many outcomes without replacement asks for their order (`Chance.order`): in production one race of
-exponential clocks, in tests one draw after another, which has the same distribution.
+Outcomes without replacement: `constrain.sampling.core.urns`.
 
-Cost: one cumulative sum over the distribution a draw; a sort an order. Limit: distributions are explicit.
+Cost: one cumulative sum over the distribution a draw. Limit: distributions are explicit.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ Result = TypeVar("Result")
 NO_TOKEN = -1  # where the model gives all allowed tokens no mass, so that there is nothing to draw
 BLOCK = 512  # outcomes searched at once
 AHEAD = 64  # uniform numbers that a stream draws at once
-FIRST_BLOCK = 64  # of an order; blocks grow, since most orders are read a little way
 STREAM_BITS = 32  # streams of rows, and numbers of substreams, are below 2 ** STREAM_BITS
 
 
@@ -202,24 +200,6 @@ class Chance:
     def __call__(self, probabilities: torch.Tensor) -> int:
         """One outcome of float[N] that sums to 1."""
         return int(self.draw(probabilities.unsqueeze(0), [self.stream]))
-
-    def order(self, log_weights: torch.Tensor) -> Iterator[list[int]]:
-        """All outcomes of positive weight, each drawn in proportion to its weight from what is left; in blocks.
-
-        log_weights: float64[N]
-        """
-        left = (log_weights > -torch.inf).nonzero().squeeze(1)
-        keys = self.draw.race(log_weights[left], self.stream) if isinstance(self.draw, TorchDraw) else None
-        size = FIRST_BLOCK
-        while len(left):
-            if keys is None:
-                chosen = torch.tensor([self(log_weights[left].softmax(0))])
-            else:
-                chosen = torch.topk(keys, min(size, len(left)), largest=False).indices
-            yield left[chosen].tolist()
-            kept = torch.ones(len(left), dtype=torch.bool)
-            kept[chosen] = False
-            left, keys, size = left[kept], None if keys is None else keys[kept], 8 * size
 
 
 def invert(probabilities: torch.Tensor, uniform: torch.Tensor) -> torch.Tensor:

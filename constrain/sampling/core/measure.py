@@ -36,17 +36,26 @@ class Measured(NamedTuple):
 
 
 @cache
-def _kernels() -> Any:
+def choices() -> Any:
+    """The kernels, compiled."""
     from constrain import kernels
-    from constrain.kernels.masks import choices
+    from constrain.kernels.masks import choices as found
 
     kernels.load()
-    return choices
+    return found
 
 
 def is_measured(logits: torch.Tensor) -> bool:
     """True for logits whose rows `measured` takes."""
     return logits.device.type == "cpu" and logits.dtype != torch.float64
+
+
+def rows_of(logits: torch.Tensor) -> Iterator[np.ndarray]:
+    """float32[W] of each row of logits that `is_measured`, in one piece."""
+    logits = logits.detach()
+    wide = logits.numpy() if logits.dtype == torch.float32 else None  # PERF: one call of torch, not four a row
+    for i in range(len(logits)):
+        yield logits[i].float().numpy() if wide is None else np.ascontiguousarray(wide[i])
 
 
 def measured(
@@ -71,7 +80,7 @@ def measured(
     Yields:
         What was found; None for a row that holds NaN or inf, or nothing but -inf.
     """
-    kernels = _kernels()
+    kernels = choices()
     width = logits.shape[1]
     numbers = np.zeros(kernels.NUMBERS)
     numbers[kernels.TEMPERATURE] = temperature
@@ -80,10 +89,7 @@ def measured(
     top_p = None if top_p == 1 else top_p
     cuts = [(is_counted, limit) for is_counted, limit in ((1, top_k), (0, top_p)) if limit is not None]
     bins = np.empty(kernels.BINS if cuts else 0, np.int64)
-    logits = logits.detach()
-    wide = logits.numpy() if logits.dtype == torch.float32 else None  # PERF: one call of torch, not four a row
-    for i in range(len(logits)):
-        values = logits[i].float().numpy() if wide is None else np.ascontiguousarray(wide[i])
+    for i, values in enumerate(rows_of(logits)):
         words = EVERYTHING if bitmask is None else np.ascontiguousarray(bitmask[i]).view(np.uint32)
         given = values.view(np.int32), words, size
         token = kernels.measure(*given, counted, sums, scratch)

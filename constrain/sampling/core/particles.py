@@ -416,6 +416,7 @@ class Particles:
         logits = [each.logits for each in answers]
         with self.job.clock.stage("sample"):
             forced = self._scores({each.place: each for each in self.live if each.unscored}, logits)
+        last = [each[-1:] for each in logits]
         seen: set[tuple[int, int]] = set()
         for particle in self.live:
             particle.unread = []
@@ -428,7 +429,7 @@ class Particles:
                 self.reads[particle.row] += answer.forwards
             if particle.unscored:
                 events.append((particle.row, self._settle(particle, forced[particle.place])))
-            particle.logits, particle.ahead = answer.logits[-1:], answer.ahead
+            particle.logits, particle.ahead = last[particle.place], answer.ahead
         self._drop_ended()
         return events
 

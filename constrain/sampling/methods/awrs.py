@@ -15,30 +15,30 @@ From `looks` further candidates u₁, u₂, … drawn without replacement, S_j t
 
     t_j = Σ_{l<j} p(u_l) A(u_l) + S_j A(u_j)
 
-are each unbiased given all that came before (Des Raj, "Some estimators in sampling with varying probabilities without
-replacement", JASA 1956), so Σ c_j t_j is, for shares c_j that sum to 1 and are fixed before u_j is seen. `looks` = 1 is
-the estimator of the genlm-control library: ŵ = S or p(v). The default looks as often as it took to find v, which at
-most doubles the checks and pays where little is valid. ŵ ≥ p(v) > 0: a particle dies only if nothing is valid.
+are each unbiased given all that came before, so their mean is (Des Raj, "Some estimators in sampling with varying
+probabilities without replacement", JASA 1956). `looks` = 1 is the estimator of the genlm-control library: ŵ = S or
+p(v). The default looks as often as it took to find v, which at most doubles the checks and pays where little is valid.
+What is all looked at is not estimated. ŵ ≥ p(v) > 0: a particle dies only if nothing is valid.
 `max_checks`: the last check allowed gives ŵ = S if valid, death if not; still proper, by induction from the end.
 
 Geometric. Draw with replacement until `accepts` valid draws, a of them; with r invalid ones, ŵ = (a − 1) / (a + r − 1),
-the unbiased estimate from a negative binomial (Haldane, Biometrika 1945). Repeats of a known invalid candidate are
-not drawn one by one but counted by a geometric jump. With `max_rejects` the draws end at that many invalid ones too,
-and ŵ = min(accepts − 1, a) / (a + r − 1) with a valid ones (Girshick, Mosteller and Savage 1946: the share of paths to
-the end point whose first step is a success). The first valid draw is the choice; it does not depend on the counts.
+the unbiased estimate from a negative binomial (Haldane, Biometrika 1945). A draw that is new is the next one without
+replacement; repeats of known invalid candidates are counted by a geometric jump, those of valid ones by a coin. With
+`max_rejects` the draws end at that many invalid ones too, and ŵ = min(accepts − 1, a) / (a + r − 1) with a valid ones
+(Girshick, Mosteller and Savage 1946: the share of paths to the end point whose first step is a success). The first
+valid draw is the choice; it does not depend on the counts.
 
 Head: check the `head` likeliest candidates H all at once, and estimate the tail only: w = p(H∩A) + ŵ_T; v is x in H∩A
 with probability p(x) / w, else the tail's. Proper, since w cancels.
 
-All masses are sums of what is left, never 1 − what was taken: a valid mass of 1e-30 is found, not rounded away.
-Cost: O(V) arithmetic a draw, and the checks. Limit: where only unlikely tokens are valid, many are checked; a mask
-first, a check second, is what this is for.
+Candidates and masses: core/urns.py. Cost: the sums of a row, as for a step without a check, and the checks. Limit:
+where only unlikely tokens are valid, many are checked; a mask first, a check second, is what this is for.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -46,29 +46,41 @@ import numpy as np
 import torch
 
 from constrain.errors import ConstrainError
-from constrain.sampling.bitmask.apply import masked_logits
 from constrain.sampling.core.draw import NO_TOKEN, Chance
-from constrain.sampling.core.logits import log_total_of, scaled
 from constrain.sampling.core.particles import Particles
 from constrain.sampling.core.potentials import AskedPotential
-from constrain.sampling.core.sampler import check_count
+from constrain.sampling.core.sampler import check_count, log_add
 from constrain.sampling.core.step import Step
+from constrain.sampling.core.urns import Drawn, Urns, urns_of
 
 JUMP = 64  # sizes of a geometric jump that are drawn at once
 DIGITS = 80  # binary digits of a long jump
-ONE_BY_ONE = 4  # draws from many candidates before an order of all that are left is drawn
-MANY = 1 << 14
-RESUM = 1e-3  # a mass is summed anew when so little of it is left, before rounding shows
 
-Checks = Generator[list[int], list[bool], "TokenChoice"]  # yields candidates to check, is sent whether they are valid
+
+class Looks(NamedTuple):
+    """The wish for some more candidates: taken from the urn, and checked. likeliest: not drawn, but the likeliest."""
+
+    many: int
+    likeliest: bool = False
+
+
+class Checked(NamedTuple):
+    """A candidate that was taken, and whether it is valid."""
+
+    drawn: Drawn
+    valid: bool
 
 
 class TokenChoice(NamedTuple):
-    """candidate: the chosen one, None when dead. log_weight: log ŵ. checks: candidates that were checked."""
+    """candidate: the chosen one, None when dead. log_prob: its log p. log_weight: log ŵ. checks: how many were made."""
 
     candidate: int | None
+    log_prob: float
     log_weight: float
     checks: int
+
+
+Choosing = Generator[Looks, list[Checked], TokenChoice]  # is sent what it wishes for: fewer if nothing else is left
 
 
 @dataclass(frozen=True)
@@ -108,202 +120,95 @@ class TokenRejection:
         if getattr(self, unused) is not None:
             raise ConstrainError(f"{unused} does not apply to the {self.estimator} estimator")
 
-    def choose(self, log_probs: torch.Tensor, chance: Chance) -> Checks:
-        """Choose one of N candidates.
-
-        log_probs: float[N], log p of each, -inf allowed; they need not sum to 1, and ŵ is on their scale
-        chance: what is drawn from
-        """
-        pool = _Pool(log_probs.double())
+    def choose(self, chance: Chance) -> Choosing:
+        """Choose one candidate of an urn. chance: what is drawn from, beside the urn."""
         if self.head == 0:
-            return (yield from self._tail(pool, chance))
-        head = [i for i in torch.topk(pool.log_probs, min(self.head, len(log_probs))).indices.tolist() if pool.has(i)]
-        valid = []
-        if head:
-            verdicts = yield head
-            valid = [i for i, is_valid in zip(head, verdicts, strict=True) if is_valid]
-        options = [(i, pool.log_prob(i)) for i in valid]
-        for i in head:
-            pool.remove(i)
-        tail = yield from self._tail(pool, chance)
+            return (yield from self._tail(chance))
+        head = yield Looks(self.head, likeliest=True)
+        options = [(each.drawn.candidate, each.drawn.log_prob, each.drawn.log_prob) for each in head if each.valid]
+        tail = yield from self._tail(chance)
         if tail.candidate is not None:
-            options.append((tail.candidate, tail.log_weight))
+            options.append((tail.candidate, tail.log_prob, tail.log_weight))
         checks = len(head) + tail.checks
         if not options:
-            return TokenChoice(None, -math.inf, checks)
-        logs = torch.tensor([log for _, log in options], dtype=torch.float64)
+            return _dead(checks)
+        logs = torch.tensor([log for *_, log in options], dtype=torch.float64)
         chosen = chance(logs.softmax(0)) if len(options) > 1 else 0
-        return TokenChoice(options[chosen][0], float(logs.logsumexp(0)), checks)
+        return TokenChoice(*options[chosen][:2], float(logs.logsumexp(0)), checks)
 
-    def _tail(self, pool: _Pool, chance: Chance) -> Checks:
+    def _tail(self, chance: Chance) -> Choosing:
         if self.estimator == "recursive":
-            return (yield from _recursive(pool, chance, self.looks, self.max_checks or math.inf))
-        return (yield from _geometric(pool, chance, self.accepts, self.max_rejects or math.inf))
+            return (yield from _recursive(self.looks, self.max_checks or math.inf))
+        return (yield from _geometric(chance, self.accepts, self.max_rejects or math.inf))
 
 
-class _Pool:
-    """The candidates that may still be drawn, in log space.
-
-    weights: float64[N], p over the largest p left, 0 for those gone; log_probs: as given, -inf for those gone
-    """
-
-    def __init__(self, log_probs: torch.Tensor) -> None:
-        self.log_probs = log_probs.clone()
-        self._sum()
-
-    def _sum(self) -> None:
-        self._top = self.log_probs.max() if len(self.log_probs) else torch.tensor(-math.inf)
-        if self._top == -math.inf:
-            self.weights, self._total = torch.zeros_like(self.log_probs), 0.0
-        else:
-            self.weights = (self.log_probs - self._top).exp()
-            self._total = float(self.weights.sum())
-        self._summed = self._total
-
-    def has(self, i: int) -> bool:
-        return bool(self.log_probs[i] > -math.inf)
-
-    def log_prob(self, i: int) -> float:
-        return float(self.log_probs[i])
-
-    @property
-    def empty(self) -> bool:
-        return self._total == 0
-
-    @property
-    def count(self) -> int:
-        """Candidates left that can be drawn."""
-        return int((self.weights > 0).sum())
-
-    @property
-    def log_mass(self) -> float:
-        return -math.inf if self.empty else float(self._top) + math.log(self._total)
-
-    @property
-    def probabilities(self) -> torch.Tensor:
-        return self.weights / self._total
-
-    def remove(self, i: int) -> None:
-        self._total -= float(self.weights[i])
-        self.weights[i] = 0.0
-        self.log_probs[i] = -math.inf
-        if self._total < RESUM * self._summed:
-            self._sum()
+def _dead(checks: int) -> TokenChoice:
+    return TokenChoice(None, -math.inf, -math.inf, checks)
 
 
-class _Drawn(NamedTuple):
-    """A candidate drawn without replacement. log_mass, log_squares: log Σ p and log Σ p² of all that were left before,
-    itself included. left: how many are left after it."""
-
-    candidate: int
-    log_prob: float
-    log_mass: float
-    log_squares: float
-    left: int
-
-
-def _in_order(pool: _Pool, chance: Chance) -> Iterator[_Drawn]:
-    """The candidates of a pool, drawn without replacement; empties it.
-
-    An order of all costs more than a draw where there are many candidates, and the first few usually settle it.
-    """
-    for _ in range(ONE_BY_ONE if len(pool.log_probs) > MANY else 0):
-        if pool.empty:
-            return
-        log_mass, squares = pool.log_mass, float((pool.probabilities**2).sum())
-        drawn = chance(pool.probabilities)
-        log_prob = pool.log_prob(drawn)
-        pool.remove(drawn)
-        yield _Drawn(drawn, log_prob, log_mass, math.log(squares) + 2 * log_mass, pool.count)
-    left = pool.log_probs.clone()
-    count = int((left > -torch.inf).sum())
-    for block in chance.order(pool.log_probs):
-        logs = left[block].numpy()
-        left[block] = -torch.inf
-        masses, squares_of = (_sums_from(k * logs, float((k * left).logsumexp(0))) for k in (1, 2))
-        for candidate, log_prob, log_mass, log_squares in zip(block, logs.tolist(), masses, squares_of, strict=True):
-            count -= 1
-            yield _Drawn(candidate, log_prob, log_mass, log_squares, count)
-
-
-def _sums_from(logs: np.ndarray, log_rest: float) -> list[float]:
-    """log of the sum of exp(logs[j:]) and what comes after, for each j. Sums of what is left, never differences."""
-    return np.logaddexp.accumulate(np.append(log_rest, logs[::-1]))[:0:-1].tolist()
-
-
-def _recursive(pool: _Pool, chance: Chance, looks: int | None, max_checks: float) -> Checks:
+def _recursive(looks: int | None, max_checks: float) -> Choosing:
     checks = 0
-    order = _in_order(pool, chance)
-    for drawn in order:
-        (is_valid,) = yield [drawn.candidate]
+    while checks < max_checks and (found := (yield Looks(1))):
+        ((drawn, valid),) = found
         checks += 1
-        if is_valid:
-            if checks == max_checks:
-                return TokenChoice(drawn.candidate, drawn.log_mass, checks)
-            rest = int(min(looks or checks, max_checks - checks, drawn.left))
-            log_rest = yield from _des_raj(order, rest)
-            return TokenChoice(drawn.candidate, _log_add(drawn.log_prob, log_rest), checks + rest)
+        if not valid:
+            continue
         if checks == max_checks:
+            return TokenChoice(drawn.candidate, drawn.log_prob, drawn.log_mass, checks)
+        count = int(min(looks or checks, max_checks - checks))
+        looked = yield Looks(count)
+        log_rest = _des_raj(looked) if len(looked) == count else _log_sum(looked)
+        return TokenChoice(drawn.candidate, drawn.log_prob, log_add([drawn.log_prob, log_rest]), checks + len(looked))
+    return _dead(checks)
+
+
+def _des_raj(looked: Sequence[Checked]) -> float:
+    """log of an unbiased estimate of the valid mass that was left; exact when that was all."""
+    if looked[-1].drawn.log_left == -math.inf:
+        return _log_sum(looked)
+    terms = [
+        log_add([_log_sum(looked[:j]), *([drawn.log_mass] if valid else [])]) for j, (drawn, valid) in enumerate(looked)
+    ]
+    return log_add(terms) - math.log(len(terms))
+
+
+def _log_sum(looked: Sequence[Checked]) -> float:
+    """log of the mass of the valid ones."""
+    return log_add([each.drawn.log_prob for each in looked if each.valid])
+
+
+def _geometric(chance: Chance, accepts: int, max_rejects: float) -> Choosing:
+    result: Drawn | None = None
+    checks, accepted, rejected = 0, 0, 0.0
+    log_all = log_valid = log_new = -math.inf  # of everything, of what is known to be valid, of what was not checked
+    while accepted < accepts and rejected < max_rejects:
+        log_pool = log_add([log_valid, log_new])
+        if checks and log_pool == -math.inf:
             break
-    return TokenChoice(None, -math.inf, checks)
-
-
-def _des_raj(order: Iterator[_Drawn], looks: int) -> Generator[list[int], list[bool], float]:
-    """log of an unbiased estimate of the valid mass that is left; exact when `looks` is all that there is."""
-    share, found, estimate = 1.0, -math.inf, -math.inf  # what is left of Σ c_j = 1; log Σ p(u_l) A(u_l); log Σ c_j t_j
-    for left in range(looks, 0, -1):
-        look = next(order)
-        part = _share_of_first(left, look.log_squares - 2 * look.log_mass)
-        (is_valid,) = yield [look.candidate]
-        if left == 1 and look.left == 0:
-            return _log_add(found, look.log_prob) if is_valid else found  # all were checked: no estimate is needed
-        term = _log_add(found, look.log_mass) if is_valid else found
-        if share * part > 0:
-            estimate = _log_add(estimate, math.log(share * part) + term)
-        share *= 1.0 - part
-        if is_valid:
-            found = _log_add(found, look.log_prob)
-    return estimate
-
-
-def _share_of_first(terms: int, log_collision: float) -> float:
-    """c_1 of so many terms, when each is better than the one before.
-
-    Var t_j is about S_j², and each look takes about the share Σ q² off S: c_j ∝ (1 − Σ q²)^(−2j).
-    log_collision: log Σ q²
-    """
-    if terms == 1:
-        return 1.0
-    shrink = 2 * math.log(max(-math.expm1(min(log_collision, 0.0)), 1e-9))
-    return math.exp((terms - 1) * shrink) * math.expm1(shrink) / math.expm1(terms * shrink)
-
-
-def _geometric(pool: _Pool, chance: Chance, accepts: int, max_rejects: float) -> Checks:
-    log_all = pool.log_mass
-    valid: set[int] = set()
-    result, accepted, rejected, checks = None, 0, 0.0, 0
-    while not pool.empty and accepted < accepts and rejected < max_rejects:
-        if pool.log_mass < log_all:
-            rejected += failures(min(pool.log_mass - log_all, 0.0), chance, max_rejects - rejected)
+        if rejected:
+            rejected += failures(min(log_pool - log_all, 0.0), chance, max_rejects - rejected)
             if rejected >= max_rejects:
                 break
-        drawn = chance(pool.probabilities)
-        if drawn not in valid:
-            (is_valid,) = yield [drawn]
-            checks += 1
-            if not is_valid:
-                rejected += 1
-                pool.remove(drawn)
-                continue
-            valid.add(drawn)
-            result = drawn if result is None else result
+        if log_valid > -math.inf and chance(torch.tensor([log_new, log_valid], dtype=torch.float64).softmax(0)):
+            accepted += 1  # a valid one again
+            continue
+        found = yield Looks(1)
+        if not found:
+            break
+        ((drawn, valid),) = found
+        log_all, log_new = log_all if checks else drawn.log_mass, drawn.log_left
+        checks += 1
+        if not valid:
+            rejected += 1
+            continue
         accepted += 1
+        result, log_valid = result or drawn, log_add([log_valid, drawn.log_prob])
     if result is None:
-        return TokenChoice(None, -math.inf, checks)
-    log_weight = (
+        return _dead(checks)
+    log_share = (
         math.log(min(accepts - 1, accepted)) - math.log(accepted + rejected - 1) if accepted > 1 or rejected else 0.0
     )
-    return TokenChoice(result, log_all + log_weight, checks)
+    return TokenChoice(result.candidate, result.log_prob, log_all + log_share, checks)
 
 
 def failures(log_success: float, chance: Callable[[torch.Tensor], int], most: float = math.inf) -> float:
@@ -331,28 +236,40 @@ def failures(log_success: float, chance: Callable[[torch.Tensor], int], most: fl
     return min(total, most)
 
 
-def _log_add(a: float, b: float) -> float:
-    top = max(a, b)
-    return top if top == -math.inf else top + math.log(math.exp(a - top) + math.exp(b - top))
+def settle(
+    choices: Sequence[Choosing], urns: Urns, check: Callable[[list[tuple[int, int]]], list[bool]]
+) -> list[TokenChoice]:
+    """Run the choices of all rows of some urns side by side, so that what they draw and check is done in few calls.
 
-
-def settle(choices: Sequence[Checks], check: Callable[[list[tuple[int, int]]], list[bool]]) -> list[TokenChoice]:
-    """Run several choices side by side, so that what they want checked is checked in one call.
-
-    check: (which choice, which candidate) pairs → whether each is valid
+    check: (row, candidate) pairs → whether each is valid
     """
     done: dict[int, TokenChoice] = {}
-    answers: dict[int, list[bool] | None] = dict.fromkeys(range(len(choices)))
+    answers: dict[int, list[Checked] | None] = dict.fromkeys(range(len(choices)))
     while answers:
-        asked: dict[int, list[int]] = {}
-        for i, answer in answers.items():
+        wishes: dict[int, Looks] = {}
+        for row, answer in answers.items():
             try:
-                asked[i] = next(choices[i]) if answer is None else choices[i].send(answer)
+                wishes[row] = next(choices[row]) if answer is None else choices[row].send(answer)
             except StopIteration as stop:
-                done[i] = stop.value
-        verdicts = iter(check([(i, candidate) for i, wanted in asked.items() for candidate in wanted]))
-        answers = {i: [next(verdicts) for _ in wanted] for i, wanted in asked.items()}
-    return [done[i] for i in range(len(choices))]
+                done[row] = stop.value
+        taken = _taken(urns, wishes)
+        verdicts = iter(check([(row, each.candidate) for row, some in taken.items() for each in some]))
+        answers = {row: [Checked(each, next(verdicts)) for each in some] for row, some in taken.items()}
+    return [done[row] for row in range(len(choices))]
+
+
+def _taken(urns: Urns, wishes: Mapping[int, Looks]) -> dict[int, list[Drawn]]:
+    """The candidates that rows wish for."""
+    taken: dict[int, list[Drawn]] = {row: [] for row in wishes}
+    for likeliest in (True, False):
+        rows = [row for row, wish in wishes.items() if wish.likeliest == likeliest]
+        while rows:
+            found = urns.draw(rows, likeliest)
+            for row, one in zip(rows, found, strict=True):
+                taken[row] += [] if one is None else [one]
+            going = zip(rows, found, strict=True)
+            rows = [row for row, one in going if one is not None and len(taken[row]) < wishes[row].many]
+    return taken
 
 
 def checked_step(
@@ -370,29 +287,19 @@ def checked_step(
     returns: log Z is log ŵ, an estimate; log p_sampled is log p_raw − log ŵ, since the true one is not known
     """
     job = particles.job
-    logits = scaled(particles.logits, 1)
-    log_total = log_total_of(logits, particles.places)
-    masked, columns = masked_logits(logits, bitmask, job.size)  # float[B, U]
-    ids = range(masked.shape[1]) if columns is None else columns.tolist()
-    log_probs = (masked - log_total.unsqueeze(1)).cpu()
+    urns = urns_of(particles.logits, bitmask, job.size, job.draw, streams, particles.places)
     rows = [particle.row for particle in particles.live]
 
     def valid(pairs: list[tuple[int, int]]) -> list[bool]:
-        ends = [pair for pair in pairs if ids[pair[1]] in particles.eos]
-        goes_on = [pair for pair in pairs if ids[pair[1]] not in particles.eos]
-        longer = [texts[i] + (job.token_bytes[ids[candidate]] or b"") for i, candidate in goes_on]
+        ends = [pair for pair in pairs if pair[1] in particles.eos]
+        goes_on = [pair for pair in pairs if pair[1] not in particles.eos]
+        longer = [texts[i] + (job.token_bytes[token] or b"") for i, token in goes_on]
         weights = dict(zip(ends, check.completes([texts[i] for i, _ in ends], [rows[i] for i, _ in ends]), strict=True))
         weights.update(zip(goes_on, check.prefixes(longer, [rows[i] for i, _ in goes_on]), strict=True))
         return [weights[pair] == 0 for pair in pairs]
 
-    choices = settle(
-        [rejection.choose(row, Chance(job.draw, stream)) for row, stream in zip(log_probs, streams, strict=True)],
-        valid,
-    )
-    weight = torch.tensor([choice.log_weight for choice in choices], dtype=torch.float64)
-    token = [NO_TOKEN if choice.candidate is None else ids[choice.candidate] for choice in choices]
-    raw = [
-        -math.inf if c.candidate is None else float(row[c.candidate]) for row, c in zip(log_probs, choices, strict=True)
-    ]
-    raws = torch.tensor(raw, dtype=torch.float64)
-    return Step(torch.tensor(token), raws, torch.where(weight > -math.inf, raws - weight, 0.0), weight)
+    choices = settle([rejection.choose(Chance(job.draw, stream)) for stream in streams], urns, valid)
+    token = torch.tensor([NO_TOKEN if each.candidate is None else each.candidate for each in choices])
+    raw = torch.tensor([each.log_prob for each in choices], dtype=torch.float64)
+    weight = torch.tensor([each.log_weight for each in choices], dtype=torch.float64)
+    return Step(token, raw, torch.where(weight > -math.inf, raw - weight, 0.0), weight)

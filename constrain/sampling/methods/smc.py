@@ -244,8 +244,10 @@ class _Run:
                 parent = cloud.live[i]
                 gain = numbers[0] - numbers[1] if token >= 0 else -math.inf
                 weight = parent.sample.log_weight + gain - math.log(many)
-                offer = merged.setdefault((i, token), _Offer(parent, -math.inf, parent.note, token, tuple(numbers)))
-                offer.log_weight = float(np.logaddexp(offer.log_weight, weight))
+                if (offer := merged.get((i, token))) is None:
+                    merged[i, token] = _Offer(parent, weight, parent.note, token, tuple(numbers))
+                else:
+                    offer.log_weight = float(np.logaddexp(offer.log_weight, weight))
         return list(merged.values())
 
     def _draw(self, bitmask: np.ndarray, streams: Sequence[int]) -> Step:
@@ -263,7 +265,8 @@ class _Run:
         """Note what each offer says, and multiply in what the potential says of it, where a unit has ended."""
         if not self.reads:
             for offer in offers:
-                offer.note = offer.note._replace(passed=True)
+                if not offer.note.passed:
+                    offer.note = offer.note._replace(passed=True)
             return
         ends, units = [], []
         for offer in offers:
