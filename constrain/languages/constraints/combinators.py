@@ -32,7 +32,7 @@ from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.composite import Composite
 from constrain.languages.constraints.parts import part
 from constrain.lazily import lazily
-from constrain.limits import default_limits, tick
+from constrain.limits import default_limits, limits_at, tick
 
 _START = "start"
 
@@ -339,7 +339,8 @@ def rules(definitions: Mapping[str, Piece], *, start: str | None = None) -> Cons
 
 def expression_of(piece: Piece) -> Expression:
     """A text or a constraint as an expression. Raises GrammarError for anything else."""
-    tick()
+    with limits_at(lambda: f"the part {piece!r:.60}"):
+        tick()
     if isinstance(piece, str):
         if has_lone_surrogate(piece):
             raise GrammarError(f"a part has a lone surrogate: {piece!r:.60}", fix="it is not text: remove it")

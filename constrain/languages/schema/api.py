@@ -45,7 +45,7 @@ from constrain.languages.schema.write.json_layout import JsonLayout, read_json_l
 from constrain.languages.schema.write.lower import Lowering
 from constrain.languages.schema.write.whitespace import POLICIES
 from constrain.lazily import later, lazily
-from constrain.limits import DEFAULT, FEWER, UNTIMED, Limits
+from constrain.limits import DEFAULT, FEWER, UNTIMED, Limits, limits_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,7 +115,8 @@ class JsonSchema(Constraint):
     @lazily
     def normalizer(self) -> Normalizer:
         """The schema, read, with what has been computed so far. Raises SchemaError, UnsatisfiableError, LimitError."""
-        return self._closed.normalizer
+        with limits_at(lambda: "$"):
+            return self._closed.normalizer
 
     @lazily
     def _closed(self) -> Closed:
