@@ -191,7 +191,8 @@ def compile_bytewise(
             f"compile() takes a Vocabulary, not {type(vocabulary).__name__}",
             fix="use constrain.Vocabulary.from_huggingface(tokenizer)",
         )
-    tokens = mentioned(constraint, vocabulary)
+    with limits_at(constraint._shown):
+        tokens = mentioned(constraint, vocabulary)
     if automaton is not None and not isinstance(automaton, TokenAutomaton):
         raise ConstrainError(
             f"automaton is {automaton!r:.60}", place="automaton", fix="pass a constrain.TokenAutomaton, or leave it out"
