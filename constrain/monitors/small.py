@@ -37,6 +37,7 @@ from constrain.monitors.offers import rests_of_names
 from constrain.monitors.reading import WORDS, Inner, MonitorReading, State
 
 MOST = 64  # steps of one search
+FEW_NAMES = 48  # that such a search tries at a place, where SQL has hundreds of words
 LAST = 2_000  # the same of one whose answer decides alone
 FAR = 20_000  # the same at a place that has an end, as one was found from the place before
 CONFIGURATIONS = 32  # whose numbers are remembered, a megabyte each
@@ -129,6 +130,7 @@ class SearchedEnds(MonitoredEnds):
             self._by_itself = {}
         key = configuration, state, most
         if key not in self._by_itself:
+            self.late_names = FEW_NAMES if most <= MOST else None
             self._by_itself[key] = self._search(*key)
         return self._by_itself[key]
 
