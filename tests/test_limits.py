@@ -7,6 +7,7 @@ runs on, until the guard of CPU time ends the test.
 import contextlib
 import copy
 import pickle
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -124,7 +125,7 @@ SIZED: dict[str, Callable[[int], object]] = {  # what users make of any size, as
     "anyOf of objects": lambda n: {"anyOf": [objects(0, required=[name]) for name in names(n // 10)]},
     "oneOf": lambda n: {"oneOf": [{"const": name} for name in names(n)]},
     "prefixItems": lambda n: {"prefixItems": [{"type": "integer"}] * n, "items": False},
-    "dependentRequired": lambda n: {"dependentRequired": {name: ["a"] for name in names(n // 10)}},
+    "dependentRequired": lambda n: {"dependentRequired": {name: ["a"] for name in names(n)}},
     "patternProperties": lambda n: {"patternProperties": {f"^{name}$": {} for name in names(n // 10)}},
     "not": lambda n: {"allOf": [{"not": {"required": [name]}} for name in names(n // 10)]},
     "$defs": lambda n: {"$defs": objects(n)["properties"], "$ref": "#/$defs/n1"},
@@ -143,6 +144,7 @@ SIZED: dict[str, Callable[[int], object]] = {  # what users make of any size, as
     ),
     "Lark": lambda n: constrain.grammar("start: " + rules(n, '{0}: "{0}"')),
     "GBNF": lambda n: constrain.grammar("root ::= " + rules(n, '{0} ::= "{0}"')),
+    "rules": lambda n: constrain.rules({"start": constrain.ref("n1"), **dict.fromkeys(names(n), "a")}),
     "substring": lambda n: constrain.substring(" ".join(names(n))),
     "triggered": lambda n: constrain.triggered([(f"<{name}>", TEXT, "") for name in names(2 * n)]),
     "dispatch": lambda n: constrain.tags.dispatch([(f"<{name}>", TEXT) for name in names(2 * n)]),
@@ -185,7 +187,7 @@ def test_terminals_of_terminals() -> None:
 
 def test_blank_lines() -> None:
     """lark's pattern for them takes the square of their number, in one call."""
-    assert constrain.grammar('start: "a"' + "\n" * 400 + '| "b"').accepts("b")
+    assert constrain.grammar('start: "a"' + "\n" * 500 + '| "b"').accepts("b")
     with pytest.raises(LimitError, match="more than 500 line ends in a row"):
         constrain.grammar('start: "a"' + "\r\n" * 100_000 + '| "b"')
 
@@ -208,6 +210,39 @@ def test_common_constraints_are_valid_under_small_limits(name: str) -> None:
     with Limits(None, 64, looks):
         COMMON[name]().validate(Limits(None, 64, looks))
     assert looks.count < 20
+
+
+def patterns(last: str) -> dict[str, object]:
+    return {"properties": {f"k{i}": {"pattern": f"^a{{{i},29}}{last}$", "minLength": i} for i in range(20)}}
+
+
+PLACED: dict[str, tuple[Callable[[], constrain.Constraint], str]] = {  # and what the places say
+    "schema": (lambda: constrain.json_schema(patterns("one")), r"\$|json_schema"),
+    "in a part": (lambda: constrain.seq("x ", constrain.json_schema(patterns("two"))), r"\$|json_schema|seq|the part"),
+    "regex": (lambda: constrain.regex("(a|b)[c-e]" * 200), r"line 1, column |regex"),
+    "choices": (lambda: constrain.choices(names(2_000)), "choice |choices"),
+    "GBNF": (lambda: constrain.grammar("root ::= " + '"c" ' * 400, format="gbnf"), "line 1, column |grammar"),
+    "Lark": (lambda: constrain.grammar("start: " + '"a" b ' * 200 + "\nb: /[ab]c/"), "rule start|rule b|grammar"),
+    "product": (
+        lambda: constrain.grammar('start: "(" start ")" | /[a-z]+/') & constrain.regex("[a-z()]{0,40}"),
+        "an intersection|grammar",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLACED)
+def test_limits_name_what_was_read(name: str) -> None:
+    make, places = PLACED[name]
+    vocabulary = constrain.Vocabulary.of_bytes()
+    automaton, seen = constrain.TokenAutomaton(vocabulary), list[LimitError]()
+    for steps in (0, 64, 128, 256, 640, 1280, 2560, 10**6):
+        try:
+            with Limits(steps=steps):
+                constrain.compile(make(), vocabulary, automaton=automaton)
+        except LimitError as error:
+            seen.append(error)
+    assert seen
+    assert [error for error in seen if re.match(places, error.place or "") is None] == []
 
 
 def test_validate_raises_what_compiling_would() -> None:

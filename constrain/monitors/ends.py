@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from constrain.languages.guards import Before
 from constrain.languages.vocab.bits import tokens_of
 from constrain.monitors.monitor import CLASSES, NAME, SPACE, WORD, Names
 from constrain.monitors.reading import WORDS, Inner, MonitorReading, State
@@ -105,8 +106,8 @@ class DoubtedEnds:
                 found.append(token)
         return found
 
-    def lives(self, configuration: int, state: Hashable) -> bool:
-        """True if a text may go on, or end, as far as the doubt reaches."""
+    def lives(self, configuration: int, state: Hashable, before: Before | None = None) -> bool:
+        """True if a text may go on, or end, as far as the doubt reaches: the same whatever is before."""
         self._forget()
         return self._lives(configuration, self._reading.adopted(cast(State, state)))
 

@@ -24,6 +24,8 @@ from constrain.monitors.reading import Empty, MonitorReading
 
 SMALL = 60  # terminals; grammars of whole languages have more near their start; columns of indentation have no end
 REFUSED = "the monitor refuses the text"
+SEARCHED = "a token is allowed behind which a search finds an end"
+NO_END = "no end was found of any text, so tokens are judged by lexemes, and a text may run into a dead end"
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,17 @@ class Monitored(Around):
         except LimitError:
             return False
 
+    @lazily
+    def _has_end(self) -> bool:
+        """True if a text is found that the small grammar and the monitor allow (small.py)."""
+        from constrain.masks.derived.members import byte_matcher  # compiles kernels
+
+        compiled = byte_matcher(self).compiled
+        grammar: Any = compiled.lookahead
+        ends: Any = Guards.guard(self.monitor, self.empty, compiled.vocabulary, doubting=True).ends(grammar)
+        found: bool = compiled.automaton.attempt(lambda: ends.is_searched)
+        return found
+
     def part_fault(self, text: str) -> str | None:
         """The fault of a text of a part; names that an earlier part may have left are no fault."""
         return self.inner.part_fault(text) if self.shared is not None else super().part_fault(text)
@@ -104,7 +117,7 @@ class Monitored(Around):
         """The entries of the inner constraint, and one for the monitor."""
         said = f"names by {self.monitor!r:.60}"
         if self.doubting and self.empty != "error":
-            said += "; the grammar is small: a token is allowed behind which a search finds an end"
+            said += f"; the grammar is small: {SEARCHED if self._has_end else NO_END}"
         return [*self.inner.report, ReportLine("(monitor)", "$", "enforced", said)]
 
     def __repr__(self) -> str:

@@ -17,14 +17,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from constrain.languages.cfg.transform.contexts import terminals_of
+from constrain.languages.guards import Before
 from constrain.languages.vocab.bits import tokens_of
 from constrain.lazily import Remembered
+from constrain.masks.completion.least import least_lexeme
 from constrain.masks.completion.monitored import REMEMBERED, MonitoredEnds
 from constrain.masks.completion.tokens_to_end import TokensToEnd
 from constrain.monitors.bound import Bound
@@ -34,7 +37,9 @@ from constrain.monitors.offers import rests_of_names
 from constrain.monitors.reading import WORDS, Inner, MonitorReading, State
 
 MOST = 64  # steps of one search
+FEW_NAMES = 48  # that such a search tries at a place, where SQL has hundreds of words
 LAST = 2_000  # the same of one whose answer decides alone
+FAR = 20_000  # the same at a place that has an end, as one was found from the place before
 CONFIGURATIONS = 32  # whose numbers are remembered, a megabyte each
 PLACES = 256  # of the monitor, whose words are remembered
 FRESH = b"qzxqj"  # a name that nobody writes
@@ -44,16 +49,16 @@ WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 
 
 class _SearchedGuard:
-    """A monitor as a search for ends asks it. words: of its state, and of what is owed."""
+    """A monitor as a search for ends asks it. literals: words that the grammar writes."""
 
-    def __init__(self, reading: MonitorReading, may_end: Callable[[Any], bool]) -> None:
+    def __init__(self, reading: MonitorReading, may_end: Callable[[Any], bool], literals: Iterable[bytes]) -> None:
         self._reading = reading
         self.step, self.may_end, self.owed = reading.step, may_end, reading.owed
         self._words: Remembered[Inner, list[bytes]] = Remembered(PLACES)
         self._beginnings: Remembered[Inner, frozenset[bytes]] = Remembered(PLACES)
         words = getattr(reading.monitor, "words", None)
         self._meant = _shortest_first(word.encode() for word in words or ())
-        self.own_beginnings = None if words is None else _beginnings(self._meant)
+        self.own_beginnings = None if words is None else _beginnings(chain(self._meant, literals))
         self._known = frozenset(name.encode() for name in getattr(reading.monitor, "known_names", ()))
 
     def names(self, state: State) -> list[bytes]:
@@ -106,16 +111,18 @@ class SearchedEnds(MonitoredEnds):
         self._by_itself: dict[tuple[int, Any, int], bytes | None] = {}
 
     def _missing(self, place: Any) -> int:
-        return 4 * super()._missing(place)
+        return 3 * super()._missing(place) // 2
 
     def _stepped(self, place: Any, step: bytes, cost: int) -> Iterator[Any]:
         """The place after a step; where names have any case, in capitals if it may not stand else."""
-        yield from islice(
-            chain.from_iterable(
-                super(SearchedEnds, self)._stepped(place, each, cost) for each in self.guard.spellings(step)
-            ),
-            1,
-        )
+        goes_on = place.state.kind == NAME and step[:1] in WORDS  # the rest of a name: a blank would end it
+        for each in self.guard.spellings(step):
+            after = self._after(place, each, cost)
+            if after is None and not goes_on:
+                after = self._after(place, b" " + each, cost)
+            if after is not None:
+                yield after
+                return
 
     def completion(self, configuration: int, state: Any, most: int = MOST) -> bytes | None:
         if self._epoch != self.to_end.automaton.epoch or len(self._by_itself) > REMEMBERED:
@@ -123,6 +130,7 @@ class SearchedEnds(MonitoredEnds):
             self._by_itself = {}
         key = configuration, state, most
         if key not in self._by_itself:
+            self.late_names = FEW_NAMES if most <= MOST else None
             self._by_itself[key] = self._search(*key)
         return self._by_itself[key]
 
@@ -148,7 +156,9 @@ class SmallEnds:
         labels: Callable[[State], NDArray[np.int64]],
     ) -> None:
         self._reading, self._grammar, self._labels = reading, grammar, labels
-        self._guard = _SearchedGuard(reading, may_end)
+        texts = map(least_lexeme, terminals_of(grammar.rules.grammar.start))
+        literals = [word for text in texts for word in WORD.findall(text or b"")]
+        self._guard = _SearchedGuard(reading, may_end, literals)
         self._lexemes = DoubtedEnds(reading, grammar, may_end, grammar.tokens)
         self._numbers: Remembered[tuple[int, int], NDArray[np.int64]] = Remembered(CONFIGURATIONS)
 
@@ -169,12 +179,23 @@ class SmallEnds:
         """True: the grammar may lack what the monitor asks for, wherever a text stands."""
         return self.is_searched or self._lexemes.doubts(state)
 
-    def lives(self, configuration: int, state: State) -> bool:
-        """True if an end was found that grammar and monitor allow."""
+    def lives(self, configuration: int, state: State, before: Before | None = None) -> bool:
+        """True if an end was found that grammar and monitor allow. before: as of `GuardEnds`."""
         if not self.is_searched:
             return self._lexemes.lives(configuration, state)
         state = self._reading.adopted(state)
-        return self._lives(configuration, state) or self._search.completion(configuration, state, LAST) is not None
+        if self._lives(configuration, state):
+            return True
+        if before is None:
+            return self._search.completion(configuration, state, LAST) is not None
+        return self._own_end(before.configuration, before.state).startswith(before.token)
+
+    def _own_end(self, configuration: int, state: State) -> bytes:
+        """The end that is found from a place before its tokens. It lies behind its first one, whatever is found there:
+        a search may find from one place what it does not find from the next."""
+        state = self._reading.adopted(state)
+        found = self._search.completion(configuration, state, LAST)
+        return found or self._search.completion(configuration, state, FAR) or b""
 
     def _lives(self, configuration: int, state: State) -> bool:
         if state.kind != NAME:
@@ -223,14 +244,11 @@ class SmallEnds:
         return after is not None and self._grammar.accepts(after)
 
     def dead(self, configuration: int, state: State, row: NDArray[np.uint32]) -> list[int]:
-        """The tokens of a mask behind which no end was found; not the first of the text's own end, if nothing else
-        is left."""
+        """The tokens of a mask behind which no end was found, and that do not begin the one of their own place."""
         if not self.is_searched:
             return self._lexemes.dead(configuration, state, row)
         found = self._all_dead(configuration, state, row)
-        if len(found) < np.count_nonzero(self._spelled[tokens_of(row)]) or not found:
-            return found
-        end = self._search.completion(configuration, self._reading.adopted(state), LAST) or b""
+        end = self._own_end(configuration, state) if found else b""
         return [token for token in found if not end.startswith(self._grammar.tokens[token])]
 
     def _all_dead(self, configuration: int, state: State, row: NDArray[np.uint32]) -> list[int]:

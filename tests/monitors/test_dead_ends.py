@@ -218,6 +218,39 @@ def test_the_report_says_that_ends_are_searched() -> None:
     assert "a search finds an end" in str(small("sql")[0].report)
 
 
+@pytest.mark.parametrize(("names", "found"), [('"id" | "x" | "zz"', False), ("/[b-s]/", False), ("/[a-z]{1,3}/", True)])
+def test_the_report_says_where_no_end_was_found(names: str, found: bool) -> None:
+    """No name of two of the grammars is a table."""
+    query = monitored(constrain.grammar(f'start: "select " N " from " N\nN: {names}'), sql({"t": ["id"]}))
+    assert ("no end was found" in str(query.report)) is not found
+
+
+# Tokens whose end one place of a search finds, and the next one does not, or finds late.
+AT_THE_BOUND = [
+    ("sql", 'start: s ("; " s)~1..2\ns: "update " N " set " N "=" N "(" N ")"\nN: /[a-z]+/', {"t": ["a"], "u": ["x"]}),
+    ("sql", 'start: s ("; " s)~1..2\ns: "select " N "." N " from " N " " N " join " N " on " N "." N " = " N "." N\n'
+            "N: /[a-z]/", {"t": ["a"]}),
+    ("python", 'start: "class " N ":\\n    def " N "(self):\\n        return self." N\nN: /[a-z]{1,3}/', None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "text", "names"), AT_THE_BOUND)
+@in_tiers(2, 6, 20)
+def test_masks_and_steps_agree_where_searches_are_bounded(language: str, text: str, names: Any, seeds: range) -> None:
+    monitor: Any = python(ahead="known") if names is None else sql(names, functions=["sum"])
+    vocabulary = vocabulary_of(["select ", "self", " from"])
+    code = constrain.compile(monitored(constrain.grammar(text), monitor), vocabulary)
+    row = np.zeros(vocabulary.words, np.uint32)
+    for seed in seeds:
+        rng, matcher = random.Random(seed), code.matcher()
+        while not matcher.ended:
+            matcher.fill_mask(row)
+            allowed = tokens_of(row).tolist()
+            refused = rng.sample(sorted(set(range(vocabulary.size)).difference(allowed)), 5)
+            assert not any(map(matcher.advance, refused)), matcher.text
+            assert matcher.advance(rng.choice(allowed)), matcher.text
+
+
 # Grammars of one's own, which lack most of SQL, and the catalogue.
 OWN = {
     'start: "select " /[a-z_]{1,6}/ " from t"': {"t": ["id", "name"]},

@@ -19,7 +19,7 @@ from typing import Any
 
 from constrain.languages.automata.syntax import EPSILON
 from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
-from constrain.limits import tick
+from constrain.limits import limits_at, tick
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,8 @@ def to_table(rules: Mapping[str, Expression]) -> Table:
     """Lower every rule to alternatives of symbols. A helper rule is named after the rule that first needed it."""
     lowering = _Lowering()
     for name, expression in rules.items():
-        lowering.table[name] = lowering.alternatives(expression, name)
+        with limits_at(lambda: f"rule {name}"):  # noqa: B023
+            lowering.table[name] = lowering.alternatives(expression, name)
     return lowering.table
 
 

@@ -29,7 +29,7 @@ from constrain.languages.automata.syntax import (
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
 from constrain.languages.cfg.transform.analysis import empty_node
 from constrain.lazily import lazily
-from constrain.limits import Limits, within_stack
+from constrain.limits import Limits, limits_at, within_stack
 
 if TYPE_CHECKING:
     from constrain.languages.cfg.followed import FollowedRule
@@ -70,8 +70,10 @@ class Constraint:
         Raises:
             UnsatisfiableError: No text is a member.
             GrammarError: No grammar can express the constraint.
+            LimitError: A limit is reached; its place is the innermost part that was read.
         """
-        return self._grammar
+        with limits_at(self._shown):
+            return self._grammar
 
     def validate(self, limits: Limits | None = None) -> None:
         """Read all of the constraint: compiling it finds no fault then. No vocabulary is needed.

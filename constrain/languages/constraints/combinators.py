@@ -32,7 +32,7 @@ from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.composite import Composite
 from constrain.languages.constraints.parts import part
 from constrain.lazily import lazily
-from constrain.limits import default_limits, tick
+from constrain.limits import default_limits, limits_at, tick
 
 _START = "start"
 
@@ -145,7 +145,7 @@ def seq(*parts: Piece) -> Constraint:
         >>> constrain.seq("Answer: ", constrain.choices(["yes", "no"]))
         seq('Answer: ', choices(['yes', 'no']))
     """
-    return _combined("seq", Sequence(tuple(map(expression_of, parts))), parts)
+    return _combined("seq", Sequence(_expressions(parts)), parts)
 
 
 def alt(*parts: Piece) -> Constraint:
@@ -167,7 +167,7 @@ def alt(*parts: Piece) -> Constraint:
     """
     if not parts:
         raise GrammarError("alt needs at least one part", fix="give it one")
-    return _combined("alt", Choice(tuple(map(expression_of, parts))), parts)
+    return _combined("alt", Choice(_expressions(parts)), parts)
 
 
 def optional(part: Piece) -> Constraint:
@@ -317,7 +317,13 @@ def rules(definitions: Mapping[str, Piece], *, start: str | None = None) -> Cons
     """
     if not isinstance(definitions, Mapping) or not definitions:
         raise GrammarError("rules needs a mapping of names to parts", fix='rules({"name": part, ...})')
+    with limits_at(lambda: f"{len(definitions)} rules"), default_limits().reading("the parts"):
+        return _rules(definitions, start)
+
+
+def _rules(definitions: Mapping[str, Piece], start: str | None) -> Constraint:
     for name in definitions:
+        tick()
         ref(name)  # raises for what is no name
     first = next(iter(definitions)) if start is None else start
     if first not in definitions:
@@ -352,6 +358,14 @@ def expression_of(piece: Piece) -> Expression:
         f"a part is a str or a constraint, not {type(piece).__name__}: {piece!r:.60}",
         fix="wrap it: constrain.json_schema(...), .regex(...), .grammar(...) or .choices([...])",
     )
+
+
+def _expressions(parts: tuple[Piece, ...]) -> tuple[Expression, ...]:
+    with (
+        limits_at(lambda: f"{len(parts)} parts that begin with {parts[:1]!r:.40}"),
+        default_limits().reading("the parts"),
+    ):
+        return tuple(map(expression_of, parts))
 
 
 def _combined(name: str, expression: Expression, parts: tuple[Piece, ...], *options: str) -> Combined:

@@ -17,7 +17,7 @@ from constrain.languages.automata.syntax import Node, Ranges, Tokens, literals
 from constrain.languages.automata.unicode.intervals import has_lone_surrogate
 from constrain.languages.constraints.base import Constraint
 from constrain.lazily import lazily
-from constrain.limits import default_limits, tick
+from constrain.limits import default_limits, limits_at, tick
 
 Dialect = Literal["python", "ecma", "rust"]
 _NAMED = re.compile(r"\(\?P?<([^\W\d]\w*)>")
@@ -189,7 +189,8 @@ def choices(options: Iterable[str] | type[Enum]) -> Constraint:
         )
     enum = options if isinstance(options, type) and issubclass(options, Enum) else None
     listed = tuple(options) if enum is None else tuple(member.value for member in enum)
-    with default_limits().reading("the choices", "give fewer"):
+    index = 0
+    with limits_at(lambda: f"choice {index}"), default_limits().reading("the choices", "give fewer"):
         for index, option in enumerate(listed):
             tick()
             if not isinstance(option, str):

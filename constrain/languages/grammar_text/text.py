@@ -24,7 +24,7 @@ from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.composite import Composite
 from constrain.languages.constraints.report import ReportLine
 from constrain.lazily import lazily
-from constrain.limits import default_limits
+from constrain.limits import default_limits, limits_at
 
 Format = Literal["lark", "gbnf", "ebnf"]
 _IS_GBNF = re.compile(r"(?:\s|#.*)*[A-Za-z_][\w.-]*(?:\[[^\]\n]*\])?\s*::=")
@@ -80,7 +80,7 @@ class GrammarText(Composite):
         read = (
             _read_text.__wrapped__ if _RELATIVE_IMPORT.search(self.text) else _read_text
         )  # an imported file may have changed
-        with default_limits().reading("the grammar"):
+        with limits_at(self._shown), default_limits().reading("the grammar"):
             rest = self.base, self.layout, self.grammars, self.keywords
             return read(self.text, self.format, self.start, self.lexer, *rest)
 

@@ -12,7 +12,7 @@ start reading at: repeats.py
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,6 +103,14 @@ class Guard:
         """Keep a mask."""
 
 
+class Before(NamedTuple):
+    """The place before the last token of a text, and the bytes of that token. state: of the guard."""
+
+    configuration: int
+    state: Any
+    token: bytes
+
+
 class GuardEnds(Protocol):
     """The answers of a guard that doubts at some states whether the grammar leaves anything that it takes."""
 
@@ -115,5 +123,6 @@ class GuardEnds(Protocol):
         configuration, state: Those before the tokens.
         """
 
-    def lives(self, configuration: int, state: Any) -> bool:
-        """True if the grammar and the guard both go on with a text."""
+    def lives(self, configuration: int, state: Any, before: Before | None = None) -> bool:
+        """True if the grammar and the guard both go on with a text. before: the place before its last token: then the
+        answer is that of the mask there."""

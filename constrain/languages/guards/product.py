@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from constrain.languages.guards import Guard, GuardEnds
+from constrain.languages.guards import Before, Guard, GuardEnds
 from constrain.languages.guards.repeats import GuardedText
 from constrain.languages.vocab.bits import Row
 
@@ -85,9 +85,14 @@ class ProductEnds:
         each = [answers.dead(configuration, inner, row) for answers, inner in self._each(state)]
         return sorted(set().union(*each))
 
-    def lives(self, configuration: int, state: Pair) -> bool:
-        """True if the grammar and each guard go on with a text."""
-        return all(answers.lives(configuration, inner) for answers, inner in self._each(state))
+    def lives(self, configuration: int, state: Pair, before: Before | None = None) -> bool:
+        """True if the grammar and each guard go on with a text. before: as of `GuardEnds`."""
+        states = (None, None) if before is None else before.state
+        return all(
+            answers.lives(configuration, inner, before and before._replace(state=last))
+            for answers, inner, last in zip(self._answers, state, states, strict=True)
+            if answers is not None
+        )
 
 
 def _pair(one: Hashable | None, two: Hashable | None) -> Pair | None:

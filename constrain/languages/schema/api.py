@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import marshal
 import os
+import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, get_args, overload
@@ -37,7 +38,7 @@ from constrain.languages.schema.read.document import Document, ReadOptions, exce
 from constrain.languages.schema.read.dynamic import DynamicReference
 from constrain.languages.schema.read.meant import check_root, warn_of_misspelt
 from constrain.languages.schema.read.reader import SchemaReader
-from constrain.languages.schema.read.references import Resource, check_registry
+from constrain.languages.schema.read.references import PackedRegistry, Resource, check_registry
 from constrain.languages.schema.recent import Recent
 from constrain.languages.schema.sets.algebra import Conj
 from constrain.languages.schema.sets.json_types import Json
@@ -45,7 +46,7 @@ from constrain.languages.schema.write.json_layout import JsonLayout, read_json_l
 from constrain.languages.schema.write.lower import Lowering
 from constrain.languages.schema.write.whitespace import POLICIES
 from constrain.lazily import later, lazily
-from constrain.limits import DEFAULT, FEWER, UNTIMED, Limits
+from constrain.limits import DEFAULT, FEWER, UNTIMED, Limits, limits_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,7 +136,8 @@ class JsonSchema(Constraint, Generic[T]):
     @lazily
     def normalizer(self) -> Normalizer:
         """The schema, read, with what has been computed so far. Raises SchemaError, UnsatisfiableError, LimitError."""
-        return self._closed.normalizer
+        with limits_at(lambda: "$"):
+            return self._closed.normalizer
 
     @lazily
     def _closed(self) -> Closed:
@@ -288,9 +290,8 @@ class JsonSchema(Constraint, Generic[T]):
             A JSON value, or an instance of the Python type that the schema was made from.
 
         Raises:
-            ValueError: The text is not JSON, has an integer of more digits than Python reads, or is no instance of the
-                type.
-            LimitError: The text is nested too deeply.
+            ValueError: The text is not JSON, or is no instance of the type.
+            LimitError: The text is nested too deeply, or has an integer of more digits than Python reads.
 
         Example:
             >>> import constrain
@@ -301,6 +302,11 @@ class JsonSchema(Constraint, Generic[T]):
             return json.loads(text) if self.parse_with is None else self.parse_with(text)
         except RecursionError:
             raise LimitError("the text is nested too deeply to be read", fix=SHALLOW) from None
+        except ValueError as error:
+            if self.parse_with is not None or isinstance(error, json.JSONDecodeError | UnicodeError):
+                raise
+            message = f"the text has an integer of more than {sys.get_int_max_str_digits()} digits"
+            raise LimitError(message, fix="sys.set_int_max_str_digits(0), or a maximum in the schema") from None
 
     def residual_fault(self, text: str) -> str | None:
         """Check a finished text of the grammar for residual conditions.
@@ -350,7 +356,7 @@ class JsonSchema(Constraint, Generic[T]):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the schema and the options; a Python type by its name, as pickle does."""
         given = None if self.parse_with is None else self.given
-        return _restored, (self.written, self.options, self.registry, given, self.limits)
+        return _restored, (self.written, self.options, PackedRegistry.of(self.registry), given, self.limits)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, JsonSchema):
@@ -358,7 +364,10 @@ class JsonSchema(Constraint, Generic[T]):
         mine, theirs = (
             None if each.parse_with is None else each.given for each in (self, other)
         )  # what `residual_fault` asks
-        if self._identity != other._identity or mine != theirs or self.registry is not other.registry:
+        if self._identity != other._identity or mine != theirs:
+            return False
+        mine, theirs = self.registry, other.registry
+        if mine is not theirs and PackedRegistry.of(mine) != PackedRegistry.of(theirs):
             return False
         return self.options == other.options or self._effective_options == other._effective_options
 
@@ -390,8 +399,11 @@ class JsonSchema(Constraint, Generic[T]):
         return f"json_schema({excerpt(self.written, 60)})"
 
 
-def _restored(schema: Any, options: ReadOptions, registry: Any, given: Any, limits: Limits) -> JsonSchema:
+def _restored(
+    schema: Any, options: ReadOptions, packed: PackedRegistry | None, given: Any, limits: Limits
+) -> JsonSchema:
     """The constraint of a pickle."""
+    registry = None if packed is None else packed.unpacked()
     parse_with = None if given is None else _types.schema_of_type(given)[1]
     return JsonSchema(schema, options, registry, schema if given is None else given, parse_with, limits)
 

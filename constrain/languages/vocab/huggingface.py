@@ -76,6 +76,8 @@ def load(name: str | os.PathLike[str]) -> tuple[Any, list[int]]:
 def not_loaded(name: str, what: str, error: Exception) -> str:
     """The reason why transformers loaded nothing from a name or a path. what: "model" or "tokenizer"."""
     path = Path(name)
+    if is_missing(name):
+        return f"there is no folder {name!r:.200} with a {what}"
     if name.strip() and path.is_file():
         return f"this is a file, and no folder with a {what}"
     if name.strip() and path.is_dir():
@@ -84,9 +86,13 @@ def not_loaded(name: str, what: str, error: Exception) -> str:
             return "the folder has no config.json"
         if what == "tokenizer" and not any(re.search(r"token|vocab|\.model$", each) for each in files):
             return "the folder has no files of a tokenizer"
-    elif not re.fullmatch(r"\w[\w.-]*(/\w[\w.-]*)?", name):
-        return f"there is no folder {name!r:.200} with a {what}"
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+def is_missing(name: str) -> bool:
+    """True if a name is a path of nothing: no file, no folder, and no name on the Hub."""
+    is_there = bool(name.strip()) and Path(name).exists()
+    return not is_there and re.fullmatch(r"\w[\w.-]*(/\w[\w.-]*)?", name) is None
 
 
 def _file_tokenizer(path: Path) -> Any:

@@ -55,7 +55,13 @@ class _Place(NamedTuple):
 
 
 class MonitoredEnds:
-    """Completions under one compiled constraint. The caller of its methods holds the automaton's lock."""
+    """Completions under one compiled constraint. The caller of its methods holds the automaton's lock.
+
+    Attributes:
+        late_names: The names that are tried where every lexeme is; None: all.
+    """
+
+    late_names: int | None = None
 
     def __init__(self, to_end: TokensToEnd, lookahead: GuardLookahead) -> None:
         self.to_end = to_end
@@ -168,7 +174,7 @@ class MonitoredEnds:
         owed = () if late else self.guard.owed(place.state)
         for step in owed:
             yield from self._stepped(place, step, BEGUN)
-        for name in islice(() if owed else self.guard.names(place.state), None if late else NAMES):
+        for name in islice(() if owed else self.guard.names(place.state), self.late_names if late else NAMES):
             yield from self._stepped(place, name, BEGUN * min(len(name), LONG))
         for lexeme in (b" ", *self._lexemes_after(place.configuration)) if late else ():
             yield from self._stepped(place, lexeme, BEGUN * min(len(lexeme), LONG))

@@ -196,6 +196,10 @@ def triggered(
     pieces = [_piece(triple) for triple in triples]
     if not pieces:
         raise ConstrainError("triggered() needs at least one (start, inner, stop)", fix="leave the constraint out")
+    counts = all(isinstance(n, int) and n >= 0 for n in (least, 0 if most is None else most))
+    if not counts or (most is not None and most < max(least, 1)):
+        raise ConstrainError(f"least={least!r} and most={most!r} are no numbers of pieces", fix="0 <= least <= most")
+    made = Triggered(tuple(pieces), least, most)
     with default_limits().reading("the triggers", "name fewer"):
         for one in pieces:
             tick(len(pieces))
@@ -205,11 +209,6 @@ def triggered(
                         f"the trigger {one.start!r} holds the trigger {two.start!r}, which would come first",
                         fix="choose triggers none of which is a part of another",
                     )
-    counts = all(isinstance(n, int) and n >= 0 for n in (least, 0 if most is None else most))
-    if not counts or (most is not None and most < max(least, 1)):
-        raise ConstrainError(f"least={least!r} and most={most!r} are no numbers of pieces", fix="0 <= least <= most")
-    made = Triggered(tuple(pieces), least, most)
-    with default_limits().reading("the triggers", "name fewer"):
         made.to_grammar().start.expand()  # raise errors here, not when it is compiled
     return made
 

@@ -21,7 +21,7 @@ from constrain.languages.vocab.slices import Slice
 from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.trie import Trie
 from constrain.languages.vocab.vocabulary import Vocabulary
-from constrain.limits import look
+from constrain.limits import limits_at, look
 
 
 class VocabularyLayout(PerVocabulary, Alphabet):
@@ -47,7 +47,8 @@ class VocabularyLayout(PerVocabulary, Alphabet):
         self._slices = [whole_class(piece) for piece in vocabulary.slices]
         self._header: dict[int, int] = {}  # header word -> offset of its table
         self._pointers: list[int] = []  # offsets of words that contain offsets, to be relocated
-        self.words = self._lay_out()
+        with limits_at(lambda: f"the vocabulary of {self.size} tokens"):
+            self.words = self._lay_out()
 
     def _lay_out(self) -> Int32:
         """Lay the tables of the arena out in the image."""

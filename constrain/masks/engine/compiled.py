@@ -16,6 +16,7 @@ from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.report import ReportLine
 from constrain.languages.vocab.marked import Marked, reads_text, spans_of
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.limits import limits_at
 from constrain.masks.engine.automaton import Mentioned, TokenAutomaton
 from constrain.masks.engine.lookahead import GuardLookahead
 from constrain.masks.engine.matcher import Matcher
@@ -76,7 +77,9 @@ class CompiledConstraint:
         self.remembering = guard if guard is not None and guard.remembers and not constraint.residual else None
         self.known_start = (-1, 0)
         self.derived: dict[Hashable, Any] = {}
-        if automaton.attempt(self.start) == arena.NONE:
+        with limits_at(constraint._shown):
+            start = automaton.attempt(self.start)
+        if start == arena.NONE:
             raise UnsatisfiableError("no text fulfils the constraint", place=repr(constraint))
 
     @property
@@ -188,7 +191,8 @@ def compile_bytewise(
             f"compile() takes a Vocabulary, not {type(vocabulary).__name__}",
             fix="use constrain.Vocabulary.from_huggingface(tokenizer)",
         )
-    tokens = mentioned(constraint, vocabulary)
+    with limits_at(constraint._shown):
+        tokens = mentioned(constraint, vocabulary)
     if automaton is not None and not isinstance(automaton, TokenAutomaton):
         raise ConstrainError(
             f"automaton is {automaton!r:.60}", place="automaton", fix="pass a constrain.TokenAutomaton, or leave it out"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from constrain.kernels.parser import advance, configurations
 from constrain.languages.automata.memory import words_of
-from constrain.languages.guards import Guard
+from constrain.languages.guards import Before, Guard
 from constrain.languages.vocab.marked import with_places
 from constrain.masks.engine.rows import Row
 from constrain.masks.engine.steps import STATE, Steps
@@ -73,14 +73,15 @@ class GuardedSteps(Steps):
         state: the guard's after the step.
         """
         lookahead, memory = self.compiled.lookahead, self._memory
-        inner = self.compiled.inner_state(state)
+        inner, last = self.compiled.inner_state(state), self.compiled.inner_state(self.guard_state())
         if lookahead is None or not lookahead.doubts(inner):
             return True
         kernel: Any = advance.advance_bytes if isinstance(step, bytes) else self._kernels.step
         argument: Any = words_of(step) if isinstance(step, bytes) else step
 
         def look(configuration: int) -> bool:
-            return lookahead.lives(lambda: memory.call(kernel, configuration, argument) & STATE, inner)
+            before = None if isinstance(step, bytes) else Before(configuration, last, self._bytes(step))
+            return lookahead.lives(lambda: memory.call(kernel, configuration, argument) & STATE, inner, before)
 
         return self.locked(look)
 

@@ -29,7 +29,7 @@ from constrain.kernels.records import arena, view
 from constrain.kernels.records.configurations import CONFIG
 from constrain.languages.automata.marks import MARK
 from constrain.languages.automata.memory import words_of
-from constrain.languages.guards import Guard
+from constrain.languages.guards import Before, Guard
 from constrain.languages.guards.repeats import GuardedText
 from constrain.languages.guards.rivals import conditions, doubt, item_in_question
 from constrain.languages.guards.unbounded import Unbounded, Ways, place_of
@@ -101,12 +101,13 @@ class GuardLookahead:
                 return
         self._forget()
 
-    def lives(self, reached: Callable[[], int], state: Hashable) -> bool:
+    def lives(self, reached: Callable[[], int], state: Hashable, before: Before | None = None) -> bool:
         """True if a text has a completion that the guard allows.
 
         reached: Computes the grammar's state after the text, which is not dead. state: that of the guard.
+        before: The place before the text's last token, whose mask has the same answer.
         """
-        if self.ends is not None and not self.ends.lives(reached(), state):
+        if self.ends is not None and not self.ends.lives(reached(), state, before):
             return False
         item = self._item(state)
         if item is None:

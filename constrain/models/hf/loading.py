@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from constrain.errors import ConstrainError, MissingExtraError
-from constrain.languages.vocab.huggingface import not_loaded
+from constrain.languages.vocab.huggingface import is_missing, not_loaded
 from constrain.models.hf.kinds import auto_class
 
 _log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ def model_named(name: str) -> Any:
         raise
     except Exception as error:  # of a folder's files: any kind
         reason = not_loaded(name, "model", error)
-        if reason.startswith("there is no"):
+        if is_missing(name):
             raise ConstrainError(reason, place="model", fix="check the path") from None
         raise ConstrainError(
             f"the model {name!r} cannot be loaded: {reason}",

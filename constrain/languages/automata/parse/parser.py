@@ -21,7 +21,7 @@ from constrain.languages.automata.parse.sets import Flags, SetParser
 from constrain.languages.automata.syntax import ANY_CHAR, Node, Ranges, chars, literal
 from constrain.languages.automata.unicode import intervals
 from constrain.languages.automata.unicode.classes import NEWLINE
-from constrain.limits import tick
+from constrain.limits import limits_at, tick
 
 MAX_NESTING = 200
 Kind = Literal["group", "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?(", "(?(DEFINE)"]
@@ -91,9 +91,10 @@ class PatternParser(SetParser):
 
     def read(self) -> Tree:
         """Read the whole pattern."""
-        while self.at < len(self.text):
-            tick()
-            self.read_item()
+        with limits_at(lambda: span(self.text, self.at)):
+            while self.at < len(self.text):
+                tick()
+                self.read_item()
         if len(self.frames) > 1:
             self.fail("this group is not closed", self.frames[-1].index, fix="add ), or write \\( for a parenthesis")
         return self.frames[0].tree()

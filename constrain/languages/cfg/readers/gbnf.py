@@ -27,7 +27,7 @@ from constrain.languages.cfg.build import CaptureRule, GrammarReading, build, wi
 from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Ref, Repeated, Sequence
 from constrain.languages.cfg.followed import FollowedRule
 from constrain.languages.cfg.rules import Terminal
-from constrain.limits import tick
+from constrain.limits import limits_at, tick
 
 _BLANK = re.compile(r"(?:[ \t]|#[^\n\r]*)*")
 BLANK_LINES = re.compile(r"(?:[ \t\r\n]|#[^\n\r]*)*")
@@ -91,9 +91,10 @@ class GbnfParser:
         """Read all rules. Raises GrammarError."""
         rules: dict[str, Expression] = {}
         self.skip(BLANK_LINES)
-        while self.index < len(self.text):
-            name, body = self.rule()
-            rules[name] = body
+        with limits_at(lambda: span(self.text, self.index)):
+            while self.index < len(self.text):
+                name, body = self.rule()
+                rules[name] = body
         for name, index in self.used.items():
             if name not in self.defined:
                 place = span(self.text, index, len(name))

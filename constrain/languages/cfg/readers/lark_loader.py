@@ -53,7 +53,7 @@ def load(text: str, places: Places, base: str | None = None) -> Any:
 
 def _refuse_blank(text: str, places: Places) -> None:
     """Raise LimitError for many line ends in a row: lark's pattern for them takes the square of their number."""
-    found = re.search(rf"(?:\r?\n){{{MAX_BLANK}}}", text)
+    found = re.search(rf"(?:\r?\n){{{MAX_BLANK + 1}}}", text)
     if found is not None:
         place = places.at(found.start(), 1)
         raise LimitError(f"more than {MAX_BLANK} line ends in a row", place=place, fix="delete the blank lines")

@@ -47,7 +47,7 @@ from constrain.languages.cfg.rules import KeywordCase, Lexer, Terminal
 from constrain.languages.cfg.transform.contexts import eliminate_context
 from constrain.languages.cfg.transform.fold import reachable, references
 from constrain.languages.cfg.transform.regular import WHOLE, inline_ignored_rules
-from constrain.limits import tick
+from constrain.limits import limits_at, tick
 
 MAX_INSTANCES = 10_000  # of templates; more means that a template uses itself with ever larger arguments
 MAX_PARAMETERS = 20_000  # of rules with parameters: 2 s
@@ -267,7 +267,8 @@ class _Reader:
         self.pending.extend((name, tree, {}, None) for name, tree in plain if name not in self.extracted.parametric)
         while self.pending:
             name, tree, arguments, self.parameter = self.pending.popleft()
-            self.done[name] = self.expression(tree, arguments)
+            with limits_at(lambda: f"rule {name}"):  # noqa: B023
+                self.done[name] = self.expression(tree, arguments)
         self._check_references()
         ignore = tuple(self.terminal(name) for name in self.ignore if self._require_text(name))
         for terminal in ignore:

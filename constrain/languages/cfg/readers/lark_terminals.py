@@ -26,7 +26,7 @@ from typing import Any
 from lark import Token, Tree
 from lark.load_grammar import PrepareLiterals
 
-from constrain.errors import GrammarError, RegexError
+from constrain.errors import GrammarError, LimitError, RegexError
 from constrain.languages.automata import syntax
 from constrain.languages.automata.counts import read_count
 from constrain.languages.automata.parse.python import parse_python
@@ -161,11 +161,12 @@ def _string(text: str, token: Token, place: Place) -> Node:
 def _regex(pattern: str, token: Token, place: Place) -> Node:
     try:
         return parse_python(pattern)
-    except RegexError as error:
+    except (RegexError, LimitError) as error:
         inside = error.place.replace("\n", "\n  ") if error.place else pattern
         shown = place(token)
         where = f"{shown}\nin the regex, {inside}" if shown else inside
-        raise GrammarError(error.message, place=where, fix=error.fix or "correct the regex") from error
+        kind = LimitError if isinstance(error, LimitError) else GrammarError
+        raise kind(error.message, place=where, fix=error.fix or "correct the regex") from error
 
 
 def _range(tree: Any, place: Place) -> tuple[int, int]:

@@ -248,6 +248,7 @@ class NormalForms:
 
     def _set_of(self, formula: Formula) -> NormalForm:
         """The set of a formula."""
+        tick()
         if isinstance(formula, KnownSet):
             return formula.normal
         if isinstance(formula, Atoms):

@@ -10,6 +10,7 @@ from constrain.languages.schema.sets.algebra import EVERYTHING, FALSE, NOTHING, 
 from constrain.languages.schema.sets.complement import counted
 from constrain.languages.schema.sets.formula import AllOf, AnyOf, Atoms, KnownSet
 from constrain.languages.schema.sets.json_types import Json
+from constrain.limits import tick
 
 # -------------------------------------------------------------------------------------------------------- arrays
 
@@ -159,6 +160,7 @@ def maxProperties(reading: SubschemaReading, value: Json) -> None:
 
 def _depends(reading: SubschemaReading, name: str, names: tuple[str, ...], conj: Conj) -> None:
     """Add the condition: the name is absent, or `names` are present and the whole object fulfils `conj`."""
+    tick()
     reading.document.must_explore = True
     absent = EVERYTHING._replace(objects=(ObjectBox(named=((name, FALSE),)),))
     present = NOTHING._replace(objects=(ObjectBox(required=(name, *names)),))

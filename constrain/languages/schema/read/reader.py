@@ -96,9 +96,10 @@ class SchemaReader:
         try:
             formula = parse(self, site)
         except LimitError as error:
-            if error.place is None:
-                raise site.error(error.message, error.fix, kind=LimitError) from None
-            raise
+            if error.place is not None and error.place.startswith("$"):
+                raise
+            inside = "" if error.place is None else "\n     " + error.place.replace("\n", "\n     ")  # of a pattern
+            raise site.error(error.message + inside, error.fix, kind=LimitError) from None
         if isinstance(formula, KnownSet) and len(document.residuals) == before and site.dialect is document.dialect:
             parts = self._contents.contents[content]
             if COMMON.issuperset(parts[::2]):

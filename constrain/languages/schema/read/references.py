@@ -43,6 +43,41 @@ def check_registry(registry: Any) -> None:
         )
 
 
+class PackedRegistry(NamedTuple):
+    """A registry as pickle takes it: a specification of `referencing` has functions inside, and stands by its name.
+
+    Attributes:
+        documents: (contents, name of the specification) by the URI.
+        retrieve: The function that finds further documents.
+    """
+
+    documents: dict[str, tuple[Json, str]]
+    retrieve: Any
+
+    @classmethod
+    def of(cls, registry: Any) -> PackedRegistry | None:
+        """The registry, packed; None for None."""
+        if registry is None:
+            return None
+        resources = ((uri, registry[uri]) for uri in registry)
+        found = {uri: (resource.contents, resource._specification.name) for uri, resource in resources}
+        return cls(found, registry._retrieve)
+
+    def unpacked(self) -> Any:
+        """The registry. Raises ConstrainError: a document has a specification of one's own."""
+        import referencing
+        import referencing.jsonschema
+
+        every = [referencing.Specification.OPAQUE, *vars(referencing.jsonschema).values()]
+        known = {each.name: each for each in every if isinstance(each, referencing.Specification)}
+        own = [uri for uri, (_, name) in self.documents.items() if name not in known]
+        if own:
+            raise ConstrainError(f"the document {own[0]!r} has a specification of its own, which cannot be pickled")
+        resources = ((uri, known[name].create_resource(contents)) for uri, (contents, name) in self.documents.items())
+        empty: Any = referencing.Registry(retrieve=self.retrieve)  # type: ignore[call-arg]
+        return empty.with_resources(resources)
+
+
 class ReferenceTarget(NamedTuple):
     """The target of a reference.
 

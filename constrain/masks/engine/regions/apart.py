@@ -19,6 +19,7 @@ from constrain.kernels.records import arena
 from constrain.languages.automata.memory import words_of
 from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.escaped import EscapedText
+from constrain.languages.guards import Before
 from constrain.languages.vocab.bits import Row, clear_bits
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.engine.automaton import TokenAutomaton
@@ -70,11 +71,13 @@ class GrammarRegion(TextRegion):
                 return None
         return after, guarded
 
-    def lives(self, state: tuple[int, Hashable]) -> bool:
+    def lives(self, state: tuple[int, Hashable], before: Before | None = None) -> bool:
         """True if some text of the region goes on from a state, as far as its guard can look ahead."""
         configuration, guarded = state
         lookahead = self.compiled.lookahead
-        return lookahead is None or not lookahead.doubts(guarded) or lookahead.lives(lambda: configuration, guarded)
+        if lookahead is None or not lookahead.doubts(guarded):
+            return True
+        return lookahead.lives(lambda: configuration, guarded, before)
 
     def settled(self, state: tuple[int, Hashable], place: RegionPlace, depth: int) -> tuple[int, Hashable] | None:
         return state if self.lives(state) else None
@@ -108,7 +111,7 @@ class GrammarRegion(TextRegion):
         """True if the guard allows a token that the grammar allows, and some text after it."""
         text = self.automaton.vocabulary.tokens[token] or b""
         after = self._advance(state, self.automaton.kernels.step, token, text)
-        return after is not None and self.lives(after)
+        return after is not None and self.lives(after, Before(*state, text))
 
 
 def guard_of(constraint: Constraint, vocabulary: Vocabulary) -> RegionsGuard:
