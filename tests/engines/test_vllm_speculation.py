@@ -103,7 +103,7 @@ def test_the_second_runner_has_the_drafter_and_asynchronous_scheduling(drafting:
 
 @pytest.mark.skipif(IS_V2, reason="of the V1 model runner")
 def test_the_first_runner_refuses_the_method_of_the_second() -> None:
-    with pytest.raises(Exception, match="speculative_config.method"):
+    with pytest.raises(Exception, match=r"speculative_config\.method"):
         engine(speculative_config={**DRAFTER, "method": "ngram_gpu"})
 
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import torch
+
     # PERF: a checker that looks into `transformers` itself reads all of its models, half a minute
     from transformers.models.llama.modeling_llama import LlamaForCausalLM
     from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
