@@ -258,7 +258,7 @@ class LimitedMatcher(Narrowed):
             spare = budget.spare(left, budget.farthest.nested + read, to_end.longest, times)
         if spare <= 0 and asks and budget.asks_places:
             self._asked = self.taken
-            spare = budget.spare(left, self.inner.locked(to_end.most), to_end.longest, times)
+            spare = budget.spare(left, self._to_end("most"), to_end.longest, times)
         return max(spare, 0)
 
     def at_this_place(self) -> Any:
@@ -266,8 +266,17 @@ class LimitedMatcher(Narrowed):
 
     def needs(self) -> int:
         """The tokens with which the grammar completes the text, EOS included; 0 with complete=False."""
-        to_end = self.budget.to_end
-        return 0 if to_end is None else self.inner.locked(to_end.needs)
+        return 0 if self.budget.to_end is None else self._to_end("needs")
+
+    def _to_end(self, question: str) -> int:
+        """What a method of `TokensToEnd` says of this place: needs, most or latest. PERF: what is known needs no lock."""
+        to_end, inner = self.budget.to_end, self.inner
+        assert to_end is not None
+        answer = to_end.known[question].get(inner.place)
+        if answer is None:
+            answer = inner.locked(getattr(to_end, question))
+            to_end.known[question][inner.place] = answer
+        return answer
 
     def needs_allowed(self) -> int:
         """The tokens with which the grammar completes the text and the guard allows it; 0 with complete=False."""
@@ -298,7 +307,7 @@ class LimitedMatcher(Narrowed):
             return
         if self._is_near():
             row.view(np.uint32)[: len(self.budget.eos)] = self._near_mask()
-        elif self.fits_grammar():
+        elif self.fits_grammar() or self._to_end("latest") < self.left:
             self.inner.fill_mask(row)
         else:
             self._write_in_time(row, self.left)
