@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
+from constrain.languages.vocab.longest import longest_match
 from constrain.sampling.core.draw import Draw
 from constrain.sampling.core.job import Settings, TokenMatcher, fill_one_by_one
 from constrain.sampling.core.model import Hidden
@@ -53,7 +55,8 @@ class Setting:
         draws: how the verifier uses drawn nodes, see `Verifier`; "any": not at all, so name the likeliest tokens
             instead.
         token_bytes: bytes by id, None for what is no text; empty where they are unknown.
-        encode: bytes of text → token ids, as a prompt would be tokenised; None where there is no tokenizer.
+        encode: bytes of text → token ids, as a prompt would be tokenised; None where there is no tokenizer. If it has a
+            method `all`, that takes several texts in one call.
         hints: token ids of texts worth copying from, beside the prompt: the schema, its keys, its examples.
         fill_masks: fills uint32[B, words] for B matchers.
 
@@ -73,6 +76,16 @@ class Setting:
     encode: Callable[[bytes], Sequence[int]] | None = None
     hints: Sequence[Sequence[int]] = ()
     fill_masks: Callable[[Sequence[Any], np.ndarray], None] = fill_one_by_one
+
+    def encoded(self, texts: Sequence[bytes]) -> list[list[int]]:
+        """Token ids of several texts by `encode`; where there is no tokenizer, the longest tokens that fit."""
+        encode = self._longest if self.encode is None else self.encode
+        together: Any = getattr(encode, "all", None)
+        return [list(encode(text)) for text in texts] if together is None else together(texts)
+
+    @cached_property
+    def _longest(self) -> Callable[[bytes], Sequence[int]]:
+        return longest_match(self.token_bytes)
 
 
 @dataclass

@@ -22,10 +22,9 @@ import math
 import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from constrain.errors import ConstrainError
-from constrain.languages.vocab.longest import longest_match
 from constrain.masks.engine.narrowed import engine_of
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
 from constrain.speculative.drafters.spots import Spot, Ways, tables
@@ -107,24 +106,35 @@ class LegalWords(Drafter):
 
     def __init__(self) -> None:
         self._tally = Tally(FADE)
-        self._plain: tuple[object, Any] | None = None
+
+    def propose(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[DraftTree]:
+        """The likeliest texts of each sequence, cut into tokens: those of all in one call of the tokenizer."""
+        grown = [self._texts(context, budget) for context, budget in zip(contexts, budgets, strict=True)]
+        asked = [(context, text.spot.text) for context, texts in zip(contexts, grown, strict=True) for text in texts]
+        cut = iter(cut_behind(asked))
+        return [
+            self._tree(context, budget, texts, [next(cut) for _ in texts]) if texts else EMPTY
+            for context, budget, texts in zip(contexts, budgets, grown, strict=True)
+        ]
 
     def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
-        """The likeliest texts, cut into tokens."""
+        return self.propose([context], [budget])[0]
+
+    def _texts(self, context: Context, budget: DraftBudget) -> list[_Text]:
+        """The likeliest texts of a sequence."""
         engine = engine_of(context.matcher)
         if engine is None or engine.ended or not budget.nodes:
-            return EMPTY
+            return []
         memo = context.memo.get(self)
         if memo is None:
             memo = context.memo[self] = _Memory([source_of(context)])
         memo.tried = []
-        sources = [*memo.sources, _Source(engine.text, [])]
-        growth = _Growth(self, sources, budget, memo)
+        written = engine.text
+        growth = _Growth(self, [*memo.sources, _Source(written, [])], budget, memo)
         try:
-            texts = growth.texts(Spot.of(tables.of(context), engine), engine.text)
+            return growth.texts(Spot.of(tables.of(context), engine), written)
         except ConstrainError:  # a step does not fit into the automaton's memory
-            return EMPTY
-        return self._cut(context, budget, memo, texts)
+            return []
 
     def estimate(self, kind: str) -> float:
         """The chance that a guess of a kind holds."""
@@ -146,12 +156,11 @@ class LegalWords(Drafter):
                         self._tally.count(kind, written[depth] == begin[-1])
             memo.tried = []
 
-    def _cut(self, context: Context, budget: DraftBudget, memo: _Memory, texts: Sequence[_Text]) -> DraftTree:
-        tail = context.tokens[max(context.prompt, len(context.tokens) - TAIL) :]
-        sizes = context.setting.token_bytes
+    def _tree(self, context: Context, budget: DraftBudget, texts: list[_Text], cut: list[list[int]]) -> DraftTree:
+        """The tree of some texts, which were cut into tokens."""
+        sizes, memo = context.setting.token_bytes, context.memo[self]
         paths, chances = [], []
-        for text in texts:
-            tokens = self._tokens(context, list(tail), text.spot.text)
+        for text, tokens in zip(texts, cut, strict=True):
             logs, kinds, offset, marks = [], [], 0, list(text.marks)
             for depth, token in enumerate(tokens[: budget.depth]):
                 end = offset + len(sizes[token] or b"")
@@ -165,22 +174,7 @@ class LegalWords(Drafter):
             paths.append(tokens[: budget.depth])
             chances.append(logs)
             memo.tried.append((tuple(tokens), kinds))
-        return given_paths(paths, chances) if paths else EMPTY
-
-    def _tokens(self, context: Context, tail: list[int], text: bytes) -> list[int]:
-        """A text as the tokenizer cuts it behind the last tokens."""
-        encode = context.setting.encode
-        if encode is None:
-            tokens = context.setting.token_bytes
-            if self._plain is None or self._plain[0] is not tokens:
-                self._plain = (tokens, longest_match(tokens))
-            return list(self._plain[1](text))
-        texts = context.setting.token_bytes
-        if all(texts[token] for token in tail):
-            joint = list(encode(b"".join(texts[token] or b"" for token in tail) + text))
-            if joint[: len(tail)] == tail:
-                return joint[len(tail) :]
-        return list(encode(text))
+        return given_paths(paths, chances)
 
 
 @dataclass
@@ -344,6 +338,23 @@ class _Growth:
             kind = "only" if len(found) == 1 else "some"
             return [word._replace(kind=kind) for word in found]
         return found
+
+
+def cut_behind(asked: Sequence[tuple[Context, bytes]]) -> list[list[int]]:
+    """Texts as the tokenizer cuts them behind the last tokens of their sequences, which share one setting."""
+    if not asked:
+        return []
+    setting = asked[0][0].setting
+    sizes, joint, tails = setting.token_bytes, [], []
+    for context, text in asked:
+        tail = context.tokens[max(context.prompt, len(context.tokens) - TAIL) :]
+        bytes_of = [sizes[token] for token in tail]
+        tails.append(list(tail) if setting.encode is not None and all(bytes_of) else [])
+        joint.append(b"".join(map(bytes, filter(None, bytes_of))) + text if tails[-1] else text)
+    cut = setting.encoded(joint)
+    other = [i for i, tail in enumerate(tails) if cut[i][: len(tail)] != tail]  # the last tokens are cut otherwise
+    alone = dict(zip(other, setting.encoded([asked[i][1] for i in other]), strict=True)) if other else {}
+    return [alone[i] if i in alone else cut[i][len(tail) :] for i, tail in enumerate(tails)]
 
 
 def found_at(source: bytes, end: bytes, before: int) -> int:
