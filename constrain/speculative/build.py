@@ -138,7 +138,7 @@ class _Growth:
             return next(iter(eos_ids))
         return NONE
 
-    def _grown(self, place: int, token: int, run: Sequence[int] | None = None) -> bool:
+    def _grown(self, place: int, token: int) -> bool:
         """Try to go on from a place: a matcher for the new place, or False if the token is refused."""
         matcher = self.matchers[place]
         if not 0 <= token < self.context.setting.size:
@@ -149,7 +149,8 @@ class _Growth:
             matcher = advanced(matcher, token)
             if matcher is None:
                 return False
-        run = self._run(matcher) if run is None else run
+        behind = self.runs[place][1:]  # what is forced from here on is what is forced behind the token
+        run = behind if behind and self.runs[place][0] == token else self._run(matcher)
         self.matchers.append(matcher)
         self.runs.append(run)
         self.forced.append(self._next(run, matcher))
@@ -242,8 +243,7 @@ class _Growth:
                 return
             if self.chain and place in self.branched:
                 return
-            run = candidate.forced[1:] or None
-            if not self._grown(place, token, run):
+            if not self._grown(place, token):
                 self._refuse(candidate.source, True)
                 return
             log_prob = 0.0 if draft is None else float(draft.log_probs[node])

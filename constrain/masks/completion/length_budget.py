@@ -103,6 +103,7 @@ class LengthBudget:
         is_repeats = isinstance(self.guarded, GuardedEnds) and not compiled.always_guarded
         self.is_quiet = is_repeats and self.to_end is not None and self.to_end.shortest.is_quiet
         self.patience = PATIENCE
+        self.is_bounded = min(self.farthest.most, self.farthest.nested) < NEVER
         # How far an end is at most is known by place, too.
         self.asks_places = self.to_end is not None and not self.monitored and self.to_end.shortest.is_read
         self.costs = Costs.of(compiled.vocabulary).used
@@ -209,7 +210,7 @@ class LimitedMatcher(Narrowed):
     @property
     def left(self) -> int:
         """The number of tokens that may still be written, EOS included."""
-        return self.most - self.taken
+        return self.most - len(self.tokens)
 
     @property
     def taken(self) -> int:
@@ -249,20 +250,28 @@ class LimitedMatcher(Narrowed):
 
         asks: what the text needs at its place, where the bound of all texts does not do.
         """
-        budget, to_end, left = self.budget, self.budget.to_end, self.left
+        budget, to_end, taken = self.budget, self.budget.to_end, len(self.tokens)
         if to_end is None:
             return NEVER
-        spare = budget.spare(left, budget.farthest.most, 0, times)
-        if spare <= 0:  # by the bytes that were read
-            read = self.used - self.taken
-            spare = budget.spare(left, budget.farthest.nested + read, to_end.longest, times)
+        left, spare = self.most - taken, 0
+        if budget.is_bounded:
+            spare = budget.spare(left, budget.farthest.most, 0, times)
+            if spare <= 0:  # by the bytes that were read
+                spare = budget.spare(left, budget.farthest.nested + self.used - taken, to_end.longest, times)
         if spare <= 0 and asks and budget.asks_places:
-            self._asked = self.taken
-            spare = budget.spare(left, self._to_end("most"), to_end.longest, times)
+            self._asked, most = taken, self._to_end("most")
+            spare = budget.spare(left, most, to_end.longest, times) if most < NEVER else 0
         return max(spare, 0)
 
     def at_this_place(self) -> Any:
-        return self.inner if self.used < self._far or self.is_far() else self
+        return self.inner if self.used < self._far or self.is_far() or self._is_in_time() else self
+
+    def _is_in_time(self) -> bool:
+        """True if it is known already that no token is too long here."""
+        budget = self.budget
+        if budget.to_end is None or budget.guarded is not None or self.taken + 1 < self.least:
+            return False
+        return budget.to_end.known["latest"].get(self.inner.place, NEVER) < self.most - len(self.tokens)
 
     def needs(self) -> int:
         """The tokens with which the grammar completes the text, EOS included; 0 with complete=False."""
