@@ -1,9 +1,9 @@
 """What a constraint says behind drafted texts: which bytes must follow, which may, and whether a text may.
 
-The idea: the sequences of a batch, and the steps of one, ask a constraint the same questions again and again. What it
-answers depends on the state alone, so answers are kept by state (`SpotTable`, one for each compiled constraint), and a
-`Spot` is a state that a text has led to. Its matcher is made only for a question that nobody has asked there before, by
-reading the text again.
+The idea: the sequences of a batch, the steps of one and later requests ask a constraint the same questions again and
+again. What it answers depends on the state alone, so answers are kept by state (`SpotTable`), and a `Spot` is a state
+that a text has led to. Its matcher is made only for a question that nobody has asked there before, by reading the text
+again.
 
 Cost: a look-up a question; the first time a fork of the matcher and a call of its kernels.
 """
@@ -37,14 +37,14 @@ class Ways(NamedTuple):
 
 
 class SpotTable:
-    """What is known of the states of one constraint. ways: by state. after: (state, text) → the state behind it."""
+    """What is known of the states of a constraint. ways: by state. after: (state, text) → the state behind it."""
 
     def __init__(self) -> None:
         self.ways: Remembered[Hashable, Ways] = Remembered(ENTRIES)
         self.after: Remembered[tuple[Hashable, bytes], Hashable] = Remembered(ENTRIES)
 
 
-tables: DraftTables[SpotTable] = DraftTables(SpotTable)  # as long as a constraint is kept
+tables: DraftTables[SpotTable] = DraftTables(SpotTable)
 
 
 class Spot:
