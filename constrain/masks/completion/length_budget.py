@@ -264,14 +264,14 @@ class LimitedMatcher(Narrowed):
         return max(spare, 0)
 
     def at_this_place(self) -> Any:
-        return self.inner if self.used < self._far or self.is_far() or self._is_in_time() else self
+        return self.inner if self.used < self._far or self._is_in_time() or self.is_far() else self
 
     def _is_in_time(self) -> bool:
         """True if it is known already that no token is too long here."""
-        budget = self.budget
-        if budget.to_end is None or budget.guarded is not None or self.taken + 1 < self.least:
+        budget, taken = self.budget, len(self.tokens)
+        if budget.to_end is None or budget.guarded is not None or taken + 1 < self.least:
             return False
-        return budget.to_end.known["latest"].get(self.inner.place, NEVER) < self.most - len(self.tokens)
+        return budget.to_end.known["latest"].get(self.inner.place, NEVER) < self.most - taken
 
     def needs(self) -> int:
         """The tokens with which the grammar completes the text, EOS included; 0 with complete=False."""
@@ -311,7 +311,7 @@ class LimitedMatcher(Narrowed):
         return end
 
     def fill_mask(self, row: NDArray[np.uint32]) -> None:
-        if self.used < self._far or self.is_far():  # PERF: most often the first
+        if self.used < self._far or self._is_in_time() or self.is_far():  # PERF: most often the first or second
             self.inner.fill_mask(row)
             return
         if self._is_near():
@@ -448,8 +448,8 @@ class LimitedMatcher(Narrowed):
         return words
 
     def advance(self, token_id: int) -> bool:
-        is_far = self.used < self._far or self.is_far()
-        if not (self.inner.advance(token_id) if is_far else self._advance_near(token_id)):
+        is_free = self.used < self._far or self._is_in_time() or self.is_far()
+        if not (self.inner.advance(token_id) if is_free else self._advance_near(token_id)):
             return False
         if len(self.tokens) in self.known_ends:
             self._keep_end(token_id)
