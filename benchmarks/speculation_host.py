@@ -31,7 +31,6 @@ from unittest import mock
 os.environ.setdefault("TRITON_INTERPRET", "1")  # `Fused` asks for a device, and no kernel is run
 import numpy as np
 import torch
-from speculation_gpu import CHAIN, PERSON, TEXTS, problem, tomllib
 
 import constrain
 from constrain.models.hf.tree import HFTreeSession
@@ -40,6 +39,7 @@ from constrain.speculative import Fixed, Match, Speculation, Verdict
 from constrain.speculative.decode import _Loop
 from constrain.speculative.drafting import Drafting
 from constrain.speculative.fused import Fused
+from speculation_gpu import CHAIN, PERSON, TEXTS, problem, tomllib
 
 DEPTH = 32  # of a tree, at most
 SEEDS = 4  # outputs of each prompt
@@ -134,9 +134,12 @@ def verified(nodes: int, batch: int, repeat: int) -> float:
             out[0][:, 1 + depth, 0] = NONE
         return out[0]
 
+    def steps() -> Any:
+        return stubbed
+
     times = []
     fused = Fused("match", kernels=True)
-    with mock.patch("constrain.speculative.fused.steps_of_thread", lambda: stubbed):
+    with mock.patch("constrain.speculative.fused.steps_of_thread", steps):
         cases, draw = given.cases(0)
         for _ in range(20 * repeat):
             start = time.thread_time()

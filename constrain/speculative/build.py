@@ -277,7 +277,6 @@ class _Growth:
 
     def tree(self) -> BuiltTree:
         """The tree as arrays."""
-        states = [state_of(matcher) for matcher in self.matchers]
         numbers = numbers_of(self.tokens, self.parents, self.rows, self.read, self.same, self.forced)
         tree = BuiltTree(
             tokens=numbers[batch.TOKENS, 1:],
@@ -289,7 +288,6 @@ class _Growth:
             sources=np.asarray(self.sources, np.int32),
             read=np.asarray(self.read, np.bool_),
             same=np.asarray(self.same, np.int32),
-            states=np.asarray(states, np.int64),
             forced=numbers[batch.FORCED],
             matchers=self.matchers,
             refused=self.refused,
@@ -309,9 +307,3 @@ def advanced(matcher: Any, token: int) -> Any:
         return fork if fork.advance(token) else None
     except ConstrainError:
         return None
-
-
-def state_of(matcher: Any) -> int:
-    """The state of a matcher as an int; 0 for None. States that are no ints are hashed: good enough for statistics."""
-    state = 0 if matcher is None else matcher.state
-    return state if isinstance(state, int) else hash(state)

@@ -278,7 +278,7 @@ class LimitedMatcher(Narrowed):
         return 0 if self.budget.to_end is None else self._to_end("needs")
 
     def _to_end(self, question: str) -> int:
-        """What a method of `TokensToEnd` says of this place: needs, most or latest. PERF: what is known needs no lock."""
+        """What a method of `TokensToEnd` says of this place: needs, most, latest. PERF: what is known needs no lock."""
         to_end, inner = self.budget.to_end, self.inner
         assert to_end is not None
         answer = to_end.known[question].get(inner.place)
@@ -509,8 +509,7 @@ class LimitedMatcher(Narrowed):
         self.known_ends = {taken: end for taken, end in self.known_ends.items() if taken <= self.taken}
 
     def fork(self) -> LimitedMatcher:
-        copy = LimitedMatcher(self.budget, self.inner.fork(), self.least, self.most)
-        copy.tokens, copy.used = list(self.tokens), self.used
-        copy._far, copy._fits, copy._asked = self._far, self._fits, self._asked
-        copy.known_ends = dict(self.known_ends)
+        copy = LimitedMatcher.__new__(LimitedMatcher)
+        copy.__dict__.update(self.__dict__)
+        copy.inner, copy.tokens, copy.known_ends = self.inner.fork(), self.tokens.copy(), self.known_ends.copy()
         return copy

@@ -145,7 +145,7 @@ class TokensToEnd:
         return self._after.keep(configuration, counts)
 
     def latest(self, configuration: int) -> int:
-        """`needs` after the token that the grammar allows behind which it is the greatest, or more; 0: there is none."""
+        """The greatest `needs` after a token that the grammar allows, or more than that; 0: it allows none."""
         if self.epoch != self.automaton.epoch or configuration not in self._latest:
             self.after(configuration)
         return self._latest[configuration]
