@@ -12,7 +12,8 @@ A constraint says at every byte what may follow, and mostly that is little: one 
 A value that has begun is looked up in bytes, so another cut into tokens is found too. The likeliest texts are cut as
 the tokenizer cuts them. How often each kind of guess holds is counted, beginning with the estimates below.
 
-Cost: some microseconds a guess, a call of the tokenizer a text. Limit: needs a matcher of this library's engine.
+Cost: a look-up a guess, for what was asked in a state before (spots.py); a call of the tokenizer a step. Limit: needs a
+matcher of this library's engine.
 """
 
 from __future__ import annotations
