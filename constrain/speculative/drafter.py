@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -43,6 +43,14 @@ class DraftBudget(NamedTuple):
     least: float = 0.0
 
 
+@runtime_checkable
+class CutsAll(Protocol):
+    """Bytes of a text → token ids, also of several texts in one call."""
+
+    def __call__(self, text: bytes) -> Sequence[int]: ...
+    def all(self, texts: Sequence[bytes]) -> list[list[int]]: ...
+
+
 @dataclass
 class Setting:
     """Settings that all sequences of a run share.
@@ -56,7 +64,7 @@ class Setting:
             instead.
         token_bytes: bytes by id, None for what is no text; empty where they are unknown.
         encode: bytes of text → token ids, as a prompt would be tokenised; None where there is no tokenizer. If it has a
-            method `all`, that takes several texts in one call.
+            method `all` (`CutsAll`), that takes several texts in one call.
         hints: token ids of texts worth copying from, beside the prompt: the schema, its keys, its examples.
         fill_masks: fills uint32[B, words] for B matchers.
 
@@ -80,8 +88,7 @@ class Setting:
     def encoded(self, texts: Sequence[bytes]) -> list[list[int]]:
         """Token ids of several texts by `encode`; where there is no tokenizer, the longest tokens that fit."""
         encode = self._longest if self.encode is None else self.encode
-        together: Any = getattr(encode, "all", None)
-        return [list(encode(text)) for text in texts] if together is None else together(texts)
+        return encode.all(texts) if isinstance(encode, CutsAll) else [list(encode(text)) for text in texts]
 
     @cached_property
     def _longest(self) -> Callable[[bytes], Sequence[int]]:
