@@ -158,7 +158,7 @@ def problem(size: int, nodes: int, batch: int, device: torch.device) -> Problem:
             BuiltTree(
                 tokens.astype(np.int32), np.array(parents, np.int32), np.zeros(nodes), np.full(nodes, NONE, np.int32),
                 sources=np.full(nodes, NONE, np.int32), read=np.ones(nodes, np.bool_), matchers=[None] * (nodes + 1),
-                same=np.arange(nodes, dtype=np.int32), states=np.zeros(nodes + 1, np.int64),
+                same=np.arange(nodes, dtype=np.int32),
                 forced=np.full(nodes + 1, NONE, np.int32),
             )
         )  # fmt: skip

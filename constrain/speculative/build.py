@@ -138,7 +138,7 @@ class _Growth:
             return next(iter(eos_ids))
         return NONE
 
-    def _grown(self, place: int, token: int, run: Sequence[int] | None = None) -> bool:
+    def _grown(self, place: int, token: int) -> bool:
         """Try to go on from a place: a matcher for the new place, or False if the token is refused."""
         matcher = self.matchers[place]
         if not 0 <= token < self.context.setting.size:
@@ -149,7 +149,8 @@ class _Growth:
             matcher = advanced(matcher, token)
             if matcher is None:
                 return False
-        run = self._run(matcher) if run is None else run
+        behind = self.runs[place][1:]  # what is forced from here on is what is forced behind the token
+        run = behind if behind and self.runs[place][0] == token else self._run(matcher)
         self.matchers.append(matcher)
         self.runs.append(run)
         self.forced.append(self._next(run, matcher))
@@ -242,8 +243,7 @@ class _Growth:
                 return
             if self.chain and place in self.branched:
                 return
-            run = candidate.forced[1:] or None
-            if not self._grown(place, token, run):
+            if not self._grown(place, token):
                 self._refuse(candidate.source, True)
                 return
             log_prob = 0.0 if draft is None else float(draft.log_probs[node])
@@ -277,7 +277,6 @@ class _Growth:
 
     def tree(self) -> BuiltTree:
         """The tree as arrays."""
-        states = [state_of(matcher) for matcher in self.matchers]
         numbers = numbers_of(self.tokens, self.parents, self.rows, self.read, self.same, self.forced)
         tree = BuiltTree(
             tokens=numbers[batch.TOKENS, 1:],
@@ -289,7 +288,6 @@ class _Growth:
             sources=np.asarray(self.sources, np.int32),
             read=np.asarray(self.read, np.bool_),
             same=np.asarray(self.same, np.int32),
-            states=np.asarray(states, np.int64),
             forced=numbers[batch.FORCED],
             matchers=self.matchers,
             refused=self.refused,
@@ -309,9 +307,3 @@ def advanced(matcher: Any, token: int) -> Any:
         return fork if fork.advance(token) else None
     except ConstrainError:
         return None
-
-
-def state_of(matcher: Any) -> int:
-    """The state of a matcher as an int; 0 for None. States that are no ints are hashed: good enough for statistics."""
-    state = 0 if matcher is None else matcher.state
-    return state if isinstance(state, int) else hash(state)

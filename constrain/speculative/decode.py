@@ -313,7 +313,8 @@ class _Loop(Particles):
             counts[node].accepted += 1
         nodes = [(int(tree.parents[node]) + 1, int(tree.tokens[node])) for node in verdict.path]
         last = verdict.path[-1] + 1 if verdict.path else 0
-        particle.matcher = tree.matchers[last]
+        matcher = tree.matchers[last]
+        particle.matcher = None if matcher is None else matcher.fork()  # drafters look at the tree's later
         greedy = self.job.settings.temperature == 0
         emitted: list[int] = []
         for k, (place, token) in enumerate([*nodes, (last, verdict.token)]):

@@ -19,9 +19,8 @@ from constrain.sampling.core.draw import STREAM_BITS, substream
 from constrain.sampling.core.job import DraftCount, Job, Sample
 from constrain.sampling.core.model import Hidden, TreeSession
 from constrain.sampling.core.particles import Particle
-from constrain.speculative.build import state_of
 from constrain.speculative.drafter import Context, DraftBudget, Outcome, Setting
-from constrain.speculative.tree import EMPTY, NONE, BuiltTree, DraftTree
+from constrain.speculative.tree import EMPTY, NONE, BuiltTree, DraftTree, state_of
 from constrain.speculative.verifier import Verifier
 
 if TYPE_CHECKING:

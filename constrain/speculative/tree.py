@@ -192,11 +192,10 @@ class BuiltTree(DraftTree):
             step.
         same: int32[n], the node that stands for this token at this place: itself, or an earlier sibling with the same
             token (drawn with replacement); NONE: illegal, can never be taken.
-        states: int64[n + 1], the constraint's state by place: equal states allow the same texts; 0 without a constraint
-            or where the place is not read. Valid until the engine flushes its states.
         forced: int32[n + 1], by place: the only token that the constraint allows there, EOS included where there is one
             EOS id; NONE if there are several, or none.
-        matchers: by place, the matcher there; None without a constraint, or where the place is not read.
+        matchers: by place, the matcher there; None without a constraint, or where the place is not read. Not to be
+            changed.
         refused: by source, the number of proposed nodes that were illegal or outside the vocabulary.
 
     Example:
@@ -210,10 +209,15 @@ class BuiltTree(DraftTree):
     sources: Ints = field(default_factory=lambda: _none(0))
     read: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
     same: Ints = field(default_factory=lambda: _none(0))
-    states: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
     forced: Ints = field(default_factory=lambda: _none(1))
     matchers: Sequence[Any] = (None,)
     refused: dict[int, int] = field(default_factory=dict)
+
+    @cached_property
+    def states(self) -> NDArray[np.int64]:
+        """int64[n + 1]: the constraint's state by place: equal states allow the same texts; 0 without a constraint or
+        where the place is not read. Valid until the engine flushes its states."""
+        return np.array([state_of(matcher) for matcher in self.matchers], np.int64)
 
     @cached_property
     def logits_rows(self) -> Ints:
@@ -243,6 +247,12 @@ class BuiltTree(DraftTree):
     def read_parents(self) -> Ints:
         """int32[r]: their parents, as indices among the nodes that are read, or ROOT."""
         return self.logits_rows[self.parents[self.read] + 1] - 1
+
+
+def state_of(matcher: Any) -> int:
+    """The state of a matcher as an int; 0 for None. States that are no ints are hashed: good enough for statistics."""
+    state = 0 if matcher is None else matcher.state
+    return state if isinstance(state, int) else hash(state)
 
 
 def numbers_of(

@@ -2,6 +2,8 @@
 
 import copy
 import itertools
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -97,6 +99,42 @@ def test_guesses_are_counted_where_the_text_came_to_them() -> None:
     assert drafter.estimate("go upper") > before[1]  # Ann went on with Lee
     assert drafter.estimate("close mark") > before[2]  # and ended before the comma of the prompt,
     assert drafter.estimate("go mark") < before[0]  # with which it did not go on
+
+
+def test_what_a_constraint_said_serves_later_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An equal constraint, compiled again, is not asked again: no bytes are read."""
+    first, again = (context(person(whitespace="compact"), ASKED, '{"name":"An') for _ in range(2))
+    assert first.matcher is not None and again.matcher is not None
+    expected = texts(LegalWords(), first)
+
+    def read(*_: Any) -> bool:
+        raise AssertionError("bytes are read")
+
+    monkeypatch.setattr(type(again.matcher), "advance_bytes", read)
+    assert texts(LegalWords(), again) == expected and len(expected) > 2
+
+
+class Together:
+    """Cuts texts into bytes, several in one call."""
+
+    calls = 0
+
+    def __call__(self, text: bytes) -> list[int]:
+        raise AssertionError("texts are cut one by one")
+
+    def all(self, given: Sequence[bytes]) -> list[list[int]]:
+        self.calls += 1
+        return list(map(list, given))
+
+
+def test_texts_of_a_step_are_cut_together() -> None:
+    written = ["", '{"name":"', '{"name":"Ann","age":']
+    asked = [context(person(whitespace="compact"), ASKED, each) for each in written]
+    expected = [LegalWords().draft(each, WIDE) for each in asked]
+    setting = replace(asked[0].setting, encode=Together())
+    found = LegalWords().propose([replace(each, setting=setting, memo={}) for each in asked], [WIDE] * 3)
+    assert [each.tokens.tolist() for each in found] == [each.tokens.tolist() for each in expected]
+    assert isinstance(setting.encode, Together) and setting.encode.calls == 1
 
 
 @pytest.mark.parametrize(

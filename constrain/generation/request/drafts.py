@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from constrain import sampling, speculative
 from constrain.errors import ConstrainError
-from constrain.generation.request.prompts import tokenize
+from constrain.generation.request.prompts import tokenize_all
 from constrain.languages.constraints.base import tempered_rule
 from constrain.languages.constraints.regular import Choices
 from constrain.languages.constraints.union import Union
@@ -88,7 +88,7 @@ def speculation_by_default(request: Any, handle: Any, compiled: Sequence[Any], l
     if controller is None:
         return None
     constraints = [each.constraint for each in compiled]
-    setting: dict[str, Any] = {"encode": encoder(handle), "hints": hints_of(constraints, handle)}
+    setting: dict[str, Any] = {"encode": Encoder(handle), "hints": hints_of(constraints, handle)}
     return speculative.Speculation(speculative.AUTO, controller=controller, verifier=_match_on(handle), **setting)
 
 
@@ -106,7 +106,7 @@ def speculation_of(draft: Any, handle: HFModel, constraints: Sequence[Any], meth
 
     Raises ConstrainError: an unknown name, or a model whose tokens are unknown.
     """
-    setting: dict[str, Any] = {"hints": handle.hints + hints_of(constraints, handle), "encode": encoder(handle)}
+    setting: dict[str, Any] = {"hints": handle.hints + hints_of(constraints, handle), "encode": Encoder(handle)}
     if isinstance(draft, speculative.Speculation):
         return draft.with_setting(**setting)
     drafters: list[Drafter] = []
@@ -169,7 +169,7 @@ def draft_model(model: Any, handle: HFModel) -> Drafter:
         )
     begin = getattr(drafter.tokenizer, "bos_token_id", None)
     translated: Drafter = speculative.Translated(
-        drafter, drafter.vocabulary.tokens, encoder(drafter), start=[] if begin is None else [int(begin)]
+        drafter, drafter.vocabulary.tokens, Encoder(drafter), start=[] if begin is None else [int(begin)]
     )
     return translated
 
@@ -192,23 +192,36 @@ def hints_of(constraints: Sequence[Any], handle: HFModel) -> list[list[int]]:
             texts += each.options
         elif isinstance(each, JsonSchema) and isinstance(each.written, dict):
             texts.append(json.dumps(each.written, ensure_ascii=False))
-    encode = encoder(handle)
+    encode = Encoder(handle)
     return [encode(text.encode()) for text in texts if len(text) <= MAX_HINT][:MAX_HINTS]
 
 
-def encoder(handle: HFModel) -> Callable[[bytes], list[int]]:
+class Encoder:
     """Bytes → token ids as the tokenizer has them; where it would write other bytes, the longest tokens that fit."""
-    tokenizer = handle.tokenizer
 
-    @lru_cache(maxsize=1)
-    def plain() -> Callable[[bytes], list[int]]:
-        return longest_match(handle.vocabulary.tokens)
+    def __init__(self, handle: HFModel) -> None:
+        self.tokenizer, self.vocabulary = handle.tokenizer, handle.vocabulary
 
-    def encode(text: bytes) -> list[int]:
-        try:
-            ids = tokenize(tokenizer, text.decode(), special=False)
-        except UnicodeDecodeError:
-            return plain()(text)
-        return ids if handle.vocabulary.to_bytes(ids) == text else plain()(text)
+    def __call__(self, text: bytes) -> list[int]:
+        (ids,) = self.all([text])
+        return ids
 
-    return encode
+    def all(self, texts: Sequence[bytes]) -> list[list[int]]:
+        """The same for several texts. PERF: by one call of the tokenizer, which takes longer than most texts do."""
+        whole = [text for text in texts if is_utf8(text)]
+        found = dict(zip(whole, tokenize_all(self.tokenizer, [text.decode() for text in whole]), strict=True))
+        written = {text: ids for text, ids in found.items() if self.vocabulary.to_bytes(ids) == text}
+        return [list(written[text]) if text in written else self._plain(text) for text in texts]
+
+    @cached_property
+    def _plain(self) -> Callable[[bytes], list[int]]:
+        return longest_match(self.vocabulary.tokens)
+
+
+def is_utf8(text: bytes) -> bool:
+    """True if the bytes are a text."""
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

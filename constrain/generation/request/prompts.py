@@ -275,6 +275,13 @@ def tokenize(tokenizer: Any, text: str, special: bool = True) -> list[int]:
     return list(tokenizer.encode(text, add_special_tokens=special).ids)  # a `tokenizers.Tokenizer`
 
 
+def tokenize_all(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
+    """Token ids of several texts, with nothing around them; in one call where the tokenizer takes several."""
+    if callable(tokenizer) and len(texts) > 1 and hasattr(tokenizer, "backend_tokenizer"):
+        return list(map(list, tokenizer(list(texts), add_special_tokens=False)["input_ids"]))
+    return [tokenize(tokenizer, text, special=False) for text in texts]
+
+
 def _beginning(tokenizer: Any, name: str) -> list[int]:
     """An empty prompt: the model still needs a token to start from."""
     for role in ("bos_token_id", "eos_token_id"):  # GPT-2 and its kin begin texts with the end of the one before

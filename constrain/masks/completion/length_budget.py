@@ -103,6 +103,7 @@ class LengthBudget:
         is_repeats = isinstance(self.guarded, GuardedEnds) and not compiled.always_guarded
         self.is_quiet = is_repeats and self.to_end is not None and self.to_end.shortest.is_quiet
         self.patience = PATIENCE
+        self.is_bounded = min(self.farthest.most, self.farthest.nested) < NEVER
         # How far an end is at most is known by place, too.
         self.asks_places = self.to_end is not None and not self.monitored and self.to_end.shortest.is_read
         self.costs = Costs.of(compiled.vocabulary).used
@@ -209,7 +210,7 @@ class LimitedMatcher(Narrowed):
     @property
     def left(self) -> int:
         """The number of tokens that may still be written, EOS included."""
-        return self.most - self.taken
+        return self.most - len(self.tokens)
 
     @property
     def taken(self) -> int:
@@ -249,25 +250,42 @@ class LimitedMatcher(Narrowed):
 
         asks: what the text needs at its place, where the bound of all texts does not do.
         """
-        budget, to_end, left = self.budget, self.budget.to_end, self.left
+        budget, to_end, taken = self.budget, self.budget.to_end, len(self.tokens)
         if to_end is None:
             return NEVER
-        spare = budget.spare(left, budget.farthest.most, 0, times)
-        if spare <= 0:  # by the bytes that were read
-            read = self.used - self.taken
-            spare = budget.spare(left, budget.farthest.nested + read, to_end.longest, times)
+        left, spare = self.most - taken, 0
+        if budget.is_bounded:
+            spare = budget.spare(left, budget.farthest.most, 0, times)
+            if spare <= 0:  # by the bytes that were read
+                spare = budget.spare(left, budget.farthest.nested + self.used - taken, to_end.longest, times)
         if spare <= 0 and asks and budget.asks_places:
-            self._asked = self.taken
-            spare = budget.spare(left, self.inner.locked(to_end.most), to_end.longest, times)
+            self._asked, most = taken, self._to_end("most")
+            spare = budget.spare(left, most, to_end.longest, times) if most < NEVER else 0
         return max(spare, 0)
 
     def at_this_place(self) -> Any:
-        return self.inner if self.used < self._far or self.is_far() else self
+        return self.inner if self.used < self._far or self._is_in_time() or self.is_far() else self
+
+    def _is_in_time(self) -> bool:
+        """True if it is known already that no token is too long here."""
+        budget, taken = self.budget, len(self.tokens)
+        if budget.to_end is None or budget.guarded is not None or taken + 1 < self.least:
+            return False
+        return budget.to_end.known["latest"].get(self.inner.place, NEVER) < self.most - taken
 
     def needs(self) -> int:
         """The tokens with which the grammar completes the text, EOS included; 0 with complete=False."""
-        to_end = self.budget.to_end
-        return 0 if to_end is None else self.inner.locked(to_end.needs)
+        return 0 if self.budget.to_end is None else self._to_end("needs")
+
+    def _to_end(self, question: str) -> int:
+        """What a method of `TokensToEnd` says of this place: needs, most, latest. PERF: what is known needs no lock."""
+        to_end, inner = self.budget.to_end, self.inner
+        assert to_end is not None
+        answer = to_end.known[question].get(inner.place)
+        if answer is None:
+            answer = inner.locked(getattr(to_end, question))
+            to_end.known[question][inner.place] = answer
+        return answer
 
     def needs_allowed(self) -> int:
         """The tokens with which the grammar completes the text and the guard allows it; 0 with complete=False."""
@@ -293,12 +311,12 @@ class LimitedMatcher(Narrowed):
         return end
 
     def fill_mask(self, row: NDArray[np.uint32]) -> None:
-        if self.used < self._far or self.is_far():  # PERF: most often the first
+        if self.used < self._far or self._is_in_time() or self.is_far():  # PERF: most often the first or second
             self.inner.fill_mask(row)
             return
         if self._is_near():
             row.view(np.uint32)[: len(self.budget.eos)] = self._near_mask()
-        elif self.fits_grammar():
+        elif self.fits_grammar() or self._to_end("latest") < self.left:
             self.inner.fill_mask(row)
         else:
             self._write_in_time(row, self.left)
@@ -430,8 +448,8 @@ class LimitedMatcher(Narrowed):
         return words
 
     def advance(self, token_id: int) -> bool:
-        is_far = self.used < self._far or self.is_far()
-        if not (self.inner.advance(token_id) if is_far else self._advance_near(token_id)):
+        is_free = self.used < self._far or self._is_in_time() or self.is_far()
+        if not (self.inner.advance(token_id) if is_free else self._advance_near(token_id)):
             return False
         if len(self.tokens) in self.known_ends:
             self._keep_end(token_id)
@@ -491,8 +509,7 @@ class LimitedMatcher(Narrowed):
         self.known_ends = {taken: end for taken, end in self.known_ends.items() if taken <= self.taken}
 
     def fork(self) -> LimitedMatcher:
-        copy = LimitedMatcher(self.budget, self.inner.fork(), self.least, self.most)
-        copy.tokens, copy.used = list(self.tokens), self.used
-        copy._far, copy._fits, copy._asked = self._far, self._fits, self._asked
-        copy.known_ends = dict(self.known_ends)
+        copy = LimitedMatcher.__new__(LimitedMatcher)
+        copy.__dict__.update(self.__dict__)
+        copy.inner, copy.tokens, copy.known_ends = self.inner.fork(), self.tokens.copy(), self.known_ends.copy()
         return copy

@@ -40,7 +40,10 @@ KEPT = 8  # grammars of an automaton whose counts are cached for the next reques
 
 
 class TokensToEnd:
-    """The numbers of tokens to the end for one grammar. The caller of its methods holds the automaton's lock."""
+    """The numbers of tokens to the end for one grammar. The caller of its methods holds the automaton's lock.
+
+    known: what `needs`, `most` and `latest` said, by `Steps.place`: read and written without the lock
+    """
 
     @classmethod
     def of(cls, automaton: TokenAutomaton, rules: CompiledRules, vocabulary: Vocabulary) -> TokensToEnd:
@@ -73,7 +76,9 @@ class TokensToEnd:
 
     def _forget(self) -> None:
         self.epoch = self.automaton.epoch
+        self.known: dict[str, dict[int, int]] = {"needs": {}, "most": {}, "latest": {}}
         self._needs: dict[int, int] = {}
+        self._latest: dict[int, int] = {}
         self._after: Remembered[int, Counts] = Remembered(REMEMBERED)
 
     def needs(self, configuration: int) -> int:
@@ -132,11 +137,18 @@ class TokensToEnd:
         needed = np.full(len(reached), NEVER, np.int32)
         for number in np.flatnonzero(reached[1:]).tolist():
             needed[number + 1] = self.needs(configurations[number + 1])
+        self._latest[configuration] = int(needed[1:][reached[1:]].max(initial=0))
         counts = needed[numbers]
         if offset := self.automaton.layout.offset:  # a token may be read in two ways (engine/tokenwise.py)
             counts, twice = counts[: self.automaton.layout.size], counts[offset : offset + self.automaton.layout.size]
             counts = np.minimum(counts, twice)
         return self._after.keep(configuration, counts)
+
+    def latest(self, configuration: int) -> int:
+        """The greatest `needs` after a token that the grammar allows, or more than that; 0: it allows none."""
+        if self.epoch != self.automaton.epoch or configuration not in self._latest:
+            self.after(configuration)
+        return self._latest[configuration]
 
     def reached(self, configuration: int) -> NDArray[np.int64]:
         """int64[V]: a number for the configuration after each token; 0 for tokens that the grammar does not allow."""

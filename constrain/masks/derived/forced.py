@@ -84,6 +84,7 @@ class ForcedCuts(CompiledCuts):
         super().__init__(*given)
         self.none: Row = self.canonical.none
         self._places: Remembered[Any, ForcedPlace] = Remembered(MANY)
+        self._only: Remembered[Any, int] = Remembered(MANY)  # of open places, by the constraint's state
         self._added, self._spellings = self.canonical.added_tokens.texts, self.canonical.spellings
         self.begin, self.asks = self._spellings.begin, (self._added.rows[1], self._spellings.behind(()).rows)
         self.window = WINDOW + self._added.longest
@@ -163,6 +164,12 @@ class ForcedCuts(CompiledCuts):
             refused = self._refused(inner, begun)
             known = self._places.keep(key, ForcedPlace(SEVERAL_LEFT, NO_TEXT, None, begun, refused))
         return known
+
+    def only_open(self, inner: Any) -> int:
+        """The one token of the mask of a matcher of the constraint; negative where there are more or none."""
+        state = inner.state
+        known = self._only.get(state)
+        return self._only.keep(state, only_token(self.masked(inner))) if known is None else known
 
     def _refused(self, inner: Any, begun: Begun, row: Row | None = None) -> list[int]:
         """The tokens of a mask that take part of an added text; none where no other may come next."""
@@ -261,9 +268,12 @@ class ForcedMatcher(CutsMatcher):
         here = self.place()
         if here.state is not None:
             return here.only
-        row = self.constraint.masked(self.inner)
-        clear_bits(row, here.refused)
-        return only_token(row)
+        inner = self.inner.at_this_place() if self.is_narrowed else self.inner
+        if here.refused or not self.constraint.is_plain or isinstance(inner, Narrowed):
+            row = self.constraint.masked(self.inner)
+            clear_bits(row, here.refused)
+            return only_token(row)
+        return self.constraint.only_open(inner)
 
     def mask(self) -> Row:
         here = self.place()

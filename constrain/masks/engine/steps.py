@@ -90,6 +90,11 @@ class Steps:
             del self._guarded[len(self._states) :]
 
     @property
+    def place(self) -> int:
+        """A number for the state of the grammar, of this epoch: what is known of a place can be kept by it."""
+        return self._epoch << 32 | self._states[len(self._steps)]
+
+    @property
     def ended(self) -> bool:
         """True if an EOS was read. `is_finished` is also true where only an EOS can follow."""
         return self._end == len(self._steps)

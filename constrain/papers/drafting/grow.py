@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from constrain.speculative.build import advanced, state_of
+from constrain.speculative.build import advanced
 from constrain.speculative.drafter import Context, DraftBudget
-from constrain.speculative.tree import EMPTY, NONE, ROOT, DraftTree
+from constrain.speculative.tree import EMPTY, NONE, ROOT, DraftTree, state_of
 
 Candidates = Sequence[tuple[int, float]]  # (token, probability in (0, 1]), the likeliest first
 Guess = Callable[[int, tuple[int, ...]], Candidates]  # (constraint state, last tokens) → what may come next

@@ -2,7 +2,8 @@
 
 `likeliest` reads the target's logits at every place of a verified tree: also where a branch was not taken they say what
 the target would have written there. Masked and shaped as the target is, since only legal tokens can be drafted.
-`DraftTables` keeps one table for each compiled constraint while that lives: states of two constraints are unrelated.
+`DraftTables` keeps one table for each constraint while the engine keeps its rules, which equal constraints share:
+states of two constraints are unrelated, and a later request finds those of an earlier one.
 
 Cost of `likeliest`: a softmax and a top-k over the vocabulary a place, the masks of these places once more (cached by
 the engine); once a step, however many drafters ask. Limit: tables hold so many entries, and forget the oldest.
@@ -45,7 +46,7 @@ def constraint_of(context: Context) -> Any:
 
 
 class DraftTables(Generic[T]):
-    """A table for each compiled constraint; one for all sequences that have none, or one of another make."""
+    """A table for each constraint; one for all sequences that have none, or one of another make."""
 
     def __init__(self, new: Callable[[], T]) -> None:
         self._new = new
@@ -57,9 +58,9 @@ class DraftTables(Generic[T]):
         compiled = constraint_of(context)
         if compiled is None:
             return self._other
-        found = self._known.get(compiled)
+        found = self._known.get(compiled.rules)
         if found is None:
-            found = self._known[compiled] = self._new()
+            found = self._known[compiled.rules] = self._new()
         return found
 
 

@@ -12,7 +12,8 @@ A constraint says at every byte what may follow, and mostly that is little: one 
 A value that has begun is looked up in bytes, so another cut into tokens is found too. The likeliest texts are cut as
 the tokenizer cuts them. How often each kind of guess holds is counted, beginning with the estimates below.
 
-Cost: some microseconds a guess, a call of the tokenizer a text. Limit: needs a matcher of this library's engine.
+Cost: a look-up a guess, for what was asked in a state before (spots.py); a call of the tokenizer a step. Limit: needs a
+matcher of this library's engine.
 """
 
 from __future__ import annotations
@@ -20,22 +21,17 @@ from __future__ import annotations
 import heapq
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from constrain.errors import ConstrainError
-from constrain.languages.vocab.longest import longest_match
-from constrain.masks.engine.matcher import Matcher
 from constrain.masks.engine.narrowed import engine_of
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
-from constrain.speculative.drafters.tables import DraftTable, DraftTables
+from constrain.speculative.drafters.spots import Spot, Ways, tables
 from constrain.speculative.drafters.tally import Tally
 from constrain.speculative.tree import EMPTY, DraftTree, given_paths
 
-FEW = 6  # bytes that may follow at a place of branches
 WORDS = 8  # words that are offered where a value begins
 TRIED = 64  # words that are tried there
 TAIL = 3  # tokens of the output that are cut together with a draft
@@ -50,7 +46,6 @@ RANKS = {"begin": 0, "name": 1, "plain": 2}
 BREAK = b"\0"  # stands for a token without text
 # What usually follows where few bytes may; the first that is legal.
 LAYOUT = (b'\n  "', b'": ', b": ", b',\n  "', b'"', b" ", b",", b"\n")
-CLOSING = (b'"', b",", b"\n", b"}", b"]", b" ", b"'", b")")
 
 # Estimates by kind, before anything was seen.
 ESTIMATES = {
@@ -86,15 +81,14 @@ class _Source(NamedTuple):
 
 @dataclass(order=True)
 class _Text:
-    """A text that may follow. rank: −log of its chance. marks: (offset, log chance, kind) of its guesses.
+    """A text that may follow. rank: −log of its chance. spot: behind it. marks: (offset, log chance, kind) of guesses.
 
     at: (source, offset there) that it was copied up to; None: it follows no source.
     """
 
     rank: float
     order: int
-    text: bytes = field(compare=False)
-    matcher: Matcher = field(compare=False)
+    spot: Spot = field(compare=False)
     marks: tuple[tuple[int, float, str], ...] = field(compare=False, default=())
     at: tuple[int, int] | None = field(compare=False, default=None)
 
@@ -113,24 +107,35 @@ class LegalWords(Drafter):
 
     def __init__(self) -> None:
         self._tally = Tally(FADE)
-        self._plain: tuple[object, Any] | None = None
+
+    def propose(self, contexts: Sequence[Context], budgets: Sequence[DraftBudget]) -> list[DraftTree]:
+        """The likeliest texts of each sequence, cut into tokens: those of all in one call of the tokenizer."""
+        grown = [self._texts(context, budget) for context, budget in zip(contexts, budgets, strict=True)]
+        asked = [(context, text.spot.text) for context, texts in zip(contexts, grown, strict=True) for text in texts]
+        cut = iter(cut_behind(asked))
+        return [
+            self._tree(context, budget, texts, [next(cut) for _ in texts]) if texts else EMPTY
+            for context, budget, texts in zip(contexts, budgets, grown, strict=True)
+        ]
 
     def draft(self, context: Context, budget: DraftBudget) -> DraftTree:
-        """The likeliest texts, cut into tokens."""
+        return self.propose([context], [budget])[0]
+
+    def _texts(self, context: Context, budget: DraftBudget) -> list[_Text]:
+        """The likeliest texts of a sequence."""
         engine = engine_of(context.matcher)
         if engine is None or engine.ended or not budget.nodes:
-            return EMPTY
+            return []
         memo = context.memo.get(self)
         if memo is None:
             memo = context.memo[self] = _Memory([source_of(context)])
         memo.tried = []
-        sources = [*memo.sources, _Source(engine.text, [])]
-        growth = _Growth(self, sources, budget, _shared.of(context))
+        written = engine.text
+        growth = _Growth(self, [*memo.sources, _Source(written, [])], budget, memo)
         try:
-            texts = growth.texts(engine)
+            return growth.texts(Spot.of(tables.of(context), engine), written)
         except ConstrainError:  # a step does not fit into the automaton's memory
-            return EMPTY
-        return self._cut(context, budget, memo, texts)
+            return []
 
     def estimate(self, kind: str) -> float:
         """The chance that a guess of a kind holds."""
@@ -152,12 +157,11 @@ class LegalWords(Drafter):
                         self._tally.count(kind, written[depth] == begin[-1])
             memo.tried = []
 
-    def _cut(self, context: Context, budget: DraftBudget, memo: _Memory, texts: Sequence[_Text]) -> DraftTree:
-        tail = context.tokens[max(context.prompt, len(context.tokens) - TAIL) :]
-        sizes = context.setting.token_bytes
+    def _tree(self, context: Context, budget: DraftBudget, texts: list[_Text], cut: list[list[int]]) -> DraftTree:
+        """The tree of some texts, which were cut into tokens."""
+        sizes, memo = context.setting.token_bytes, context.memo[self]
         paths, chances = [], []
-        for text in texts:
-            tokens = self._tokens(context, list(tail), text.text)
+        for text, tokens in zip(texts, cut, strict=True):
             logs, kinds, offset, marks = [], [], 0, list(text.marks)
             for depth, token in enumerate(tokens[: budget.depth]):
                 end = offset + len(sizes[token] or b"")
@@ -171,102 +175,70 @@ class LegalWords(Drafter):
             paths.append(tokens[: budget.depth])
             chances.append(logs)
             memo.tried.append((tuple(tokens), kinds))
-        return given_paths(paths, chances) if paths else EMPTY
-
-    def _tokens(self, context: Context, tail: list[int], text: bytes) -> list[int]:
-        """A text as the tokenizer cuts it behind the last tokens."""
-        encode = context.setting.encode
-        if encode is None:
-            tokens = context.setting.token_bytes
-            if self._plain is None or self._plain[0] is not tokens:
-                self._plain = (tokens, longest_match(tokens))
-            return list(self._plain[1](text))
-        texts = context.setting.token_bytes
-        if all(texts[token] for token in tail):
-            joint = list(encode(b"".join(texts[token] or b"" for token in tail) + text))
-            if joint[: len(tail)] == tail:
-                return joint[len(tail) :]
-        return list(encode(text))
+        return given_paths(paths, chances)
 
 
 @dataclass
 class _Memory:
-    """The sources of a sequence. tried: the last texts, as tokens, with the kinds of guesses by depth."""
+    """The sources of a sequence. begins: by state, the words that may begin a value there. tried: the last texts, as
+    tokens, with the kinds of guesses by depth."""
 
     sources: list[_Source]
+    begins: dict[Hashable, list[_Word]] = field(default_factory=dict)
     tried: list[tuple[tuple[int, ...], list[tuple[int, str]]]] = field(default_factory=list)
 
 
-class _Ways(NamedTuple):
-    """Bytes that may follow in a state. forced: all that must. few: that may behind it; None: more than `FEW`.
+class _Word(NamedTuple):
+    """A word of a source that may begin a value. at: as of `_Text`. state: of the constraint behind it."""
 
-    ends: signs that end a value there.
-    """
-
-    forced: bytes
-    few: list[bytes] | None
-    ends: list[bytes]
-
-
-_shared: DraftTables[DraftTable[_Ways]] = DraftTables(DraftTable)  # by state, as long as a constraint is kept
+    text: bytes
+    kind: str
+    at: tuple[int, int]
+    state: Hashable
 
 
 class _Option(NamedTuple):
-    """A text that may follow another. kind: of the guess. at: as of `_Text`."""
+    """A text that may follow another. kind: of the guess. spot: behind it. at: as of `_Text`."""
 
     text: bytes
     kind: str
     chance: float
-    matcher: Matcher
+    spot: Spot
     at: tuple[int, int] | None = None
 
 
 class _Growth:
     """The texts of one draft while they grow, best first."""
 
-    def __init__(
-        self, drafter: LegalWords, sources: Sequence[_Source], budget: DraftBudget, known: DraftTable[_Ways]
-    ) -> None:
-        self.drafter, self.sources, self.known = drafter, sources, known
+    def __init__(self, drafter: LegalWords, sources: Sequence[_Source], budget: DraftBudget, memo: _Memory) -> None:
+        self.drafter, self.sources, self.memo = drafter, sources, memo
         self.floor = -math.log(max(budget.least, LEAST))
         self.room = budget.nodes
         self.heap: list[_Text] = []
         self.order = 0
 
-    def texts(self, engine: Matcher) -> list[_Text]:
-        """The likeliest texts; none is the beginning of another."""
+    def texts(self, spot: Spot, written: bytes) -> list[_Text]:
+        """The likeliest texts; none is the beginning of another. written: the text so far."""
         found: list[_Text] = []
-        self.heap = [_Text(0.0, 0, b"", engine.fork(), at=self._place(engine.text))]
+        self.heap = [_Text(0.0, 0, spot, at=self._place(written))]
         for _ in range(self.room):
             if not self.heap:
                 break
             text = heapq.heappop(self.heap)
-            ways = self._ways(text.matcher)
+            ways = text.spot.ways
             if ways.forced:
-                text.matcher.advance_bytes(ways.forced)
-                text.marks = (*text.marks, (len(text.text), CERTAIN, ""))
-                text.text += ways.forced
+                text.marks = (*text.marks, (len(text.spot.text), CERTAIN, ""))
+                text.spot = text.spot.read(ways.forced) or text.spot
                 text.at = self._behind(text.at, ways.forced)
-            if not self._push(text, self._options(text, ways)) and text.text:
+            if not self._push(text, self._options(text, ways)) and text.spot.text:
                 found.append(text)
-        return found + [text for text in self.heap if text.text]
+        return found + [text for text in self.heap if text.spot.text]
 
     def _behind(self, at: tuple[int, int] | None, text: bytes) -> tuple[int, int] | None:
         """The place of a source after some bytes; None where it has others."""
         if at is None or at[0] < 0 or not self.sources[at[0]].text.startswith(text, at[1]):
             return None
         return at[0], at[1] + len(text)
-
-    def _ways(self, matcher: Matcher) -> _Ways:
-        state = matcher.state
-        known = self.known.get(state)
-        if known is None:
-            forced = matcher.forced_bytes()
-            after = read(matcher, forced)
-            few = None if after is None else following_bytes(after, FEW)
-            known = _Ways(forced, few, [] if after is None else ending_signs(after, few))
-            self.known.keep(state, known)
-        return known
 
     def _place(self, written: bytes) -> tuple[int, int] | None:
         """The place of a source that the text written so far is a copy up to; (-1, 0) in a word that is no copy."""
@@ -288,59 +260,68 @@ class _Growth:
             log = math.log(min(max(option.chance, 1e-9), 1.0))
             if text.rank - log <= self.floor:
                 self.order += 1
-                marks = (*text.marks, (len(text.text), log, option.kind))
-                more = _Text(text.rank - log, self.order, text.text + option.text, option.matcher, marks, option.at)
+                marks = (*text.marks, (len(text.spot.text), log, option.kind))
+                more = _Text(text.rank - log, self.order, option.spot, marks, option.at)
                 heapq.heappush(self.heap, more)
                 pushed = True
         return pushed
 
-    def _options(self, text: _Text, ways: _Ways) -> list[_Option]:
+    def _options(self, text: _Text, ways: Ways) -> list[_Option]:
         if text.at is not None:
-            return self._ends(text.matcher, ways, "close") if text.at[0] < 0 else self._follow(text, ways)
+            return self._ends(text.spot, ways, "close") if text.at[0] < 0 else self._follow(text, ways)
         if ways.few is None:
-            return self._begin(text.matcher) or self._ends(text.matcher, ways, "close")
-        return self._layout(text.matcher, ways.few)
+            return self._begin(text.spot) or self._ends(text.spot, ways, "close")
+        return self._layout(text.spot, ways.few)
 
-    def _follow(self, text: _Text, ways: _Ways) -> list[_Option]:
+    def _follow(self, text: _Text, ways: Ways) -> list[_Option]:
         """The next word of the source, and the end of the value."""
         number, offset = text.at or (0, 0)
         source = self.sources[number].text
         match = PIECE.match(source, offset)
         kind = following(source, offset)
-        after = None if match is None else read(text.matcher, match.group())
-        ends = self._ends(text.matcher, ways, f"close {kind}" if after else "close must")
+        after = None if match is None else text.spot.read(match.group())
+        ends = self._ends(text.spot, ways, f"close {kind}" if after else "close must")
         if after is None or match is None:
             return ends
         kind = f"go {kind}" if ends else "go must"
         return [_Option(match.group(), kind, self.drafter.estimate(kind), after, (number, match.end())), *ends]
 
-    def _ends(self, matcher: Matcher, ways: _Ways, kind: str) -> list[_Option]:
+    def _ends(self, spot: Spot, ways: Ways, kind: str) -> list[_Option]:
         """The signs that end a value."""
         chance = self.drafter.estimate(kind) / max(1, len(ways.ends))
-        options = [(sign, read(matcher, sign)) for sign in ways.ends]
+        options = [(sign, spot.read(sign)) for sign in ways.ends]
         return [_Option(sign, kind, chance, after) for sign, after in options if after is not None]
 
-    def _layout(self, matcher: Matcher, few: list[bytes]) -> list[_Option]:
+    def _layout(self, spot: Spot, few: list[bytes]) -> list[_Option]:
         """Few bytes may follow: the layout of JSON first, else words of the sources, then each byte."""
         found = []
         for layout in LAYOUT:
-            after = read(matcher, layout) if layout[:1] in few else None
+            after = spot.read(layout) if layout[:1] in few else None
             if after is not None:
                 found.append(_Option(layout, "layout", self.drafter.estimate("layout"), after))
                 break
-        words = self._begin(matcher) if not found and len(few) > 1 else []
+        words = self._begin(spot) if not found and len(few) > 1 else []
         used = {option.text[:1] for option in (*found, *words)}
         left = [byte for byte in few if byte not in used and not byte.isspace()]
         for byte in left[:4]:
-            after = read(matcher, byte)
+            after = spot.read(byte)
             if after is not None:
                 chance = self.drafter.estimate("branch") if used else 0.9 / len(left)
                 found.append(_Option(byte, "branch", chance, after))
         return words + found
 
-    def _begin(self, matcher: Matcher) -> list[_Option]:
+    def _begin(self, spot: Spot) -> list[_Option]:
         """Words of the sources with which a value may begin."""
-        found: list[_Option] = []
+        words = self.memo.begins.get(spot.state)
+        if words is None:
+            words = self.memo.begins[spot.state] = self._words(spot)
+        return [
+            _Option(text, kind, self.drafter.estimate(kind), spot.at(text, state), at)
+            for text, kind, at, state in words
+        ]
+
+    def _words(self, spot: Spot) -> list[_Word]:
+        found: list[_Word] = []
         tried: set[bytes] = set()
         for number, source in enumerate(self.sources):
             for begin, end, kind in source.words:
@@ -348,56 +329,33 @@ class _Growth:
                 if word in tried or len(tried) >= TRIED or len(found) >= WORDS:
                     continue
                 tried.add(word)
-                after = read(matcher, word)
+                after = spot.read(word)
                 if after is None and not word.islower():
                     word = word.lower()
-                    after = read(matcher, word)
+                    after = spot.read(word)
                 if after is not None:
-                    found.append(_Option(word, kind, self.drafter.estimate(kind), after, (number, end)))
+                    found.append(_Word(word, kind, (number, end), after.state))
         if len(found) <= 4 and len(tried) > 2 * len(found):
             kind = "only" if len(found) == 1 else "some"
-            return [option._replace(kind=kind, chance=self.drafter.estimate(kind)) for option in found]
+            return [word._replace(kind=kind) for word in found]
         return found
 
 
-def read(matcher: Matcher, text: bytes) -> Matcher | None:
-    """A fork of a matcher after some bytes, None where they are refused."""
-    fork = matcher.fork()
-    return fork if fork.advance_bytes(text) else None
-
-
-def ending_signs(matcher: Matcher, few: list[bytes] | None) -> list[bytes]:
-    """Up to two signs that may end a value here: little may follow them. A quotation mark alone, if it may."""
-    found: list[bytes] = []
-    for sign in CLOSING:
-        after = read(matcher, sign) if few is None or sign in few else None
-        if after is not None and (after.is_finished() or following_bytes(after, FEW) is not None):
-            found.append(sign)
-            if sign == b'"' or len(found) == 2:
-                break
-    return found
-
-
-def following_bytes(matcher: Matcher, most: int) -> list[bytes] | None:
-    """The bytes that may follow; None where there are more than `most`."""
-    found: list[bytes] = []
-    pending = [(0, 256)]
-    while pending:
-        first, last = pending.pop()
-        bits = np.zeros(8, np.uint32)
-        for word in range(first // 32, (last + 31) // 32):
-            low, high = max(first, 32 * word) - 32 * word, min(last, 32 * word + 32) - 32 * word
-            bits[word] = ((1 << high) - (1 << low)) & 0xFFFFFFFF
-        if not matcher.any_byte(bits.view(np.int32)):
-            continue
-        if last - first == 1:
-            found.append(bytes([first]))
-            if len(found) > most:
-                return None
-        else:
-            middle = (first + last) // 2
-            pending += [(first, middle), (middle, last)]
-    return found
+def cut_behind(asked: Sequence[tuple[Context, bytes]]) -> list[list[int]]:
+    """Texts as the tokenizer cuts them behind the last tokens of their sequences, which share one setting."""
+    if not asked:
+        return []
+    setting = asked[0][0].setting
+    sizes, joint, tails = setting.token_bytes, [], []
+    for context, text in asked:
+        tail = context.tokens[max(context.prompt, len(context.tokens) - TAIL) :]
+        bytes_of = [sizes[token] for token in tail]
+        tails.append(list(tail) if setting.encode is not None and all(bytes_of) else [])
+        joint.append(b"".join(map(bytes, filter(None, bytes_of))) + text if tails[-1] else text)
+    cut = setting.encoded(joint)
+    other = [i for i, tail in enumerate(tails) if cut[i][: len(tail)] != tail]  # the last tokens are cut otherwise
+    alone = dict(zip(other, setting.encoded([asked[i][1] for i in other]), strict=True)) if other else {}
+    return [alone[i] if i in alone else cut[i][len(tail) :] for i, tail in enumerate(tails)]
 
 
 def found_at(source: bytes, end: bytes, before: int) -> int:

@@ -11,6 +11,7 @@ import vocabularies
 from constrain.errors import ConstrainError, LimitError
 from constrain.languages.automata.syntax import literal
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
+from constrain.languages.vocab.bits import tokens_of
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.limits import Limits
 from constrain.masks.completion.length_budget import BudgetError, LengthBudget
@@ -85,6 +86,11 @@ def test_masks_and_single_tokens_agree(seed):
         tokens = allowed(matcher, vocabulary)
         assert tokens
         assert tokens == [token for token in range(vocabulary.size) if matcher.allows(token)]
+        assert matcher.needs() == matcher.needs() == matcher.inner.locked(budget.to_end.needs)  # the second is kept
+        if budget.guarded is None and matcher.taken + 1 >= matcher.least:  # also where nothing need be refused
+            row = np.zeros(vocabulary.words, np.uint32)
+            matcher._write_in_time(row, matcher.left)
+            assert tokens == list(tokens_of(row))
         token = rng.choice(tokens)
         assert matcher.advance(token)
         if token in vocabulary.eos_ids:
@@ -106,6 +112,7 @@ def test_counts_of_groups_are_those_of_single_tokens(name):
         counts = matcher.inner.locked(budget.to_end.after)
         mask = set(allowed(compiled_matcher(compiled, text), vocabulary)) - set(vocabulary.eos_ids)
         assert set(np.flatnonzero(counts < NEVER).tolist()) == mask
+        assert matcher.inner.locked(budget.to_end.latest) == max(counts[sorted(mask)])
         odd = [token for token in mask if not vocabulary.tokens[token].isascii()]
         for token in {*rng.sample(sorted(mask), min(150, len(mask))), *rng.sample(odd, min(150, len(odd)))}:
             after = matcher.fork()

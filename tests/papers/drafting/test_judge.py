@@ -70,7 +70,7 @@ def test_the_rule_by_its_definition(seed: int) -> None:
     tree = BuiltTree(
         tokens, np.array([-1, -1, 0], np.int32), -rng.random(3), read=np.ones(3, np.bool_),
         same=np.arange(3, dtype=np.int32), sources=np.zeros(3, np.int32), forced=np.full(4, NONE, np.int32),
-        states=np.zeros(4, np.int64), matchers=[None] * 4,
+        matchers=[None] * 4,
     )  # fmt: skip
     hidden = torch.from_numpy(rng.normal(size=(4, 1)) * 3)
     rule = Judge(Said(), sure=0.7)

@@ -68,7 +68,7 @@ def test_runs_by_their_definition(seed: int) -> None:
     parents = np.array([-1, -1, 0, 2], np.int32)
     tree = BuiltTree(
         tokens, parents, np.log(rng.random(4)), read=np.ones(4, np.bool_), same=np.arange(4, dtype=np.int32),
-        sources=np.zeros(4, np.int32), forced=np.full(5, NONE, np.int32), states=np.zeros(5, np.int64),
+        sources=np.zeros(4, np.int32), forced=np.full(5, NONE, np.int32),
         matchers=[None] * 5,
     )  # fmt: skip
     law: dict[tuple[int, ...], float] = defaultdict(float)
