@@ -14,6 +14,8 @@ import torch
 from tree_cases import TREES, WIDTH, WINDOWS, alone, paths_to, random_tree, tiny
 
 from constrain.models.hf import HFModel
+from constrain.models.hf.fixed import FixedSession
+from constrain.models.hf.session import HFSession
 from constrain.models.hf.tree import HFTreeSession
 from toy_model import tiny_gpt2, tiny_llama, tiny_mistral, tiny_tokenizer
 
@@ -59,9 +61,13 @@ def check_cache(handle: HFModel, session: Any, rows: list[list[int]]) -> None:
     """Check that a row's cache has the keys and values of its tokens, in order, as if read one by one."""
     if not isinstance(session, HFTreeSession):
         return
+    if isinstance(session, FixedSession):
+        session = session.fork(range(len(rows)))
+        session.leave()
     assert session.slots.lengths.tolist() == [len(row) for row in rows]
     for i, row in enumerate(rows[:2]):
-        plain, _ = handle.start([row], [1])
+        plain = HFSession(handle, 1)
+        plain.feed([row], [1])
         real = session.slots.attention[i].bool()
         for layer, other in zip(session.cache.layers, plain.cache.layers, strict=True):
             for name in ("keys", "values"):
