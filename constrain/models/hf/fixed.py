@@ -26,7 +26,6 @@ import math
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -89,10 +88,12 @@ class FixedLayer(DynamicLayer):
 
     def update(self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         """keys, values: float[B, heads, T, size] → float[B, heads, S, size] of each."""
-        keys, values = self.memory.states[self.index].unbind(0)
-        places = self.memory.places[:, None, :, None].expand(key_states.shape)
-        keys.scatter_(2, places, key_states)
-        values.scatter_(2, places, value_states)
+        memory = self.memory
+        layer, pair, rows, heads = memory.axes
+        given = torch.stack([key_states, value_states])
+        # Written to the whole and not to a view of it, which torch would compile to copies of the whole.
+        memory.states.index_put_((layer[self.index], pair, rows, heads, memory.places), given)
+        keys, values = memory.states[self.index].unbind(0)
         return keys, values
 
     def get_seq_length(self) -> int:
@@ -111,7 +112,10 @@ class Memory:
         self.states = torch.zeros(tuple(shape), dtype=dtype, device=device)
         self.rows, self.slots = shape[2], shape[4]
         self.given = torch.zeros(self.rows * (2 + 2 * NEW[-1]), dtype=torch.int32, device=device)
-        self.places = torch.zeros((self.rows, 1), dtype=torch.int64, device=device)
+        self.places = torch.zeros((self.rows, 1, 1), dtype=torch.int64, device=device)
+        self.axes = [
+            torch.arange(n, device=device).view(-1, *[1] * k) for n, k in zip(shape, (0, 3, 2, 1), strict=False)
+        ]
         self.graphs: Kept[Any, Callable[[], torch.Tensor]] = Kept(GRAPH_BYTES, USES)
         self.cache = DynamicCache()
         self.cache.layers = [FixedLayer(self, index) for index in range(shape[0])]
@@ -165,7 +169,7 @@ class FixedForward:
             capture = partial(Captured, pool=torch.cuda.graph_pool_handle())
         self.capture, self.lock = capture, threading.RLock()
         self.run = torch.compile(_read, mode="max-autotune-no-cudagraphs", dynamic=False) if compiled else _read
-        self.watch: AbstractContextManager[Any] = nullcontext()  # around a forward that is launched
+        self.watched = False  # forwards run one by one, and may not wait
         self.shape = _layers(handle)
         self.open = True  # False once the device had no memory: sessions go on elsewhere
         self.memories: Kept[Any, Memory] = Kept(torch.cuda.mem_get_info(device)[0] // 2 if on_gpu else CPU_BYTES)
@@ -176,13 +180,10 @@ class FixedForward:
 
         Raises Waits, ConstrainError, and whatever else a model or a capture has against it.
         """
-        self.watch = NothingWaits()
-        try:
-            for _ in range(USES + 1 if self.capture else 1):
-                if not tried(handle, FixedSession(handle, 1, self)) or not self.open:
-                    raise ConstrainError("its logits are others in a forward of fixed shape", place="model")
-        finally:
-            self.watch = nullcontext()
+        for watched in (True, *[False] * USES):
+            self.watched = watched
+            if not tried(handle, FixedSession(handle, 1, self)) or not self.open:
+                raise ConstrainError("its logits are others in a forward of fixed shape", place="model")
         return self
 
     def session(self, handle: HFModel, rows: int) -> FixedSession:
@@ -198,14 +199,14 @@ class FixedForward:
 
     def read(self, handle: HFModel, memory: Memory, rows: np.ndarray, wanted: int) -> torch.Tensor:
         """Logits float[B, wanted, width] of the last of the new slots. rows: int32[B, 2 + 2 T], see `_read`."""
-        run = partial(self.run, handle.model, memory, rows.shape[1], wanted, handle.windows, handle.memory)
+        given = (handle.model, memory, rows.shape[1], wanted, handle.windows, handle.memory)
         size = len(rows) * wanted * handle.width * handle.model.dtype.itemsize
-        graph = self._graph(memory, ("read", rows.shape[1], wanted), size, run)
+        graph = self._graph(memory, ("read", rows.shape[1], wanted), size, partial(self.run, *given))
         memory.uploaded(rows)
-        if graph is not None:
-            return graph().clone()  # the next forward of this shape writes there
-        with self.watch:
-            return run()
+        if self.watched:
+            with NothingWaits():  # before anything is compiled: torch compiles nothing that it met under a mode
+                return _read(*given)
+        return self.run(*given) if graph is None else graph().clone()  # the next forward of this shape writes there
 
     def compact(self, memory: Memory, rows: np.ndarray) -> None:
         """Move the kept paths together. rows: int32[B, 2 + P], see `compacted`."""
@@ -244,7 +245,7 @@ def _read(
     before = tokens.shape[1] - count  # slots without a token
     real = new >= before
     positions = (length + depths) * real
-    memory.places = torch.where(real, length + new - before, memory.slots - 1)
+    memory.places = torch.where(real, length + new - before, memory.slots - 1).unsqueeze(1)
     slots = torch.arange(memory.slots, device=given.device)
     column = slots - length + before  # of the new slots, which a slot of the memory is
     inside = (slots >= length) & (column < tokens.shape[1])
@@ -302,12 +303,9 @@ class FixedSession(HFTreeSession):
     def forwards(self) -> Sequence[int]:
         return super().forwards if self.left else self._reads
 
-    @torch.inference_mode()
     def feed(self, chunks: Sequence[Sequence[int]], keep: Sequence[int]) -> list[torch.Tensor]:
         nothing = [np.empty(0, np.int32)] * len(chunks)
-        logits = self._fixed(chunks, keep, nothing, nothing)
-        if logits is None:
-            return super().feed(chunks, keep)
+        logits = self.forward(chunks, keep, nothing, nothing)
         self.commit([()] * len(chunks))
         return logits
 

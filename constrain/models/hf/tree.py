@@ -140,7 +140,7 @@ class HFTreeSession(HFSession):
         with watched(self.handle, self.keep_hidden) as seen:
             # a window is counted in slots where a mask over slots is given: right as long as no row has holes
             plainly = chains and (self.windows is None or not self.slots.width)
-            logits = self.feed(rows, wanted) if plainly else self._read(rows, wanted, parents)
+            logits = super().feed(rows, wanted) if plainly else self._read(rows, wanted, parents)
         if self.keep_hidden is True and seen:
             self.hidden = [row[row.shape[0] - k :] for row, k in zip(seen[-1], wanted, strict=True)]
         elif seen:
