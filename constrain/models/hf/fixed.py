@@ -265,8 +265,8 @@ def compacted(memory: Memory, columns: int) -> torch.Tensor:
     """Move the kept nodes of trees to the front of their slots, in all layers at once; returns the states.
 
     What the memory was given is int32[B, 2 + P]: by row the slot of the first node, the number of nodes, and `moved`,
-    the nodes of the path in order, then NONE (`walk.Out.moved`). The slots of the others are emptied: a refused token
-    may have been read as NaN, which no mask hides.
+    the nodes of the path in order, then NONE (`walk.Out.moved`). The slots of the others are emptied: where they are NaN,
+    no mask would hide them from a row that is copied into this one.
     """
     given = memory.given[: memory.rows * columns].view(memory.rows, columns).long()
     start, count, moved = given[:, :1], given[:, 1:2], given[:, 2:]
