@@ -73,6 +73,7 @@ else:
     import tomli as tomllib
 from constrain.models.hf import HFModel
 from constrain.models.hf.fixed import FixedForward
+from constrain.models.hf.fixed_session import FixedSession
 from constrain.models.hf.tree import HFTreeSession, but_for_rounding
 from constrain.sampling import SIR, SMC, Job, Sample, Settings, TorchDraw, lcd, step
 from constrain.sampling.core.sampler import drive
@@ -383,7 +384,7 @@ def forward(options: argparse.Namespace, device: torch.device) -> list[dict[str,
             handle.fixed = None if arm == "today" else FixedForward(handle, compiled=arm == "compiled")
             if handle.fixed is not None and arm == "launched":
                 handle.fixed.capture = None
-            session = HFTreeSession(handle, rows) if handle.fixed is None else handle.fixed.session(handle, rows)
+            session = HFTreeSession(handle, rows) if handle.fixed is None else FixedSession(handle, rows, handle.fixed)
             prompt = [[5 + (i + row) % 1000 for i in range(options.prompt)] for row in range(rows)]
             piece = 1 + nodes if arm == "compiled" else options.prompt  # so that one shape is compiled
             for begin in range(0, options.prompt, piece):

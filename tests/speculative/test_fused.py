@@ -455,7 +455,7 @@ def test_buffers_of_a_bucket_are_used_again() -> None:
     [([0.4] * 3, [1, 2]), ([0.1] * 9, list(range(9))), ([0.5, 0.2, 2.0, 0.2], [0, 1, 3]), ([1.0, 1.0], [1])],
 )
 def test_graphs_are_kept_by_their_bytes(shares: list[float], kept: list[int]) -> None:
-    """Those used last that fit; what never fits drives nothing out."""
+    """The ones used last that fit; what never fits drives nothing out."""
     graphs: Kept[int, str] = Kept(100)
     for number, share in enumerate(shares):
         found = graphs.get(number, int(share * 100), lambda: "made")

@@ -190,7 +190,7 @@ class HFModel:
         def found() -> FixedForward | None:
             if device.type != "cuda":
                 return None
-            from constrain.models.hf.fixed import fixed_or_none
+            from constrain.models.hf.fixed_session import fixed_or_none
 
             return fixed_or_none(self)
 
@@ -301,7 +301,9 @@ class HFModel:
     ) -> tuple[HFSession | GroupedSession | RereadSession, list[torch.Tensor]]:
         """Read B prefixes; see `constrain.sampling.LanguageModel`."""
         if self.fixed is not None:
-            fixed = self.fixed.session(self, len(prefixes))
+            from constrain.models.hf.fixed_session import FixedSession
+
+            fixed = FixedSession(self, len(prefixes), self.fixed)
             return fixed, fixed.feed(prefixes, keep)
         lengths = list(map(len, prefixes))
         even = self.plain and not self.encodes and len(set(lengths)) == 1  # then there is one way, and nothing to find

@@ -50,9 +50,10 @@ class FirstLayersRead(Protocol):
 
 def open_trees(handle: HFModel, rows: int) -> TreeSession:
     """A session of so many empty rows; one that reads chains only where the model cannot grow ragged or remember."""
-    fixed = handle.fixed
-    if fixed is not None:
-        return fixed.session(handle, rows)
+    if handle.fixed is not None:
+        from constrain.models.hf.fixed_session import FixedSession
+
+        return FixedSession(handle, rows, handle.fixed)
     if handle.windows is not None:
         return HFTreeSession(handle, rows) if handle.branching else ForkSession(handle, rows)
     remembers = handle.ragged and handle.reading.argument is not None
@@ -275,7 +276,7 @@ def aligned(rows: Sequence[Sequence[int]], parents: Sequence[Ints], slots: int) 
 
 
 def ancestors(above: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Which slots each slot sees, bool[B, slots, slots], itself and those before it; and how many, without itself.
+    """The slots that each slot sees, bool[B, slots, slots], itself and those before it; and their number before it.
 
     above: int64[B, slots], the slot before each; its own where none is. Both double at each turn: what a slot sees
     sees as far as the slot itself.

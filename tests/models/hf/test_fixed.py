@@ -22,22 +22,24 @@ from tree_cases import TREES, WIDTH, WINDOWS, alone, check_cache, tiny, walk
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.models.hf import HFModel, fixed
-from constrain.models.hf.fixed import FixedForward, FixedSession, NothingWaits, Waits
+from constrain.models.hf import HFModel, fixed, fixed_session
+from constrain.models.hf.fixed import FixedForward, Sizes
+from constrain.models.hf.fixed_session import FixedSession, fixed_or_none, proved
 from constrain.models.hf.loading import model_named
 from constrain.models.hf.tree import HFTreeSession, but_for_rounding
 from constrain.sampling.fused.batch import NONE
-from constrain.sampling.fused.graphs import USES, Captured
+from constrain.sampling.fused.graphs import USES, Captured, NothingWaits, Waits
 from real_models import real_model
 from toy_model import tiny_llama, tiny_tokenizer
 
 FAMILIES = ["llama", "qwen3", "gemma3"]
+SMALL = Sizes(rows=(1, 2, 4), slots=(8, 16, 32), new=(1, 4, 8), logits=4)  # a walk grows through all, and beyond
 NOBODY = np.empty(0, np.int32)
 TREE = np.array([3, 4, 5, 6], np.int32), np.array([-1, -1, 0, 2], np.int32)
 
 
 class Recorded:
-    """What a CUDA graph does, on a CPU: the operators of one run, again, on the same tensors and into the same one."""
+    """Run the operators of one run again, on the same tensors and into the same one: a CUDA graph, but on a CPU."""
 
     made = 0
 
@@ -58,13 +60,15 @@ def handle(name: str, **how: Any) -> HFModel:
     return found
 
 
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few and small sizes, so that a walk grows through all of them and beyond."""
-    monkeypatch.setattr(fixed, "ROWS", (1, 2, 4))
-    monkeypatch.setattr(fixed, "NEW", (1, 4, 8))
-    monkeypatch.setattr(fixed, "LOGITS", 4)
-    monkeypatch.setattr(fixed, "SLOTS", (8, 16, 32))
+def opened(found: HFModel, rows: int) -> FixedSession:
+    session = found.open(rows)
+    assert isinstance(session, FixedSession)
+    return session
+
+
+def forwards_of(found: HFModel) -> FixedForward:
+    assert found.fixed is not None
+    return found.fixed
 
 
 # --- logits -----------------------------------------------------------------------------------------------------------
@@ -82,7 +86,7 @@ def test_logits_are_those_of_paths_read_alone(name: str) -> None:
 def test_graphs_have_the_logits_of_forwards(name: str) -> None:
     before = Recorded.made
     found = handle(name, capture=Recorded)
-    assert found.fixed is not None and found.fixed.proved(found) is found.fixed
+    assert proved(forwards_of(found), found) is found.fixed
     assert Recorded.made == before + 3  # two shapes of the trial, and moving its path together
     for seed in range(2):
         assert not walk(found, seed, 12, 1e-9).left
@@ -133,7 +137,7 @@ def test_more_logits_than_tokens_are_known() -> None:
     tokenizer = tiny_tokenizer()
     found = HFModel(tiny_llama(tokenizer, extra=29), tokenizer)
     assert found.width == len(tokenizer) + 29
-    found.fixed = FixedForward(found).proved(found)
+    found.fixed = proved(FixedForward(found), found)
     session, (logits,) = found.start([[1, 2, 3]], [2])
     assert type(session) is FixedSession and logits.shape == (2, found.width)
     assert but_for_rounding(logits[-1], alone(found, [1, 2, 3]))
@@ -144,7 +148,7 @@ def test_outputs_are_those_of_the_session_of_today(options: dict[str, Any]) -> N
     plain = HFModel.of(constrain.reference.load())
     expected = constrain.generate(plain, "A date: ", regex=r"\d{4}-\d\d-\d\d", seed=4, **options)
     found = HFModel(tiny_copy(plain.model), plain.tokenizer)
-    found.fixed = FixedForward(found, capture=Recorded).proved(found)
+    found.fixed = proved(FixedForward(found, capture=Recorded), found)
     made = Recorded.made
     g = constrain.generate(found, "A date: ", regex=r"\d{4}-\d\d-\d\d", seed=4, **options)
     assert g.text == expected.text and g.tokens == expected.tokens and Recorded.made > made
@@ -162,19 +166,19 @@ def tiny_copy(model: Any) -> Any:
 
 @pytest.mark.parametrize("capture", [None, Recorded])
 @pytest.mark.parametrize("name", ["llama", *WINDOWS])
-def test_what_no_longer_fits_goes_on_elsewhere(name: str, capture: Any, small: None) -> None:
+def test_what_no_longer_fits_goes_on_elsewhere(name: str, capture: Any) -> None:
     """Through all sizes of memories, with texts read in pieces, then beyond the last: the cache goes along."""
-    found = handle(name, capture=capture)
+    found = handle(name, capture=capture, sizes=SMALL)
     for seed in range(2):
         session = walk(found, seed, 12, 1e-9)
         assert session.left
 
 
 @pytest.mark.parametrize("name", ["llama", "gemma3"])
-def test_long_texts_are_read_in_pieces(name: str, small: None) -> None:
-    found = handle(name)
+def test_long_texts_are_read_in_pieces(name: str) -> None:
+    found = handle(name, sizes=SMALL)
     text = [(7 * i) % WIDTH for i in range(27)]
-    session = found.open(2)
+    session = opened(found, 2)
     logits = session.forward([text, text[:3]], [20, 2], [TREE[0], NOBODY], [TREE[1], NOBODY])
     assert session.forwards == [4, 1] and not session.left
     for place in range(20):
@@ -184,8 +188,8 @@ def test_long_texts_are_read_in_pieces(name: str, small: None) -> None:
 
 
 @pytest.mark.parametrize("name", ["llama", "gemma3"])
-def test_more_rows_or_nodes_than_the_largest_size(name: str, small: None) -> None:
-    found = handle(name)
+def test_more_rows_or_nodes_than_the_largest_size(name: str) -> None:
+    found = handle(name, sizes=SMALL)
     session, _ = found.start([[1, 2], [3]], [1, 1])
     session.select([0, 1, 1, 0, 0])
     assert isinstance(session, FixedSession) and session.left
@@ -193,7 +197,7 @@ def test_more_rows_or_nodes_than_the_largest_size(name: str, small: None) -> Non
         torch.testing.assert_close(logits[0], alone(found, [*row, 9]), rtol=1e-9, atol=1e-9)
     _, many = found.start([[1, 2, 4, 6, 8, 9, 11], [3], [4], [5], [6]], [1] * 5)
     torch.testing.assert_close(many[1][0], alone(found, [3]), rtol=1e-9, atol=1e-9)
-    tree = found.open(1)
+    tree = opened(found, 1)
     nodes = np.arange(9, dtype=np.int32)
     (logits,) = tree.forward([[1]], [1], [nodes], [np.full(9, -1, np.int32)])
     tree.commit([[8]])
@@ -205,12 +209,12 @@ def test_more_rows_or_nodes_than_the_largest_size(name: str, small: None) -> Non
 @torch.inference_mode()
 def test_hidden_states_are_told_elsewhere() -> None:
     found = handle("llama")
-    session = found.open(1)
+    session = opened(found, 1)
     session.forward([[1, 2, 3]], [1], [NOBODY], [NOBODY])
     session.commit([[]])
     session.keep_hidden = True
     (logits,) = session.forward([[4]], [1], [NOBODY], [NOBODY])
-    assert session.left and session.hidden[0].shape == (1, 32)
+    assert session.left and session.hidden is not None and session.hidden[0].shape == (1, 32)
     torch.testing.assert_close(found.model.lm_head(session.hidden[0]), logits)
     torch.testing.assert_close(logits[0], alone(found, [1, 2, 3, 4]), rtol=1e-9, atol=1e-9)
 
@@ -222,11 +226,11 @@ def test_hidden_states_are_told_elsewhere() -> None:
 def test_sessions_take_turns_in_a_memory(capture: Any) -> None:
     """Also between a forward and the choice of its path; a fork is where the other one was."""
     found = handle("qwen3", capture=capture)
-    first, second = found.open(1), found.open(1)
+    first, second = opened(found, 1), opened(found, 1)
     rows: list[list[int]] = [[], []]
     for step in range(5):
         read = [s.forward([[step, n]], [1], [TREE[0]], [TREE[1]]) for n, s in enumerate((first, second))]
-        assert len(found.fixed.memories.held) == 1
+        assert len(forwards_of(found).memories.held) == 1
         for n, (session, (logits,)) in enumerate(zip((first, second), read, strict=True)):
             rows[n] += [step, n]
             torch.testing.assert_close(logits[3], alone(found, [*rows[n], 3, 5]), rtol=1e-9, atol=1e-9)
@@ -241,10 +245,10 @@ def test_sessions_take_turns_in_a_memory(capture: Any) -> None:
         check_cache(found, session, [[*row, 9]] * session.rows)
 
 
-def test_a_session_that_moved_leaves_its_memory_to_others(small: None) -> None:
-    """Its first memory goes to another session, which must not put by what lies in its second."""
-    found = handle("llama")
-    first, second = found.open(1), found.open(1)
+def test_a_session_that_moved_leaves_its_memory_to_others() -> None:
+    """The first memory goes to another session, which must not put by what lies in the second."""
+    found = handle("llama", sizes=SMALL)
+    first, second = opened(found, 1), opened(found, 1)
     first.feed([[1, 2]], [1])
     first.feed([list(range(8))], [1])  # into a larger memory
     second.feed([[5]], [1])  # into the smaller one
@@ -257,15 +261,15 @@ def test_memories_are_kept_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> No
     """One that never fits is none: the model is read elsewhere. One that was dropped serves its session on."""
     size = 2 * 2 * 2 * 512 * 8 * 8
     monkeypatch.setattr(fixed, "CPU_BYTES", size - 1)
-    session = handle("llama").open(1)
+    session = opened(handle("llama"), 1)
     session.feed([[1, 2]], [1])
     assert session.left
     monkeypatch.setattr(fixed, "CPU_BYTES", 4 * size)
     found = handle("llama")
-    one, four = found.open(1), found.open(4)
+    one, four = opened(found, 1), opened(found, 4)
     one.feed([[1, 2]], [1])
     four.feed([[3]] * 4, [1] * 4)
-    assert [memory.rows for memory, _ in found.fixed.memories.held.values()] == [4]
+    assert [memory.rows for memory, _ in forwards_of(found).memories.held.values()] == [4]
     (logits,) = one.feed([[4]], [1])
     assert not one.left
     torch.testing.assert_close(logits[0], alone(found, [1, 2, 4]), rtol=1e-9, atol=1e-9)
@@ -274,7 +278,7 @@ def test_memories_are_kept_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> No
 @torch.inference_mode()
 def test_paths_are_moved_as_the_walk_tells_it() -> None:
     """By `walk.Out.moved`, in all layers at once: refused nodes are emptied, other slots stay."""
-    memory = fixed.Memory((3, 2, 4, 2, 512, 4), torch.float32, torch.device("cpu"))
+    memory = fixed.Memory((3, 2, 4, 2, 512, 4), 6, torch.float32, torch.device("cpu"))
     memory.states.normal_(generator=torch.Generator().manual_seed(1))
     before = memory.states.clone()
     moved = [[1, 3, NONE, NONE], [NONE] * 4, [0, 1, 2, NONE], [NONE] * 4]
@@ -290,6 +294,18 @@ def test_paths_are_moved_as_the_walk_tells_it() -> None:
         assert torch.equal(memory.states[:, :, row, :, :511], expected[:, :, :, :511])
 
 
+def test_the_longest_row_is_dropped() -> None:
+    """The other one stays in the memory, or goes into a smaller one, and is not cut short."""
+    for count in (1, 2):
+        found = handle("llama", sizes=SMALL)
+        session = opened(found, 2)
+        session.feed([list(range(20)), [1, 2]], [1, 1])
+        session.select([1] * count)
+        for row in session.feed([[3]] * count, [1] * count):
+            torch.testing.assert_close(row[0], alone(found, [1, 2, 3]), rtol=1e-9, atol=1e-9)
+        assert session.memory is not None and session.memory.slots == (8 if count == 1 else 32)
+
+
 # --- bad input --------------------------------------------------------------------------------------------------------
 
 
@@ -299,7 +315,7 @@ def test_what_is_no_number_stays_in_its_row(refused: bool) -> None:
     found = handle("llama")
     with torch.no_grad():
         found.model.get_input_embeddings().weight[6] = torch.nan
-    session = found.open(2)
+    session = opened(found, 2)
     trees = [np.array([4, 5, 6], np.int32), np.array([4, 5, 7], np.int32)]
     logits = session.forward([[1], [2]], [1] * 2, trees, [TREE[1][:3]] * 2)
     assert logits[0][3].isnan().all() and logits[1].isfinite().all()
@@ -311,29 +327,29 @@ def test_what_is_no_number_stays_in_its_row(refused: bool) -> None:
         for row in session.feed([[step]] * 2, [1] * 2):
             torch.testing.assert_close(row[0], alone(found, text), rtol=1e-9, atol=1e-9)
     session.feed([[6], [6]], [1, 1])
-    (after, _) = found.open(2).feed([[1], [2]], [1, 1])
+    (after, _) = opened(found, 2).feed([[1], [2]], [1, 1])
     torch.testing.assert_close(after[0], alone(found, [1]), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("capture", [None, Recorded])
 def test_a_device_out_of_memory(
-    capture: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, small: None
+    capture: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """While a session grows: it goes on elsewhere with what it has read, and so do all later ones; said once."""
-    found = handle("llama", capture=capture)
-    session, waiting = found.open(1), found.open(1)
+    found = handle("llama", capture=capture, sizes=SMALL)
+    session, waiting = opened(found, 1), opened(found, 1)
     session.feed([[1, 2]], [1])
 
     def full(*shape: Any) -> Any:
         raise torch.cuda.OutOfMemoryError("no memory")
 
     monkeypatch.setattr(fixed, "Memory", full)
-    with caplog.at_level(logging.WARNING, logger=fixed.__name__):
+    with caplog.at_level(logging.WARNING, logger=fixed_session.__name__):
         (logits,) = session.feed([list(range(3, 12))], [1])
         (other,) = waiting.feed([[1, 2]], [1])
     torch.testing.assert_close(logits[0], alone(found, list(range(1, 12))), rtol=1e-9, atol=1e-9)
     torch.testing.assert_close(other[0], alone(found, [1, 2]), rtol=1e-9, atol=1e-9)
-    assert session.left and waiting.left and found.open(1).left
+    assert session.left and waiting.left and opened(found, 1).left
     assert [record.getMessage()[:24] for record in caplog.records] == ["the device has no memory"]
 
 
@@ -346,8 +362,8 @@ def test_who_has_no_forwards_of_fixed_shape(caplog: pytest.LogCaptureFixture) ->
     ):
         with pytest.raises(ConstrainError, match=f"no forwards of fixed shape: .*{why}"):
             FixedForward(refused)
-        with caplog.at_level(logging.INFO, logger=fixed.__name__):
-            assert fixed.fixed_or_none(refused) is None
+        with caplog.at_level(logging.INFO, logger=fixed_session.__name__):
+            assert fixed_or_none(refused) is None
         assert why in caplog.records[-1].getMessage()
 
 
@@ -358,8 +374,8 @@ def test_experts_that_the_host_chooses() -> None:
     model.set_experts_implementation("eager")  # a loop over the experts that some token goes to
     found = HFModel(model, None)
     with pytest.raises(Waits, match="nonzero waits for the host"):
-        FixedForward(found).proved(found)
-    assert fixed.fixed_or_none(found) is None
+        proved(FixedForward(found), found)
+    assert fixed_or_none(found) is None
 
 
 def test_logits_that_are_wrong_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -367,7 +383,7 @@ def test_logits_that_are_wrong_are_found_out(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(fixed, "ancestors", lambda above: (torch.ones(*above.shape, above.shape[1], dtype=torch.bool),
                                                            torch.zeros_like(above)))  # fmt: skip
     with pytest.raises(ConstrainError, match="its logits are others"):
-        FixedForward(found).proved(found)
+        proved(FixedForward(found), found)
 
 
 def test_a_cpu_is_read_as_before() -> None:
@@ -377,7 +393,7 @@ def test_a_cpu_is_read_as_before() -> None:
         with pytest.raises(RuntimeError, match="a CUDA graph needs a GPU"):
             Captured(lambda: torch.zeros(1))
         with pytest.raises(RuntimeError, match="a CUDA graph needs a GPU"):
-            FixedForward(found, capture=Captured).proved(found)
+            proved(FixedForward(found, capture=Captured), found)
 
 
 # --- nothing waits ----------------------------------------------------------------------------------------------------
@@ -409,20 +425,21 @@ def test_waits_are_seen(wait: Any, name: str) -> None:
 def test_no_operator_waits(name: str) -> None:
     """Of a forward and of moving its path together; on "meta" a wait is an error, and so is a tensor of the host."""
     found = handle(name)
-    assert found.fixed is not None
-    found.fixed.watched = True
-    session = found.open(2)
+    forwards_of(found).watched = True
+    session = opened(found, 2)
     session.forward([[1, 2], [3]], [1] * 2, [TREE[0]] * 2, [TREE[1]] * 2)
+    assert session.memory is not None
     with NothingWaits():
         fixed.compacted(session.memory, 6)
     known = {"branching": True, "reading": found.plainly, "windows": found.windows}
     found = HFModel(tiny(name).to("meta"), None)
     vars(found).update(known)
     found.fixed = FixedForward(found)
-    found.fixed.watched = True
-    session = found.open(2)
+    forwards_of(found).watched = True
+    session = opened(found, 2)
     logits = session.forward([[1, 2], [3]], [1] * 2, [TREE[0]] * 2, [TREE[1]] * 2)
     assert [tuple(each.shape) for each in logits] == [(5, WIDTH)] * 2 and logits[0].device.type == "meta"
+    assert session.memory is not None
     with NothingWaits():
         fixed.compacted(session.memory, 6)
 
@@ -432,19 +449,19 @@ def test_a_forward_is_one_graph_to_dynamo(name: str) -> None:
     """No break, so `compiled` fuses all of it; what is compiled has the same logits, from two rows to four."""
     torch._dynamo.reset()
     found = handle(name)
-    session = found.open(1)
+    session = opened(found, 1)
     session.feed([[1, 2]], [1])
     with torch.inference_mode():
         told = torch._dynamo.explain(fixed._read)(found.model, session.memory, 10, 4, found.windows, found.memory)
     assert (told.graph_count, told.graph_break_count) == (1, 0), told.break_reasons
-    found.fixed.run = torch.compile(fixed._read, backend="eager", fullgraph=True, dynamic=False)
+    forwards_of(found).run = torch.compile(fixed._read, backend="eager", fullgraph=True, dynamic=False)
     walk(found, 1, 3, 1e-9)
     torch._dynamo.reset()
 
 
 def test_a_shape_is_captured_at_its_third_use() -> None:
     found = handle("llama", capture=Recorded)
-    session = found.open(1)
+    session = opened(found, 1)
     before = Recorded.made
     for step in range(USES + 2):
         session.feed([[step]], [1])

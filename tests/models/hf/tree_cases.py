@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from constrain.models.hf import HFModel
-from constrain.models.hf.fixed import FixedSession
+from constrain.models.hf.fixed_session import FixedSession
 from constrain.models.hf.session import HFSession
 from constrain.models.hf.tree import HFTreeSession
 
