@@ -93,6 +93,18 @@ def test_graphs_have_the_logits_of_forwards(name: str) -> None:
     assert Recorded.made > before + 3
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="a CUDA graph needs a GPU")
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_graphs_on_a_gpu(name: str, compiled: bool) -> None:
+    found = HFModel(tiny(name).to("cuda"), None)
+    assert found.fixed is not None and found.fixed.capture is not None
+    if compiled:
+        found.fixed = proved(FixedForward(found, compiled=True), found)
+    assert not walk(found, 1, 12, 1e-9).left
+    assert any(memory.graphs.held for memory, _ in forwards_of(found).memories.held.values())
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 def test_logits_are_those_of_the_session_of_today(name: str) -> None:
     """In single precision, prompts of many lengths and trees; what is no longer there is not seen."""

@@ -54,7 +54,7 @@ WINDOWS = ["windows", "gemma3"]  # in all layers, and in every second one
 def alone(handle: HFModel, ids: list[int]) -> torch.Tensor:
     """Logits after a sequence: no batch, no cache, no tree."""
     with torch.inference_mode():
-        return handle.model(input_ids=torch.tensor([ids]), use_cache=False).logits[0, -1]
+        return handle.model(input_ids=torch.tensor([ids], device=handle.model.device), use_cache=False).logits[0, -1]
 
 
 def random_tree(rng: random.Random, nodes: int, chain: bool) -> tuple[np.ndarray, np.ndarray]:
