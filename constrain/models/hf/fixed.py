@@ -33,6 +33,7 @@ import torch
 from transformers.cache_utils import DynamicCache, DynamicLayer
 
 from constrain.errors import ConstrainError
+from constrain.models.hf.grouped import grouped
 from constrain.models.hf.model import HFModel
 from constrain.models.hf.tree import ancestors, masks_of
 from constrain.sampling.fused.batch import NONE
@@ -170,12 +171,16 @@ class FixedForward:
         """Logits float[B, wanted, width] of the last of the new slots. rows: int32[B, 2 + 2 T], see `_read`."""
         given = (handle.model, memory, rows.shape[1], wanted, handle.windows, handle.memory)
         size = len(rows) * wanted * handle.width * handle.model.dtype.itemsize
-        graph = self._graph(memory, ("read", rows.shape[1], wanted), size, partial(self.run, *given))
-        memory.uploaded(rows)
-        if self.watched:
+        run = partial(self.run, *given)
+        with grouped(masked=True):
+            graph = self._graph(memory, ("read", rows.shape[1], wanted), size, run)
+            memory.uploaded(rows)
+            if graph is not None:
+                return graph().clone()  # the next forward of this shape writes there
+            if not self.watched:
+                return run()
             with NothingWaits():  # before anything is compiled: torch compiles nothing that it met under a mode
                 return _read(*given)
-        return self.run(*given) if graph is None else graph().clone()  # the next forward of this shape writes there
 
     def compact(self, memory: Memory, rows: np.ndarray) -> None:
         """Move the kept paths together. rows: int32[B, 2 + P], see `compacted`."""

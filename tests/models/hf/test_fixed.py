@@ -22,7 +22,7 @@ from tree_cases import TREES, WIDTH, WINDOWS, alone, check_cache, tiny, walk
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.models.hf import HFModel, fixed, fixed_session
+from constrain.models.hf import HFModel, fixed, fixed_session, grouped
 from constrain.models.hf.fixed import FixedForward, Sizes
 from constrain.models.hf.fixed_session import FixedSession, fixed_or_none, proved
 from constrain.models.hf.loading import model_named
@@ -80,6 +80,17 @@ def test_logits_are_those_of_paths_read_alone(name: str) -> None:
     for seed in range(2):
         session = walk(found, seed, 6, 1e-9)
         assert type(session) is FixedSession and not session.left
+
+
+def test_heads_of_a_group_read_the_memory_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In each layer of each forward, of a tree as of a token."""
+    found, counts = handle("llama"), list[tuple[int, ...]]()
+    plain = grouped.of_groups
+    monkeypatch.setattr(grouped, "of_groups", lambda query, *given: counts.append(query.shape) or plain(query, *given))
+    session = opened(found, 1)
+    session.feed([[1, 2]], [1])
+    session.feed([[1]], [1])
+    assert counts == [(1, 4, 4, 8)] * 2 + [(1, 4, 1, 8)] * 2
 
 
 @pytest.mark.parametrize("name", FAMILIES)
