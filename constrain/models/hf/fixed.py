@@ -15,8 +15,9 @@ Sessions are in fixed_session.py.
 Cost: attention over all slots of the memory, and logits of all new places of a step. On a CPU, where launches are
 cheap, that is more than it spares, so `HFModel.fixed` is None there (docs/notes/0051-forwards-of-fixed-shape.md).
 Limit: decoders of token ids alone whose layers have equal shapes and read masks of four dimensions; experts that
-transformers chooses on the host are found out by a trial. Graphs themselves have run in tests as records of operators,
-not on a GPU: `make gpu` does that.
+transformers chooses on the host are found out by a trial. A graph runs what was captured: after a change of the model
+other than of its weights in place (an adapter, say) `handle.fixed` is to be set anew. Graphs themselves have run in
+tests as records of operators, not on a GPU: `make gpu` does that.
 """
 
 from __future__ import annotations
@@ -143,7 +144,7 @@ class FixedForward:
         >>> import constrain
         >>> handle = HFModel.of(constrain.reference.load())
         >>> FixedForward(handle).shape  # layers, heads of keys, size of each
-        (4, 4, 32)
+        (4, 2, 64)
     """
 
     def __init__(
