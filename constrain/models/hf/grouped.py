@@ -27,7 +27,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 
 class _Inside(threading.local):
-    """What a thread runs: a forward of this library; one of fixed shape."""
+    """True in a thread that runs a forward of this library; one of fixed shape."""
 
     forward = masked = False
 
