@@ -5,6 +5,7 @@
     python benchmarks/speculation_gpu.py steps --out benchmarks/record/DATE-speculation-gpu
     python benchmarks/speculation_gpu.py model --shape 1b --tokens-per-forward 2.3
     python benchmarks/speculation_gpu.py real --model build/real/smollm2
+    python benchmarks/speculation_gpu.py forward --model build/real/smollm2 --batch 1 16 64 --nodes 0 15
     TRITON_INTERPRET=1 python benchmarks/speculation_gpu.py kernels --sizes 300 --nodes 1 4 --batch 1 2 --repeat 1
 
 `kernels`: for vocabularies × nodes a tree × trees a step, milliseconds of a whole verdict, from logits and bitmasks to
@@ -37,6 +38,12 @@ by method, without drafts and with them ("auto"), for `lcd` also with torch in p
 `model.generate` without a constraint, for as many tokens. Each arm writes --count texts twice, and the second time
 counts. Seconds of a stage (`Stats.seconds`) are those of the host: what it queues is paid for where it waits.
 
+`forward`: milliseconds of a forward pass, with a tree of --nodes and the choice of its path, behind a prompt, by rows
+and by how the model is read: as today (shapes of each step), in fixed shapes (launched, captured as a CUDA graph,
+compiled inside and captured, of one shape: the last two on a GPU only), the seconds of the first four steps, in which
+shapes are captured, and the most memory that was allocated. Logits of all arms are compared.
+`model` and `real` read models as they are read by default, in graphs where there is a GPU; --forwards changes that.
+
 Bias: median of --repeat runs after a warm-up; the device is idle otherwise. Without a GPU both commands run on the CPU,
 to test the script; times are then of no interest.
 """
@@ -66,6 +73,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 from constrain.models.hf import HFModel
+from constrain.models.hf.fixed import FixedForward
+from constrain.models.hf.fixed_session import FixedSession
+from constrain.models.hf.tree import HFTreeSession, but_for_rounding
 from constrain.sampling import SIR, SMC, Job, Sample, Settings, TokenRejection, TorchDraw, lcd, step
 from constrain.sampling.core.draw import Chance
 from constrain.sampling.core.sampler import drive
@@ -371,14 +381,67 @@ def steps(options: argparse.Namespace, device: torch.device) -> list[dict[str, A
     return records
 
 
-def real(options: argparse.Namespace, device: torch.device) -> list[dict[str, Any]]:
-    """One record for each arm."""
+def forward(options: argparse.Namespace, device: torch.device) -> list[dict[str, Any]]:
+    """One record for each number of rows, size of trees, and way to read."""
+    handle = loaded(options.model, device) if options.model.is_dir() else llama(options.shape, device)
+    records: list[dict[str, Any]] = []
+    for rows, nodes in itertools.product(options.batch, options.nodes):
+        expected = None
+        one = rows == options.batch[0] and nodes == options.nodes[-1]
+        arms = (
+            ["today", "launched", "captured", *["compiled"] * one] if device.type == "cuda" else ["today", "launched"]
+        )
+        for arm in arms:
+            if device.type == "cuda":
+                torch.cuda.reset_peak_memory_stats()
+            handle.fixed = None if arm == "today" else FixedForward(handle, compiled=arm == "compiled")
+            if handle.fixed is not None and arm == "launched":
+                handle.fixed.capture = None
+            session = HFTreeSession(handle, rows) if handle.fixed is None else FixedSession(handle, rows, handle.fixed)
+            prompt = [[5 + (i + row) % 1000 for i in range(options.prompt)] for row in range(rows)]
+            piece = 1 + nodes if arm == "compiled" else options.prompt  # so that one shape is compiled
+            for begin in range(0, options.prompt, piece):
+                session.feed([each[begin : begin + piece] for each in prompt], [1] * rows)
+            tree, chain = np.arange(nodes, dtype=np.int32) + 7, np.arange(-1, nodes - 1, dtype=np.int32)
+            times = []
+            for _ in range(4 + options.repeat):
+                start = now(device)
+                logits = session.forward([[9]] * rows, [1] * rows, [tree] * rows, [chain] * rows)
+                session.commit([[0] if nodes else []] * rows)
+                times.append(now(device) - start)
+            expected = logits if expected is None else expected
+            alike = all(map(but_for_rounding, logits, expected))
+            memory = torch.cuda.max_memory_allocated() / 2**20 if device.type == "cuda" else None
+            ms = statistics.median(times[4:]) * 1e3
+            records.append({"rows": rows, "nodes": nodes, "arm": arm, "ms": ms, "first four, s": sum(times[:4]),
+                            "MiB": memory, "logits as today": alike})  # fmt: skip
+            print(json.dumps(records[-1]), flush=True)
+            write(options, records)
+    return records
+
+
+def loaded(folder: Path, device: torch.device) -> HFModel:
+    """A pretrained model on the device."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    texts = tomllib.loads(TEXTS.read_text(encoding="utf-8"))["Person"][: options.count]
     dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
-    loaded = AutoModelForCausalLM.from_pretrained(options.model, dtype=dtype).to(device).eval()
-    handle = HFModel(loaded, AutoTokenizer.from_pretrained(options.model))
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype).to(device).eval()
+    return HFModel(model, AutoTokenizer.from_pretrained(folder))
+
+
+def read_by(handle: HFModel, forwards: str) -> None:
+    """Let a model be read as --forwards says."""
+    if forwards == "today":
+        handle.fixed = None
+    elif forwards == "compiled":
+        handle.fixed = FixedForward(handle, compiled=True)
+
+
+def real(options: argparse.Namespace, device: torch.device) -> list[dict[str, Any]]:
+    """One record for each arm."""
+    texts = tomllib.loads(TEXTS.read_text(encoding="utf-8"))["Person"][: options.count]
+    handle = loaded(options.model, device)
+    read_by(handle, options.forwards)
     ask = "Extract the person from this text as JSON: "
     prompts = [[{"role": "user", "content": f"{ask}{each['text']}"}] for each in texts]
     arms: list[tuple[str, str, Any]] = [("unconstrained", "lcd", False), ("model.generate", "", False)]
@@ -397,7 +460,7 @@ def real(options: argparse.Namespace, device: torch.device) -> list[dict[str, An
             if not method:
                 ids = handle.tokenizer.apply_chat_template(prompt, add_generation_prompt=True, return_tensors="pt")
                 ids = getattr(ids, "input_ids", ids).to(device)
-                loaded.generate(ids, max_new_tokens=48, min_new_tokens=48, do_sample=True, pad_token_id=0)
+                handle.model.generate(ids, max_new_tokens=48, min_new_tokens=48, do_sample=True, pad_token_id=0)
                 total.update(tokens=48, forwards=48)
                 continue
             wanted: dict[str, Any] = {} if arm == "unconstrained" else {"schema": PERSON, "method": method}
@@ -439,6 +502,7 @@ def llama(shape: str, device: torch.device) -> HFModel:
 def model(options: argparse.Namespace, device: torch.device) -> list[dict[str, Any]]:
     """Plain and drafted decoding, in seconds a forward and tokens/s."""
     handle = llama(options.shape, device)
+    read_by(handle, options.forwards)
     prompt = [5 + i % 1000 for i in range(options.prompt)]
     constraint = constrain.compile(constrain.json_schema(SCHEMA, whitespace="compact"), handle.vocabulary)
     drafts = lambda: Speculation(["words", "lookup"], verifier=FusedMatch(), controller=Fixed(16, 10, 0.0))  # noqa: E731
@@ -465,9 +529,12 @@ def model(options: argparse.Namespace, device: torch.device) -> list[dict[str, A
     return found
 
 
+RUNS = {"kernels": kernels, "steps": steps, "model": model, "real": real, "forward": forward}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", choices=["kernels", "steps", "model", "real"])
+    parser.add_argument("what", choices=sorted(RUNS))
     parser.add_argument("--sizes", type=int, nargs="+", default=[32_000, 128_256, 256_000], help="vocabularies")
     parser.add_argument("--nodes", type=int, nargs="+", default=[1, 4, 16, 64, 256], help="nodes of a tree")
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 4, 16, 64], help="trees")
@@ -479,6 +546,7 @@ def main() -> int:
     parser.add_argument("--tokens", type=int, default=128, help="tokens to decode")
     parser.add_argument("--tokens-per-forward", type=float, default=2.0, help="of drafts, as the reference pair has")
     parser.add_argument("--model", type=Path, default=Path("build/real/smollm2"), help="of `real`: a folder")
+    parser.add_argument("--forwards", choices=["default", "today", "compiled"], default="default", help="see above")
     parser.add_argument("--count", type=int, default=12, help="texts of `real`, at most 14")
     parser.add_argument("--methods", nargs="+", default=REAL, choices=REAL)
     parser.add_argument("--out", type=Path, help="folder for the raw records")
@@ -486,7 +554,7 @@ def main() -> int:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     options.about = torch.cuda.get_device_name() if device.type == "cuda" else "CPU: a test of the script, no figures"
     print(f"{options.about}; torch {torch.__version__}")
-    write(options, {"kernels": kernels, "steps": steps, "model": model, "real": real}[options.what](options, device))
+    write(options, RUNS[options.what](options, device))
     return 0
 
 

@@ -2,7 +2,7 @@
 
     laws_of     penalties, masks and filters: the target's distribution at every place
     verdicts    distributions, then the walks
-    Captured    `verdicts` of one bucket, captured once and replayed; what travels is copied into `Buffers`
+    Replayed    `verdicts` of one bucket, captured once and replayed; what travels is copied into `Buffers`
     DeviceSteps       the one that callers use: chooses between the two
 
 Run by Triton's interpreter on a CPU, in tests, and on an H200 with Triton 3.6 (`make gpu`).
@@ -10,6 +10,7 @@ Run by Triton's interpreter on a CPU, in tests, and on an H200 with Triton 3.6 (
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,11 @@ from constrain.device import targets, walk
 from constrain.device.targets import Laws
 from constrain.device.walk import Out
 from constrain.sampling.fused.batch import ENTRY, FusedScores, FusedStep, Penalties, Rule, room_for
+from constrain.sampling.fused.graphs import USES, Captured, Kept
 
 CHUNK = 4096  # ids that a program takes at a time, a multiple of 32
 ENTRIES = 64  # penalties of a program
 TURNS, BOUNDS = targets.TURNS.value, targets.BOUNDS.value
-REPLAYS = 2  # steps of a bucket before its graph is captured
 GRAPH_BYTES = 2 << 30  # of the buffers of all graphs that are kept
 WARPS = 16  # of a program that reads rows: PERF: an estimate; one program a tree has a multiprocessor for itself
 
@@ -150,29 +151,19 @@ class Buffers:
             buffer[: len(given)].copy_(given, non_blocking=True)
 
 
-class Captured:
-    """A CUDA graph of `verdicts` for one bucket: a step is copied into its buffers, and one launch runs all kernels."""
+class Replayed:
+    """`verdicts` for one bucket as a CUDA graph: a step is copied into its buffers, and one launch runs all kernels."""
 
     def __init__(self, logits: list[torch.Tensor], step: FusedStep, rule: Rule, size: int) -> None:
-        """Raises RuntimeError: there is no CUDA here, or something cannot be captured."""
-        if not torch.cuda.is_available():
-            raise RuntimeError("a CUDA graph needs a GPU")
+        """Raises RuntimeError: as `Captured`."""
         self.buffers = Buffers(logits, step, size)
         self.buffers.fill(logits, step)
-        side = torch.cuda.Stream()
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):  # kernels are compiled before the capture
-            verdicts(self.buffers.scores, self.buffers.step, rule)
-        torch.cuda.current_stream().wait_stream(side)
-        self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph):
-            self.out = verdicts(self.buffers.scores, self.buffers.step, rule)
+        self.graph = Captured(lambda: verdicts(self.buffers.scores, self.buffers.step, rule))
 
     def __call__(self, logits: list[torch.Tensor], step: FusedStep) -> Out:
         """Verdicts on a step of the same bucket; valid until the next call."""
         self.buffers.fill(logits, step)
-        self.graph.replay()
-        return self.out
+        return self.graph()
 
 
 def bytes_of(logits: list[torch.Tensor], step: FusedStep) -> int:
@@ -190,14 +181,12 @@ def _buffer(like: torch.Tensor, rows: int = 0) -> torch.Tensor:
 class DeviceSteps:
     """Runs steps; on a GPU each bucket is captured at its third step, and replayed from then on. For one thread.
 
-    captured: the latest buckets, as many as fit into `GRAPH_BYTES`. run: how many steps were.
+    captured: the buckets used last, as many as fit into `GRAPH_BYTES`. run: how many steps were.
     """
 
     def __init__(self, graphs: bool = True) -> None:
         self.graphs, self.run = graphs, 0
-        self._seen: dict[Bucket, int] = {}
-        self.captured: dict[Bucket, Captured] = {}
-        self._bytes: dict[Bucket, int] = {}  # of the buffers of each
+        self.captured: Kept[Bucket, Replayed] = Kept(GRAPH_BYTES, USES)
 
     def __call__(self, logits: list[torch.Tensor], step: FusedStep, rule: Rule, size: int) -> np.ndarray:
         """int32[B, 1 + P, ENTRY]: the verdicts on all trees of the bucket, by the one copy back (`walk.Out`).
@@ -205,24 +194,11 @@ class DeviceSteps:
         logits: float[·, width] of each tree, in their order.
         """
         self.run += 1
-        bucket = Bucket.of(logits, step, rule, size) if self.graphs and logits[0].device.type == "cuda" else None
-        if bucket is not None:
-            self._seen[bucket] = self._seen.get(bucket, 0) + 1
-            more = bucket not in self.captured and self._seen[bucket] > REPLAYS
-            if more and self.makes_room(bucket, bytes_of(logits, step)):
-                self.captured[bucket] = Captured(logits, step, rule, size)
-            if bucket in self.captured:
-                return self.captured[bucket](logits, step).entries.cpu().numpy()
+        if self.graphs and logits[0].device.type == "cuda":
+            bucket = Bucket.of(logits, step, rule, size)
+            made = partial(Replayed, logits, step, rule, size)
+            replayed = self.captured.get(bucket, bytes_of(logits, step), made)
+            if replayed is not None:
+                return replayed(logits, step).entries.cpu().numpy()
         whole = logits[0] if len(logits) == 1 else torch.cat(logits)
         return verdicts(scores_of(whole, step.bitmask, size), step, rule).entries.cpu().numpy()
-
-    def makes_room(self, bucket: Bucket, wanted: int) -> bool:
-        """Let the oldest graphs go until one of so many bytes fits; False if it never does."""
-        if wanted > GRAPH_BYTES:
-            return False
-        while sum(self._bytes.values()) + wanted > GRAPH_BYTES:
-            oldest = next(iter(self._bytes))
-            self.captured.pop(oldest, None)
-            del self._bytes[oldest]
-        self._bytes[bucket] = wanted
-        return True

@@ -81,6 +81,11 @@ ROOT = Path(__file__).parents[2]
     [
         ("kernels --sizes 70 --nodes 2 --batch 1 --repeat 1", 1, KERNELS),
         ("model --shape tiny --prompt 9 --tokens 6", 3, {"row", "forwards", "ms a forward", "tokens/s"}),
+        (
+            "forward --model none --shape tiny --prompt 9 --batch 1 3 --nodes 2 --repeat 1",
+            4,
+            {"arm", "ms", "MiB", "logits as today"},
+        ),
     ],
 )
 def test_the_commands(command: str, rows: int, columns: set[str], tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from constrain.sampling.core import step as steps
 from constrain.sampling.core.sampler import drive
 from constrain.sampling.core.step import by_kernels, step
 from constrain.sampling.fused.batch import RULES, FusedOptions, FusedStep, Penalties
+from constrain.sampling.fused.graphs import USES, Kept
 from constrain.sampling.processors import Counts, MinP, Repetition, StepContext
 from constrain.speculative import BuiltTree, Case, DraftBudget, Fixed, Speculation, TreeBuilder, Verdict
 from constrain.speculative.fused import Fused, FusedMatch, most_draws, packed, verdicts_of
@@ -453,16 +455,32 @@ def test_buffers_of_a_bucket_are_used_again() -> None:
     [([0.4] * 3, [1, 2]), ([0.1] * 9, list(range(9))), ([0.5, 0.2, 2.0, 0.2], [0, 1, 3]), ([1.0, 1.0], [1])],
 )
 def test_graphs_are_kept_by_their_bytes(shares: list[float], kept: list[int]) -> None:
-    """The latest ones that fit; what never fits drives nothing out."""
+    """The ones used last that fit; what never fits drives nothing out."""
+    graphs: Kept[int, str] = Kept(100)
+    for number, share in enumerate(shares):
+        found = graphs.get(number, int(share * 100), lambda: "made")
+        assert found == ("made" if share <= 1 else None)
+    assert list(graphs.held) == kept
+    graphs.get(kept[0], 1, lambda: "made again")
+    assert list(graphs.held) == [*kept[1:], kept[0]] and graphs.held[kept[0]][0] == "made"
+
+
+def test_a_graph_is_captured_at_its_third_use() -> None:
+    graphs: Kept[str, int] = Kept(100, USES)
+    made: list[str] = []
+
+    def make(key: str) -> int:
+        made.append(key)
+        return len(made)
+
+    assert [graphs.get(key, 1, partial(make, key)) for key in "aabaab"] == [None, None, None, 1, 1, None]
+    assert made == ["a"]
+
+
+def test_the_bytes_of_a_bucket() -> None:
     pytest.importorskip("triton")
     from constrain.device import run
 
-    steps = run.DeviceSteps()
-    for number, share in enumerate(shares):
-        bucket: Any = number
-        if steps.makes_room(bucket, int(share * run.GRAPH_BYTES)):
-            steps.captured[bucket] = bucket
-    assert list(steps.captured) == kept
     step = Problem(7, "recursive", Settings()).step(FusedOptions(), "recursive")
     logits = [torch.zeros((3, 100)), torch.zeros((6, 100))]
     sizes = [run.room_for(9) * 400, run.room_for(4) * 4, run.room_for(len(step.drafts.probs)) * step.drafts.width * 4]
@@ -477,7 +495,7 @@ def test_graphs_give_the_verdicts_of_launches(rule: str) -> None:
         problem = Problem(7, rule, TARGETS[seed % 2])
         one, other = (each.verify(*problem.cases(seed)) for each in (fused, plain))
         assert one == other
-    assert fused.steps.captured
+    assert fused.steps.captured.held
 
 
 @ON_KERNELS

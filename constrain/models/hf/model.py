@@ -28,6 +28,7 @@ from constrain.models.hf.session import GroupedSession, HFSession, RereadSession
 from constrain.models.hf.trials import reading_of
 
 if TYPE_CHECKING:
+    from constrain.models.hf.fixed import FixedForward
     from constrain.sampling.core.model import TreeSession
 
 LOADED_MODELS = 4  # by name, kept for the next call
@@ -178,6 +179,29 @@ class HFModel:
         return CacheProtocol(self.memory, given=True)
 
     @property
+    def fixed(self) -> FixedForward | None:
+        """The forwards of fixed shape that the model is read by; None: by forwards of the shape of each step.
+
+        Tried once on a GPU. Of another device, or to compile what is captured, it may be set:
+        `handle.fixed = FixedForward(handle, compiled=True)` (fixed.py).
+        """
+        device = self.model.device
+
+        def found() -> FixedForward | None:
+            if device.type != "cuda":
+                return None
+            from constrain.models.hf.fixed_session import fixed_or_none
+
+            return fixed_or_none(self)
+
+        known: FixedForward | None = self._kept(f"fixed on {device}", found)
+        return known
+
+    @fixed.setter
+    def fixed(self, chosen: FixedForward | None) -> None:
+        _known.setdefault(self.model, {})[f"fixed on {self.model.device}"] = chosen
+
+    @property
     def _parameters(self) -> Mapping[str, inspect.Parameter]:
         return inspect.signature(unwrapped(self.model).forward).parameters
 
@@ -276,6 +300,11 @@ class HFModel:
         self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]
     ) -> tuple[HFSession | GroupedSession | RereadSession, list[torch.Tensor]]:
         """Read B prefixes; see `constrain.sampling.LanguageModel`."""
+        if self.fixed is not None:
+            from constrain.models.hf.fixed_session import FixedSession
+
+            fixed = FixedSession(self, len(prefixes), self.fixed)
+            return fixed, fixed.feed(prefixes, keep)
         lengths = list(map(len, prefixes))
         even = self.plain and not self.encodes and len(set(lengths)) == 1  # then there is one way, and nothing to find
         even = even and vars(self).get("reading", self.plainly).argument is not None

@@ -20,7 +20,7 @@ text, where plain decoding keeps the window's. Limit: as of model.py.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -50,6 +50,10 @@ class FirstLayersRead(Protocol):
 
 def open_trees(handle: HFModel, rows: int) -> TreeSession:
     """A session of so many empty rows; one that reads chains only where the model cannot grow ragged or remember."""
+    if handle.fixed is not None:
+        from constrain.models.hf.fixed_session import FixedSession
+
+        return FixedSession(handle, rows, handle.fixed)
     if handle.windows is not None:
         return HFTreeSession(handle, rows) if handle.branching else ForkSession(handle, rows)
     remembers = handle.ragged and handle.reading.argument is not None
@@ -63,24 +67,24 @@ def reads_trees(handle: HFModel) -> bool:
     known = _tried.get(handle.model)
     if known is None:
         try:
-            known = _try(handle)
+            known = tried(handle, HFTreeSession(handle, 1))
         except Exception:  # whatever a model has against a mask of four dimensions, it reads chains
             known = False
         _tried[handle.model] = known
     return known
 
 
-def _try(handle: HFModel) -> bool:
+def tried(handle: HFModel, session: TreeSession) -> bool:
+    """True if logits of a small tree in a session of one row, and behind it, are those of its paths."""
     begin, x, y, z, end = (i % handle.width for i in (1, 2, 3, 4, 5))
-    session = HFTreeSession(handle, 1)
     tokens, parents = np.array([x, y, z], np.int32), np.array([ROOT, ROOT, 1], np.int32)  # x | y z
     source = handle.trial_source(0)
     (found,) = session.forward([[*source, begin, begin]], [1], [tokens], [parents])
     session.commit([[1, 2]])
     (after,) = session.forward([[end]], [1], [tokens[:0]], [parents[:0]])
-    _, (first,) = handle.start([[*source, begin, begin, x]], [1])
-    _, (second,) = handle.start([[*source, begin, begin, y, z, end]], [3])
-    return but_for_rounding(torch.cat([found[1:], after]), torch.cat([first[-1:], second]))
+    (first,) = handle.read([[*source, begin, begin, x]])
+    (second,) = handle.read([[*source, begin, begin, y, z, end]])
+    return but_for_rounding(torch.cat([found[1:], after]), torch.cat([first[-1:], second[-3:]]))
 
 
 def but_for_rounding(found: torch.Tensor, expected: torch.Tensor) -> bool:
@@ -137,7 +141,7 @@ class HFTreeSession(HFSession):
         with watched(self.handle, self.keep_hidden) as seen:
             # a window is counted in slots where a mask over slots is given: right as long as no row has holes
             plainly = chains and (self.windows is None or not self.slots.width)
-            logits = self.feed(rows, wanted) if plainly else self._read(rows, wanted, parents)
+            logits = super().feed(rows, wanted) if plainly else self._read(rows, wanted, parents)
         if self.keep_hidden is True and seen:
             self.hidden = [row[row.shape[0] - k :] for row, k in zip(seen[-1], wanted, strict=True)]
         elif seen:
@@ -149,20 +153,13 @@ class HFTreeSession(HFSession):
         self, rows: list[list[int]], wanted: list[int], parents: Sequence[Ints], shallow: FirstLayersRead | None = None
     ) -> list[torch.Tensor]:
         """The forward of trees that branch. shallow: what the first layers made of them, where that is known."""
-        slots = max(map(len, rows))
-        seen = np.zeros((len(rows), slots, slots), bool)  # query, key: both among the new slots
-        depths = np.zeros((len(rows), slots), np.int64)
-        for i, (row, before) in enumerate(zip(rows, parents, strict=True)):
-            seen[i], depths[i] = _ancestors(slots, slots - len(row), before)
-        visible = torch.cat(
-            [self.slots.attention.bool().unsqueeze(1).expand(-1, slots, -1), torch.from_numpy(seen).to(self.device)],
-            dim=2,
-        )
-        padded = [[FILL] * (slots - len(row)) + row for row in rows]
-        positions = self.slots.lengths.unsqueeze(1) + torch.from_numpy(depths).to(self.device)
+        tokens, above = torch.from_numpy(aligned(rows, parents, max(map(len, rows)))).to(self.device)
+        seen, depths = ancestors(above)
+        past = self.slots.attention.bool().unsqueeze(1).expand(-1, seen.shape[1], -1)
+        positions = self.slots.lengths.unsqueeze(1) + depths
         arguments = {
-            "input_ids": torch.tensor(padded, dtype=torch.int64, device=self.device),
-            "attention_mask": self.masks(visible, positions),
+            "input_ids": tokens,
+            "attention_mask": self.masks(torch.cat([past, seen], dim=2), positions),
             "position_ids": positions,
         }
         if shallow is None:
@@ -176,16 +173,8 @@ class HFTreeSession(HFSession):
 
         visible: bool[B, queries, keys]. positions: int64[B, queries]
         """
-        dtype = self.handle.model.dtype
-        if self.windows is None:
-            return additive(visible, dtype)
         keys = torch.cat([self.slots.attention.cumsum(1) - 1, positions], dim=1)
-        distance = positions.unsqueeze(2) - keys.unsqueeze(1)
-        masks = {
-            kind: additive(visible if window is None else visible & (distance < window), dtype)
-            for kind, window in self.windows.items()
-        }
-        return masks.get("", masks)
+        return masks_of(self.windows, visible, positions, keys, self.handle.model.dtype)
 
     def new_cache(self) -> Any:
         return DynamicCache() if self.windows is not None else super().new_cache()
@@ -242,25 +231,61 @@ class HFTreeSession(HFSession):
             super().select(rows)
 
 
+def masks_of(
+    windows: Mapping[str, int | None] | None,
+    visible: torch.Tensor,
+    positions: torch.Tensor,
+    keys: torch.Tensor,
+    dtype: torch.dtype,
+) -> Any:
+    """Make the mask of a forward: one, or one for each kind of layers.
+
+    windows: of `HFModel.windows`. visible: bool[B, queries, keys]. positions, keys: int64[B, queries], int64[B, keys]
+    """
+    if windows is None:
+        return additive(visible, dtype)
+    distance = positions.unsqueeze(2) - keys.unsqueeze(1)
+    masks = {
+        kind: additive(visible if window is None else visible & (distance < window), dtype)
+        for kind, window in windows.items()
+    }
+    return masks.get("", masks)
+
+
 def additive(visible: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """float[B, 1, queries, keys] to add to scores, of bool[B, queries, keys]."""
     mask = torch.zeros(visible.shape, dtype=dtype, device=visible.device)
     return mask.masked_fill_(~visible, torch.finfo(dtype).min).unsqueeze(1)
 
 
-def _ancestors(slots: int, start: int, parents: Ints) -> tuple[np.ndarray, np.ndarray]:
-    """Visibility among the new slots, bool[slots, slots], and their depths, int64[slots].
+def aligned(rows: Sequence[Sequence[int]], parents: Sequence[Ints], slots: int) -> np.ndarray:
+    """The tokens of new slots and the slots before them, int64[2, B, slots]: rows are aligned to the right.
 
-    A row begins at slot `start`: first its chunk, each token of which sees those before it, then the tree.
+    rows: of each a chunk, then the nodes of a tree. parents: of the nodes (`TreeSession.forward`). What follows
+    the text that was read before has itself before it, and so have the slots to its left, with the token `FILL`.
     """
-    seen = np.eye(slots, dtype=bool)
-    depths = np.zeros(slots, np.int64)
-    tree = slots - len(parents)
-    chunk = tree - start
-    seen[start:tree, start:tree] = np.tri(chunk, dtype=bool)
-    depths[start:tree] = np.arange(chunk)
-    for node, parent in enumerate(parents.tolist()):
-        before = tree - 1 if parent == ROOT else tree + parent
-        seen[tree + node] |= seen[before]
-        depths[tree + node] = depths[before] + 1
-    return seen, depths
+    tokens = np.full((len(rows), slots), FILL, np.int64)
+    above = np.tile(np.arange(slots, dtype=np.int64), (len(rows), 1))
+    for i, (row, before) in enumerate(zip(rows, parents, strict=True)):
+        start, tree = slots - len(row), slots - len(before)
+        tokens[i, start:] = row
+        above[i, start + 1 : tree] -= 1
+        after = np.arange(tree, slots) if tree == start else tree - 1  # what follows the text that was read before
+        above[i, tree:] = np.where(before == ROOT, after, tree + before)
+    return np.stack([tokens, above])
+
+
+def ancestors(above: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The slots that each slot sees, bool[B, slots, slots], itself and those before it; and their number before it.
+
+    above: int64[B, slots], the slot before each; its own where none is. Both double at each turn: what a slot sees
+    sees as far as the slot itself.
+    """
+    rows, slots = above.shape
+    seen = torch.eye(slots, dtype=torch.bool, device=above.device).repeat(rows, 1)  # of the slots of all rows
+    above = (above + torch.arange(0, rows * slots, slots, device=above.device).unsqueeze(1)).flatten()
+    for _ in range(max(1, slots - 1).bit_length()):
+        seen |= seen[above]
+        above = above[above]
+    seen = seen.unflatten(0, (rows, slots))
+    return seen, seen.sum(2) - 1

@@ -338,6 +338,18 @@ def test_it_applies_to_one_token_that_sees_everything(other: str) -> None:
     assert not taken(**OTHERS[other])
 
 
+@pytest.mark.parametrize("other", OTHERS)
+def test_it_applies_under_a_mask_in_forwards_of_fixed_shape(other: str) -> None:
+    """Of any number of tokens; other options and heads with keys of their own are as before."""
+    mask = torch.zeros(2, 1, 2, 5)
+    with grouped.grouped(masked=True):
+        assert taken(mask=mask, query=(2, 6, 2, 8))
+        assert taken(mask=mask, **{k: v for k, v in OTHERS[other].items() if k != "mask"}) == (
+            other in ("two tokens", "something is hidden")
+        )
+    assert not taken(mask=mask)
+
+
 @pytest.mark.parametrize("heads", [1, 2, 3])
 @pytest.mark.parametrize("scaling", [None, 0.3])
 def test_groups_have_the_attention_of_their_heads(heads: int, scaling: float | None) -> None:
@@ -350,6 +362,10 @@ def test_groups_have_the_attention_of_their_heads(heads: int, scaling: float | N
     doubled = [each.repeat_interleave(6 // heads, 1) for each in (key, value)]
     expected = scaled_dot_product_attention(query, *doubled, scale=scaling).transpose(1, 2)
     torch.testing.assert_close(grouped.of_groups(query, key, value, scaling), expected, atol=1e-12, rtol=0)
+    query = torch.randn(2, 6, 3, 8, generator=generator, dtype=torch.float64)
+    mask = torch.randn(2, 1, 3, 5, generator=generator, dtype=torch.float64)
+    expected = scaled_dot_product_attention(query, *doubled, attn_mask=mask, scale=scaling).transpose(1, 2)
+    torch.testing.assert_close(grouped.of_groups(query, key, value, scaling, mask), expected, atol=1e-12, rtol=0)
 
 
 @pytest.fixture

@@ -5,13 +5,12 @@ Tiny random networks of several families. In float64 the bound is 1e-9, in float
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from tree_cases import TREES, WIDTH, WINDOWS, alone, paths_to, random_tree, tiny
+from tree_cases import TREES, WINDOWS, alone, check_cache, tiny, walk
 
 from constrain.models.hf import HFModel
 from constrain.models.hf.tree import HFTreeSession
@@ -21,55 +20,6 @@ from toy_model import tiny_gpt2, tiny_llama, tiny_mistral, tiny_tokenizer
 @pytest.fixture(scope="module")
 def models() -> dict[str, HFModel]:
     return {name: HFModel(tiny(name), None) for name in [*TREES, *WINDOWS, "bloom"]}
-
-
-def walk(handle: HFModel, seed: int, steps: int, tolerance: float, chain: bool = False) -> Any:
-    """Random trees and paths for a batch whose rows are dropped, permuted and forked; every logit is checked."""
-    rng = random.Random(seed)
-    rows: list[list[int]] = [[] for _ in range(3)]
-    session = handle.open(len(rows))
-    for step in range(steps):
-        chunks = [[rng.randrange(WIDTH) for _ in range(rng.randint(1, 6 if step == 0 else 3))] for _ in rows]
-        keep = [rng.randint(1, len(chunk)) for chunk in chunks]
-        trees = [random_tree(rng, rng.randint(0, 6), chain or rng.random() < 0.2) for _ in rows]
-        logits = session.forward(chunks, keep, [tokens for tokens, _ in trees], [parents for _, parents in trees])
-        assert len(session.forwards) == len(rows)
-        taken = []
-        for i, (chunk, kept, (tokens, parents)) in enumerate(zip(chunks, keep, trees, strict=True)):
-            rows[i] = [*rows[i], *chunk]
-            paths = paths_to(tokens, parents)
-            prefixes = [rows[i][: len(rows[i]) - back] for back in range(kept - 1, -1, -1)]
-            prefixes += [[*rows[i], *tokens[path].tolist()] for path in paths]
-            assert logits[i].shape == (len(prefixes), handle.width)
-            for found, prefix in zip(logits[i], prefixes, strict=True):
-                expected = alone(handle, prefix)
-                assert float((found - expected).abs().max()) < tolerance * max(1.0, float(expected.abs().max()))
-            taken.append(rng.choice([[], *paths]))
-            rows[i] += tokens[taken[-1]].tolist()
-        session.commit(taken)
-        check_cache(handle, session, rows)
-        if rng.random() < 0.4:
-            order = [rng.randrange(len(rows)) for _ in range(rng.randint(1, 4))]
-            session.select(order)
-            rows = [list(rows[i]) for i in order]
-    return session
-
-
-def check_cache(handle: HFModel, session: Any, rows: list[list[int]]) -> None:
-    """Check that a row's cache has the keys and values of its tokens, in order, as if read one by one."""
-    if not isinstance(session, HFTreeSession):
-        return
-    assert session.slots.lengths.tolist() == [len(row) for row in rows]
-    for i, row in enumerate(rows[:2]):
-        plain, _ = handle.start([row], [1])
-        real = session.slots.attention[i].bool()
-        for layer, other in zip(session.cache.layers, plain.cache.layers, strict=True):
-            for name in ("keys", "values"):
-                held = getattr(layer, name)[i]
-                if hasattr(layer, "stems"):
-                    held = torch.cat([getattr(layer, f"stem_{name}")[layer.stems[i]], held], dim=-2)
-                wanted = getattr(other, name)[0]  # of a layer with a window the last ones
-                torch.testing.assert_close(held[:, real][:, -wanted.shape[1] :], wanted, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", [*TREES, *WINDOWS])

@@ -1,4 +1,4 @@
-"""Cases of the tests of trees on real networks: tiny networks of several families, and random trees."""
+"""Cases of the tests of trees on real networks: tiny networks of several families, random trees, a random walk."""
 
 import random
 from typing import Any
@@ -7,6 +7,9 @@ import numpy as np
 import torch
 
 from constrain.models.hf import HFModel
+from constrain.models.hf.fixed_session import FixedSession
+from constrain.models.hf.session import HFSession
+from constrain.models.hf.tree import HFTreeSession
 
 WIDTH = 300
 
@@ -51,7 +54,7 @@ WINDOWS = ["windows", "gemma3"]  # in all layers, and in every second one
 def alone(handle: HFModel, ids: list[int]) -> torch.Tensor:
     """Logits after a sequence: no batch, no cache, no tree."""
     with torch.inference_mode():
-        return handle.model(input_ids=torch.tensor([ids]), use_cache=False).logits[0, -1]
+        return handle.model(input_ids=torch.tensor([ids], device=handle.model.device), use_cache=False).logits[0, -1]
 
 
 def random_tree(rng: random.Random, nodes: int, chain: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -65,3 +68,56 @@ def paths_to(tokens: np.ndarray, parents: np.ndarray) -> list[list[int]]:
     for node, parent in enumerate(parents.tolist()):
         paths.append([*(paths[parent] if parent >= 0 else []), node])
     return paths
+
+
+def walk(handle: HFModel, seed: int, steps: int, tolerance: float, chain: bool = False) -> Any:
+    """Random trees and paths for a batch whose rows are dropped, permuted and forked; every logit is checked."""
+    rng = random.Random(seed)
+    rows: list[list[int]] = [[] for _ in range(3)]
+    session = handle.open(len(rows))
+    for step in range(steps):
+        chunks = [[rng.randrange(WIDTH) for _ in range(rng.randint(1, 6 if step == 0 else 3))] for _ in rows]
+        keep = [rng.randint(1, len(chunk)) for chunk in chunks]
+        trees = [random_tree(rng, rng.randint(0, 6), chain or rng.random() < 0.2) for _ in rows]
+        logits = session.forward(chunks, keep, [tokens for tokens, _ in trees], [parents for _, parents in trees])
+        assert len(session.forwards) == len(rows)
+        taken = []
+        for i, (chunk, kept, (tokens, parents)) in enumerate(zip(chunks, keep, trees, strict=True)):
+            rows[i] = [*rows[i], *chunk]
+            paths = paths_to(tokens, parents)
+            prefixes = [rows[i][: len(rows[i]) - back] for back in range(kept - 1, -1, -1)]
+            prefixes += [[*rows[i], *tokens[path].tolist()] for path in paths]
+            assert logits[i].shape == (len(prefixes), handle.width)
+            for found, prefix in zip(logits[i], prefixes, strict=True):
+                expected = alone(handle, prefix)
+                assert float((found - expected).abs().max()) < tolerance * max(1.0, float(expected.abs().max()))
+            taken.append(rng.choice([[], *paths]))
+            rows[i] += tokens[taken[-1]].tolist()
+        session.commit(taken)
+        check_cache(handle, session, rows)
+        if rng.random() < 0.4:
+            order = [rng.randrange(len(rows)) for _ in range(rng.randint(1, 4))]
+            session.select(order)
+            rows = [list(rows[i]) for i in order]
+    return session
+
+
+def check_cache(handle: HFModel, session: Any, rows: list[list[int]]) -> None:
+    """Check that a row's cache has the keys and values of its tokens, in order, as if read one by one."""
+    if not isinstance(session, HFTreeSession):
+        return
+    if isinstance(session, FixedSession) and not session.left:
+        session = session.fork(range(len(rows)))
+        session.leave()
+    assert session.slots.lengths.tolist() == [len(row) for row in rows]
+    for i, row in enumerate(rows[:2]):
+        plain = HFSession(handle, 1)
+        plain.feed([row], [1])
+        real = session.slots.attention[i].bool()
+        for layer, other in zip(session.cache.layers, plain.cache.layers, strict=True):
+            for name in ("keys", "values"):
+                held = getattr(layer, name)[i]
+                if hasattr(layer, "stems"):
+                    held = torch.cat([getattr(layer, f"stem_{name}")[layer.stems[i]], held], dim=-2)
+                wanted = getattr(other, name)[0]  # of a layer with a window the last ones
+                torch.testing.assert_close(held[:, real][:, -wanted.shape[1] :], wanted, rtol=1e-5, atol=1e-5)
