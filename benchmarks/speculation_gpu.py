@@ -72,9 +72,9 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+from constrain.device.fixed import FixedForward
+from constrain.device.fixed_session import FixedSession
 from constrain.models.hf import HFModel
-from constrain.models.hf.fixed import FixedForward
-from constrain.models.hf.fixed_session import FixedSession
 from constrain.models.hf.tree import HFTreeSession, but_for_rounding
 from constrain.sampling import SIR, SMC, Job, Sample, Settings, TokenRejection, TorchDraw, lcd, step
 from constrain.sampling.core.draw import Chance

@@ -1,4 +1,4 @@
-"""What a step with drafts costs beside the forward and the kernels: µs a tree, by stage.
+"""The host time of a step with drafts, beside the forward and the kernels: µs a tree, by stage.
 
     python benchmarks/speculation_host.py --nodes 1 16 64 --batch 1 16 64
 
@@ -55,7 +55,7 @@ LEFT_OUT = "left out"  # the forward, and the choice of tokens
 
 
 class Stages:
-    """CPU seconds of this thread by stage; a stage is not charged for those that it calls."""
+    """CPU seconds of this thread by stage; what a stage calls is charged to its own stage."""
 
     def __init__(self) -> None:
         self.seconds: Counter[str] = Counter()

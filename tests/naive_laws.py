@@ -254,7 +254,7 @@ def near(one: float, other: float) -> None:
 
 
 def chi_square_of_orders(found: Iterable[tuple[int, ...]], weights: Sequence[float]) -> float:
-    """Whether orders of all items are draws without replacement: the statistic, of n! − 1 degrees of freedom.
+    """The statistic of orders of all items as draws without replacement, of n! − 1 degrees of freedom.
 
     Raises AssertionError: what was found is no order of all items.
     """

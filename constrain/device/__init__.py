@@ -2,6 +2,7 @@
 
 takes: `FusedStep` (`constrain.sampling.fused.batch`) and logits where they are. gives: paths, tokens and their
 log-probabilities, in one small copy
-start reading at: targets.py (the target's distribution at every place), walk.py (the verdict), run.py (the launches;
-CUDA graphs). Loaded when logits are on a GPU; needs Triton
+start reading at: targets.py (the target's distribution at every place), walk.py (the verdict), run.py (the launches);
+fixed.py (forwards of the model itself, as CUDA graphs, which graphs.py captures for both). Loaded when logits are on a
+GPU; all but the forwards need Triton
 """

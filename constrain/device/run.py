@@ -18,10 +18,10 @@ import torch
 import triton
 
 from constrain.device import targets, walk
+from constrain.device.graphs import USES, Captured, Kept
 from constrain.device.targets import Laws
 from constrain.device.walk import Out
 from constrain.sampling.fused.batch import ENTRY, FusedScores, FusedStep, Penalties, Rule, room_for
-from constrain.sampling.fused.graphs import USES, Captured, Kept
 
 CHUNK = 4096  # ids that a program takes at a time, a multiple of 32
 ENTRIES = 64  # penalties of a program

@@ -291,7 +291,7 @@ class Generation(Generic[T]):
 
 
 def _times(group: Sequence[Generation[Any]]) -> str:
-    """How often a text was written, and in how many ways it was cut into tokens."""
+    """The number of times that a text was written, and of ways in which it was cut into tokens; "" for one."""
     cuts = len({tuple(output.tokens) for output in group})
     return f" ×{len(group)}{f' in {cuts} cuts' if cuts > 1 else ''}" if len(group) > 1 else ""
 

@@ -145,7 +145,7 @@ def test_rescoring_gives_the_same_numbers(llm: LLM) -> None:
 @pytest.mark.skipif(not IS_V2, reason="the V1 model runner records one token a step")
 @pytest.mark.parametrize("temperature", [1.0, 0.6, 0.0])
 def test_numbers_of_drafted_tokens(drafting: LLM, read: Any, temperature: float) -> None:
-    """They are those of plain masked decoding, whether a draft was taken, refused in its middle, or absent."""
+    """The numbers are those of plain masked decoding, whether a draft was taken, refused in its middle, or absent."""
     prompt = '["red", "green", "blue", "red", "green", "blue", "red", '
     constraint, shape = constrain.regex('("(red|green|blue)", ){2,6}'), temperature or 1.0
     before = taken_drafts(drafting)

@@ -23,13 +23,13 @@ from test_decode import branching
 from test_verifiers import SIZE, World, distance, said, setting
 
 from conftest import NIGHT, in_tiers
+from constrain.device.graphs import USES, Kept
 from constrain.errors import ConstrainError
 from constrain.sampling import AWRS, MCMC, SIR, SMC, Job, Sample, Settings, TorchDraw, enumerate_draws, lcd
 from constrain.sampling.core import step as steps
 from constrain.sampling.core.sampler import drive
 from constrain.sampling.core.step import by_kernels, step
 from constrain.sampling.fused.batch import RULES, FusedOptions, FusedStep, Penalties
-from constrain.sampling.fused.graphs import USES, Kept
 from constrain.sampling.processors import Counts, MinP, Repetition, StepContext
 from constrain.speculative import BuiltTree, Case, DraftBudget, Fixed, Speculation, TreeBuilder, Verdict
 from constrain.speculative.fused import Fused, FusedMatch, most_draws, packed, verdicts_of

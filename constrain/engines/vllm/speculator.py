@@ -58,7 +58,7 @@ class ConstraintSpeculator:
         """There is no model to capture."""
 
     def read(self, scheduled: Any) -> None:
-        """Note the requests that begin, or begin again, in a step, and forget those that have ended."""
+        """Note the requests that begin, or begin again, in a step, and forget the finished ones."""
         for ended in scheduled.finished_req_ids:
             self.requests.pop(ended, None)
             self.drafter.drafts.pop(ended, None)

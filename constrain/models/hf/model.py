@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.lazily import later
 from constrain.models.hf.cache import is_plain, keeps_everything
 from constrain.models.hf.grouped import grouped
 from constrain.models.hf.kinds import check_kind, is_encoder, is_encoder_decoder
@@ -28,9 +29,10 @@ from constrain.models.hf.session import GroupedSession, HFSession, RereadSession
 from constrain.models.hf.trials import reading_of
 
 if TYPE_CHECKING:
-    from constrain.models.hf.fixed import FixedForward
+    from constrain.device.fixed import FixedForward
     from constrain.sampling.core.model import TreeSession
 
+fixed_sessions = later("constrain.device.fixed_session")
 LOADED_MODELS = 4  # by name, kept for the next call
 CONTEXT_NAMES = ("max_position_embeddings", "max_seq_len")  # in configurations
 _known: weakref.WeakKeyDictionary[Any, dict[str, Any]] = weakref.WeakKeyDictionary()  # by model, what trials found
@@ -183,16 +185,15 @@ class HFModel:
         """The forwards of fixed shape that the model is read by; None: by forwards of the shape of each step.
 
         Tried once on a GPU. Of another device, or to compile what is captured, it may be set:
-        `handle.fixed = FixedForward(handle, compiled=True)` (fixed.py).
+        `handle.fixed = FixedForward(handle, compiled=True)` (constrain/device/fixed.py).
         """
         device = self.model.device
 
         def found() -> FixedForward | None:
             if device.type != "cuda":
                 return None
-            from constrain.models.hf.fixed_session import fixed_or_none
-
-            return fixed_or_none(self)
+            forwards: FixedForward | None = fixed_sessions.fixed_or_none(self)
+            return forwards
 
         known: FixedForward | None = self._kept(f"fixed on {device}", found)
         return known
@@ -301,9 +302,7 @@ class HFModel:
     ) -> tuple[HFSession | GroupedSession | RereadSession, list[torch.Tensor]]:
         """Read B prefixes; see `constrain.sampling.LanguageModel`."""
         if self.fixed is not None:
-            from constrain.models.hf.fixed_session import FixedSession
-
-            fixed = FixedSession(self, len(prefixes), self.fixed)
+            fixed = fixed_sessions.FixedSession(self, len(prefixes), self.fixed)
             return fixed, fixed.feed(prefixes, keep)
         lengths = list(map(len, prefixes))
         even = self.plain and not self.encodes and len(set(lengths)) == 1  # then there is one way, and nothing to find

@@ -29,7 +29,7 @@ from transformers import DynamicCache
 
 from constrain.models.hf.cache import own_layers
 from constrain.models.hf.hidden import watched
-from constrain.models.hf.model import HFModel
+from constrain.models.hf.model import HFModel, fixed_sessions
 from constrain.models.hf.session import FILL, HFSession
 from constrain.sampling.core.chains import ForkSession
 from constrain.sampling.core.model import Hidden, TreeSession
@@ -51,9 +51,8 @@ class FirstLayersRead(Protocol):
 def open_trees(handle: HFModel, rows: int) -> TreeSession:
     """A session of so many empty rows; one that reads chains only where the model cannot grow ragged or remember."""
     if handle.fixed is not None:
-        from constrain.models.hf.fixed_session import FixedSession
-
-        return FixedSession(handle, rows, handle.fixed)
+        session: TreeSession = fixed_sessions.FixedSession(handle, rows, handle.fixed)
+        return session
     if handle.windows is not None:
         return HFTreeSession(handle, rows) if handle.branching else ForkSession(handle, rows)
     remembers = handle.ragged and handle.reading.argument is not None

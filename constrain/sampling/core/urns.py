@@ -5,7 +5,7 @@
 
 A draw takes the next number of the row's stream, and inverts the cumulative sum of what is left. So the candidates of a
 row are those of one order, whatever is read of it at once, and whichever other rows are read. (A race of exponential
-clocks has the same law, and needs a random number and a logarithm for each token of the vocabulary.)
+clocks has the same distribution, and needs a random number and a logarithm for each token of the vocabulary.)
 
 All masses are sums of what is left, never 1 − what was taken: a mass of 1e-30 is found, not rounded away.
 

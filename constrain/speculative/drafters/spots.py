@@ -1,4 +1,4 @@
-"""What a constraint says behind drafted texts: which bytes must follow, which may, and whether a text may.
+"""The answers of a constraint behind drafted texts: which bytes must follow, which may, and whether a text may.
 
 The idea: the sequences of a batch, the steps of one and later requests ask a constraint the same questions again and
 again. What it answers depends on the state alone, so answers are kept by state (`SpotTable`), and a `Spot` is a state
@@ -25,7 +25,7 @@ CLOSING = (b'"', b",", b"\n", b"}", b"]", b" ", b"'", b")")
 UNASKED, REFUSED = object(), None
 
 
-class Ways(NamedTuple):
+class MayFollow(NamedTuple):
     """Bytes that may follow in a state. forced: all that must. few: that may behind it; None: more than `FEW`.
 
     ends: signs that end a value there.
@@ -37,10 +37,10 @@ class Ways(NamedTuple):
 
 
 class SpotTable:
-    """What is known of the states of a constraint. ways: by state. after: (state, text) → the state behind it."""
+    """The known answers at the states of a constraint. ways: by state. after: (state, text) → the state behind it."""
 
     def __init__(self) -> None:
-        self.ways: Remembered[Hashable, Ways] = Remembered(ENTRIES)
+        self.ways: Remembered[Hashable, MayFollow] = Remembered(ENTRIES)
         self.after: Remembered[tuple[Hashable, bytes], Hashable] = Remembered(ENTRIES)
 
 
@@ -84,14 +84,14 @@ class Spot:
         return Spot(self.table, self.origin, self.text + text, state)
 
     @property
-    def ways(self) -> Ways:
+    def ways(self) -> MayFollow:
         """The bytes that may follow."""
         known = self.table.ways.get(self.state)
         if known is None:
             forced = self.matcher.forced_bytes()
             after = read(self.matcher, forced)
             few = None if after is None else following_bytes(after, FEW)
-            known = Ways(forced, few, [] if after is None else ending_signs(after, few))
+            known = MayFollow(forced, few, [] if after is None else ending_signs(after, few))
             self.table.ways.keep(self.state, known)
         return known
 

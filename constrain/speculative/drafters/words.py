@@ -28,7 +28,7 @@ from typing import NamedTuple
 from constrain.errors import ConstrainError
 from constrain.masks.engine.narrowed import engine_of
 from constrain.speculative.drafter import Context, DraftBudget, Drafter, Outcome
-from constrain.speculative.drafters.spots import Spot, Ways, tables
+from constrain.speculative.drafters.spots import MayFollow, Spot, tables
 from constrain.speculative.drafters.tally import Tally
 from constrain.speculative.tree import EMPTY, DraftTree, given_paths
 
@@ -266,14 +266,14 @@ class _Growth:
                 pushed = True
         return pushed
 
-    def _options(self, text: _Text, ways: Ways) -> list[_Option]:
+    def _options(self, text: _Text, ways: MayFollow) -> list[_Option]:
         if text.at is not None:
             return self._ends(text.spot, ways, "close") if text.at[0] < 0 else self._follow(text, ways)
         if ways.few is None:
             return self._begin(text.spot) or self._ends(text.spot, ways, "close")
         return self._layout(text.spot, ways.few)
 
-    def _follow(self, text: _Text, ways: Ways) -> list[_Option]:
+    def _follow(self, text: _Text, ways: MayFollow) -> list[_Option]:
         """The next word of the source, and the end of the value."""
         number, offset = text.at or (0, 0)
         source = self.sources[number].text
@@ -286,7 +286,7 @@ class _Growth:
         kind = f"go {kind}" if ends else "go must"
         return [_Option(match.group(), kind, self.drafter.estimate(kind), after, (number, match.end())), *ends]
 
-    def _ends(self, spot: Spot, ways: Ways, kind: str) -> list[_Option]:
+    def _ends(self, spot: Spot, ways: MayFollow, kind: str) -> list[_Option]:
         """The signs that end a value."""
         chance = self.drafter.estimate(kind) / max(1, len(ways.ends))
         options = [(sign, spot.read(sign)) for sign in ways.ends]

@@ -21,14 +21,15 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from tree_cases import TREES, WIDTH, WINDOWS, alone, check_cache, tiny, walk
 
 import constrain
+from constrain.device import fixed, fixed_session
+from constrain.device.fixed import FixedForward, Sizes
+from constrain.device.fixed_session import FixedSession, fixed_or_none, proved
+from constrain.device.graphs import USES, Captured, NothingWaits, Waits
 from constrain.errors import ConstrainError
-from constrain.models.hf import HFModel, fixed, fixed_session, grouped
-from constrain.models.hf.fixed import FixedForward, Sizes
-from constrain.models.hf.fixed_session import FixedSession, fixed_or_none, proved
+from constrain.models.hf import HFModel, grouped
 from constrain.models.hf.loading import model_named
 from constrain.models.hf.tree import HFTreeSession, but_for_rounding
 from constrain.sampling.fused.batch import NONE
-from constrain.sampling.fused.graphs import USES, Captured, NothingWaits, Waits
 from real_models import real_model
 from toy_model import tiny_llama, tiny_tokenizer
 
@@ -301,7 +302,7 @@ def test_memories_are_kept_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> No
 @torch.inference_mode()
 def test_paths_are_moved_as_the_walk_tells_it() -> None:
     """By `walk.Out.moved`, in all layers at once: refused nodes are emptied, other slots stay."""
-    memory = fixed.Memory((3, 2, 4, 2, 512, 4), 6, torch.float32, torch.device("cpu"))
+    memory = fixed.FixedMemory((3, 2, 4, 2, 512, 4), 6, torch.float32, torch.device("cpu"))
     memory.states.normal_(generator=torch.Generator().manual_seed(1))
     before = memory.states.clone()
     moved = [[1, 3, NONE, NONE], [NONE] * 4, [0, 1, 2, NONE], [NONE] * 4]
@@ -366,7 +367,7 @@ def test_a_device_out_of_memory(
     def full(*shape: Any) -> Any:
         raise torch.cuda.OutOfMemoryError("no memory")
 
-    monkeypatch.setattr(fixed, "Memory", full)
+    monkeypatch.setattr(fixed, "FixedMemory", full)
     with caplog.at_level(logging.WARNING, logger=fixed_session.__name__):
         (logits,) = session.feed([list(range(3, 12))], [1])
         (other,) = waiting.feed([[1, 2]], [1])

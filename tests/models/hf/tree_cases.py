@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from constrain.device.fixed_session import FixedSession
 from constrain.models.hf import HFModel
-from constrain.models.hf.fixed_session import FixedSession
 from constrain.models.hf.session import HFSession
 from constrain.models.hf.tree import HFTreeSession
 

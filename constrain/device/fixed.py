@@ -6,7 +6,7 @@ of all layers are one tensor, and what differs from step to step is one small te
 device makes positions, masks and the slots to write. Nothing waits for the host.
 
     FixedForward    the forwards of one model: memories by their sizes, a graph for each shape
-    Memory          keys and values of some rows; one session has them at a time, others put theirs by
+    FixedMemory          keys and values of some rows; one session has them at a time, others put theirs by
     _read           a forward: what a graph is captured of
     compacted       the kept paths of trees moved together, as the walk of the device tells them (`walk.Out.moved`)
 
@@ -33,15 +33,15 @@ import numpy as np
 import torch
 from transformers.cache_utils import DynamicCache, DynamicLayer
 
+from constrain.device.graphs import USES, Captured, Kept, NothingWaits
 from constrain.errors import ConstrainError
 from constrain.models.hf.grouped import grouped
 from constrain.models.hf.model import HFModel
 from constrain.models.hf.tree import ancestors, masks_of
 from constrain.sampling.fused.batch import NONE
-from constrain.sampling.fused.graphs import USES, Captured, Kept, NothingWaits
 
 if TYPE_CHECKING:
-    from constrain.models.hf.fixed_session import FixedSession
+    from constrain.device.fixed_session import FixedSession
 
 GRAPH_BYTES = 2 << 30  # of the logits of all graphs of a memory
 CPU_BYTES = 2 << 30  # of all memories without a GPU; on one, half of what was free
@@ -66,7 +66,7 @@ class Sizes(NamedTuple):
 class FixedLayer(DynamicLayer):
     """One layer of a memory: new keys and values are written at the places of the forward; all slots are returned."""
 
-    def __init__(self, memory: Memory, index: int) -> None:
+    def __init__(self, memory: FixedMemory, index: int) -> None:
         super().__init__()
         self.memory, self.index = memory, index
         self.is_initialized = True
@@ -86,7 +86,7 @@ class FixedLayer(DynamicLayer):
         return 0
 
 
-class Memory:
+class FixedMemory:
     """Keys and values of B rows of S slots, in which one session at a time has its rows.
 
     states: float[layers, 2, B, heads, S, size]. given: int32[B · columns], what a step uploads. places: int64[B, 1, T],
@@ -159,16 +159,16 @@ class FixedForward:
         self.watched = False  # forwards run one by one, and may not wait
         self.shape = _layers(handle)
         self.open = True  # False once the device had no memory: sessions go on elsewhere
-        self.memories: Kept[Any, Memory] = Kept(torch.cuda.mem_get_info(device)[0] // 2 if on_gpu else CPU_BYTES)
+        self.memories: Kept[Any, FixedMemory] = Kept(torch.cuda.mem_get_info(device)[0] // 2 if on_gpu else CPU_BYTES)
 
-    def memory(self, handle: HFModel, rows: int, slots: int) -> Memory | None:
+    def memory(self, handle: HFModel, rows: int, slots: int) -> FixedMemory | None:
         """A memory of at least so many rows and slots; None: it never fits. Raises OutOfMemoryError."""
         layers, heads, size = self.shape
         shape = (layers, 2, size_for(rows, self.sizes.rows), heads, size_for(slots, self.sizes.slots), size)
-        make = partial(Memory, shape, 2 + 2 * self.sizes.new[-1], handle.model.dtype, handle.model.device)
+        make = partial(FixedMemory, shape, 2 + 2 * self.sizes.new[-1], handle.model.dtype, handle.model.device)
         return self.memories.get((shape[2], shape[4]), math.prod(shape) * handle.model.dtype.itemsize, make)
 
-    def read(self, handle: HFModel, memory: Memory, rows: np.ndarray, wanted: int) -> torch.Tensor:
+    def read(self, handle: HFModel, memory: FixedMemory, rows: np.ndarray, wanted: int) -> torch.Tensor:
         """Logits float[B, wanted, width] of the last of the new slots. rows: int32[B, 2 + 2 T], see `_read`."""
         given = (handle.model, memory, rows.shape[1], wanted, handle.windows, handle.memory)
         size = len(rows) * wanted * handle.width * handle.model.dtype.itemsize
@@ -183,7 +183,7 @@ class FixedForward:
             with NothingWaits():  # before anything is compiled: torch compiles nothing that it met under a mode
                 return _read(*given)
 
-    def compact(self, memory: Memory, rows: np.ndarray) -> None:
+    def compact(self, memory: FixedMemory, rows: np.ndarray) -> None:
         """Move the kept paths together. rows: int32[B, 2 + P], see `compacted`."""
         run = partial(compacted, memory, rows.shape[1])
         graph = self._graph(memory, ("compact", rows.shape[1]), 0, run)
@@ -191,7 +191,7 @@ class FixedForward:
         (graph or run)()
 
     def _graph(
-        self, memory: Memory, key: Any, size: int, run: Callable[[], torch.Tensor]
+        self, memory: FixedMemory, key: Any, size: int, run: Callable[[], torch.Tensor]
     ) -> Callable[[], torch.Tensor] | None:
         capture = self.capture
         if capture is None:
@@ -205,7 +205,7 @@ class FixedForward:
 
 
 def _read(
-    model: Any, memory: Memory, columns: int, wanted: int, windows: dict[str, int | None] | None, argument: str
+    model: Any, memory: FixedMemory, columns: int, wanted: int, windows: dict[str, int | None] | None, argument: str
 ) -> torch.Tensor:
     """One forward; logits float[B, wanted, width].
 
@@ -236,7 +236,7 @@ def _read(
     return logits
 
 
-def compacted(memory: Memory, columns: int) -> torch.Tensor:
+def compacted(memory: FixedMemory, columns: int) -> torch.Tensor:
     """Move the kept nodes of trees to the front of their slots, in all layers at once; returns the states.
 
     What the memory was given is int32[B, 2 + P]: by row the slot of the first node, the number of nodes, and `moved`,

@@ -16,13 +16,13 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from constrain.device.fixed import FixedForward, FixedMemory, size_for
+from constrain.device.graphs import USES
 from constrain.errors import ConstrainError
-from constrain.models.hf.fixed import FixedForward, Memory, size_for
 from constrain.models.hf.model import HFModel
 from constrain.models.hf.slots import Slots
 from constrain.models.hf.tree import HFTreeSession, aligned, tried
 from constrain.sampling.fused.batch import NONE, sent
-from constrain.sampling.fused.graphs import USES
 from constrain.speculative.tree import Ints
 
 NOTHING: Ints = np.empty(0, np.int32)  # no nodes
@@ -40,7 +40,7 @@ class FixedSession(HFTreeSession):
         super().__init__(handle, rows)
         self.fixed, self.sizes, self.left = fixed, fixed.sizes, not fixed.open
         self.lengths, self._chunks, self._nodes = [0] * rows, [0] * rows, [0] * rows
-        self.memory: Memory | None = None
+        self.memory: FixedMemory | None = None
         self._states: torch.Tensor | None = None  # what was read, while another session has the memory
         self._reads: list[int] = []  # forwards of each row in the last call
 
