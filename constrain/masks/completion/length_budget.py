@@ -278,7 +278,7 @@ class LimitedMatcher(Narrowed):
         return 0 if self.budget.to_end is None else self._to_end("needs")
 
     def _to_end(self, question: str) -> int:
-        """The answer of a method of `TokensToEnd` for this place: needs, most, latest. PERF: what is known needs no lock."""
+        """The answer of a method of `TokensToEnd` for this place. PERF: what is known needs no lock."""
         to_end, inner = self.budget.to_end, self.inner
         assert to_end is not None
         answer = to_end.known[question].get(inner.place)
