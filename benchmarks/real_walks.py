@@ -26,6 +26,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +125,7 @@ class Walks:
         if constraint.residual_fault(text.decode()) is not None:
             self.counts["failed the check of finished texts"] += 1
             return None
-        judges = [_python(schema, text.decode()), _rust(schema, text)]
+        judges = [_python(schema, text.decode()), _rust(schema, text)] if _is_held(text) else [None, None]
         self.counts["not judged"] += judges == [None, None]
         return self.invalid(text, f"jsonschema and jsonschema-rs: {judges}") if False in judges else None
 
@@ -156,18 +157,22 @@ def _python(schema: Any, text: str) -> bool | None:
         return None
 
 
-def _finite(number: str) -> float:
-    """A number. Raises ValueError where no float holds it (38E1856)."""
-    if math.isinf(value := float(number)):
-        raise ValueError(f"{number} is too large")
-    return value
+def _is_held(text: bytes) -> bool:
+    """True if floats hold the numbers of a text as validators ask of them: no infinity, all digits of an integer."""
+    held = []
+
+    def read(number: str) -> None:
+        value, exact = float(number), Decimal(number)
+        held.append(math.isfinite(value) and (exact != exact.to_integral_value() or exact == Decimal(value)))
+
+    json.loads(text, parse_float=read)
+    return all(held)
 
 
 def _rust(schema: Any, text: bytes) -> bool | None:
-    """The verdict of jsonschema-rs; None: it does not read the schema, or a number of the text."""
+    """The verdict of jsonschema-rs; None: it does not read the schema."""
     try:
-        value = json.loads(text, parse_float=_finite)
-        return bool(jsonschema_rs.validator_for(schema, validate_formats=False).is_valid(value))
+        return bool(jsonschema_rs.validator_for(schema, validate_formats=False).is_valid(json.loads(text)))
     except (ValueError, jsonschema_rs.ReferencingError):
         return None
 
