@@ -24,8 +24,8 @@ def test_the_options_have_types_and_defaults() -> None:
     parameters = inspect.signature(constrain.generate).parameters
     assert list(parameters) == ["model", "prompt", *DEFAULTS] and len(parameters) <= MOST
     assert {name: each.default for name, each in list(parameters.items())[2:]} == DEFAULTS
-    assert set(Options.__annotations__) | {"n", "stream"} == set(DEFAULTS)
-    assert set(AnyOptions.__annotations__) == set(Options.__annotations__)
+    assert set(AnyOptions.__annotations__) | {"n", "stream"} == set(DEFAULTS)
+    assert set(AnyOptions.__annotations__) == {*Options.__annotations__, "type"}  # which overloads have beside it
 
 
 def test_the_docstring_tells_every_parameter() -> None:
@@ -35,7 +35,7 @@ def test_the_docstring_tells_every_parameter() -> None:
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 keeps no overloads")
 def test_overloads_are_few() -> None:
-    assert len(get_overloads(generate)) == 8
+    assert len(get_overloads(generate)) == 9
 
 
 @pytest.mark.parametrize("name", sorted(MOVED))

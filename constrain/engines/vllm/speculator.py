@@ -24,7 +24,7 @@ NAME = f"{ConstraintDrafter.__module__}.{ConstraintDrafter.__qualname__}"
 
 def takes_place(vllm_config: Any) -> bool:
     """True if an engine names the drafter, by a method of V2's."""
-    drafts = vllm_config.speculative_config
+    drafts = getattr(vllm_config, "speculative_config", None)
     return drafts is not None and drafts.model == NAME and drafts.method != "custom_class"
 
 
