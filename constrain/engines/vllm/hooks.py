@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 from constrain.engines.requests.interfaces import Interface, found_in_engine
 from constrain.engines.requests.options import EngineOptions
 from constrain.engines.vllm import recording
-from constrain.engines.vllm.options import asks, options_in
+from constrain.engines.vllm.options import asks, is_second, options_in, takes_place
 from constrain.engines.vllm.patches import MARK, wrap
 from constrain.engines.vllm.versions import GRAMMARS, INTERFACE, RECORDING, RECORDING_V2, SPECULATOR
 from constrain.errors import ConstrainError
@@ -139,15 +139,17 @@ def _start_engine(self: Any, vllm_config: Any, options: EngineOptions) -> None:
 
 
 def _start_worker(self: Any, vllm_config: Any, options: EngineOptions) -> None:
-    from constrain.engines.vllm import runners, speculator
+    from constrain.engines.vllm import runners
 
-    is_second = getattr(vllm_config, "use_v2_model_runner", False)
-    differing = (RECORDING_V2 if is_second else RECORDING).differences()
+    by_second = is_second(vllm_config)
+    differing = (RECORDING_V2 if by_second else RECORDING).differences()
     if differing:  # weights are then computed by reading outputs again
         logger.warning("constrain: weights are not recorded here: %s", "; ".join(each.text for each in differing))
     else:
-        (runners.install_v2 if is_second else runners.install_v1)()
-    if is_second and speculator.takes_place(vllm_config):
+        (runners.install_v2 if by_second else runners.install_v1)()
+    if by_second and takes_place(vllm_config):
+        from constrain.engines.vllm import speculator  # loads the engine's compiler, which other workers do not need
+
         _check_version(SPECULATOR)
         speculator.install()
 
@@ -160,9 +162,7 @@ def _check_version(interface: Interface = INTERFACE) -> None:
 
 
 def _check_drafts(vllm_config: Any) -> None:
-    from constrain.engines.vllm import speculator
-
-    if speculator.takes_place(vllm_config) and not vllm_config.use_v2_model_runner:
+    if takes_place(vllm_config) and not is_second(vllm_config):
         raise ConstrainError(
             f"the V1 model runner takes this drafter by another method than {vllm_config.speculative_config.method!r}",
             place="speculative_config.method",

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from constrain.engines.requests.options import EngineOptions
 from constrain.engines.requests.vocabulary import vocabulary_of
-from constrain.engines.vllm.options import ENTRY, options_in
+from constrain.engines.vllm.options import ENTRY, is_second, options_in
 from constrain.engines.vllm.recording import NO_ID, ROW, WEIGHTS, RowLogprobs, install_in_front_end, row_of
 from constrain.engines.vllm.versions import GRAMMARS, STEPS
 from constrain.errors import ConstrainError
@@ -125,8 +125,7 @@ class VLLMModel(Extras):
     @property
     def records_all(self) -> bool:
         """True if they do in every step of this engine: where it verifies drafts, by the V2 model runner only."""
-        is_second = getattr(self.config, "use_v2_model_runner", False)
-        return self.records and (self.config.speculative_config is None or is_second)
+        return self.records and (self.config.speculative_config is None or is_second(self.config))
 
     @cached_property
     def steps(self) -> bool:

@@ -15,6 +15,7 @@ from constrain.engines.requests.options import EngineOptions, options_of
 from constrain.errors import ConstrainError
 
 ENTRY = "constrain"
+DRAFTER = "constrain.engines.vllm.drafter.ConstraintDrafter"  # as a speculative configuration names it
 PLACE = f"additional_config.{ENTRY}"
 
 
@@ -22,6 +23,17 @@ def asks(vllm_config: Any) -> bool:
     """True if a `VllmConfig` has the entry."""
     entries = getattr(vllm_config, "additional_config", None)
     return isinstance(entries, dict) and ENTRY in entries
+
+
+def is_second(vllm_config: Any) -> bool:
+    """True if the workers of an engine run vLLM's V2 model runner."""
+    return bool(getattr(vllm_config, "use_v2_model_runner", False))
+
+
+def takes_place(vllm_config: Any) -> bool:
+    """True if an engine names our drafter by a method of V2's, whose speculator it replaces (speculator.py)."""
+    drafts = getattr(vllm_config, "speculative_config", None)
+    return drafts is not None and drafts.model == DRAFTER and drafts.method != "custom_class"
 
 
 def options_in(vllm_config: Any) -> EngineOptions | None:

@@ -167,9 +167,9 @@ def _after_the_bitmask(original: Callable[..., Any]) -> Callable[..., Any]:
     """Put around the call of a sampler, plain or with drafts."""
 
     def sample(self: Any, logits: Any, input_batch: Any, *rest: Any, **named: Any) -> Any:
-        before = input_batch.__dict__.pop(_HELD, None)
-        if before is None:  # nothing is masked in this step
-            before = _before(getattr(self, "sampler", self), logits, input_batch)
+        if _HELD not in input_batch.__dict__:  # nothing is masked in this step
+            setattr(input_batch, _HELD, _before(getattr(self, "sampler", self), logits, input_batch))
+        before = input_batch.__dict__.pop(_HELD)
         if before is None:
             return original(self, logits, input_batch, *rest, **named)
         masked = logits.clone()  # the sampler may work in place

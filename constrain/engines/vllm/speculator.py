@@ -17,15 +17,8 @@ from collections.abc import Callable
 from typing import Any
 
 from constrain.engines.vllm.drafter import ConstraintDrafter
+from constrain.engines.vllm.options import takes_place
 from constrain.engines.vllm.patches import wrap
-
-NAME = f"{ConstraintDrafter.__module__}.{ConstraintDrafter.__qualname__}"
-
-
-def takes_place(vllm_config: Any) -> bool:
-    """True if an engine names the drafter, by a method of V2's."""
-    drafts = getattr(vllm_config, "speculative_config", None)
-    return drafts is not None and drafts.model == NAME and drafts.method != "custom_class"
 
 
 class ConstraintSpeculator:
@@ -45,8 +38,7 @@ class ConstraintSpeculator:
         import torch
 
         self.drafter, self.states = ConstraintDrafter(vllm_config), req_states
-        self.requests: dict[str, Any] = {}
-        self.texts: dict[str, list[int]] = {}
+        self.requests: dict[str, tuple[Any, list[int]]] = {}  # vLLM's `NewRequestData`, and all tokens so far
         most = vllm_config.scheduler_config.max_num_seqs
         self.chains = torch.zeros((most, self.drafter.length), dtype=torch.int64, device=device)
         self.window = torch.arange(-self.drafter.length - 1, 0, device=device)  # of the tokens that a step may add
@@ -63,8 +55,7 @@ class ConstraintSpeculator:
             self.requests.pop(ended, None)
             self.drafter.drafts.pop(ended, None)
         for new in scheduled.scheduled_new_reqs:
-            self.requests[new.req_id], self.texts[new.req_id] = new, list(new.prefill_token_ids)
-        self.texts = {name: self.texts[name] for name in self.requests}
+            self.requests[new.req_id] = new, list(new.prefill_token_ids)
 
     def propose(
         self, input_batch: Any, _metadata: Any, _slots: Any, _hidden: Any, _aux: Any, num_sampled: Any, *_: Any,
@@ -99,13 +90,13 @@ class ConstraintSpeculator:
 
     def _row(self, name: str, length: int, last: list[int]) -> list[int]:
         """The chain of a request that has so many tokens, of which these are the last ones."""
-        text = self.texts[name]
+        request, text = self.requests[name]
         new = length - len(text)
         if not 0 <= new <= len(last):  # not as the runner of a tested version counts
             return []
         text += last[len(last) - new :]
         room = min(self.drafter.length, self.drafter.most - length - 1)
-        return self.drafter.chain(name, self.requests[name], text, room) if room > 0 else []
+        return self.drafter.chain(name, request, text, room) if room > 0 else []
 
 
 def install() -> None:

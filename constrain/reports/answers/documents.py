@@ -18,7 +18,7 @@ from contextlib import closing, nullcontext, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, overload
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -42,7 +42,23 @@ from constrain.reports.confidence import of_members
 from constrain.sampling.core.sampler import check_count
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeForm, Unpack
+    from typing_extensions import TypedDict, TypeForm, Unpack
+
+    class OwnOptions(TypedDict, total=False):
+        """The options of `map` that `generate` has not."""
+
+        prompt: str | Callable[[Any], Any] | None
+        batch: int
+        out: str | Path | None
+        progress: Progress
+        workers: int
+
+    class MapOptions(Options[T], OwnOptions, Generic[T], total=False):
+        """All options of `map` but `type`; they say T."""
+
+    class AnyMapOptions(AnyOptions, OwnOptions, total=False):
+        """All options of `map`, where no type is stated."""
+
 
 FORMAT = "constrain.map 1"
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # of an object, which the next process has elsewhere
@@ -60,48 +76,13 @@ class RayData(Protocol):
 
 
 @overload
-def map(  # noqa: A001
-    model: ModelLike | Callable[[], Any],
-    inputs: RayData,
-    *,
-    prompt: str | Callable[[Any], Any] | None = None,
-    batch: int = 8,
-    out: str | Path | None = None,
-    progress: Progress = True,
-    workers: int = 1,
-    **options: Unpack[AnyOptions],
-) -> Any: ...
-
-
+def map(model: ModelLike | Callable[[], Any], inputs: RayData, **options: Unpack[AnyMapOptions]) -> Any: ...  # noqa: A001
 @overload
 def map(  # noqa: A001
-    model: ModelLike,
-    inputs: Iterable[Any],
-    *,
-    prompt: str | Callable[[Any], Any] | None = None,
-    batch: int = 8,
-    out: str | Path | None = None,
-    progress: Progress = True,
-    workers: int = 1,
-    type: TypeForm[T] = ...,
-    **options: Unpack[Options[T]],
+    model: ModelLike, inputs: Iterable[Any], *, type: TypeForm[T] = ..., **options: Unpack[MapOptions[T]]
 ) -> Answers[T]: ...
-
-
 @overload
-def map(  # noqa: A001
-    model: ModelLike,
-    inputs: Iterable[Any],
-    *,
-    prompt: str | Callable[[Any], Any] | None = None,
-    batch: int = 8,
-    out: str | Path | None = None,
-    progress: Progress = True,
-    workers: int = 1,
-    **options: Unpack[AnyOptions],
-) -> Answers: ...
-
-
+def map(model: ModelLike, inputs: Iterable[Any], **options: Unpack[AnyMapOptions]) -> Answers: ...  # noqa: A001
 def map(  # noqa: A001  (the public name)
     model: ModelLike | Callable[[], Any],
     inputs: Any,
