@@ -13,6 +13,7 @@
 #   make docs       the pages of docs/ as a site
 #   make wheel      a wheel for this platform, its kernels compiled
 #   make wheels     one for each platform of native/platforms.py, made here, and a table of them: dist/wheels.md
+#   make release    these, a pure wheel and the sources, each extra tried in a clean environment; prints how to publish
 #   make serve-test tests with vLLM itself, in an environment of their own: .venv-vllm, 4 GB
 #   make local-test tests with local engines and frameworks (mlx-lm, LangChain, …), likewise: .venv-local
 #   make clean      remove what can be made again
@@ -51,7 +52,7 @@ DEMO_SCHEMA := {"type": "object", "properties": {"name": {"type": "string", "pat
 "required": ["name", "age", "tags"], "additionalProperties": false}
 DEMO_PROMPT := [{"name": "Ada", "age": 36, "tags": ["red"]},
 
-.PHONY: demo environment kernels test test-all nightly serve-test local-test lint versions bench bench-tasks gpu real docs wheel wheels clean
+.PHONY: demo environment kernels test test-all nightly serve-test local-test lint versions bench bench-tasks gpu real docs wheel wheels release clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -127,6 +128,12 @@ wheels: $(VENV)/.installed
 	$(PIP) build ziglang lief
 	$(BIN)/python -m native.build --out build/native --platforms all
 	$(BIN)/python scripts/make_wheels.py --libraries build/native --out dist
+
+release: export TORCH := $(TORCH)
+release: wheels
+	$(PIP) uv twine tomli
+	CONSTRAIN_NATIVE=0 $(BIN)/python -m build --outdir dist
+	$(BIN)/python scripts/make_release.py --dist dist
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -2,8 +2,8 @@
 
 The core computes masks. `constrain-lm[hf]` adds models and samplers (torch, transformers), `[cli]` the command line,
 `[diagrams]` railroad diagrams, `[playground]` a local page, `[vllm]` and `[sglang]` the engines, `[remote]` the client
-of servers, `[langchain]` and `[pydantic-ai]` frameworks, `[bench]` what benchmarks compare with. Cost: one look-up of a
-module's file, no import.
+of servers, `[langchain]` and `[pydantic-ai]` frameworks, `[frames]` pandas, `[yaml]` schemas in YAML, `[bench]` what
+benchmarks compare with; `[all]` is what the first pages use. Cost: one look-up of a module's file, no import.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ EXTRAS = {
     "langchain": ("langchain_core",),
     "pydantic-ai": ("pydantic_ai",),
     "remote": ("openai",),
+    "frames": ("pandas",),
+    "yaml": ("yaml",),
     "bench": ("jsonschema",),
 }
 

@@ -8,6 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from constrain.extras import EXTRAS
+from page_blocks import module_at
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parents[1]
+make_release = module_at(ROOT / "scripts" / "make_release.py")
+
 HIDDEN = ("torch", "transformers", "safetensors", "typer", "rich", "railroad")
 
 
@@ -93,3 +104,17 @@ def test_the_command_line_under_the_other_package_is_a_sentence() -> None:
         "try: main()\nexcept SystemExit as end: print(end.code)\n"
     )
     assert "is installed over constrain-lm" in run_without((), code)
+
+
+def test_a_release_tries_each_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = set(project["optional-dependencies"])
+    assert set(make_release.CHECKS) - {""} == extras - make_release.DEVELOPERS
+    assert set(EXTRAS) <= extras
+    licenses = "".join((ROOT / name).read_text(encoding="utf-8") for name in project["license-files"])
+    assert all(text in licenses for text in make_release.TEXTS)
+
+
+def test_an_extra_of_extras_needs_what_they_need() -> None:
+    assert "torch" in make_release.needed("x[remote]") and "torch" not in make_release.needed("x[cli]")
+    assert make_release.needed("x.whl") == ""

@@ -7,11 +7,11 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from importlib.util import find_spec
 from itertools import islice
 from typing import Any, Generic, overload
 
-from constrain.errors import ConstrainError, MissingExtraError
+from constrain.errors import ConstrainError
+from constrain.extras import require
 from constrain.generation.plain import json_text, one_line
 from constrain.generation.request.signature import T
 from constrain.reports.display.html import table_html
@@ -147,8 +147,7 @@ class Answers(Sequence[Answer[T]]):
             frame = self.inputs.rename(_renamed(self.inputs.columns, columns))
             own = {name: polars.Series(name, _plain(column), strict=False) for name, column in columns.items()}
             return frame.with_columns(**own)
-        if find_spec("pandas") is None:
-            raise MissingExtraError("a frame needs pandas", fix="pip install pandas")
+        require("frames", "a frame")
         import pandas
 
         frame = self.inputs if is_frame(self.inputs, "pandas") else pandas.DataFrame(_as_rows(self.inputs, self))

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
-from constrain.errors import ConstrainError, LimitError, MissingExtraError, SchemaError, span
+from constrain.errors import ConstrainError, LimitError, SchemaError, span
+from constrain.extras import require
 from constrain.languages.schema.check.finished import RepeatedKey, decimal_of, integer_of, read_exactly
 from constrain.languages.schema.read.dialect import UNSTATED, dialect_of
 from constrain.languages.schema.read.references import step_into
@@ -178,10 +179,9 @@ def from_json(text: str | bytes, name: str = "") -> Json:
 
 def _from_yaml(text: str, path: Path) -> Json:
     """The schema of a YAML text. Raises SchemaError with the place, MissingExtraError."""
-    try:
-        import yaml  # type: ignore[import-untyped]
-    except ImportError:
-        raise MissingExtraError(f"{str(path)!r} needs the package pyyaml", fix="pip install pyyaml") from None
+    require("yaml", repr(str(path)))
+    import yaml  # type: ignore[import-untyped]
+
     try:
         return yaml.load(text, Loader=_loader())
     except yaml.MarkedYAMLError as error:
