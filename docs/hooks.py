@@ -2,7 +2,7 @@
 
 * Railroad diagrams of the collection, `diagrams/<name>.html`, made at each build; without the package
   railroad-diagrams they are left out, with a warning.
-* The programs of `examples/`, a page each, and their index.
+* The programs of `examples/`, a page each, and their index; the notebooks of `docs/cookbook`, as pages, by nbconvert.
 * The README, the changelog and other pages of the repository, `project/…`. Links between them and the pages of `docs/`
   are rewritten, so that every link leads somewhere on the site; a link to a file that is no page becomes its name.
 
@@ -38,6 +38,8 @@ def place(path: str) -> str | None:
         return "project/" + path.lower().replace("/", "-")
     if path.startswith("examples/") and path.endswith(".py"):
         return path.removesuffix(".py") + ".md"
+    if path.startswith("docs/") and path.endswith(".ipynb"):
+        return path.removeprefix("docs/").removesuffix(".ipynb") + ".md"
     if path.startswith("docs/") and (ROOT / path).suffix in (".md", ".svg", ".png", ".py"):
         return path.removeprefix("docs/")
     folder = path.rstrip("/")
@@ -73,6 +75,16 @@ def examples() -> Iterator[tuple[str, str]]:
     yield "examples/index.md", head + "\n".join(rows) + "\n"
 
 
+def notebooks() -> Iterator[tuple[str, str]]:
+    """(path on the site, markdown) of every notebook of the cookbook, with its outputs."""
+    from nbconvert import MarkdownExporter
+
+    for path in sorted((ROOT / "docs" / "cookbook").glob("*.ipynb")):
+        title, _, rest = MarkdownExporter().from_filename(str(path))[0].strip().partition("\n")
+        said = f"This page is a notebook: [{path.name}]({path.name}), to be opened in Jupyter, from a checkout."
+        yield f"cookbook/{path.stem}.md", f"{title}\n\n{said}\n{rest}\n"
+
+
 def pages() -> Iterator[tuple[str, str]]:
     """(name, HTML) of every grammar of the collection. Raises MissingExtraError."""
     import constrain.collection
@@ -97,7 +109,7 @@ def on_files(files: Any, config: Any) -> Any:
     for path in PROJECT:
         text = relinked((ROOT / path).read_text(encoding="utf-8"), path)
         files.append(File.generated(config, place(path), content=text))
-    for name, content in examples():
+    for name, content in (*examples(), *notebooks()):
         files.append(File.generated(config, name, content=content))
     try:
         for name, content in pages():

@@ -65,7 +65,7 @@ CHECKS = {
     "vllm": Extra("", "it takes a GPU; make serve-test runs the build for CPUs"),
     "sglang": Extra("", "it takes a GPU"),
 }  # fmt: skip
-DEVELOPERS = {"test", "lint", "bench", "docs"}  # extras of a checkout, which the Makefile installs
+DEVELOPERS = {"test", "lint", "bench", "cookbook", "docs"}  # extras of a checkout, which the Makefile installs
 
 
 def said(*command: str) -> str:

@@ -55,6 +55,7 @@ MOVED = {
     "response_model": "type=Person",
     "json_schema": "schema={...}",
     "pattern": 'regex="..."',
+    **dict.fromkeys(("max_turns", "max_rounds", "max_iterations"), "constrain.converse(..., rounds=3)"),
     "format": 'tools=constrain.tools(functions, format="hermes")',
     "max_new_tokens": "max_tokens=...",
     "max_length": "max_tokens=..., which does not count the prompt",
