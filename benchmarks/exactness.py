@@ -194,8 +194,9 @@ class File:
         case = json.loads(path.read_text(encoding="utf-8"))
         self.schema = case["schema"]
         self.judge = Judge(self.schema, [each["data"] for each in case["tests"] if each["valid"]])
+        self.met = set[tuple[int, ...]]()  # places that were compared
         self.rng = random.Random(f"{run.options.seed} {self.name}")
-        self.report: dict[str, Any] = {"file": self.name, "engines": {}, "rows": [], "disputed": 0, "undecided": 0}
+        self.report: dict[str, Any] = {"file": self.name, "engines": {}, "rows": [], "named": {}, "open": [], "disputed": 0, "undecided": 0}
         self.report["tokens"] = self.report["places"] = 0
 
     def ask(self, name: str, request: dict[str, Any]) -> dict[str, Any]:
@@ -235,10 +236,12 @@ class File:
             here = {name: self.run.bits(of[at]) for name, of in masks.items() if at < len(of)}
             if not here:
                 break
-            self.report["places"] += 1
-            for name in here:
-                self.report["engines"][name]["places"] += 1
-            left += self.place(walk[:at], prefix, here, walk[at] if at < len(walk) else None)
+            if (key := tuple(walk[:at])) not in self.met:
+                self.met.add(key)
+                self.report["places"] += 1
+                for name in here:
+                    self.report["engines"][name]["places"] += 1
+                left += self.place(walk[:at], prefix, here, walk[at] if at < len(walk) else None)
             if at < len(walk):
                 prefix += self.run.vocabulary.tokens[walk[at]] or b""
                 if self.judge.dead(prefix).state == "dead":
@@ -280,14 +283,16 @@ class File:
 
     def drawn(self, here: dict[str, Mask], following: int | None) -> list[tuple[int, bool]]:
         """Tokens to judge, and whether engines differ on them."""
-        signs = sum(bits.astype(np.int64) << i for i, bits in enumerate(here.values()))
+        signs = np.zeros(len(self.run.vocabulary.tokens), np.uint8)
+        for i, bits in enumerate(here.values()):
+            signs |= bits.view(np.uint8) << i
         chosen: dict[int, bool] = {}
         every = (1 << len(here)) - 1
         for token in (self.run.vocabulary.eos_id, following):
             if token is not None:
                 chosen[token] = 0 < int(signs[token]) < every
-        for sign in np.unique(signs[self.run.real]):
-            differ = 0 < int(sign) < every
+        for sign in np.flatnonzero(np.bincount(signs[self.run.real])).tolist():
+            differ = 0 < sign < every
             some = self.run.real[signs[self.run.real] == sign]
             short = some[self.run.lengths[some] == self.run.lengths[some].min()]
             calm, shaped = (self.run.calm[some], self.run.structure[some]) if differ else (some < 0, some < 0)
@@ -318,6 +323,8 @@ class File:
                     if shown and shown.named is None:
                         break
             self.report["undecided"] += shown is None
+            if shown is None and len(self.report["open"]) < 3:
+                self.report["open"].append([prefix.decode(errors="replace"), self.run.shown(token), allow])
             for name, bits in refuse.items() if shown else ():
                 named = shown.named or self.forced(bits, prefix, shown.witness)
                 self.row(name, "refused", shown.why, walk, token, shown.witness, named)
@@ -325,7 +332,12 @@ class File:
     def row(
         self, name: str, kind: str, why: str, walk: list[int], token: int | None, witness: str, named: str | None
     ) -> None:
-        """Note a finding."""
+        """Note a finding; of what a convention names, the first and how many."""
+        if named is not None:
+            counts = self.report["named"].setdefault(name, {})
+            counts[named] = counts.get(named, 0) + 1
+            if counts[named] > 1:
+                return
         texts = [(self.run.vocabulary.tokens[i] or b"").decode(errors="backslashreplace") for i in walk]
         last = None if token is None else self.run.shown(token)
         row = {"file": self.name, "engine": name, "kind": kind, "keyword": why, "named": named, "walk": walk}
@@ -381,17 +393,19 @@ def summary(reports: list[dict[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {"files": len(reports), **sums, "engines": {}}
     for name in names:
         mine = [each["engines"][name] for each in reports if name in each["engines"]]
-        rows = [(r["file"], i, row) for r in reports for i, row in enumerate(r["rows"]) if row["engine"] == name]
-        errors = [(file, row) for file, _, row in ((f, i, r) for f, i, r in rows) if row["named"] is None]
-        kinds = {kind: distinct(row for _, row in errors if row["kind"] == kind) for kind in ("allowed", "refused")}
+        errors = [row for r in reports for row in r["rows"] if row["engine"] == name and row["named"] is None]
+        kinds = {kind: distinct(row for row in errors if row["kind"] == kind) for kind in ("allowed", "refused")}
         found["engines"][name] = {
             "places": sum(each["places"] for each in mine),
             "not read": dict(collections.Counter(each["error"] for each in mine if each["error"])),
             "seconds": round(sum(each["seconds"] for each in mine), 1),
             **{kind: len(rows) for kind, rows in kinds.items()},
-            "schemas": len({row["file"] for _, row in errors}),
-            "keywords": {kind: dict(collections.Counter(r["keyword"] for r in of).most_common(12)) for kind, of in kinds.items()},
-            "named": dict(collections.Counter(row["named"] for _, _, row in rows if row["named"]).most_common()),
+            "schemas": len({row["file"] for row in errors}),
+            "keywords": {
+                kind: dict(collections.Counter(row["keyword"] for row in of).most_common(12))
+                for kind, of in kinds.items()
+            },
+            "named": dict(sum((collections.Counter(r["named"].get(name)) for r in reports), collections.Counter())),
         }
     return found
 
@@ -478,7 +492,7 @@ def main() -> int:
     names = chosen_engines(options.engines, "exactness")
     paths = chosen_files(options, "exactness")
     run = Run(options, names)
-    given = {key: getattr(options, key.replace("-", "_")) for key in ("limit", "seed", "tokens", "adverse")}
+    given = {key: getattr(options, key.replace("-", "_")) for key in ("limit", "seed", "tokens", "instances", "adverse")}
     command = " ".join(f"--{key} {value}" for key, value in given.items())
     versions = {name: worker.meta["version"] for name, worker in run.workers.items()}
     told = {**machine(), "command": f"exactness.py --engines {options.engines} --vocab {options.vocab} {command}"}

@@ -6,8 +6,10 @@ values for each open part, and changes one of them at a time.
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -21,6 +23,20 @@ EACH = 8  # values of one part
 ALL = 60  # texts of one prefix
 LETTERS = "0a1-A:/.@ _bT2Z#+x5"  # tried one after the other where a pattern must be obeyed
 COMPACT, SPACED = (",", ":"), (", ", ": ")
+
+
+ESCAPE_BEGUN = re.compile(rb"(?<!\\)(?:\\\\)*\\(u[0-9a-fA-F]{0,3})?\Z")
+CHARACTERS = [bytes(each) for n in (1, 2, 3) for each in ([0xBF] * n, [0x90] + [0x80] * (n - 1), [0x80] * n)]
+
+
+def unfinished(data: bytes) -> list[bytes]:
+    """Bytes that finish an escape or a character; [] where none has begun."""
+    if begun := ESCAPE_BEGUN.search(data):
+        return [b'"', b"\\", b"n"] if begun[1] is None else [b"0041"[len(begun[1]) - 1 :]]
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    decoder.decode(data)
+    tail = decoder.getstate()[0]
+    return [each for each in CHARACTERS if tail and (tail + each).decode(errors="ignore").encode() == tail + each][:1]
 
 
 class Endings:
@@ -233,6 +249,10 @@ class Endings:
         try:
             prefix = Prefix(data)
         except NoPrefixError:
+            return
+        if more := unfinished(data):
+            for each in more:
+                yield from self.texts(data + each)
             return
         spaced = b'": ' in data or b", " in data
         for marks in (SPACED, COMPACT) if spaced or not data.count(b":") else (COMPACT, SPACED):

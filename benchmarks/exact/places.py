@@ -10,12 +10,14 @@ convention that engines may choose tells why, the finding is named after it and 
     key order                 keys are not in the order of `properties`, or of several of them
     undeclared key            a key that nothing declares, where `additionalProperties` is absent
     repeated key              all that may follow repeats a key
+    bytes                     the text is no UTF-8: an engine that reads tokens as characters
     format                    the string has a `format`, which is an annotation by default
     older draft               the schema's draft ignores a keyword that the newest one knows
 """
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import json
 import re
@@ -50,6 +52,15 @@ class Verdict(NamedTuple):
 OPEN = Verdict("open")
 
 
+def is_text(data: bytes) -> bool:
+    """True if bytes begin a text of UTF-8."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(data)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 class Judge:
     """Verdicts for one schema. instances: values, of which the valid ones are used."""
 
@@ -73,7 +84,7 @@ class Judge:
                 again = self.reader.dead(data)
                 found = Verdict("dead", again, "", "repeated key") if again else OPEN
             else:
-                found = Verdict("dead", why)
+                found = Verdict("dead", why, "", None if why != "syntax" or is_text(data) else "bytes")
             self._dead[data] = found
         return self._dead[data]
 
@@ -93,14 +104,9 @@ class Judge:
     def live(self, data: bytes) -> Verdict:
         """Is a valid completion found? One that no convention names, if there is one."""
         if data not in self._live:
-            found = OPEN
-            for text in itertools.islice(self._texts(data), 60):
-                judged = self.whole(text, len(data))
-                if judged.state == "live":
-                    found = judged
-                    if judged.named is None:
-                        break
-            self._live[data] = found
+            judged = (self.whole(text, len(data)) for text in itertools.islice(self._texts(data), 60))
+            found = list(itertools.islice((each for each in judged if each.state == "live"), 4))
+            self._live[data] = min(found, key=lambda each: each.named is not None, default=OPEN)
         return self._live[data]
 
     def _texts(self, data: bytes) -> Any:
