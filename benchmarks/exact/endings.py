@@ -15,7 +15,7 @@ from typing import Any
 
 import regex
 
-from exact.prefixes import Array, Closed, NoPrefixError, Nothing, Number, Object, Part, Prefix, Text, Word, in_string
+from exact.prefixes import Array, Closed, Nothing, Number, Object, Part, Text, Word, in_string, read
 from exact.reader import BROKEN, Path, Reader, may_match
 
 DEEP = 6  # objects and arrays in each other that are made up
@@ -103,7 +103,7 @@ class Endings:
         bounds = [s[n] for s in schemas for n in ("minimum", "maximum", "multipleOf") if isinstance(s.get(n), int)]
         match kind:
             case "string":
-                yield from (tail for tail in itertools.islice(self.tails(Text(""), schemas), 4))
+                yield from itertools.islice(self.tails(Text(""), schemas), 4)
             case "number" | "integer":
                 yield from [*bounds, *(each + 1 for each in bounds), 0, 1]
             case "boolean":
@@ -114,14 +114,14 @@ class Endings:
                 least = max((s.get("minItems", 0) for s in schemas), default=0)
                 yield from self.lists([], paths, min(least, 20), depth)
             case "object" if depth < DEEP:
-                yield {key: value for key, value in self.missing({}, paths, depth)}  # noqa: C416  (evaluated now)
+                yield dict(self.missing({}, paths, depth))
 
     def lists(self, items: list[Any], paths: list[Path], least: int, depth: int) -> Iterator[list[Any]]:
         """Items that follow."""
-        found = []
+        found: list[Any] = []
         for i in range(len(items), least):
             below = self.children(self.applied(paths), i)
-            some = [each for each in itertools.islice(self.values(below, depth + 1), EACH)] or [0]
+            some = list(itertools.islice(self.values(below, depth + 1), EACH)) or [0]
             found.append(next((each for each in some if each not in [*items, *found]), some[0]))
         yield found
 
@@ -178,7 +178,7 @@ class Endings:
             case Array(items, item, comma):
                 applied = self.applied(paths)
                 inner: Iterator[str] = iter([""])
-                if comma or item is not None and part.least > len(items):
+                if comma or (item is not None and part.least > len(items)):
                     inner = self.ends(self.children(applied, len(items)), item or Nothing(), marks)
                 elif item is not None:
                     inner = iter([""])
@@ -246,9 +246,7 @@ class Endings:
             whole = json.dumps(each, ensure_ascii=False, separators=marks).encode("utf-8", "replace")
             if whole.startswith(data):
                 yield whole
-        try:
-            prefix = Prefix(data)
-        except NoPrefixError:
+        if (prefix := read(data)) is None:
             return
         if more := unfinished(data):
             for each in more:

@@ -6,7 +6,7 @@ convention that engines may choose tells why, the finding is named after it and 
     white space, spelling     the exhibited text is not what `json.dumps` writes, with or without blanks, or it has
                               control characters (U+007F to U+009F), which an escape can write
     forced cut                the engine allows one token only, another one of the same text
-    number form               a number is written 1.0 or 1e2
+    number form               a number is written 1.0 or 1e2, or with more digits than 21, or 17 beside a point
     key order                 keys are not in the order of `properties`, or of several of them
     undeclared key            a key that nothing declares, where `additionalProperties` is absent
     repeated key              all that may follow repeats a key
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import regex
 
 from exact.endings import COMPACT, SPACED, Endings
-from exact.prefixes import Array, NoPrefixError, Object, Part, Prefix, Text
+from exact.prefixes import Array, Closed, Object, Part, Text, read
 from exact.reader import NEWEST, Path, Reader
 
 ORDER = (
@@ -36,7 +36,7 @@ ORDER = (
 ).split()
 BLANKS = re.compile(r'("(?:[^"\\]|\\.)*")|[ \t\r\n]+')
 CONTROL = re.compile("[\x7f-\x9f]")
-ODD_NUMBER = re.compile(r'"(?:[^"\\]|\\.)*"|(-0(?![.\d])|-?\d+(?:\.\d+)?[eE]|-?\d+\.0+(?!\d))')
+NUMBERS = re.compile(r'"(?:[^"\\]|\\.)*"|(-?\d[-+.eE\d]*)')
 
 
 class Verdict(NamedTuple):
@@ -50,6 +50,15 @@ class Verdict(NamedTuple):
 
 
 OPEN = Verdict("open")
+
+
+def is_odd(number: str) -> bool:
+    """True if a number is written as an engine may choose not to."""
+    _, point, rest = number.partition(".")
+    count = sum(map(str.isdigit, number))
+    return (
+        "e" in number.lower() or number == "-0" or count > (17 if point else 21) or bool(point and not rest.strip("0"))
+    )
 
 
 def is_text(data: bytes) -> bool:
@@ -90,9 +99,7 @@ class Judge:
 
     @staticmethod
     def _repeats(data: bytes) -> bool:
-        try:
-            prefix = Prefix(data)
-        except NoPrefixError:
+        if (prefix := read(data)) is None:
             return False
         part: Any = prefix.part
         while isinstance(part, (Object, Array)):
@@ -105,7 +112,7 @@ class Judge:
         """Is a valid completion found? One that no convention names, if there is one."""
         if data not in self._live:
             judged = (self.whole(text, len(data)) for text in itertools.islice(self._texts(data), 60))
-            found = list(itertools.islice((each for each in judged if each.state == "live"), 4))
+            found = list(itertools.islice((each for each in judged if each.state == "live"), 2))
             self._live[data] = min(found, key=lambda each: each.named is not None, default=OPEN)
         return self._live[data]
 
@@ -117,11 +124,10 @@ class Judge:
 
     def whole(self, data: bytes, at: int | None = None) -> Verdict:
         """A finished text. at: bytes of the prefix with the token that it is to exhibit."""
-        try:
-            prefix, text = Prefix(data + b" "), data.decode()
-            value = json.loads(text)
-        except (ValueError, RecursionError):
+        prefix = read(data + b" ")
+        if prefix is None or not isinstance(prefix.part, Closed):
             return Verdict("dead", "syntax")
+        text, value = data.decode(), prefix.part.value
         if prefix.repeats or not prefix.held:
             return OPEN
         said = self.reader.verdict((), value)
@@ -132,7 +138,7 @@ class Judge:
     def named(self, text: str, value: Any, at: int | None) -> str | None:
         """The convention for which an engine may refuse a valid text."""
         plain = [json.dumps(value, ensure_ascii=False, separators=marks) for marks in (SPACED, COMPACT)]
-        if any(each[1] for each in ODD_NUMBER.finditer(text)):
+        if any(each[1] and is_odd(each[1]) for each in NUMBERS.finditer(text)):
             return "number form"
         if CONTROL.search(text):
             return "spelling"
@@ -174,10 +180,9 @@ class Judge:
 
     def place(self, data: bytes) -> tuple[list[Path], Part | None]:
         """The subschemas of the innermost open part, and that part."""
-        try:
-            part: Any = Prefix(data).part
-        except NoPrefixError:
+        if (prefix := read(data)) is None:
             return [()], None
+        part: Any = prefix.part
         paths: list[Path] = [()]
         while isinstance(part, (Object, Array)):
             applied = self.endings.applied(paths)

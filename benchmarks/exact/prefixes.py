@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import functools
 import json
 import math
 import re
@@ -114,6 +115,15 @@ def in_string(part: Any) -> bool:
         is_key = isinstance(part, Object) and isinstance(part.key, Text)
         part = part.key if is_key else part.member if isinstance(part, Object) else part.item  # type: ignore[union-attr]
     return isinstance(part, Text) and not part.pending
+
+
+@functools.lru_cache(20_000)
+def read(data: bytes) -> Prefix | None:
+    """A prefix of a JSON text; None: it is none."""
+    try:
+        return Prefix(data)
+    except NoPrefixError:
+        return None
 
 
 class Prefix:

@@ -11,6 +11,7 @@ import functools
 import itertools
 import json
 import math
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
@@ -20,13 +21,14 @@ import jsonschema
 import jsonschema_rs
 import regex
 
-from exact.prefixes import Array, Closed, NoPrefixError, Nothing, Number, Object, Part, Prefix, Text, Word
+from exact.prefixes import Array, Closed, Nothing, Number, Object, Part, Text, Word, read
 
 Path = tuple[Any, ...]
 NEWEST = 2020
 DRAFTS = {"draft-04": 4, "draft-06": 6, "draft-07": 7, "2019-09": 2019, "2020-12": NEWEST}
 SINCE = {"const": 6, "propertyNames": 6, "contains": 6, "if": 7, "prefixItems": NEWEST}
 DYNAMIC = ("$dynamicRef", "$recursiveRef")
+CLASSES = re.compile(r"\\[sSwWdDbBpP]|\(\?i")
 DEEP = 60  # applicators in each other: beyond, nothing is said
 KINDS = {Text: ("string",), Number: ("number", "integer"), Object: ("object",), Array: ("array",)}
 # each fails for some correct validator, or stands for a value that it does not hold
@@ -56,7 +58,7 @@ def equal(one: Any, other: Any) -> bool:
 @functools.lru_cache(10_000)
 def may_match(pattern: str, written: str) -> bool:
     """False if no string that begins like this matches, neither with ASCII classes nor with those of Unicode."""
-    if "{," in pattern:  # read otherwise by ECMA-262
+    if "{," in pattern or (CLASSES.search(pattern) and not written.isascii()):  # read otherwise by ECMA-262
         return True
     try:
         searches = [regex.search(pattern, written, flags, partial=True, timeout=0.5) for flags in (0, regex.ASCII)]
@@ -155,9 +157,8 @@ class Reader:
 
         repeats: keys that are there may be offered again, so that a key is no proof by being there.
         """
-        try:
-            prefix = Prefix(data)
-        except NoPrefixError:
+        prefix = read(data)
+        if prefix is None:
             return "syntax"
         if not prefix.held or not self.followed or prefix.repeats:
             return None
@@ -211,9 +212,7 @@ class Reader:
             if found := self.never((*path, "allOf", i), part, depth):
                 return found
         for name in ("anyOf", "oneOf"):
-            if schema.get(name) and all(
-                self.never((*path, name, i), part, depth) for i, _ in enumerate(schema[name])
-            ):
+            if schema.get(name) and all(self.never((*path, name, i), part, depth) for i, _ in enumerate(schema[name])):
                 return name
         if self.has(schema, "if"):
             ways = {name: name in schema and self.never((*path, name), part, depth) for name in ("then", "else")}
@@ -278,7 +277,8 @@ class Reader:
         return "pattern" if isinstance(pattern, str) and whole and not may_match(pattern, part.written) else None
 
     def _number(self, schema: dict[str, Any], part: Number, integer: bool) -> str | None:
-        low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
+        low: float = schema.get("minimum", -math.inf)
+        high: float = schema.get("maximum", math.inf)
         if self.draft >= 6:
             low = max(low, schema.get("exclusiveMinimum", low))
             high = min(high, schema.get("exclusiveMaximum", high))
@@ -319,15 +319,15 @@ class Reader:
                     return "additionalProperties" if found == "false" else found
         if not begun:
             return None
-        key = part.key if isinstance(part.key, Text) else Text("")
-        if names and (found := self.never((*path, "propertyNames"), key, depth)):
+        begins = part.key if isinstance(part.key, Text) else Text("")
+        if names and (found := self.never((*path, "propertyNames"), begins, depth)):
             return f"propertyNames {found}"
         declared = schema.get("properties", {})
-        offered = [name for name in declared if key.begins(name) and (self.again or name not in part.members)]
+        offered = [name for name in declared if begins.begins(name) and (self.again or name not in part.members)]
         offered = [name for name in offered if declared[name] is not False]
         if schema.get("additionalProperties") is not False or offered:
             return None
-        if key.halved or any(may_match(pattern, key.written) for pattern in schema.get("patternProperties", ())):
+        if begins.halved or any(may_match(pattern, begins.written) for pattern in schema.get("patternProperties", ())):
             return None
         return "additionalProperties"
 
