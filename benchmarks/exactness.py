@@ -26,10 +26,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from exact.files import File, Tokens
-from exact.places import Judge
-from exact.record import summary, tables, write
-from exact.walker import Walker, unpacked
 from masks import engines
 from masks.engines import ENGINE_NAMES
 from masks.limits import limit_memory
@@ -65,6 +61,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
 def work(options: argparse.Namespace) -> None:
     """A worker."""
     answers = claim_stdout()
+    from exact.walker import Walker
+
     limit_memory(options.memory_limit)
     vocabulary = load(options.vocab, data_folder(options.data))
     walker = Walker(engines.make(options.worker, vocabulary), vocabulary)
@@ -80,6 +78,9 @@ def started(options: argparse.Namespace) -> dict[str, Worker]:
 
 def reports(options: argparse.Namespace, paths: list[Path], workers: dict[str, Worker]) -> list[Report]:
     """What was found in each file, until the time is over."""
+    from exact.files import File, Tokens
+    from exact.record import summary, tables
+
     found, end = list[Report](), time.monotonic() + 60 * options.minutes
     tokens = Tokens(load(options.vocab, data_folder(options.data)))
     for path in paths:
@@ -97,6 +98,10 @@ def reports(options: argparse.Namespace, paths: list[Path], workers: dict[str, W
 
 def replay(options: argparse.Namespace) -> int:
     """Judge a row again: what its engine's mask says, and what is proved. 1: the error is gone."""
+    from exact.files import Tokens
+    from exact.places import Judge
+    from exact.walker import Walker, unpacked
+
     name, _, number = options.replay.rpartition(":")
     text = Path(name).read_text(encoding="utf-8")
     rows = json.loads(text) if name.endswith(".json") else [json.loads(line) for line in text.splitlines()]
@@ -132,6 +137,8 @@ def main() -> int:
         return 0
     if options.replay:
         return replay(options)
+    from exact.record import summary, tables, write
+
     paths = chosen_files(options, "exactness")
     workers = started(options)
     given = {key: getattr(options, key) for key in ("seed", "tokens", "instances", "adverse")}
