@@ -32,6 +32,7 @@ BENCHMARKS = {
     "quality": "A model's answers to questions with known answers: constrained, free, faithful",
     "report": "One HTML page from records of maskbench and quality, engines side by side",
     "keywords": "Test which keywords of JSON Schema engines obey, by the official suite",
+    "exactness": "Tokens that engines allow or refuse in error, each with a proof",
     "jsonschemabench": "A model through engines: coverage, efficiency, quality",
     "tasks": "What a real model answers, by each way to constrain it, beside other engines (in a checkout)",
     "fuzz": "Draw schemas, patterns, grammars and calls until one breaks a rule (in a checkout)",

@@ -35,7 +35,9 @@ def test_nothing_is_cut(name: str) -> None:
             assert " ".join(parameter.help.split()) in words
 
 
-@pytest.mark.parametrize("name", ["maskbench", "quality", "report", "keywords", "jsonschemabench", "tasks", "fuzz"])
+@pytest.mark.parametrize(
+    "name", ["maskbench", "quality", "report", "keywords", "jsonschemabench", "exactness", "tasks", "fuzz"]
+)
 def test_help_of_benchmarks_needs_no_extra(name: str, tmp_path: Path) -> None:
     missing = "import sys\nfor name in ('jsonschema', 'xgrammar'): sys.modules[name] = None\n"
     (tmp_path / "sitecustomize.py").write_text(missing)

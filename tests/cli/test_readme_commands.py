@@ -104,7 +104,7 @@ def first_line(programs: Path, line: str, folder: Path) -> str:
             begun.kill()
 
 
-@pytest.mark.parametrize("name", ["maskbench", "quality", "report", "keywords", "jsonschemabench"])
+@pytest.mark.parametrize("name", ["maskbench", "quality", "report", "keywords", "jsonschemabench", "exactness"])
 def test_benchmarks_are_installed(programs: Path, name: str, tmp_path: Path) -> None:
     pytest.importorskip("jsonschema")
     done = run(programs, f"constrain bench {name} --help", tmp_path)
