@@ -172,4 +172,4 @@ def words_of(vocab_mask: torch.Tensor) -> Rows:
 def _is_shared(grammar: Any) -> bool:
     """True if a grammar is ours, and has a mask to write that one call writes with those of others."""
     own = isinstance(grammar, SGLangGrammar) and not grammar.request.fault and not grammar.request.ended
-    return own and isinstance(grammar.request.matcher, Matcher)
+    return own and isinstance(grammar.request.here, Matcher)
