@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from masks import code, parts
 from masks.records import machine
 from masks.summary import table
@@ -50,12 +51,15 @@ def texts_of(count: int) -> tuple[str, list[str]]:
 
 def other(value: Any) -> Any:
     """A free text of other words; any other value as it is."""
-    return value.replace("the ", "some other ").replace(" of ", ", a little more than ") if " of " in str(value) else value
+    return (
+        value.replace("the ", "some other ").replace(" of ", ", a little more than ") if " of " in str(value) else value
+    )
 
 
 def work(options: argparse.Namespace) -> None:
     """One process: the figures of each number of tools, as JSON. It ends when its input does."""
     from constrain.engines.requests.compiler import RequestCompiler
+    from constrain.engines.requests.image import ImageCursor
     from constrain.engines.requests.options import EngineOptions
     from constrain.engines.requests.request import RequestMatcher
 
@@ -81,9 +85,9 @@ def work(options: argparse.Namespace) -> None:
                 digest.update(row.tobytes())
                 if not taken:
                     refuse(f"restart: token {token} of {each!r} was refused: {request.fault}")
-            known = sum(type(at).__name__ == "ImageCursor" for at in [request.here])
-            figures["texts"].append({"first": times[0], "mean": float(np.mean(times)), "worst": max(times),
-                                     "tokens": len(times), "by image": bool(known), "rows": digest.hexdigest()})  # fmt: skip
+            said_of = {"first": times[0], "mean": float(np.mean(times)), "worst": max(times), "tokens": len(times)}
+            known = isinstance(request.here, ImageCursor)
+            figures["texts"].append({**said_of, "by image": known, "rows": digest.hexdigest()})
         found["tools"][count] = figures
     compiler._beside.shutdown()
     print(json.dumps(found), flush=True)
@@ -98,7 +102,9 @@ def measured(options: argparse.Namespace) -> Summary:
         alive = []
         for way in WAYS:
             command = [sys.executable, __file__, "--way", way, *(["--data", str(options.data)] if options.data else [])]
-            process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            process = subprocess.Popen(
+                command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
             assert process.stdout is not None
             line = process.stdout.readline()
             if not line:

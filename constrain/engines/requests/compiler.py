@@ -92,11 +92,11 @@ class RequestCompiler:
         if self.options.rehearse and self._waiting.acquire(blocking=False):
             rehearsal = self._beside.submit(rehearse, made, tokens=self.options.rehearse)
             rehearsal.add_done_callback(lambda _: self._waiting.release())
-        if self.images.folder is not None and not constraint.token_sets:
+        if self.images.folder is not None:
             compiled.derived[Served] = Served(lambda texts: self._beside.submit(self.keep, kind, text, texts, made))
         return made
 
-    def keep(self, kind: str, text: str, texts: Iterable[Sequence[int]] = (), made: Compiled | None = None) -> None:
+    def keep(self, kind: str, text: str, texts: Iterable[Sequence[int]] = (), made: Compiled | None = None) -> bool:
         """Write the image of a constraint: of some texts, of a likely one, and of what was kept before.
 
         Args:
@@ -104,17 +104,22 @@ class RequestCompiler:
             texts: The tokens of each.
             made: It, compiled.
 
+        Returns:
+            Whether it was written. One that names tokens has none: what a token is read as does not follow from bytes.
+
         Raises:
             ConstrainError: The constraint is faulty.
         """
         compiled, known = self._make(kind, text) if made is None else made, self.images.get(kind, text)
+        if compiled.constraint is None or compiled.constraint.token_sets:
+            return False
         kept = [] if known is None else known.texts()
-        self.images.write(kind, text, image_of(compiled, [*texts, self._likely(compiled), *kept], self._cut))
+        return self.images.write(kind, text, image_of(compiled, [*texts, self._likely(compiled), *kept], self._cut))
 
-    def _likely(self, compiled: Compiled) -> list[int]:
+    def _likely(self, compiled: Any) -> list[int]:
         """The tokens of a likely text, as a rehearsal reads them."""
         tokens = self.options.rehearse
-        text = compiled.constraint.likely_text(tokens * CHARACTERS).encode() if compiled.constraint else b""
+        text = compiled.constraint.likely_text(tokens * CHARACTERS).encode()
         return [*islice(LongestTokens.of(self.vocabulary).read(compiled.matcher(), text), tokens)]
 
     def _cut(self, tokens: list[int]) -> CutState | None:

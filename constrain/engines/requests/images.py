@@ -69,6 +69,7 @@ class Images:
         self.folder = disk_cache.folder() if vocabulary.size >= disk_cache.WORTHWHILE else None
         self._vocabulary, self._cut, self._most = vocabulary, cut, options.images << 20
         self._known: dict[str, Image] = {}
+        self._used: set[str] = set()
         code, cuts = code_key(), tokenizer_key(vocabulary)
         if not options.images or options.complete or code is None or cuts is None:
             self.folder = None
@@ -86,7 +87,12 @@ class Images:
         key = self.key(kind, text)
         if key not in self._known:
             self._read(self._path(key), key)
-        return self._known.get(key)
+        image = self._known.get(key)
+        if image is not None and key not in self._used:
+            self._used.add(key)
+            with suppress(OSError):
+                os.utime(self._path(key))
+        return image
 
     def load(self) -> int:
         """Read what was used last, up to the bound. Returns how many there are."""
@@ -97,10 +103,10 @@ class Images:
                 self._read(path)
         return len(self._known)
 
-    def write(self, kind: str, text: str, image: Image) -> None:
-        """Write an image, or leave it; the oldest files make room."""
+    def write(self, kind: str, text: str, image: Image) -> bool:
+        """Write an image, if that is possible; files that were used longest ago make room. Returns whether it was."""
         if self.folder is None:
-            return
+            return False
         key = self.key(kind, text)
         path = self._path(key)
         try:
@@ -115,6 +121,8 @@ class Images:
                     files.remove(each)
         except OSError as error:
             _log.info("could not write the cache file %s: %s", path, error)
+            return False
+        return True
 
     def _path(self, key: str) -> Path:
         assert self.folder is not None
@@ -136,7 +144,6 @@ class Images:
             found, image = _unpacked(content, self._vocabulary, self._cut)
             disk_cache.require(key in (None, found), "another key")
             self._known[found] = image
-            os.utime(path)
         except FileNotFoundError:
             return
         except Exception as error:  # a damaged file may have any content

@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.engines.requests.image import ImageCursor
-from constrain.engines.requests.images import Resumed, Served, served_of
+from constrain.engines.requests.images import Compiled, Resumed, Served, served_of
 from constrain.errors import ConstrainError
 from constrain.masks.completion.length_budget import BudgetError, LengthBudget
 from constrain.masks.derived.cuts import CompiledCuts
-from constrain.masks.engine.compiled import CompiledConstraint
 
 Rows = NDArray[np.uint32]
 ALL = np.uint32(0xFFFFFFFF)
@@ -47,9 +46,7 @@ class RequestMatcher:
         "_tokens", "compiled", "fault", "here",
     )  # fmt: skip
 
-    def __init__(
-        self, compiled: CompiledConstraint | CompiledCuts | Resumed, stop_ids: Iterable[int], logger: logging.Logger
-    ) -> None:
+    def __init__(self, compiled: Compiled | Resumed, stop_ids: Iterable[int], logger: logging.Logger) -> None:
         vocabulary = compiled.vocabulary
         stops = tuple(sorted({i for i in stop_ids if 0 <= i < vocabulary.size}))
         self.compiled = compiled
