@@ -9,8 +9,10 @@ import json
 import logging
 import os
 import random
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ from constrain.engines.requests.image import Image, ImageCursor, image_of
 from constrain.engines.requests.images import BEGIN, COUNTS, DIGEST, KEY, Images, Resumed
 from constrain.engines.requests.options import EngineOptions
 from constrain.engines.requests.request import RequestMatcher
+from constrain.engines.vllm import hooks
 from constrain.errors import ConstrainError, LimitError
 from constrain.languages.vocab import disk_cache
 from constrain.languages.vocab.bits import tokens_of
@@ -134,6 +137,9 @@ def walk(compiled: Any, image: Image, draw: random.Random, likely: list[int]) ->
         known += 1
         assert cursor.ended == matcher.ended
         if cursor.ended:
+            cursor.fill_mask(row)
+            matcher.fill_mask(other)
+            assert row.tobytes() == other.tobytes() and cursor.advance(token) is False
             break
     return known
 
@@ -437,10 +443,11 @@ def test_a_text_that_leaves_the_image_goes_on(reads: list[str], monkeypatch: pyt
     assert request.matcher.text == b'{"a": "\\u00e9"}'
 
 
-def test_steps_back_and_drafts_are_those_of_the_constraint(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("text", ['{"a": "it ends", "b": [7, 5]}', CASES["an object"][2][0]])
+def test_steps_back_and_drafts_are_those_of_the_constraint(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     first = kept()
     compiled = first._make(*CASES["an object"][:2])
-    tokens = pieces(compiled, '{"a": "it ends", "b": [7, 5]}')
+    tokens = pieces(compiled, text)
     draw = random.Random(3)
     for _ in range(30):
         one = RequestMatcher(resumed("an object", monkeypatch), (), logging.getLogger("tests"))
@@ -460,7 +467,7 @@ def test_steps_back_and_drafts_are_those_of_the_constraint(monkeypatch: pytest.M
             for request, row in zip((one, two), rows, strict=True):
                 request.fill(row)
             assert rows[0].tobytes() == rows[1].tobytes() and one.ended == two.ended
-            if read > len(tokens):
+            if read > len(tokens) + 1:
                 break
 
 
@@ -488,6 +495,30 @@ def test_a_request_with_ends_of_its_own_waits_for_the_constraint(
     found = resumed("an object", monkeypatch)
     request = RequestMatcher(found, [found.vocabulary.tokens.index(b"s")], logging.getLogger("tests"))
     assert not isinstance(request.here, ImageCursor) and reads == [OBJECT]
+
+
+def test_a_front_end_reads_nothing_that_was_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    """vLLM's own names are stood for: the key of a request, and its parameters."""
+    kept()
+    vocabulary = engine(images=0).vocabulary
+    monkeypatch.setitem(vocabulary.kept, Images, Images(vocabulary, EngineOptions()))
+    text = OBJECT
+    for name in ("vllm", "vllm.v1", "vllm.v1.structured_output", "vllm.v1.structured_output.request"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    key = lambda _: (SimpleNamespace(name="JSON"), text)  # noqa: E731
+    monkeypatch.setattr(
+        sys.modules["vllm.v1.structured_output.request"], "get_structured_output_key", key, raising=False
+    )
+    read: list[str] = []
+    monkeypatch.setattr("constrain.engines.requests.constraints.constraint_of", lambda *given: read.append(given[1]))
+    monkeypatch.setattr("constrain.masks.engine.compiled.mentioned", lambda *_: None)
+    monkeypatch.setattr("constrain.engines.requests.constraints.writable", lambda *_: None)
+    asked = SimpleNamespace(__post_init__=lambda: None, json_object=None)
+    hooks.check_request(asked, EngineOptions(), vocabulary)
+    assert read == []
+    text = OBJECT.replace("number", "integer")
+    hooks.check_request(asked, EngineOptions(), vocabulary)
+    assert read == [text]
 
 
 def test_a_drafter_has_the_constraint_itself() -> None:

@@ -142,6 +142,9 @@ class ImageCursor:
     def fill_mask(self, row: Rows) -> None:
         """Write the mask of the next token."""
         image, place = self._image, self._places[-1]
+        if self.ended:
+            row[:] = 0
+            return
         known = image.rows[image.lists.row[place if place >= 0 else ~place]]
         row[: known.size] = known
         row[known.size :] = 0

@@ -37,11 +37,13 @@ from constrain.engines.requests.options import EngineOptions
 from constrain.languages.vocab import disk_cache
 from constrain.languages.vocab.huggingface import backend_of, model_key
 from constrain.languages.vocab.vocabulary import Vocabulary
+from constrain.lazily import Remembered
 from constrain.masks.derived.cuts import CompiledCuts
 from constrain.masks.engine.compiled import CompiledConstraint
 
 FORMAT = b"states 1"
 DIGEST, KEY, COUNTS, BEGIN = 8, 40, 72, 88  # where they begin
+USED = 4096  # images whose files are not marked again as used
 PACKAGE = Path(__file__).resolve().parents[2]
 TEXTS, TOKENS, TIMES = (
     8,
@@ -68,8 +70,8 @@ class Images:
     def __init__(self, vocabulary: Vocabulary, options: EngineOptions, cut: Cut | None = None) -> None:
         self.folder = disk_cache.folder() if vocabulary.size >= disk_cache.WORTHWHILE else None
         self._vocabulary, self._cut, self._most = vocabulary, cut, options.images << 20
-        self._known: dict[str, Image] = {}
-        self._used: set[str] = set()
+        self._known: Remembered[str, Image] = Remembered(self._most, lambda _, image: image.rows.nbytes + BEGIN)
+        self._used: Remembered[str, None] = Remembered(USED)
         code, cuts = code_key(), tokenizer_key(vocabulary)
         if not options.images or options.complete or code is None or cuts is None:
             self.folder = None
@@ -89,7 +91,7 @@ class Images:
             self._read(self._path(key), key)
         image = self._known.get(key)
         if image is not None and key not in self._used:
-            self._used.add(key)
+            self._used.keep(key, None)
             with suppress(OSError):
                 os.utime(self._path(key))
         return image
@@ -113,7 +115,7 @@ class Images:
             path.parent.mkdir(parents=True, exist_ok=True)
             with files.replacing(path) as file:
                 file.write(_packed(image, key))
-            self._known[key] = image
+            self._known.pop(key, None)  # the next one to ask for it maps the file
             left = self._most
             for each, size in self._files("states-*.bin"):
                 left -= size
@@ -143,7 +145,7 @@ class Images:
             content = files.map_own(path)
             found, image = _unpacked(content, self._vocabulary, self._cut)
             disk_cache.require(key in (None, found), "another key")
-            self._known[found] = image
+            self._known.keep(found, image)
         except FileNotFoundError:
             return
         except Exception as error:  # a damaged file may have any content
