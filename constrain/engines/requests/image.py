@@ -35,6 +35,7 @@ from constrain.masks.engine.matcher import Matcher
 from constrain.masks.engine.narrowed import engine_of
 
 NODES, BYTES = 4096, 8 << 20  # of an image, at most: what is beyond them is left out
+ASCII = 128
 PROBES = b"a0 ,"  # bytes of most flows: a state from which none of them does is asked for no others
 NONE, GUARDED = -1, -2
 Int32 = NDArray[np.int32]
@@ -227,6 +228,7 @@ class _Making:
         self.nodes: list[tuple[int, int, int, int]] = []
         self.edges: dict[tuple[int, int], int] = {}
         self.states: dict[int, tuple[int, Matcher]] = {}  # place of the grammar → the first open node there
+        self.others: dict[int, NDArray[np.int64]] = {}
         self.add(compiled.matcher(), 0, 0)
 
     def add(self, matcher: Any, parent: int, token: int) -> int | None:
@@ -284,9 +286,13 @@ class _Making:
         into = next((known for known in map(self.states.get, stepped(matcher, PROBES)) if known), None)
         if into is None or into[1].place not in stepped(into[1], PROBES):
             return NONE, NONE
-        is_first, is_later = (np.isin(stepped(each, range(256)), [into[1].place]) for each in (matcher, into[1]))
+        number, other = into
         joined = JoinedTokens.of(self.compiled.vocabulary)
-        others = np.concatenate([[0], np.cumsum(~is_later[joined.text])])
+        others = self.others.get(number)  # before each byte of all tokens, how many do not stay in the state
+        if others is None:
+            is_later = flowing(other, other.place)
+            others = self.others[number] = np.concatenate([[0], np.cumsum(~is_later[joined.text])])
+        is_first = flowing(matcher, other.place)
         begins, ends = joined.starts[:-1], joined.starts[1:]
         flows = begins < ends
         flows[flows] &= is_first[joined.text[begins[flows]]]
@@ -294,7 +300,14 @@ class _Making:
         row = np.zeros(self.compiled.vocabulary.words, np.uint32)
         row.view(np.uint8)[: -(-len(flows) // 8)] = np.packbits(flows, bitorder="little")
         clear_bits(row, getattr(self.compiled, "begin", ()))  # after these more counts than the state
-        return self.row(row), into[0]
+        time.sleep(0)
+        return self.row(row), number
+
+
+def flowing(matcher: Matcher, into: int) -> NDArray[np.bool_]:
+    """bool[256]: the bytes that lead from the place of a matcher to another one. Those of longer characters do not:
+    they lead into a character first."""
+    return np.array([*(place == into for place in stepped(matcher, range(ASCII))), *[False] * (256 - ASCII)])
 
 
 def stepped(matcher: Matcher, some: Iterable[int]) -> list[int]:
