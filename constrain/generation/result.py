@@ -202,7 +202,7 @@ class Generation(Generic[T]):
 
     @property
     def proof(self) -> dict[str, Any]:
-        """What the constraint enforced and what that cost, as one JSON object (`constrain.reports.proof`).
+        """The proof of the output: what its constraint enforced, and at what cost, as JSON (`constrain.reports.proof`).
 
         Its JSON Schema is `constrain.reports.SCHEMA`.
 

@@ -173,7 +173,7 @@ def test_other_texts_go_on_in_open_places(canonical: bool | None) -> None:
 
 
 def test_a_text_with_another_cut_is_not_taken_for_the_known_one() -> None:
-    """Where text is forced, what was read before it may decide the token: then an image knows only that cut."""
+    """A forced token may depend on what was read before it: then an image knows only that cut."""
     compiler = engine("llama3", rehearse=0)
     compiled = compiler.compiled("regex", "[a-z' ]*:test 's!!")
     draw = random.Random(7)

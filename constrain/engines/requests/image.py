@@ -232,7 +232,7 @@ class _Making:
         self.add(compiled.matcher(), 0, 0)
 
     def add(self, matcher: Any, parent: int, token: int) -> int | None:
-        """The node behind a token, which a matcher has read. None: there is no room, or no mask."""
+        """The node behind a token, which a matcher has read. None: it would be one too many, or has no mask."""
         row = np.zeros(self.compiled.vocabulary.words, np.uint32)
         matcher.fill_mask(row)
         node = len(self.nodes)

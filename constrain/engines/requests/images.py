@@ -106,7 +106,7 @@ class Images:
         return len(self._known)
 
     def write(self, kind: str, text: str, image: Image) -> bool:
-        """Write an image, if that is possible; files that were used longest ago make room. Returns whether it was."""
+        """Write an image, if that is possible; files that were used longest ago go. Returns whether it was."""
         if self.folder is None:
             return False
         key = self.key(kind, text)
@@ -197,7 +197,7 @@ def tokenizer_key(vocabulary: Vocabulary) -> str | None:
     return digest.hexdigest()
 
 
-# --- what requests met ------------------------------------------------------------------------------------------------
+# --- the texts of requests ------------------------------------------------------------------------------------------------
 
 
 class Served:
@@ -222,7 +222,7 @@ class Served:
 
 
 def served_of(compiled: Any) -> Served | None:
-    """What remembers the texts of a compiled constraint; None: nothing does."""
+    """The memory of the texts of a compiled constraint; None: it has none."""
     inner = compiled.compiled if isinstance(compiled, CompiledCuts) else compiled
     found: Served | None = inner.derived.get(Served) if isinstance(inner, CompiledConstraint) else None
     return found
