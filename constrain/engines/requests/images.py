@@ -197,7 +197,7 @@ def tokenizer_key(vocabulary: Vocabulary) -> str | None:
     return digest.hexdigest()
 
 
-# --- the texts of requests ----------------------------------------------------------------------------------------------
+# --- the texts of requests --------------------------------------------------------------------------------------------
 
 
 class Served:
