@@ -10,6 +10,7 @@ Limit: Windows has no owners as meant here, and nobody waits for another process
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import stat
 import time
@@ -65,6 +66,19 @@ def read_own(path: Path) -> bytes:
     """The content of a file of our own. Raises ForeignFile, or another OSError."""
     with open(open_own(path), "rb") as file:
         return file.read()
+
+
+def map_own(path: Path) -> memoryview:
+    """The content of a file of our own, mapped: processes share its pages. It can only be read.
+
+    Files of caches are replaced and never shortened (`replacing`): who mapped one keeps what it was.
+    Raises ForeignFile, another OSError, or ValueError: it is empty.
+    """
+    file = open_own(path)
+    try:
+        return memoryview(mmap.mmap(file, 0, access=mmap.ACCESS_READ))
+    finally:
+        os.close(file)
 
 
 def read_arrays(file: BinaryIO | str | os.PathLike[str]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ TOKENS = 4_096  # of a request under `complete`
 class Served:
     """`RequestCompiler` and `RequestMatcher`, as vLLM and SGLang use them; the rehearsal beside the loop left out."""
 
-    options: ClassVar[dict[str, Any]] = {"rehearse": 0}
+    options: ClassVar[dict[str, Any]] = {"rehearse": 0, "images": 0}
 
     def __init__(self, vocabulary: BenchVocabulary, settings: Settings) -> None:
         from constrain import errors

@@ -263,6 +263,18 @@ def read_text(name: str, hint: str) -> str:
         raise UsageError(f"{name}: not UTF-8 (byte 0x{byte:02x} at offset {error.start})") from None
 
 
+def read_tools(name: str) -> Any:
+    """The tools in a file. Raises UsageError."""
+    text = read_text(name, "--tools names a file with a JSON array")
+    try:
+        tools = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{name} is not JSON: {error}\n  fix: write a JSON array of tools") from None
+    if not isinstance(tools, list):
+        raise UsageError(f"{name} holds no JSON array\n  fix: write [tool, ...]")
+    return tools
+
+
 def with_source(command: Callable[..., None]) -> Callable[..., None]:
     """The command with the fields of its dataclasses of options, such as `SourceOptions`, before its own options."""
     hints = get_type_hints(command, include_extras=True)

@@ -8,7 +8,6 @@ about is coloured (forced.py).
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable
 from contextlib import nullcontext, redirect_stdout
@@ -20,7 +19,7 @@ from typing import Annotated, Any
 import typer
 
 from constrain.cli.console import UNFINISHED, UsageError, fail, say_json, terminal, waiting
-from constrain.cli.constraints import SourceOptions, read_text, suggest, with_source
+from constrain.cli.constraints import SourceOptions, read_tools, suggest, with_source
 
 METHODS = ("lcd", "faithful", "sir", "smc", "awrs", "mcmc", "asap", "cars", "rejection", "exact", "beam", "argmax")
 FIELDS = ("text", "finish_reason", "logprob", "log_weight")
@@ -127,7 +126,7 @@ class RequestOptions(MaskOptions):
         given |= {"draft": self.draft or None, "stop": self.stop or None}
         given["max_tokens"] = length
         if self.tools is not None:
-            given["tools"] = _read_tools(self.tools)
+            given["tools"] = read_tools(self.tools)
         describe = self.message is not None and is_described(constraint) if self.describe is None else self.describe
         return Request.of(Prompt(content, prefix=self.prefix, suffix=self.suffix, describe=describe), given)
 
@@ -210,18 +209,6 @@ def _write(options: SourceOptions, asked: RequestOptions, stream: bool | None, a
     reasons = sorted({_reason(result) for result in results if result.finish_reason != "stop"})
     if reasons:
         fail(f"{_count(results)} did not finish: {', '.join(reasons)}", UNFINISHED)
-
-
-def _read_tools(name: str) -> Any:
-    """The tools in a file. Raises UsageError."""
-    text = read_text(name, "--tools names a file with a JSON array")
-    try:
-        tools = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{name} is not JSON: {error}\n  fix: write a JSON array of tools") from None
-    if not isinstance(tools, list):
-        raise UsageError(f"{name} holds no JSON array\n  fix: write [tool, ...]")
-    return tools
 
 
 def load_model(name: str | None) -> Any:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from constrain.chat.calls.reading import Reader
     from constrain.chat.streaming import Change, JsonValues, TypedValues
     from constrain.languages.cfg.transform.captures import Capture
+    from constrain.languages.constraints.report import ReportLine
     from constrain.reports.confidence import PartConfidence
     from constrain.reports.display.plot import Plot
     from constrain.reports.display.tokens import ShownToken
@@ -114,6 +115,7 @@ class Generation(Generic[T]):
         message: content, thoughts and calls of the text, if the constraint was made by `constrain.tools`; also of a
             text that was cut off, with a `fault`. `content`, `thinking` and `tool_calls` are its parts.
         pieces: the bytes of each token, special tokens by their names.
+        report: what became of each keyword of the constraint (`Constraint.report`); `proof` says it with the rest.
 
     A text that a server wrote (`constrain.remote`) has neither tokens nor log-probabilities: `logprob` is nan.
 
@@ -143,6 +145,7 @@ class Generation(Generic[T]):
     captures: list[Capture] = field(default_factory=list)
     message: Message | None = field(default=None, repr=False)
     pieces: list[bytes] = field(default_factory=list, repr=False)
+    report: list[ReportLine] = field(default_factory=list, repr=False)
 
     @classmethod
     def of(cls, sample: Sample, **own: Any) -> Generation[Any]:
@@ -176,11 +179,11 @@ class Generation(Generic[T]):
         return cast(T, self.value)
 
     def to_dict(self) -> dict[str, Any]:
-        """The output as JSON has it, for logs and files: all fields but `trace`, `population` and `pieces`.
+        """The output as JSON has it, for logs and files: all fields but `trace`, `population`, `pieces` and `report`.
 
         Returns:
-            Text, tokens, value, numbers and `stats` by name; of an assistant's turn also `message`. Infinities are
-            None.
+            Text, tokens, value, numbers, `stats` and `proof` by name; of an assistant's turn also `message`. Infinities
+            are None.
 
         Example:
             >>> import constrain, json
@@ -188,13 +191,33 @@ class Generation(Generic[T]):
             >>> json.loads(json.dumps(g.to_dict()))["value"]
             'red'
         """
-        left_out = ("trace", "population", "pieces")
+        left_out = ("trace", "population", "pieces", "report")
         named = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in left_out}
         named["captures"] = [each._asdict() for each in self.captures]
         if self.message is not None:
             calls = [{"id": call.id, "name": call.name, "arguments": call.values} for call in self.message.tool_calls]
             named["message"] = {"content": self.content, "thinking": self.thinking, "tool_calls": calls}
-        found: dict[str, Any] = jsonable(named)
+        found: dict[str, Any] = jsonable({**named, "proof": self.proof})
+        return found
+
+    @property
+    def proof(self) -> dict[str, Any]:
+        """The proof of the output: what its constraint enforced, and at what cost, as JSON (`constrain.reports.proof`).
+
+        Its JSON Schema is `constrain.reports.SCHEMA`.
+
+        Example:
+            >>> import constrain
+            >>> schema = {"type": "object", "properties": {"n": {"enum": [1, 2]}}, "required": ["n"]}
+            >>> proof = constrain.generate(constrain.reference.load(), "A: ", schema=schema, seed=1).proof
+            >>> proof["passed"], proof["closed"][0]["pointer"], list(proof["refused"]["fields"])
+            (True, '$', ['/n'])
+        """
+        weight = self.stats.method, self.stats.cuts, self.logprob, self.log_weight
+        found: dict[str, Any] = reports.proof_of(
+            self.report, self.text, self.finish_reason,
+            fault=self.fault, weight=weight, pieces=self.pieces, trace=self.trace,
+        )  # fmt: skip
         return found
 
     def __str__(self) -> str:

@@ -392,6 +392,7 @@ class Run:
             text=text,
             stats=stats,
             pieces=self._pieces(sample.tokens),
+            report=list(constraint.report) if isinstance(constraint, Constraint) else [],
             population=[self._checked(row, each, Stats(tokens=len(each.tokens)))[0] for each in sample.population],
         )
         if self.settings.temperature == 0 and not math.isnan(output.log_weight):  # of a lossy rule there is no weight

@@ -13,5 +13,7 @@ from constrain.reports.display.terminal import print_tokens as print_tokens
 from constrain.reports.display.tokens import ShownToken as ShownToken
 from constrain.reports.display.tokens import shown_tokens as shown_tokens
 from constrain.reports.posterior import plot_shares as plot_shares
+from constrain.reports.proof import SCHEMA as SCHEMA
+from constrain.reports.proof import proof_of as proof_of
 from constrain.reports.vote import Vote as Vote
 from constrain.reports.vote import count_votes as count_votes

@@ -117,9 +117,9 @@ def value_span(text: str, pointer: str) -> tuple[int, int]:
     steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
     at: int | None
     try:
-        at = _skip(text, 0)
+        at = skip(text, 0)
         for step in steps:
-            at = _members(text, at).get(step)
+            at = members_at(text, at).get(step)
             if at is None:
                 break
         else:
@@ -132,33 +132,33 @@ def value_span(text: str, pointer: str) -> tuple[int, int]:
 def of_members(text: str, pieces: Sequence[bytes], tokens: Sequence[ShownToken]) -> dict[str, float]:
     """The probability of each member of an output that is a JSON object; none of another one, or without a record."""
     try:
-        spans = {name: (at, DECODER.raw_decode(text, at)[1]) for name, at in _members(text, _skip(text, 0)).items()}
+        spans = {name: (at, DECODER.raw_decode(text, at)[1]) for name, at in members_at(text, skip(text, 0)).items()}
         found = {name: confidence_of(text, span, pieces, tokens).probability for name, span in spans.items()}
     except (ValueError, IndexError, RecursionError, ConstrainError):
         return {}
     return found if text.lstrip().startswith("{") else {}
 
 
-def _members(text: str, at: int) -> dict[str, int]:
+def members_at(text: str, at: int) -> dict[str, int]:
     """Find where each member of the object or array at a place begins, by name or index; none of another value."""
     found: dict[str, int] = {}
     opening = text[at]
     if opening not in "{[":
         return found
-    at = _skip(text, at + 1)
+    at = skip(text, at + 1)
     while text[at] not in "}]":
         if text[at] == ",":
-            at = _skip(text, at + 1)
+            at = skip(text, at + 1)
         name = str(len(found))
         if opening == "{":
             name, at = scanstring(text, at + 1, False)
-            at = _skip(text, _skip(text, at) + 1)
+            at = skip(text, skip(text, at) + 1)
         found[name] = at
-        at = _skip(text, DECODER.raw_decode(text, at)[1])
+        at = skip(text, DECODER.raw_decode(text, at)[1])
     return found
 
 
-def _skip(text: str, at: int) -> int:
+def skip(text: str, at: int) -> int:
     """The place behind whitespace."""
     found: Any = SPACE.match(text, at)
     end: int = found.end()

@@ -282,6 +282,37 @@ def test_warmup_reads_tokenizers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert kinds == ["merges", "pieces", "vocabulary"]
 
 
+def test_warmup_keeps_constraints_for_engines(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An engine of the same tokenizer and options finds what was written; another one does not."""
+    from constrain.engines.requests.compiler import RequestCompiler
+    from constrain.engines.requests.images import Resumed
+    from constrain.engines.requests.options import EngineOptions
+
+    monkeypatch.setattr(disk_cache, "WORTHWHILE", 0)
+    monkeypatch.setenv("CONSTRAIN_CACHE", str(tmp_path / "cache"))
+    tokenizer = constrain.reference.load().tokenizer.backend_tokenizer
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "config.json").write_text('{"eos_token_id": 0, "vocab_size": 3072}')
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    other = {"$defs": {"N": {"type": "integer"}}, "type": "object", "properties": {"m": {"$ref": "#/$defs/N"}}}
+    (tmp_path / "schema.json").write_text(json.dumps(schema, indent=2))
+    tools = [{"type": "function", "function": {"name": "f", "parameters": other}}, {"name": "g"}]
+    (tmp_path / "tools.json").write_text(json.dumps(tools))
+    named = ("--tokenizer", str(tmp_path / "tokenizer.json"), "--schema", str(tmp_path / "schema.json"))
+    result = invoke("warmup", *named, "--tools", str(tmp_path / "tools.json"), "--options", '{"cached": 9}', "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["images"] == 2
+    calls = {"type": "array", "minItems": 1, "items": {"type": "object", "anyOf": [
+        {"properties": {"name": {"type": "string", "enum": ["f"]}, "parameters": {
+            "type": "object", "properties": {"m": {"$ref": "#/$defs/N"}}}}, "required": ["name", "parameters"]},
+        {"properties": {"name": {"type": "string", "enum": ["g"]}, "parameters": {"type": "object", "properties": {}}},
+         "required": ["name", "parameters"]}]}, "$defs": {"N": {"type": "integer"}}}  # fmt: skip
+    for options, known in ((EngineOptions(cached=9), True), (EngineOptions(), False)):
+        engine = RequestCompiler(tokenizer, 3072, options, [0])
+        for text in map(json.dumps, (schema, calls)):
+            assert isinstance(engine.compiled("json", text), Resumed) == known
+
+
 def test_help_names_the_exit_codes_and_loads_nothing() -> None:
     probe = (
         "import sys\nfrom constrain.cli.app import app\n"

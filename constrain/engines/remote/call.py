@@ -352,6 +352,7 @@ class RemoteCall(Call):
         elif written.thoughts:
             message = Message(text, written.thoughts)
         output: Generation[Any] = Generation(text, [], None, math.nan, 0.0, "stop", stats, message=message)
+        output.report = self._report(row)
         if written.refusal or written.finish == "content_filter":
             declined = f"the model declines: {written.refusal}" if written.refusal else "the server withholds the text"
             return replace(output, finish_reason="dead_end", log_weight=-math.inf, fault=declined), None
@@ -381,6 +382,9 @@ class RemoteCall(Call):
     def report(self) -> list[ReportLine]:
         """Tell what of the only row is left to the server, and what is checked."""
         (row,) = self.rows
+        return self._report(row)
+
+    def _report(self, row: RemoteRow) -> list[ReportLine]:
         wanted, server = row.wanted, self.facts.server
         lines = list[ReportLine]()
         if wanted.sent.said:

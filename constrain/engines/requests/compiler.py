@@ -8,22 +8,28 @@ model reads the prompt (masks/completion/rehearsal.py); where many wait, the res
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from itertools import islice
 from threading import BoundedSemaphore
 from typing import Any
 
 from constrain.engines.requests.constraints import constraint_of, writable
+from constrain.engines.requests.image import image_of
+from constrain.engines.requests.images import Compiled, Images, Resumed, Served
 from constrain.engines.requests.options import EngineOptions
 from constrain.engines.requests.vocabulary import vocabulary_of
 from constrain.engines.requests.warm import warm_up
 from constrain.errors import ConstrainError
 from constrain.languages.constraints.base import refuse_tempered
 from constrain.languages.cuts import CanonicalTokens, canonical_tokens
+from constrain.languages.cuts.canonical import CutState
 from constrain.languages.schema.recent import Recent
-from constrain.masks.completion.rehearsal import rehearse
+from constrain.languages.vocab.longest import LongestTokens
+from constrain.masks.completion.rehearsal import CHARACTERS, rehearse
 from constrain.masks.completion.spelled import spelled
-from constrain.masks.derived.cuts import CompiledCuts
 from constrain.masks.derived.wanted_cuts import ALL, kind_of
 from constrain.masks.engine.compiled import CompiledConstraint, compile_bytewise
 
@@ -38,6 +44,7 @@ class RequestCompiler:
         vocab_size: V, the width of the model's logits.
         options: How constraints are read.
         eos_ids: Further ids that end a text, as the model's configuration says.
+        resumes: Whether a constraint whose image is there is `Resumed`.
 
     Raises:
         VocabularyError: The tokens have no bytes of their own, or no id ends a text.
@@ -48,9 +55,13 @@ class RequestCompiler:
         cuts (str): "forced": where the text is forced, tokens that the tokenizer itself would write; "canonical": these
             everywhere; or "all", and why.
         compiled: (kind, text) → a compiled constraint, as `constraint_of` reads them; the last ones are kept.
+        images (Images): What was served before, on disk.
     """
 
-    def __init__(self, tokenizer: Any, vocab_size: int, options: EngineOptions, eos_ids: Iterable[int] = ()) -> None:
+    def __init__(
+        self, tokenizer: Any, vocab_size: int, options: EngineOptions, eos_ids: Iterable[int] = (), *,
+        resumes: bool = True,
+    ) -> None:  # fmt: skip
         self.options = options
         self.vocabulary = vocabulary_of(tokenizer, vocab_size, eos_ids)
         self.compiled = Recent(self._compile, options.cached)
@@ -62,11 +73,18 @@ class RequestCompiler:
             raise ConstrainError(
                 f"canonical tokens are not possible: {tokens}", place="the option canonical", fix="leave it out"
             )
+        self.images = Images(self.vocabulary, options if resumes else replace(options, images=0), self._cut)
+        self.images.load()
         warm_up(self.vocabulary, options, self._narrowed)
         self._beside = ThreadPoolExecutor(1, "constrain-rehearsal")  # its thread starts with the first new schema
         self._waiting = BoundedSemaphore(WAITING)
 
-    def _compile(self, kind: str, text: str) -> CompiledConstraint | CompiledCuts:
+    def _compile(self, kind: str, text: str) -> Compiled | Resumed:
+        make = partial(self._make, kind, text)
+        image = self.images.get(kind, text)
+        return make() if image is None else Resumed(image, self._beside.submit(make), make)
+
+    def _make(self, kind: str, text: str) -> Compiled:
         constraint = constraint_of(kind, text, self.options)
         compiled = spelled(compile_bytewise(writable(constraint, self.vocabulary, self.options), self.vocabulary))
         refuse_tempered(compiled, "the engine")
@@ -74,7 +92,40 @@ class RequestCompiler:
         if self.options.rehearse and self._waiting.acquire(blocking=False):
             rehearsal = self._beside.submit(rehearse, made, tokens=self.options.rehearse)
             rehearsal.add_done_callback(lambda _: self._waiting.release())
+        if self.images.folder is not None:
+            compiled.derived[Served] = Served(lambda texts: self._beside.submit(self.keep, kind, text, texts, made))
         return made
 
-    def _narrowed(self, compiled: CompiledConstraint) -> CompiledConstraint | CompiledCuts:
+    def keep(self, kind: str, text: str, texts: Iterable[Sequence[int]] = (), made: Compiled | None = None) -> bool:
+        """Write the image of a constraint: of some texts, of a likely one, and of what was kept before.
+
+        Args:
+            kind, text: As `constraint_of` reads them.
+            texts: The tokens of each.
+            made: It, compiled.
+
+        Returns:
+            Whether it was written. One that names tokens has none: what a token is read as does not follow from bytes.
+
+        Raises:
+            ConstrainError: The constraint is faulty.
+        """
+        compiled, known = self._make(kind, text) if made is None else made, self.images.get(kind, text)
+        if compiled.constraint is None or compiled.constraint.token_sets:
+            return False
+        kept = [] if known is None else known.texts()
+        return self.images.write(kind, text, image_of(compiled, [*texts, self._likely(compiled), *kept], self._cut))
+
+    def _likely(self, compiled: Any) -> list[int]:
+        """The tokens of a likely text, as a rehearsal reads them."""
+        tokens = self.options.rehearse
+        text = compiled.constraint.likely_text(tokens * CHARACTERS).encode()
+        return [*islice(LongestTokens.of(self.vocabulary).read(compiled.matcher(), text), tokens)]
+
+    def _cut(self, tokens: list[int]) -> CutState | None:
+        """The cut of a text; None: cuts do not count."""
+        canonical = self._canonical
+        return None if canonical is None else canonical.firsts.after(canonical.start, tokens)
+
+    def _narrowed(self, compiled: CompiledConstraint) -> Compiled:
         return compiled if self._canonical is None else self._kind.of(compiled, self._canonical)

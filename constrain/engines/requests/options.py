@@ -15,8 +15,9 @@ from constrain.errors import ConstrainError
 if TYPE_CHECKING:
     from constrain.languages.schema.read.document import ReadOptions
 
-_NUMBERS = ("seconds", "megabytes", "characters", "cached", "rehearse")
-_WHOLE = ("characters", "cached", "rehearse")
+_NUMBERS = ("seconds", "megabytes", "characters", "cached", "rehearse", "images")
+_WHOLE = ("characters", "cached", "rehearse", "images")
+_OR_NONE = ("rehearse", "images")
 MOST = 10**9
 SCHEMAS = ("spelling", "whitespace", "property_order", "undeclared", "formats")
 _SWITCHES = {"canonical": "true, false or null", "complete": "true or false"}
@@ -39,6 +40,7 @@ class EngineOptions:
             tokenizer is understood; true: everywhere, or the engine does not start; false: nowhere.
         rehearse: The tokens of a likely text of a new schema whose masks are made beside the engine's loop, before the
             request asks for them; 0: none.
+        images: The megabytes of files that keep the masks of what was served, for the next start (images.py); 0: none.
         complete: A token is allowed only if the text can still be ended within the request's limit of tokens.
     """
 
@@ -55,6 +57,7 @@ class EngineOptions:
     canonical: bool | None = None
     complete: bool = False
     rehearse: int = 40
+    images: int = 64
 
 
 def options_of(given: Any, place: str) -> EngineOptions:
@@ -70,9 +73,9 @@ def options_of(given: Any, place: str) -> EngineOptions:
         if name in _NUMBERS:
             is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
             is_whole = name not in _WHOLE or (is_number and float(min(value, MOST)).is_integer())
-            if not is_number or not is_whole or not 0 <= value <= MOST or (value == 0 and name != "rehearse"):
+            if not is_number or not is_whole or not 0 <= value <= MOST or (value == 0 and name not in _OR_NONE):
                 kind = "whole number" if name in _WHOLE and is_number and 0 <= value <= MOST else "number"
-                least = "of 0 or more" if name == "rehearse" else "above 0"
+                least = "of 0 or more" if name in _OR_NONE else "above 0"
                 bound = f", {MOST:,} at most" if is_number and value > MOST else ""
                 raise ConstrainError(f"{name} is a {kind} {least}{bound}, not {value!r:.60}", place=f"{place}.{name}")
         if name in _SWITCHES:

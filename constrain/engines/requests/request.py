@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from constrain.engines.requests.image import ImageCursor
+from constrain.engines.requests.images import Compiled, Resumed, Served, served_of
 from constrain.errors import ConstrainError
 from constrain.masks.completion.length_budget import BudgetError, LengthBudget
 from constrain.masks.derived.cuts import CompiledCuts
-from constrain.masks.engine.compiled import CompiledConstraint
 
 Rows = NDArray[np.uint32]
 ALL = np.uint32(0xFFFFFFFF)
@@ -31,27 +32,28 @@ class RequestMatcher:
     """The constraint of one request, at the end of what was sampled so far. A fault of it is kept, not raised.
 
     Args:
-        compiled: The compiled constraint, shared with other requests.
+        compiled: The compiled constraint, shared with other requests; or its image, while it is compiled beside.
         stop_ids: The ids that end this request's text; none: those of the vocabulary.
         logger: Where faults are reported.
 
     Attributes:
-        matcher (Matcher | CutsMatcher): What was read, without the tokens after an end.
+        here (Matcher | CutsMatcher | ImageCursor): What was read, without the tokens after an end.
         fault: Why the request cannot go on; empty: it can.
     """
 
     __slots__ = (
-        "_after", "_allowed", "_begun", "_budget", "_is_limited", "_logger", "_left", "_stops", "compiled", "fault",
-        "matcher",
+        "_after", "_allowed", "_begun", "_budget", "_ends", "_is_limited", "_logger", "_left", "_served", "_stops",
+        "_tokens", "compiled", "fault", "here",
     )  # fmt: skip
 
-    def __init__(
-        self, compiled: CompiledConstraint | CompiledCuts, stop_ids: Iterable[int], logger: logging.Logger
-    ) -> None:
+    def __init__(self, compiled: Compiled | Resumed, stop_ids: Iterable[int], logger: logging.Logger) -> None:
         vocabulary = compiled.vocabulary
         stops = tuple(sorted({i for i in stop_ids if 0 <= i < vocabulary.size}))
         self.compiled = compiled
         self._stops = stops if stops and stops != vocabulary.eos_ids else None  # None: as the vocabulary has them
+        self._ends = vocabulary.eos_ids
+        self._tokens: list[int] = []  # of the text, and its end
+        self._served: Served | None = None  # remembers it for the next start of the engine
         self._logger = logger
         self._budget: LengthBudget | None = None
         self._left: Callable[[], int] | None = None
@@ -61,7 +63,13 @@ class RequestMatcher:
 
     def reset(self) -> None:
         """Begin anew."""
-        self.matcher: Any = self.compiled.matcher(eos_ids=self._stops)
+        compiled = self.compiled
+        self._tokens.clear()
+        self.here: Any
+        if isinstance(compiled, Resumed) and self._stops is None:
+            self.here, self._served = ImageCursor(compiled.image), None
+        else:
+            self.here, self._served = compiled.matcher(eos_ids=self._stops), served_of(compiled)
         self._after, self.fault = 0, ""  # tokens after the end
         self._is_limited = self._left is None
         for token in self._begun:
@@ -87,7 +95,7 @@ class RequestMatcher:
                 place="stop_token_ids",
                 fix="leave stop_token_ids out, or start the engine without complete",
             )
-        own = self.compiled
+        own = self.compiled.settled() if isinstance(self.compiled, Resumed) else self.compiled
         compiled = own.compiled if isinstance(own, CompiledCuts) else own
         known = compiled.derived.get(LengthBudget)
         self._budget = known or compiled.derived.setdefault(LengthBudget, LengthBudget(compiled))
@@ -106,9 +114,28 @@ class RequestMatcher:
         self.matcher = self.compiled.matcher(limited) if isinstance(self.compiled, CompiledCuts) else limited
 
     @property
+    def matcher(self) -> Any:
+        """The matcher of the compiled constraint, which goes on where an image was read so far. Raises what compiling
+        it raises."""
+        given = self.compiled
+        if isinstance(given, Resumed) and isinstance(self.here, ImageCursor):
+            compiled = given.settled()
+            matcher = compiled.matcher()
+            for token in self._tokens:
+                if not matcher.advance(token):
+                    raise ConstrainError(f"the image of the request allowed token {token}, and its constraint does not")
+            self.here, self._served = matcher, served_of(compiled)
+        return self.here
+
+    @matcher.setter
+    def matcher(self, matcher: Any) -> None:
+        self.here = matcher
+
+    @property
     def ended(self) -> bool:
         """True if an id that ends the text was read."""
-        return self.matcher.ended
+        ended: bool = self.here.ended
+        return ended
 
     def read(self, token: int) -> bool:
         """Read a token. False: it is not allowed, or the request has a fault."""
@@ -117,12 +144,18 @@ class RequestMatcher:
         try:
             if not self._is_limited:
                 self._limit()
-            if self.matcher.advance(token):
+            taken = self.here.advance(token)
+            if taken is None:  # the image does not know
+                taken = self.matcher.advance(token)
+            if taken:
+                self._tokens.append(token)
+                if token in self._ends and self._served is not None and self._stops is None:
+                    self._served.note(self._tokens)
                 return True
         except Exception as error:
-            if not self.matcher.ended:
+            if not self.ended:
                 self.catch(error)
-        if not self.matcher.ended:  # PERF: asked where a token was refused, as all are behind an end
+        if not self.ended:  # PERF: asked where a token was refused, as all are behind an end
             return False
         self._after += 1
         return True
@@ -131,14 +164,16 @@ class RequestMatcher:
         """Read a token that was sampled: if it is not allowed, that is the fault of the request."""
         if self.read(token):
             return True
-        self.fault = self.fault or f"token {token} is not allowed after {self.matcher.text[-40:]!r}"
+        self.fault = self.fault or f"token {token} is not allowed after {self.here.text[-40:]!r}"
         return False
 
     def rollback(self, n_tokens: int) -> None:
         """Take back the last tokens that were read."""
         after = min(self._after, n_tokens)
         self._after -= after
-        self.matcher.rollback(n_tokens - after)
+        if after < n_tokens:
+            self.here.rollback(n_tokens - after)
+            del self._tokens[after - n_tokens :]
 
     def fill(self, row: Rows) -> None:
         """Write the mask of the next token, uint32[>= ceil(V / 32)]."""
@@ -148,7 +183,7 @@ class RequestMatcher:
         try:
             if not self._is_limited:
                 self._limit()
-            self.matcher.fill_mask(row)
+            self.here.fill_mask(row)
             self.check(row)
         except Exception as error:
             self.catch(error)
@@ -160,8 +195,8 @@ class RequestMatcher:
             return
         self._allowed = int(row.argmax())
         if not row[self._allowed]:
-            if not self.matcher.ended:
-                self.fault = f"no token is allowed after {self.matcher.text[-40:]!r}: a dead end"
+            if not self.ended:
+                self.fault = f"no token is allowed after {self.here.text[-40:]!r}: a dead end"
             row[:] = ALL
 
     def catch(self, error: Exception) -> None:

@@ -21,10 +21,9 @@ import numpy as np
 import torch
 from sglang.srt.constrained.base_grammar_backend import BaseGrammarObject, GrammarStats
 
+from constrain.engines.requests.images import Compiled, Resumed
 from constrain.engines.requests.request import RequestMatcher, Rows
-from constrain.masks.derived.cuts import CompiledCuts
 from constrain.masks.engine.batch import fill_masks
-from constrain.masks.engine.compiled import CompiledConstraint
 from constrain.masks.engine.matcher import Matcher
 from constrain.sampling.bitmask.apply import apply_bitmask_, bitmask_words
 
@@ -42,7 +41,7 @@ class SGLangGrammar(BaseGrammarObject):
         request: The matcher, and the request's fault.
     """
 
-    def __init__(self, compiled: CompiledConstraint | CompiledCuts, stats: Any = None) -> None:
+    def __init__(self, compiled: Compiled | Resumed, stats: Any = None) -> None:
         super().__init__()
         self.request = RequestMatcher(compiled, (), logger)
         self.grammar_stats = stats or GrammarStats()
@@ -172,4 +171,4 @@ def words_of(vocab_mask: torch.Tensor) -> Rows:
 def _is_shared(grammar: Any) -> bool:
     """True if a grammar is ours, and has a mask to write that one call writes with those of others."""
     own = isinstance(grammar, SGLangGrammar) and not grammar.request.fault and not grammar.request.ended
-    return own and isinstance(grammar.request.matcher, Matcher)
+    return own and isinstance(grammar.request.here, Matcher)

@@ -53,7 +53,7 @@ class ConstraintDrafter:
         eos = (model.try_get_generation_config() or {}).get("eos_token_id")
         eos_ids = list(eos) if isinstance(eos, (list, tuple)) else [] if eos is None else [eos]
         options = options_in(vllm_config) or EngineOptions()
-        self.compiler = RequestCompiler(self.tokenizer, model.get_vocab_size(), options, eos_ids)
+        self.compiler = RequestCompiler(self.tokenizer, model.get_vocab_size(), options, eos_ids, resumes=False)
         self.encode = longest_match(self.compiler.vocabulary.tokens)
         self.prior_of = lru_cache(maxsize=options.cached)(self._prior_of)
         self.tally = Tally(FADE)

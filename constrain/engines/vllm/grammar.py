@@ -13,9 +13,8 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from constrain.engines.requests.images import Compiled, Resumed
 from constrain.engines.requests.request import RequestMatcher, Rows
-from constrain.masks.derived.cuts import CompiledCuts
-from constrain.masks.engine.compiled import CompiledConstraint
 
 logger = logging.getLogger("vllm.constrain")  # below vLLM's logger, which has the handlers
 
@@ -33,7 +32,7 @@ class VLLMGrammar(RequestMatcher):
 
     def __init__(
         self,
-        compiled: CompiledConstraint | CompiledCuts,
+        compiled: Compiled | Resumed,
         stop_ids: Iterable[int],
         rows_of: Callable[[Any], Rows],
     ) -> None:

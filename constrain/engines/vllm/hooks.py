@@ -110,6 +110,7 @@ def _looking_where_made(original: Callable[..., None]) -> Callable[..., None]:
 
 def _start_front_end(self: Any, vllm_config: Any, options: EngineOptions) -> None:
     from constrain import kernels
+    from constrain.engines.requests.images import Images
     from constrain.engines.requests.vocabulary import vocabulary_of
     from constrain.engines.requests.warm import read_warm
 
@@ -121,7 +122,9 @@ def _start_front_end(self: Any, vllm_config: Any, options: EngineOptions) -> Non
     tokenizer = getattr(self, "tokenizer", None)
     if tokenizer is not None:  # what is wrong with it then stands in the log of the process that was started
         size = vllm_config.model_config.get_vocab_size()
-        setattr(self, _VOCABULARY, vocabulary_of(tokenizer, size, _eos_ids(vllm_config)))
+        vocabulary = vocabulary_of(tokenizer, size, _eos_ids(vllm_config))
+        vocabulary.kept[Images] = Images(vocabulary, options)
+        setattr(self, _VOCABULARY, vocabulary)
 
 
 def _start_engine(self: Any, vllm_config: Any, options: EngineOptions) -> None:
@@ -266,9 +269,13 @@ def check_request(params: Any, options: EngineOptions, vocabulary: Vocabulary | 
     from vllm.v1.structured_output.request import get_structured_output_key
 
     from constrain.engines.requests.constraints import constraint_of, writable
+    from constrain.engines.requests.images import Images
     from constrain.masks.engine.compiled import mentioned
 
     kind, text = get_structured_output_key(params)
+    images = None if vocabulary is None else vocabulary.kept.get(Images)
+    if images is not None and images.get(kind.name.lower(), text) is not None:
+        return  # the engine served it before it was started again
     constraint = constraint_of(kind.name.lower(), text, options)
     if vocabulary is not None:
         mentioned(constraint, vocabulary)
