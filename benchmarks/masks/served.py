@@ -77,7 +77,7 @@ class Served:
 class ServedRehearsed(Served):
     """The same with its rehearsal, which is over before the first mask: at best, while the model reads the prompt."""
 
-    options: ClassVar[dict[str, Any]] = {}
+    options: ClassVar[dict[str, Any]] = {"images": 0}
     rehearsal_us = 0.0  # CPU time of the last one
 
     def _wait(self) -> int:
@@ -105,4 +105,4 @@ class ServedComplete(Served):
 class ServedWhole(Served):
     """All that a schema allows, in any order of keys."""
 
-    options: ClassVar[dict[str, Any]] = {"rehearse": 0, "undeclared": "allow", "property_order": "any"}
+    options: ClassVar[dict[str, Any]] = {"rehearse": 0, "images": 0, "undeclared": "allow", "property_order": "any"}
