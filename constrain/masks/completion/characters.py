@@ -95,10 +95,6 @@ class CharacterEnds:
         """True: only the grammar knows how much is missing."""
         return True
 
-    def completion(self, configuration: int) -> bytes | None:
-        """The completion of the grammar that has the fewest characters."""
-        return self.to_end.shortest.completion(configuration)
-
     def lives(self, configuration: int, state: int, before: Before | None = None) -> bool:
         """True if the characters that are left do for the grammar."""
         return self.to_end.needs(configuration) - 1 <= state
@@ -129,6 +125,12 @@ def guard_of(guard: Guard | None, most: int, vocabulary: Vocabulary) -> Guard:
     """The guard of texts of at most so many characters that another guard allows, too."""
     bound = CharacterBound(most, vocabulary)
     return bound if guard is None else Product(guard, bound)
+
+
+def bound_of(guard: Guard) -> CharacterBound | None:
+    """The bound of characters that a guard of `guard_of` has; None: it has none."""
+    bound = guard.second if isinstance(guard, Product) else guard
+    return bound if isinstance(bound, CharacterBound) else None
 
 
 def refuse_longer(grammar: Grammar, most: int) -> None:
