@@ -37,7 +37,7 @@ SEARCHED_AT_ONCE = 16  # states of a search before the first look at the clock; 
 
 
 class DecisionStore(Store):
-    """The states of all decisions. steps: (state, byte) -> (state, is it nullable). least: the least texts, by order."""
+    """The states of all decisions. steps: (state, byte) -> (state, is it nullable). least: least texts, by order."""
 
     def reset(self) -> None:
         super().reset()

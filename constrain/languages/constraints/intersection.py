@@ -31,7 +31,6 @@ from constrain.languages.guards import Guard
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.lazily import lazily
 
-
 COUNTED, FEW = 32, 1_000  # characters and items of a product that is made although a guard could count: PERF of masks
 _CHARACTERS = "constrain.masks.completion.characters"  # of the engine, which comes after this wing
 

@@ -50,7 +50,7 @@ from constrain.masks.completion.farthest import UNKNOWN as UNBOUNDED
 from constrain.masks.completion.guarded import End, GuardedEnds, end_of
 from constrain.masks.completion.monitored import FEW, SURE, MonitoredEnds
 from constrain.masks.completion.parts import OUTER, BoundedParts, PartsEnds, ends_of
-from constrain.masks.completion.spellings import NEVER
+from constrain.masks.completion.spellings import NEVER, Spellings
 from constrain.masks.completion.tokens_to_end import UNKNOWN, Counts, TokensToEnd
 from constrain.masks.engine.compiled import CompiledConstraint
 from constrain.masks.engine.matcher import Matcher
@@ -435,9 +435,10 @@ class LimitedMatcher(Narrowed):
         """The first token of the completion; none if it is not a token of text."""
         guarded, text = self.budget.guarded, self._end().text
         assert guarded is not None
-        if not text or guarded.to_end.spellings.fewest(text) >= NEVER:
+        spellings = Spellings.of(self.budget.compiled.automaton.vocabulary)
+        if not text or spellings.fewest(text) >= NEVER:
             return []
-        token = guarded.to_end.spellings.first(text)
+        token = spellings.first(text)
         return [token] if token < self.budget.compiled.vocabulary.size and self.inner.allows(token) else []
 
     def _write_in_time(self, row: NDArray[np.uint32], left: int) -> None:

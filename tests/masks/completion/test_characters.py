@@ -1,4 +1,4 @@
-"""A bound of characters beside a grammar: exact against the enumeration of its texts, alone and in other constraints."""
+"""A bound of characters beside a grammar: exact against the enumeration of its texts, alone and in other ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from constrain.masks.derived.stopping import stopped
 
 TOKENS = [
     *(c.encode() for c in "abc()é€q+"),
-    *(b"\xc3", b"\xa9", b"\xe2\x82", b"\xac", b"ab", b"((", b"))", "é€".encode(), "a)".encode(), "bé".encode()),
+    *(b"\xc3", b"\xa9", b"\xe2\x82", b"\xac", b"ab", b"((", b"))", "é€".encode(), b"a)", "bé".encode()),
 ]
 EOS = len(TOKENS)
 GRAMMARS: dict[str, dict[str, list[list[str]]]] = {
