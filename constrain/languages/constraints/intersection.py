@@ -127,14 +127,18 @@ class Intersection(Around):
         """True if the part that is not regular has a lexer of its own."""
         return self._other is not None and self._other.to_grammar().lexer == "greedy"
 
+    @property
+    def counts_characters(self) -> bool:
+        return self.most is not None
+
     @lazily
     def guarded(self) -> bool:
-        return self._apart or self.inner.guarded or self.most is not None
+        return self._apart or self.inner.guarded or self.counts_characters
 
     @lazily
     def read_apart(self) -> bool:
         """True if, as a part, it is read by an automaton and a guard of its own: where its own text ends is counted."""
-        return self.monitored or self.most is not None
+        return self.monitored or self.counts_characters
 
     @lazily
     def outline(self) -> Node:

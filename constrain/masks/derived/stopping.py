@@ -39,7 +39,6 @@ from constrain.languages.cfg.transform.product import product
 from constrain.languages.constraints.around import Around
 from constrain.languages.constraints.base import Constraint, refuse_monitors, refuse_tokens
 from constrain.languages.constraints.combinators import alt, seq
-from constrain.languages.constraints.intersection import Intersection
 from constrain.languages.constraints.regular import Regular
 from constrain.languages.guards import Guard
 from constrain.languages.vocab.vocabulary import Vocabulary
@@ -133,8 +132,9 @@ def stopped(constraint: Constraint, stop: Any) -> Stopped:
     if not stops:
         raise ConstrainError("stop is an empty list", fix="leave it out, or name the sequences that end a text")
     refuse_tokens(constraint, "cannot end at a stop sequence")
-    refuse_monitors(constraint, "cannot end at a stop sequence")
-    if constraint.read_apart and not isinstance(constraint, Intersection):
+    if constraint.monitored or not constraint.counts_characters:
+        refuse_monitors(constraint, "cannot end at a stop sequence")
+    if constraint.read_apart and not constraint.counts_characters:
         raise GrammarError(
             f"{constraint._shown()} has lexer='greedy' and cannot end at a stop sequence: the longest lexeme would be "
             "sought in the sequence too",
