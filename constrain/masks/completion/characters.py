@@ -55,7 +55,7 @@ class CharacterBound(Guard):
         vocabulary: The vocabulary.
     """
 
-    layer = "guard", "more characters follow than the text may have"
+    layer = "bound of characters", "the text may not have so many characters"
 
     def __init__(self, most: int, vocabulary: Vocabulary) -> None:
         self.most, self.vocabulary = most, vocabulary
