@@ -31,7 +31,7 @@ from constrain.languages.vocab.bits import Row, set_bits, tokens_of
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.completion.least import least_texts
 from constrain.masks.completion.shortest import ENOUGH
-from constrain.masks.completion.spellings import Characters
+from constrain.masks.completion.spellings import CharacterCounts
 from constrain.masks.completion.tokens_to_end import TokensToEnd
 from constrain.masks.engine.lookahead import GuardLookahead
 
@@ -41,7 +41,7 @@ PLACE = "an intersection of a grammar and a regular language"
 class CharactersToEnd(TokensToEnd):
     """The characters to the end for one grammar, and one more."""
 
-    counted = Characters
+    counted = CharacterCounts
 
     def _search(self, configuration: int) -> int:
         return 1  # no completion was found: it is not known to be too long
@@ -71,7 +71,7 @@ class CharacterBound(Guard):
         """Leave all tokens: `CharacterEnds` knows those that are too long, too."""
 
     def labels(self, state: int) -> NDArray[np.int64]:
-        return Characters.of(self.vocabulary).counts.astype(np.int64)
+        return CharacterCounts.of(self.vocabulary).counts.astype(np.int64)
 
     def ends(self, grammar: GuardLookahead, may_end: Callable[[Any], bool] | None = None) -> CharacterEnds:
         return CharacterEnds(grammar, self.vocabulary)
@@ -82,7 +82,7 @@ class CharacterEnds:
 
     def __init__(self, grammar: GuardLookahead, vocabulary: Vocabulary) -> None:
         self.grammar = grammar
-        self.characters = Characters.of(vocabulary)
+        self.characters = CharacterCounts.of(vocabulary)
         self._longer: dict[int, Row] = {}
 
     @property

@@ -33,7 +33,7 @@ from constrain.languages.cfg.rules import Symbol, Terminal
 from constrain.languages.cfg.transform.walk import RuleTable, nearest, plainest_of
 from constrain.masks.completion.farthest import NOTHING, UNKNOWN, Bounds, MostTokens, SymbolLengths, farthest, rest_of
 from constrain.masks.completion.least import Text, least_lexeme, least_texts
-from constrain.masks.completion.spellings import NEVER, Characters, Spellings
+from constrain.masks.completion.spellings import NEVER, CharacterCounts, Spellings
 from constrain.masks.engine import inspect
 from constrain.masks.engine.automaton import TokenAutomaton
 from constrain.masks.engine.compiled_rules import CompiledRules
@@ -68,7 +68,7 @@ class Shortest:
     """
 
     def __init__(
-        self, automaton: TokenAutomaton, rules: CompiledRules, spellings: Spellings | Characters | None = None
+        self, automaton: TokenAutomaton, rules: CompiledRules, spellings: Spellings | CharacterCounts | None = None
     ) -> None:
         """Raises LimitError if too many rules derive no text."""
         self.automaton, self.rules = automaton, rules

@@ -90,7 +90,7 @@ class Spellings(PerVocabulary):
         return counts
 
 
-class Characters(PerVocabulary):
+class CharacterCounts(PerVocabulary):
     """The lengths of texts in characters.
 
     Attributes:

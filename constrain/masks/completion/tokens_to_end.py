@@ -28,7 +28,7 @@ from constrain.limits import tick
 from constrain.masks.completion.farthest import MostTokens
 from constrain.masks.completion.levels import TrieLevelWalk
 from constrain.masks.completion.shortest import Shortest
-from constrain.masks.completion.spellings import NEVER, Characters, Spellings
+from constrain.masks.completion.spellings import NEVER, CharacterCounts, Spellings
 from constrain.masks.engine.automaton import TokenAutomaton
 from constrain.masks.engine.compiled_rules import CompiledRules
 
@@ -48,7 +48,7 @@ class TokensToEnd:
     known: what `needs`, `most` and `latest` said, by `Steps.place`: read and written without the lock
     """
 
-    counted: type[Spellings | Characters] = Spellings
+    counted: type[Spellings | CharacterCounts] = Spellings
 
     @classmethod
     def of(cls: type[Counting], automaton: TokenAutomaton, rules: CompiledRules, vocabulary: Vocabulary) -> Counting:
